@@ -1,0 +1,106 @@
+"""What an algorithm is: frozen parameters, what it requires, its theorem's schedule, and `run`."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError, Refused
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State, check_output
+
+
+def round_up(number: float) -> int:
+    """Return the least integer that is at least `number`, up to rounding errors in it."""
+    return math.ceil(number * (1.0 - 1e-12))
+
+
+def round_down(number: float) -> int:
+    """Return the largest integer that is at most `number`, up to rounding errors; at least 1."""
+    return max(1, math.floor(number * (1.0 + 1e-12)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm(ABC):
+    """A method with its parameters; the fields of a subclass are its parameters.
+
+    Class attributes
+    ----------------
+    name
+        The name on the command line.
+    summary
+        One line on what it does.
+    source
+        Paper and number of the algorithm that the code follows.
+    counts
+        The exact counts of a run, as a formula.
+    requires
+        The oracles that it asks, by verb.
+    assumes
+        What its theorem assumes of the problem beyond THEORY section 1.
+    deterministic
+        Whether it draws no random numbers.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    source: ClassVar[str]
+    counts: ClassVar[str]
+    requires: ClassVar[frozenset[str]]
+    assumes: ClassVar[frozenset[str]] = frozenset()
+    deterministic: ClassVar[bool] = False
+
+    output: str = field(default="last", metadata={"about": "last, or uniform among the x_t"})
+
+    def __post_init__(self) -> None:
+        check_output(self.output)
+
+    @abstractmethod
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Yield a state after each update, starting at x."""
+
+    @property
+    def endless(self) -> bool:
+        """Whether a run ends only by a budget, a target or a time limit."""
+        return False
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Return the theorem's schedule for accuracy `epsilon`; `given` parameters replace it.
+
+        Raises
+        ------
+        Refused
+            If there is no theorem, a constant is missing, or epsilon is out of its range.
+        """
+        raise Refused(f"{cls.name} has no theorem's schedule: give its parameters explicitly.")
+
+    @classmethod
+    def explicit(cls, constants: Constants, **given: Any) -> Self:
+        """Return the algorithm with explicit parameters.
+
+        Raises
+        ------
+        InputError
+            If a parameter is missing.
+        """
+        missing = [name for name in cls.needed() if name not in given]
+        if missing:
+            raise InputError(
+                f"{cls.name} needs {', '.join(missing)}, or epsilon for its theorem's schedule."
+            )
+        return cls(**given)
+
+    @classmethod
+    def parameters(cls) -> dict[str, str]:
+        """Return the names of the parameters, each with a line about it."""
+        return {f.name: f.metadata.get("about", "") for f in fields(cls)}
+
+    @classmethod
+    def needed(cls) -> list[str]:
+        """Return the names of the parameters that have no default."""
+        return [f.name for f in fields(cls) if f.default is MISSING]

@@ -1,0 +1,96 @@
+"""The algorithms by name, and the choice of one with its parameters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any
+
+from pfbench.algorithms.base import Algorithm
+from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.algorithms.nfwu import (
+    NFWUCASPIDERG,
+    NFWUCASVRG,
+    NFWUSG,
+    NFWUSPIDERG,
+    NFWUSVRG,
+)
+from pfbench.base.checks import choice, real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown
+from pfbench.base.selectors import Selector
+
+SCHEDULES = ("theory", "explicit")
+
+ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
+    {
+        cls.name: cls
+        for cls in (FrankWolfe, NFWUSG, NFWUSVRG, NFWUSPIDERG, NFWUCASVRG, NFWUCASPIDERG)
+    }
+)
+"""Every algorithm by its name."""
+
+
+@dataclass(frozen=True)
+class AlgorithmChoice:
+    """An algorithm by name with the parameters that were given; `resolve` makes the algorithm."""
+
+    name: str
+    parameters: Mapping[str, Any]
+
+    @property
+    def selector(self) -> str:
+        """The choice as the command line writes it."""
+        return str(Selector(self.name, self.parameters))
+
+    def resolve(self, constants: Constants) -> tuple[Algorithm, str]:
+        """Return the algorithm with all its parameters, and the schedule's name.
+
+        Raises
+        ------
+        InputError
+            If a parameter is missing or out of range.
+        Refused
+            If the theorem's schedule is not defined for these constants.
+        """
+        cls = ALGORITHMS[self.name]
+        given = dict(self.parameters)
+        epsilon, schedule = given.pop("epsilon", None), given.pop("schedule", None)
+        if schedule == "theory" and epsilon is None:
+            raise InputError(f"schedule=theory of {self.name} needs epsilon.")
+        if epsilon is None:
+            return cls.explicit(constants, **given), "explicit"
+        replaced = {"iterations", "step", "batch", "period"} & set(given)
+        if schedule == "theory" and replaced:
+            raise InputError(
+                f"schedule=theory of {self.name} sets {', '.join(sorted(replaced))} itself: "
+                "leave schedule or these out."
+            )
+        algorithm = cls.theory(real("epsilon", epsilon, above=0.0), constants, **given)
+        return algorithm, "explicit" if replaced else "theory"
+
+
+def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
+    """Choose an algorithm by name; see ``pfbench info NAME`` for its parameters.
+
+    With `epsilon` alone the theorem's schedule is used; with explicit parameters, those.
+
+    Raises
+    ------
+    InputError
+        If the name or a parameter is unknown (the nearest is suggested).
+    """
+    if name not in ALGORITHMS:
+        raise unknown("algorithm", name, ALGORITHMS)
+    known = [*ALGORITHMS[name].parameters(), "epsilon", "schedule"]
+    for parameter in parameters:
+        if parameter not in known:
+            raise unknown(f"parameter of {name}", parameter, known)
+    if "schedule" in parameters:
+        choice("schedule", parameters["schedule"], SCHEDULES)
+    return AlgorithmChoice(name, MappingProxyType(dict(parameters)))
+
+
+def parameters_of(instance: Algorithm) -> dict[str, Any]:
+    """Return the values of an algorithm's parameters, by name."""
+    return {f.name: getattr(instance, f.name) for f in fields(instance)}

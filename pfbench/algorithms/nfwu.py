@@ -1,0 +1,250 @@
+"""Normalised Frank-Wolfe updates with any gradient estimator (shen2019, algorithm 1).
+
+Notation of the paper: GE the gradient estimator, eta the step, D the diameter of C, p the epoch
+length, S the batch. The parameter `step` is the convex-combination weight eta/D.
+
+    for t = 0 .. T-1:
+        g_t = GE(x_t)
+        v_t = argmin over C of <g_t, v>
+        x_{t+1} = x_t + (eta/D) (v_t - x_t)
+    output x_{t0}, t0 uniform
+
+Each theorem's schedule is THEORY section 5: eta = epsilon/L, T = ceil(L Delta/epsilon^2), and the
+table's S times 1, 4, 4, 1, 4/3, so that E|g_t - grad f(x_t)|^2 <= epsilon^2/4.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm, round_down, round_up
+from pfbench.base.checks import integer, real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError, Refused
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.estimators import CASPIDERG, CASVRG, SG, SPIDERG, SVRG, Estimator
+from pfbench.points import combine, inner, keep
+
+
+@dataclass(frozen=True, kw_only=True)
+class NFWU(Algorithm):
+    """Normalised Frank-Wolfe updates; a subclass says which estimator."""
+
+    output: str = field(default="uniform", metadata={"about": "uniform (the paper's), or last"})
+    iterations: int = field(metadata={"about": "T"})
+    step: float = field(metadata={"about": "convex-combination weight eta/D, in (0, 1]"})
+    batch: int = field(metadata={"about": "S, drawn uniformly with replacement"})
+    restarts: int | None = field(
+        default=None, metadata={"about": "k: best of k runs by the full gap (shen2019 remark 3.1)"}
+    )
+    probability: float | None = field(
+        default=None, metadata={"about": "delta: restarts = ceil(log2(1/delta))"}
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        integer("iterations", self.iterations, least=1)
+        real("step", self.step, above=0.0, most=1.0)
+        if self.restarts is not None:
+            integer("restarts", self.restarts, least=1)
+        if self.probability is not None:
+            real("probability", self.probability, above=0.0, most=0.5)
+        if self.restarts is not None and self.probability is not None:
+            raise InputError("restarts and probability both set the number of runs: give one.")
+        assert self.estimator
+
+    @property
+    @abstractmethod
+    def estimator(self) -> Estimator:
+        """The gradient estimator GE."""
+
+    @property
+    def runs(self) -> int:
+        """k, the number of independent runs; 1 unless restarts or probability is given."""
+        if self.probability is not None:
+            return round_up(math.log2(1.0 / self.probability))
+        return self.restarts or 1
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the module's pseudo-code; several runs as in remark 3.1."""
+        if self.runs > 1:
+            yield from self.best_of(ask, x, rng)
+            return
+        estimate = self.estimator.start(ask, rng)
+        for _ in range(self.iterations):
+            g = estimate(x)
+            v = ask.lo(g)
+            at, x = x, combine(x, v, self.step)
+            yield State(x, at, g)
+
+    def best_of(self, ask: Asked, x0: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Run k times from x0; output the sampled iterate with the least Frank-Wolfe gap."""
+        one = replace(self, restarts=None, probability=None)
+        start, best, least = keep(x0), keep(x0), math.inf
+        for _ in range(self.runs):
+            t0 = int(rng.integers(self.iterations)) if self.output == "uniform" else -1
+            candidate = None
+            for t, state in enumerate(one.run(ask, keep(start), rng)):
+                if t == t0:
+                    candidate = keep(state.at)
+                if t == self.iterations - 1:
+                    candidate = keep(state.x) if candidate is None else candidate
+                    g = ask.gradient(candidate)
+                    gap = inner(g, candidate) - inner(g, ask.lo(g))
+                    if gap < least:
+                        best, least = candidate, gap
+                yield state._replace(output=best)
+
+    @classmethod
+    @abstractmethod
+    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
+        """Return the theorem's batch and, where there is one, period."""
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Return the schedule of shen2019 theorem 3.1 with condition (9) true.
+
+        Raises
+        ------
+        Refused
+            If epsilon > L D (the weight would exceed 1) or a constant is missing.
+        """
+        purpose = f"the schedule of {cls.name}"
+        L = max(constants.need("L_f", purpose), constants.need("L_ms", purpose))
+        D, delta = constants.need("D", purpose), constants.need("delta", purpose)
+        if epsilon > L * D:
+            raise Refused(
+                f"the schedule of {cls.name} needs epsilon <= L D = {L * D:.6g} (the weight "
+                f"epsilon/(L D) is at most 1), got {epsilon:g}: take a smaller epsilon."
+            )
+        schedule = {
+            "iterations": max(1, round_up(L * delta / epsilon**2)),
+            "step": epsilon / (L * D),
+            **cls.sample_sizes(epsilon, L, constants),
+        }
+        return cls(**schedule | given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NFWUSG(NFWU):
+    """NFWU with plain mini-batches (SFW)."""
+
+    name = "nfwu-sg"
+    summary = "normalised Frank-Wolfe with mini-batch gradients"
+    source = "shen2019 algorithm 1 with GE 1"
+    counts = "T iterations: SFO ST, LO T"
+    requires = frozenset({"batch", "lo"})
+
+    @property
+    def estimator(self) -> SG:
+        """GE 1."""
+        return SG(self.batch)
+
+    @classmethod
+    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
+        """S = 4 sigma^2/epsilon^2."""
+        sigma2 = constants.need("sigma2", f"the schedule of {cls.name}")
+        return {"batch": max(1, round_up(4.0 * sigma2 / epsilon**2))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochNFWU(NFWU):
+    """NFWU with an estimator that takes a full gradient every p iterations."""
+
+    counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p)), LO T"
+    requires = frozenset({"gradient", "difference", "lo"})
+    estimates: ClassVar[type[SVRG | SPIDERG | CASVRG | CASPIDERG]]
+
+    period: int = field(metadata={"about": "p, iterations between full gradients"})
+
+    @property
+    def estimator(self) -> Estimator:
+        """The class's estimator with this batch and period."""
+        return self.estimates(self.batch, self.period)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NFWUSVRG(EpochNFWU):
+    """NFWU with SVRG (SVRFW)."""
+
+    name = "nfwu-svrg"
+    summary = "normalised Frank-Wolfe with SVRG gradients"
+    source = "shen2019 algorithm 1 with GE 2"
+    estimates = SVRG
+
+    @classmethod
+    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
+        """S = 4 n^(2/3), p = n^(1/3)."""
+        n = constants.n
+        return {"batch": round_up(4.0 * n ** (2 / 3)), "period": round_down(n ** (1 / 3))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NFWUSPIDERG(EpochNFWU):
+    """NFWU with SPIDERG."""
+
+    name = "nfwu-spiderg"
+    summary = "normalised Frank-Wolfe with SPIDER gradients"
+    source = "shen2019 algorithm 1 with GE 3"
+    estimates = SPIDERG
+
+    @classmethod
+    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
+        """S = 4 sqrt n, p = sqrt n."""
+        root = math.sqrt(constants.n)
+        return {"batch": round_up(4.0 * root), "period": round_down(root)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurvatureNFWU(EpochNFWU):
+    """NFWU with an estimator that also uses component Hessians at the snapshot."""
+
+    counts = (
+        "T iterations, E = ceil(T/p): FO E, SFO nE + 2S(T-E), SSO nE, HVP (n+S)(T-E), LO T "
+        "(component Hessians at the snapshot are evaluated once an epoch and kept)"
+    )
+    requires = frozenset({"gradient", "difference", "hessian", "lo"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class NFWUCASVRG(CurvatureNFWU):
+    """NFWU with curvature-aided SVRG."""
+
+    name = "nfwu-casvrg"
+    summary = "normalised Frank-Wolfe with curvature-aided SVRG gradients"
+    source = "shen2019 algorithm 1 with GE 4"
+    estimates = CASVRG
+
+    @classmethod
+    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
+        """p = L^.8 L2^-.4 n^.2 epsilon^-.4, S = n/p; S = 1, p = L/sqrt(L2 epsilon) if small."""
+        n, L2 = constants.n, constants.need("L2_ms", f"the schedule of {cls.name}")
+        if epsilon <= L**2 / (L2 * n**2):
+            return {"batch": 1, "period": round_down(L / math.sqrt(L2 * epsilon))}
+        p = round_down(L**0.8 * L2**-0.4 * n**0.2 * epsilon**-0.4)
+        return {"batch": round_up(n / p), "period": p}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NFWUCASPIDERG(CurvatureNFWU):
+    """NFWU with curvature-aided SPIDERG."""
+
+    name = "nfwu-caspiderg"
+    summary = "normalised Frank-Wolfe with curvature-aided SPIDER gradients"
+    source = "shen2019 algorithm 1 with GE 5"
+    estimates = CASPIDERG
+
+    @classmethod
+    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
+        """p = L L2^-.5 n^.25 epsilon^-.5, S = 4n/(3p); S = 4/3, p = (L^2/(L2 epsilon))^(2/3)."""
+        n, L2 = constants.n, constants.need("L2_ms", f"the schedule of {cls.name}")
+        if epsilon <= L**2 / (L2 * n**1.5):
+            p = round_down((L**2 / (L2 * epsilon)) ** (2 / 3))
+            return {"batch": round_up(4 / 3), "period": p}
+        p = round_down(L * L2**-0.5 * n**0.25 * epsilon**-0.5)
+        return {"batch": round_up(4 * n / (3 * p)), "period": p}

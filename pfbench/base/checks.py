@@ -1,0 +1,69 @@
+"""Validation of parameters, up front and in one voice."""
+
+import math
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown
+
+
+def integer(name: str, value: Any, *, least: int) -> int:
+    """Return `value` as an int, or refuse it by `name` if it is not an integer >= `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise InputError(f"{name}={value!r} must be an integer of at least {least}.")
+    if value < least:
+        raise InputError(f"{name}={value} must be at least {least}.")
+    return int(value)
+
+
+def real(
+    name: str,
+    value: Any,
+    *,
+    above: float = -math.inf,
+    least: float = -math.inf,
+    most: float = math.inf,
+) -> float:
+    """Return `value` as a finite float in (`above`, `most`] and at least `least`, or refuse it."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InputError(f"{name}={value!r} must be a number.")
+    number = float(value)
+    if not math.isfinite(number):
+        raise InputError(f"{name}={value} must be finite.")
+    if number <= above:
+        raise InputError(f"{name}={value} must be greater than {above:g}.")
+    if number < least:
+        raise InputError(f"{name}={value} must be at least {least:g}.")
+    if number > most:
+        raise InputError(f"{name}={value} must be at most {most:g}.")
+    return number
+
+
+def choice(name: str, value: Any, allowed: Collection[str]) -> str:
+    """Return `value` if it is one of `allowed`, else refuse it with the nearest one."""
+    if value not in allowed:
+        raise unknown(f"value for {name}", str(value), allowed)
+    return str(value)
+
+
+def finite_array(
+    name: str, value: npt.ArrayLike, *, shape: tuple[int, ...] | None = None
+) -> npt.NDArray[np.float64]:
+    """Return `value` as a float64 array, refused if it is not numeric, finite and of `shape`."""
+    try:
+        array = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be an array of numbers ({error}).") from error
+    if shape is not None and array.shape != shape:
+        raise InputError(f"{name} has shape {array.shape} where {shape} is needed.")
+    bad = np.flatnonzero(~np.isfinite(array.ravel()))
+    if bad.size:
+        raise InputError(
+            f"{name} has {bad.size} NaN or infinite entries (the first at flat index {bad[0]}): "
+            "clean the data first."
+        )
+    return array

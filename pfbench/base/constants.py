@@ -1,0 +1,65 @@
+"""The constants that schedules and bounds use, each with its derivation."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from pfbench.base.errors import Refused
+
+MEANING = {
+    "n": "number of components",
+    "D": "Euclidean diameter of the feasible set",
+    "L_f": "Lipschitz constant of the gradient of f",
+    "L_ms": "mean-squared smoothness: E_i|grad f_i(x)-grad f_i(y)|^2 <= L_ms^2 |x-y|^2",
+    "L_max": "every gradient of f_i is L_max-Lipschitz",
+    "L2_ms": "mean-squared smoothness of the Hessians",
+    "sigma2": "largest variance of a component gradient over the set",
+    "delta": "f(start) minus a lower bound of f on the set",
+    "ell": "lower smoothness: f(y) >= f(x)+<grad f(x),y-x>-(ell/2)|y-x|^2",
+}
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Constants of one problem and start; what is not stated is infinite.
+
+    Attributes
+    ----------
+    n, D, L_f, L_ms, L_max, L2_ms, sigma2, delta, ell
+        See `MEANING`. Gradients have the units of f per unit of x.
+    derivations
+        For each stated constant, one sentence on where it comes from.
+    """
+
+    n: int
+    D: float = math.inf
+    L_f: float = math.inf
+    L_ms: float = math.inf
+    L_max: float = math.inf
+    L2_ms: float = math.inf
+    sigma2: float = math.inf
+    delta: float = math.inf
+    ell: float = math.inf
+    derivations: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def need(self, name: str, purpose: str) -> float:
+        """Return the constant `name`, refused where the problem does not state it.
+
+        Raises
+        ------
+        Refused
+            If the constant is not finite; the message names it and the `purpose`.
+        """
+        value = float(getattr(self, name))
+        if not math.isfinite(value):
+            raise Refused(
+                f"{purpose} needs the constant {name} ({MEANING[name]}), which this problem does "
+                "not state: give the parameters explicitly instead of epsilon."
+            )
+        return value
+
+    @property
+    def L(self) -> float:
+        """The paper's single L for stochastic methods: max(L_f, L_ms)."""
+        return max(self.L_f, self.L_ms)

@@ -1,0 +1,92 @@
+"""Oracle counts and budgets (THEORY of the counts: what is charged, and what stops a run)."""
+
+import math
+from dataclasses import asdict, dataclass, fields
+
+from pfbench.base.checks import real
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown
+
+COUNTED = ("fo", "sfo", "sso", "hvp", "lo", "po", "fv")
+"""The counted oracles, in the order in which tables show them."""
+
+MEANING = {
+    "fo": "full gradients (their n component gradients are in sfo)",
+    "sfo": "component gradients: n for a full gradient, 2|S| for a difference at two points",
+    "sso": "component Hessians evaluated, however often they are then applied",
+    "hvp": "component Hessian-vector products: n for the full product, |S| for a batch",
+    "lo": "linear minimisations over the feasible set",
+    "po": "proximal maps or projections",
+    "fv": "component function values that the algorithm asks for",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Numbers of oracle calls; see `MEANING` for the unit of each."""
+
+    fo: int = 0
+    sfo: int = 0
+    sso: int = 0
+    hvp: int = 0
+    lo: int = 0
+    po: int = 0
+    fv: int = 0
+
+    def as_dict(self) -> dict[str, int]:
+        """Return the counts by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most calls a run may make; a run stops before the call that would exceed one of them.
+
+    Every field is a number of calls in the units of `Counts`; infinity means no limit.
+
+    Raises
+    ------
+    InputError
+        If a limit is negative or NaN.
+    """
+
+    fo: float = math.inf
+    sfo: float = math.inf
+    sso: float = math.inf
+    hvp: float = math.inf
+    lo: float = math.inf
+    po: float = math.inf
+    fv: float = math.inf
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            limit = getattr(self, field.name)
+            if limit != math.inf:
+                real(f"budget {field.name}", limit, least=0)
+
+    @property
+    def limited(self) -> bool:
+        """Whether any count is limited."""
+        return any(getattr(self, name) != math.inf for name in COUNTED)
+
+    @classmethod
+    def parse(cls, text: str) -> "Budget":
+        """Read ``"sfo=10000,lo=100"``.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown, a number is missing, or it is negative.
+        """
+        limits: dict[str, float] = {}
+        for part in text.split(","):
+            name, _, number = (piece.strip() for piece in part.partition("="))
+            if name not in COUNTED:
+                raise unknown("count in the budget", name, COUNTED)
+            try:
+                limits[name] = float(number)
+            except ValueError:
+                raise InputError(
+                    f"budget {name}={number!r} must be a number, as in sfo=10000,lo=100."
+                ) from None
+        return cls(**limits)

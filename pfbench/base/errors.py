@@ -1,0 +1,41 @@
+"""What can go wrong, as types: each message is one sentence with the culprit and the remedy."""
+
+
+class PfbenchError(Exception):
+    """Anything pfbench refuses or cannot do."""
+
+
+class InputError(PfbenchError, ValueError):
+    """A bad parameter, name, selector or file given by the user; raised before any work."""
+
+
+class DataError(PfbenchError):
+    """A data set that is missing, damaged, truncated or not the one it claims to be."""
+
+
+class Refused(PfbenchError):
+    """An algorithm whose requirements or assumptions the problem does not meet."""
+
+
+class StorageError(PfbenchError):
+    """A store, report folder or output file that cannot be read or written."""
+
+
+class StalePoint(PfbenchError):
+    """A point was read after its sequence moved on by more than one step without `keep`."""
+
+
+class Diverged(PfbenchError, FloatingPointError):
+    """A number that must be finite is not: the run has diverged."""
+
+
+class BudgetExhausted(BaseException):
+    """Raised by the oracles before a call that would exceed the budget.
+
+    It derives from `BaseException`, so that an algorithm's own ``except Exception`` does not
+    swallow it.
+    """
+
+
+class TimeLimitReached(BaseException):
+    """Raised by the oracles at the first call after the run's time limit."""

@@ -1,0 +1,185 @@
+"""The interfaces between the rooms: who answers, who asks, and what passes between them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.constants import Constants
+from pfbench.base.sample import Indices
+from pfbench.base.state import Point, State
+
+Gradient = npt.NDArray[np.float64]
+"""A plain array in the problem's own order; for matrix recovery the observed entries."""
+
+
+class Hessian(Protocol):
+    """All component Hessians at one point, as linear operators."""
+
+    def product(self, x: Point, y: Point) -> Gradient:
+        """Return the mean Hessian times x - y."""
+
+    def batch(self, sample: Indices, x: Point, y: Point) -> Gradient:
+        """Return the mean of the sampled component Hessians times x - y."""
+
+
+class Table(Protocol):
+    """One stored gradient a_i for each component, in the most compact form the problem has."""
+
+    mean: Gradient
+    """The mean of all a_i."""
+
+    def difference(self, sample: Indices, x: Point) -> Gradient:
+        """Return the mean of grad f_i(x) - a_i over the sample."""
+
+    def replace(self, sample: Indices, x: Point) -> Gradient:
+        """As `difference`, then store grad f_i(x) as a_i, once for each distinct index."""
+
+
+class Backend(Protocol):
+    """What answers the oracles during one run; it never counts and never knows who asks."""
+
+    n: int
+
+    def gradient(self, x: Point) -> Gradient:
+        """Return the gradient of f at x; a recorded step of x is applied on the way."""
+
+    def batch(self, sample: Indices, x: Point) -> Gradient:
+        """Return the mean of the sampled component gradients at x."""
+
+    def difference(self, sample: Indices, x: Point, y: Point) -> Gradient:
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample."""
+
+    def value(self, x: Point) -> float:
+        """Return f(x); nothing is applied to x."""
+
+    def lo(self, g: Any) -> Point:
+        """Return a vertex of the set that minimises <g, v>."""
+
+    def prox(self, x: Point, g: Any, lam: float) -> Point:
+        """Return the proximal map of x - lam g."""
+
+    def hessian(self, s: Point) -> Hessian:
+        """Return all component Hessians at s."""
+
+    def table(self, x: Point) -> Table:
+        """Return a table filled with the component gradients at x."""
+
+
+class FeasibleSet(Protocol):
+    """A convex compact set."""
+
+    @property
+    def diameter(self) -> float:
+        """Euclidean diameter."""
+
+    def lo(self, g: Any) -> Point:
+        """Return a vertex that minimises <g, v>."""
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return certified lower and upper bounds of the minimum of <g, v> over the set."""
+
+    def project(self, y: Any) -> Any:
+        """Return the nearest point of the set."""
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether x is in the set, up to a relative tolerance."""
+
+    def random_vertex(self, rng: np.random.Generator) -> Point:
+        """Return a random vertex."""
+
+
+class Problem(Protocol):
+    """A finite sum over a feasible set, with its constants; the same for every run."""
+
+    n: int
+    name: ClassVar[str]
+
+    @property
+    def set(self) -> FeasibleSet:
+        """The feasible set."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The parameters that define the problem, by name."""
+
+    @property
+    def digest(self) -> str:
+        """A hash of the problem's data."""
+
+    def start(self) -> Point:
+        """Return a fresh copy of the fixed start point."""
+
+    def constants(self, start: Point) -> Constants:
+        """Return the constants, each with its derivation."""
+
+    def open(self, rng: np.random.Generator) -> Backend:
+        """Return a fresh backend for one run; `rng` is for its own approximate oracles."""
+
+    def gradient(self, x: Point) -> Gradient:
+        """Return the gradient of f at x, exactly."""
+
+    def value(self, x: Point) -> float:
+        """Return f(x)."""
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return certified bounds of the minimum of <g, v> over the set."""
+
+    def prox(self, x: Point, g: Any, lam: float) -> Point:
+        """Return the exact projection of x - lam g; `Refused` where there is none."""
+
+    def measures(self) -> "Mapping[str, Measure]":
+        """Return the problem's own measures, by name."""
+
+
+Bracket = tuple[float, float]
+"""A certified interval [lower, upper] of a measure that is not computed exactly."""
+
+Measure = Callable[[Problem, State], float | Bracket | None]
+"""A function of problem and state that is never counted; None where it is not defined."""
+
+
+class Asked(Protocol):
+    """The oracles as an algorithm sees them."""
+
+    n: int
+    D: float
+
+    def gradient(self, x: Point) -> Gradient:
+        """See `Backend.gradient`."""
+
+    def batch(self, sample: Indices, x: Point) -> Gradient:
+        """See `Backend.batch`."""
+
+    def difference(self, sample: Indices, x: Point, y: Point) -> Gradient:
+        """See `Backend.difference`."""
+
+    def value(self, x: Point) -> float:
+        """See `Backend.value`."""
+
+    def lo(self, g: Any) -> Point:
+        """See `Backend.lo`."""
+
+    def prox(self, x: Point, g: Any, lam: float) -> Point:
+        """See `Backend.prox`."""
+
+    def hessian(self, s: Point) -> Hessian:
+        """See `Backend.hessian`."""
+
+    def table(self, x: Point) -> Table:
+        """See `Backend.table`."""
+
+
+@runtime_checkable
+class Algorithm(Protocol):
+    """A method with its parameters fixed."""
+
+    name: ClassVar[str]
+    requires: ClassVar[frozenset[str]]
+    assumes: ClassVar[frozenset[str]]
+    deterministic: ClassVar[bool]
+    output: str
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Yield a state after each update, starting at x."""

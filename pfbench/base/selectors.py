@@ -1,0 +1,67 @@
+"""Selectors: a name with parameters, as in ``nfwu-svrg[batch=37,period=13]``."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from pfbench.base.errors import InputError
+
+_FORM = re.compile(r"\s*([A-Za-z0-9_.:-]+)\s*(?:\[(.*)\])?\s*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Selector:
+    """A name and its parameters (int, float, bool or str)."""
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def parse(cls, text: str) -> "Selector":
+        """Read ``name`` or ``name[key=value,...]``.
+
+        Raises
+        ------
+        InputError
+            If the text does not have that form, or a key comes twice.
+        """
+        match = _FORM.fullmatch(text)
+        if match is None:
+            raise InputError(f"cannot read {text!r}: write NAME or NAME[key=value,key=value].")
+        name, inside = match.groups()
+        parameters: dict[str, Any] = {}
+        for part in (inside or "").split(","):
+            if not part.strip():
+                continue
+            key, equals, value = (piece.strip() for piece in part.partition("="))
+            if not key or not equals or not value:
+                raise InputError(f"cannot read {part.strip()!r} in {text!r}: write key=value.")
+            if key in parameters:
+                raise InputError(f"{key} is given twice in {text!r}.")
+            parameters[key] = _value(value)
+        return cls(name, MappingProxyType(parameters))
+
+    def __str__(self) -> str:
+        if not self.parameters:
+            return self.name
+        inside = ",".join(f"{key}={_text(value)}" for key, value in self.parameters.items())
+        return f"{self.name}[{inside}]"
+
+
+def _value(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, float) else str(value)

@@ -1,0 +1,39 @@
+"""What an algorithm yields after each update, and how its output is declared."""
+
+from typing import Any, NamedTuple
+
+from pfbench.base.errors import InputError
+
+Point = Any
+"""A dense array or a factored iterate (see `pfbench.points`)."""
+
+OUTPUTS = ("last", "uniform")
+"""Declared outputs: the last iterate, or one drawn uniformly among the points `at`."""
+
+
+class State(NamedTuple):
+    """One update of an algorithm.
+
+    Attributes
+    ----------
+    x
+        The new iterate.
+    at
+        The point where the gradient estimate was formed (None if there is none).
+    estimate
+        The gradient estimate itself, in the problem's own order; it must not be changed.
+    output
+        A point that overrides the declared output (None if the declared one holds).
+    """
+
+    x: Point
+    at: Point = None
+    estimate: Any = None
+    output: Point = None
+
+
+def check_output(value: object) -> str:
+    """Return a declared output, refused if it is not one of `OUTPUTS`."""
+    if value not in OUTPUTS:
+        raise InputError(f"output={value!r} must be one of {', '.join(OUTPUTS)}.")
+    return str(value)

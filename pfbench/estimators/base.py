@@ -1,0 +1,53 @@
+"""What a gradient estimator is: frozen parameters, and a state that lives for one run."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from pfbench.base.checks import integer
+from pfbench.base.protocols import Asked, Gradient
+from pfbench.base.state import Point
+
+Estimate = Callable[[Point], Gradient]
+"""x_t -> g_t; called once for each iteration, in order."""
+
+
+@dataclass(frozen=True)
+class Estimator(ABC):
+    """A gradient estimator with its batch S; samples are uniform with replacement.
+
+    Raises
+    ------
+    InputError
+        If a batch or a period is not a positive integer.
+    """
+
+    name: ClassVar[str]
+    source: ClassVar[str]
+
+    batch: int
+
+    def __post_init__(self) -> None:
+        integer("batch", self.batch, least=1)
+
+    @abstractmethod
+    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+        """Return the estimates of one run."""
+
+    def draw(self, ask: Asked, rng: np.random.Generator) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+        """Draw S, shape (batch,)."""
+        return rng.integers(ask.n, size=self.batch)
+
+
+@dataclass(frozen=True)
+class EpochEstimator(Estimator):
+    """An estimator that takes a full gradient every `period` iterations (epoch length p)."""
+
+    period: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        integer("period", self.period, least=1)

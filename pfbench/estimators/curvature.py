@@ -1,0 +1,72 @@
+"""CASVRG and CASPIDERG: the curvature-aided gradient estimators of shen2019, section 4.
+
+Both correct a sampled difference of gradients by what its linearisation with the Hessians at the
+snapshot s gets wrong: ``[H(s) - mean over S of H_i(s)] (x - y)``. The component Hessians at s are
+evaluated once for each epoch and kept.
+"""
+
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from pfbench.base.protocols import Asked, Gradient, Hessian
+from pfbench.base.state import Point
+from pfbench.estimators.base import EpochEstimator, Estimate
+from pfbench.points import keep
+
+
+@dataclass(frozen=True)
+class CASVRG(EpochEstimator):
+    """GE 4: SVRG ``+ [H(s) - mean over S of H_i(s)] (x_t - s)``."""
+
+    name = "casvrg"
+    source = "shen2019 GE 4"
+
+    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+        """See `Estimator.start`."""
+        iterations = count()
+        s: Point = None
+        mean: Gradient
+        H: Hessian
+
+        def estimate(x: Point) -> Gradient:
+            nonlocal s, mean, H
+            if next(iterations) % self.period == 0:
+                mean, s = ask.gradient(x), keep(x)
+                H = ask.hessian(s)
+                return mean
+            S = self.draw(ask, rng)
+            c = H.product(x, s) - H.batch(S, x, s)
+            return ask.difference(S, x, s) + mean + c
+
+        return estimate
+
+
+@dataclass(frozen=True)
+class CASPIDERG(EpochEstimator):
+    """GE 5: SPIDERG ``+ [H(s) - mean over S of H_i(s)] (x_t - x_{t-1})``."""
+
+    name = "caspiderg"
+    source = "shen2019 GE 5"
+
+    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+        """See `Estimator.start`."""
+        iterations = count()
+        previous: Point = None
+        g: Gradient
+        H: Hessian
+
+        def estimate(x: Point) -> Gradient:
+            nonlocal previous, g, H
+            if next(iterations) % self.period == 0:
+                g = ask.gradient(x)
+                H = ask.hessian(x)
+            else:
+                S = self.draw(ask, rng)
+                c = H.product(x, previous) - H.batch(S, x, previous)
+                g = ask.difference(S, x, previous) + g + c
+            previous = x
+            return g
+
+        return estimate

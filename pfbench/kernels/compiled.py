@@ -1,0 +1,71 @@
+"""The one place that touches numba's decorators, so that the rest of pfbench stays typed."""
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, Self, TypeVar, cast
+
+import numba
+from numba.core.event import Event, Listener, register, unregister
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled(function: Function) -> Function:
+    """Compile a loop for one thread; the machine code is cached beside the source."""
+    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def compiled_parallel(function: Function) -> Function:
+    """Compile a loop whose `parallel_range` runs over threads."""
+    return cast(
+        Function, numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(function)
+    )
+
+
+def compiled_vector(function: Function) -> Function:
+    """Compile a loop whose sums may be reordered, so that it vectorises."""
+    return cast(
+        Function,
+        numba.njit(
+            cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"}
+        )(function),
+    )
+
+
+parallel_range = numba.prange
+
+
+def threads() -> int:
+    """Return the number of threads that parallel loops use."""
+    return int(numba.get_num_threads())
+
+
+class CompilationClock(Listener):
+    """Seconds that this process spends compiling loops or loading them, while it is open."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._depth = 0
+        self._started = 0.0
+
+    def on_start(self, event: Event) -> None:
+        """Note when the outermost compilation starts."""
+        if self._depth == 0:
+            self._started = perf_counter()
+        self._depth += 1
+
+    def on_end(self, event: Event) -> None:
+        """Add the time of the outermost compilation."""
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += perf_counter() - self._started
+
+    def __enter__(self) -> Self:
+        register(_EVENT, self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        unregister(_EVENT, self)
+
+
+_EVENT = "numba:compiler_lock"

@@ -1,0 +1,167 @@
+"""Loops over the sparse rows of a data matrix for losses of the form phi(<a_i, x>; b_i).
+
+Each loop reads a row once for all that is needed of it. The loss is chosen by a small number,
+so that one compiled loop serves every loss.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.kernels.compiled import compiled
+
+Floats = npt.NDArray[np.float64]
+
+LOGISTIC = 0
+"""phi(z; b) = log(1 + exp(-b z))."""
+
+
+class Data(NamedTuple):
+    """Rows a_i in CSR form and their labels b_i (shape (n,))."""
+
+    indptr: npt.NDArray[np.uint32]
+    indices: npt.NDArray[np.uint32]
+    values: Floats
+    labels: Floats
+
+
+@compiled
+def loss(kind: int, z: float, b: float) -> float:
+    """Return phi(z; b)."""
+    if kind == LOGISTIC:
+        t = b * z
+        return math.log1p(math.exp(-t)) if t > 0.0 else math.log1p(math.exp(t)) - t
+    return math.nan
+
+
+@compiled
+def slope(kind: int, z: float, b: float) -> float:
+    """Return the first derivative of phi in z."""
+    if kind == LOGISTIC:
+        return -b / (1.0 + math.exp(b * z))
+    return math.nan
+
+
+@compiled
+def curvature(kind: int, z: float, b: float) -> float:
+    """Return the second derivative of phi in z."""
+    if kind == LOGISTIC:
+        e = math.exp(-abs(z))
+        return b * b * e / ((1.0 + e) * (1.0 + e))
+    return math.nan
+
+
+@compiled
+def dot(data: Data, i: int, x: Floats) -> float:
+    """Return <a_i, x>."""
+    total = 0.0
+    for k in range(data.indptr[i], data.indptr[i + 1]):
+        total += data.values[k] * x[data.indices[k]]
+    return total
+
+
+@compiled
+def add_row(data: Data, i: int, weight: float, g: Floats) -> None:
+    """Add weight * a_i to g."""
+    for k in range(data.indptr[i], data.indptr[i + 1]):
+        g[data.indices[k]] += weight * data.values[k]
+
+
+@compiled
+def total_loss(kind: int, data: Data, x: Floats) -> float:
+    """Return the sum of phi over all rows."""
+    total = 0.0
+    for i in range(data.labels.size):
+        total += loss(kind, dot(data, i, x), data.labels[i])
+    return total
+
+
+@compiled
+def add_full_gradient(kind: int, data: Data, x: Floats, scale: float, g: Floats) -> None:
+    """Add scale * sum of all component gradients to g."""
+    for i in range(data.labels.size):
+        add_row(data, i, scale * slope(kind, dot(data, i, x), data.labels[i]), g)
+
+
+@compiled
+def slopes_at(
+    kind: int, data: Data, indices: npt.NDArray[np.int64], x: Floats, out: Floats
+) -> None:
+    """Write phi'(<a_i, x>) of the given rows to out."""
+    for s in range(indices.size):
+        i = indices[s]
+        out[s] = slope(kind, dot(data, i, x), data.labels[i])
+
+
+@compiled
+def add_rows(data: Data, indices: npt.NDArray[np.int64], weights: Floats, g: Floats) -> None:
+    """Add the weighted rows to g."""
+    for s in range(indices.size):
+        add_row(data, indices[s], weights[s], g)
+
+
+@compiled
+def curvatures(kind: int, data: Data, x: Floats, out: Floats) -> None:
+    """Write phi''(<a_i, x>) of every row to out."""
+    for i in range(data.labels.size):
+        out[i] = curvature(kind, dot(data, i, x), data.labels[i])
+
+
+@compiled
+def add_gradients(
+    kind: int,
+    data: Data,
+    indices: npt.NDArray[np.int64],
+    weights: Floats,
+    x: Floats,
+    g: Floats,
+) -> None:
+    """Add the weighted component gradients of the sampled rows to g."""
+    for s in range(indices.size):
+        i = indices[s]
+        add_row(data, i, weights[s] * slope(kind, dot(data, i, x), data.labels[i]), g)
+
+
+@compiled
+def add_differences(
+    kind: int,
+    data: Data,
+    indices: npt.NDArray[np.int64],
+    weights: Floats,
+    x: Floats,
+    y: Floats,
+    g: Floats,
+) -> None:
+    """Add the weighted differences of component gradients at x and y to g; one read of each row."""
+    for s in range(indices.size):
+        i = indices[s]
+        at_x = 0.0
+        at_y = 0.0
+        for k in range(data.indptr[i], data.indptr[i + 1]):
+            j = data.indices[k]
+            at_x += data.values[k] * x[j]
+            at_y += data.values[k] * y[j]
+        b = data.labels[i]
+        add_row(data, i, weights[s] * (slope(kind, at_x, b) - slope(kind, at_y, b)), g)
+
+
+@compiled
+def add_curvature_products(
+    data: Data,
+    indices: npt.NDArray[np.int64],
+    weights: Floats,
+    curvature_at: Floats,
+    x: Floats,
+    y: Floats,
+    g: Floats,
+) -> None:
+    """Add weights * curvature * a_i <a_i, x - y> over the sampled rows to g."""
+    for s in range(indices.size):
+        i = indices[s]
+        total = 0.0
+        for k in range(data.indptr[i], data.indptr[i + 1]):
+            j = data.indices[k]
+            total += data.values[k] * (x[j] - y[j])
+        add_row(data, i, weights[s] * curvature_at[i] * total, g)

@@ -1,0 +1,148 @@
+"""Loops over the observed entries of a matrix, in CSR order.
+
+An iterate is read through a `Reading`: entry k, in row i and column j, is
+``a * values[k] + b * u[i] * v[j]``. So a rank-one step that has only been recorded is read
+without being applied. Column and row-pointer arrays are unsigned: signed ones cost numba the
+wrap-around checks that stop vectorisation.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.kernels.compiled import (
+    compiled,
+    compiled_parallel,
+    compiled_vector,
+    parallel_range,
+)
+
+Floats = npt.NDArray[np.float64]
+
+
+class Rows(NamedTuple):
+    """Observed positions: entries ``indptr[i]:indptr[i+1]`` lie in row i, columns `indices`."""
+
+    indptr: npt.NDArray[np.uint32]
+    indices: npt.NDArray[np.unsignedinteger]
+
+
+class Reading(NamedTuple):
+    """How to read an iterate on the observed entries: ``a * values + b * u[row] * v[column]``."""
+
+    values: Floats
+    a: float
+    b: float
+    u: Floats
+    v: Floats
+
+
+# --- one rank-one step ------------------------------------------------------------------------
+
+
+@compiled_vector
+def read_rows(first: int, last: int, rows: Rows, x: Reading, out: Floats) -> None:
+    """Write the entries of rows `first` to `last` (exclusive) to `out`, which may be x.values."""
+    for i in range(first, last):
+        ui = x.b * x.u[i]
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            out[k] = x.a * x.values[k] + ui * x.v[rows.indices[k]]
+
+
+@compiled_parallel
+def read_parallel(bounds: npt.NDArray[np.int64], rows: Rows, x: Reading, out: Floats) -> None:
+    """As `read_rows`, one thread for each pair of consecutive `bounds`."""
+    for t in parallel_range(bounds.size - 1):
+        read_rows(bounds[t], bounds[t + 1], rows, x, out)
+
+
+@compiled
+def row_of(indptr: npt.NDArray[np.uint32], k: int) -> int:
+    """Return the row in which position k lies (binary search)."""
+    low = 0
+    high = indptr.size - 1
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if indptr[middle] <= k:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def read_at(rows: Rows, x: Reading, k: int) -> float:
+    """Return the entry at position k."""
+    if x.b == 0.0:
+        return x.a * x.values[k]
+    return x.a * x.values[k] + x.b * x.u[row_of(rows.indptr, k)] * x.v[rows.indices[k]]
+
+
+# --- products with the sparse matrix of entries g on the pattern --------------------------------
+
+
+@compiled_vector
+def entries_inner(rows: Rows, g: Floats, u: Floats, v: Floats) -> float:
+    """Return the sum of g[k] * u[row] * v[column] over the observed entries."""
+    total = 0.0
+    for i in range(rows.indptr.size - 1):
+        part = 0.0
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            part += g[k] * v[rows.indices[k]]
+        total += u[i] * part
+    return total
+
+
+@compiled_vector
+def normal_rows(
+    first: int,
+    last: int,
+    rows: Rows,
+    g: Floats,
+    v: Floats,
+    previous: Floats,
+    beta: float,
+    u: Floats,
+    y: Floats,
+) -> float:
+    """One fused sweep of Golub-Kahan-Lanczos over some rows.
+
+    Writes ``u = G v - beta * previous`` for these rows, adds ``G' u`` to y while each row is
+    still in cache, and returns the sum of squares of u.
+    """
+    square = 0.0
+    for i in range(first, last):
+        start, end = rows.indptr[i], rows.indptr[i + 1]
+        total = -beta * previous[i]
+        for k in range(start, end):
+            total += g[k] * v[rows.indices[k]]
+        u[i] = total
+        square += total * total
+        for k in range(start, end):
+            y[rows.indices[k]] += total * g[k]
+    return square
+
+
+@compiled_parallel
+def normal_parallel(
+    bounds: npt.NDArray[np.int64],
+    rows: Rows,
+    g: Floats,
+    v: Floats,
+    previous: Floats,
+    beta: float,
+    u: Floats,
+    y: Floats,
+) -> float:
+    """As `normal_rows` over all rows; each thread scatters into a y of its own."""
+    chunks = bounds.size - 1
+    private = np.zeros((chunks, y.size))
+    squares = np.zeros(chunks)
+    for t in parallel_range(chunks):
+        squares[t] = normal_rows(
+            bounds[t], bounds[t + 1], rows, g, v, previous, beta, u, private[t]
+        )
+    for t in range(chunks):
+        y += private[t]
+    return float(squares.sum())

@@ -1,0 +1,134 @@
+"""The small tridiagonal problems inside Golub-Kahan-Lanczos.
+
+After k steps T = B'B is k x k, symmetric and tridiagonal with diagonal `a` and positive
+off-diagonal `b[:k-1]`; `b[k-1]` is what couples it to the next Lanczos vector.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.kernels.compiled import compiled
+
+Floats = npt.NDArray[np.float64]
+
+
+@compiled
+def log_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float]:
+    """Return log det(x - T) - sum log b and its derivative in x, for x above T's eigenvalues.
+
+    Returns minus infinity where x is not above them (to rounding).
+    """
+    log = 0.0
+    slope = 0.0
+    pivot = 1.0
+    pivot_slope = 0.0
+    for i in range(k):
+        if i == 0:
+            pivot = x - a[0]
+            pivot_slope = 1.0
+        else:
+            square = b[i - 1] * b[i - 1]
+            pivot_slope = 1.0 + square * pivot_slope / (pivot * pivot)
+            pivot = x - a[i] - square / pivot
+        if not pivot > 0.0:
+            return -math.inf, math.inf
+        log += math.log(pivot / b[i]) if b[i] > 0.0 else math.inf
+        slope += pivot_slope / pivot
+    return log, slope
+
+
+@compiled
+def largest_eigenvalue(a: Floats, b: Floats, k: int, upper: float) -> float:
+    """Return the largest eigenvalue of T by Newton's method from above, which never overshoots.
+
+    `upper` is any number that is at least the eigenvalue.
+    """
+    x = upper
+    for _ in range(200):
+        pivot = 1.0
+        pivot_slope = 0.0
+        slope = 0.0
+        for i in range(k):
+            if i == 0:
+                pivot = x - a[0]
+                pivot_slope = 1.0
+            else:
+                square = b[i - 1] * b[i - 1]
+                pivot_slope = 1.0 + square * pivot_slope / (pivot * pivot)
+                pivot = x - a[i] - square / pivot
+            if not pivot > 0.0:
+                return x
+            slope += pivot_slope / pivot
+        step = 1.0 / slope
+        x -= step
+        if step <= 1e-15 * abs(x):
+            break
+    return x
+
+
+@compiled
+def leading_eigenvector(a: Floats, b: Floats, k: int, x: float, q: Floats) -> None:
+    """Write the unit eigenvector of T for its largest eigenvalue x to q[:k].
+
+    The factorisation is twisted where the vector is largest, so that both ends are computed in
+    the direction in which they decay.
+    """
+    down = np.empty(k)
+    up = np.empty(k)
+    tiny = 1e-300
+    down[0] = x - a[0]
+    for i in range(1, k):
+        down[i] = x - a[i] - b[i - 1] * b[i - 1] / max(down[i - 1], tiny)
+    up[k - 1] = x - a[k - 1]
+    for i in range(k - 2, -1, -1):
+        up[i] = x - a[i] - b[i] * b[i] / max(up[i + 1], tiny)
+    twist = 0
+    best = math.inf
+    for i in range(k):
+        gamma = abs(down[i] + up[i] - (x - a[i]))
+        if gamma < best:
+            best = gamma
+            twist = i
+    q[twist] = 1.0
+    for i in range(twist - 1, -1, -1):
+        q[i] = q[i + 1] * b[i] / max(down[i], tiny)
+    for i in range(twist + 1, k):
+        q[i] = q[i - 1] * b[i - 1] / max(up[i], tiny)
+    norm = 0.0
+    for i in range(k):
+        norm += q[i] * q[i]
+    norm = math.sqrt(norm)
+    for i in range(k):
+        q[i] /= norm
+
+
+@compiled
+def polynomial_root(a: Floats, b: Floats, k: int, x: float, target: float) -> float:
+    """Return the point at or above x where log det(. - T) - sum log b reaches `target`.
+
+    x must be at least the largest eigenvalue; the function is increasing and concave there, so
+    Newton's method from the left is monotone and is safeguarded by doubling.
+    """
+    if x <= 0.0:
+        return x
+    low = x
+    gap = 1e-15 * x
+    while True:
+        value, _ = log_polynomial(a, b, k, x + gap)
+        if value >= target or gap > 1e3 * x:
+            break
+        low = x + gap
+        gap *= 2.0
+    high = x + gap
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        value, _ = log_polynomial(a, b, k, middle)
+        if value >= target:
+            high = middle
+        else:
+            low = middle
+        if high - low <= 1e-13 * high:
+            break
+    return high

@@ -1,0 +1,24 @@
+"""Measures of stationarity and error: functions of a problem and a state, never counted."""
+
+from pfbench.measures.catalogue import BRACKETS, MEASURES, available, named
+from pfbench.measures.common import (
+    estimator_error,
+    fw_gap,
+    gradient_mapping_lambda,
+    gradient_mapping_sq,
+    objective,
+    value,
+)
+
+__all__ = [
+    "BRACKETS",
+    "MEASURES",
+    "available",
+    "estimator_error",
+    "fw_gap",
+    "gradient_mapping_lambda",
+    "gradient_mapping_sq",
+    "named",
+    "objective",
+    "value",
+]

@@ -1,0 +1,70 @@
+"""The measures that every problem has; none is counted and none touches the run.
+
+Each takes the problem and a state. They read the state's point through a copy, and use the
+problem's exact or certified oracles, never those of the run.
+"""
+
+from typing import Any
+
+from pfbench.base.errors import Refused
+from pfbench.base.protocols import Bracket, Gradient, Problem
+from pfbench.base.state import Point, State
+from pfbench.points import distance, inner, keep
+
+
+def gradient_at(problem: Problem, x: Point) -> tuple[Point, Gradient]:
+    """Return a copy of x and the exact gradient there."""
+    x = keep(x)
+    return x, problem.gradient(x)
+
+
+def value(problem: Problem, state: State) -> float:
+    """Return f(x)."""
+    return problem.value(keep(state.x))
+
+
+def objective(problem: Problem, state: State) -> float:
+    """Return f(x) + h(x); h is the indicator of the set here, so f(x)."""
+    return value(problem, state)
+
+
+def fw_gap(problem: Problem, state: State) -> Bracket:
+    """Return bounds of V(x) = max over u in C of <grad f(x), x - u> (THEORY section 3).
+
+    Both are the exact gap, or a certified interval where the minimisation is not exact.
+    """
+    x, g = gradient_at(problem, state.x)
+    at_x = inner(g, x)
+    lower, upper = problem.minimum(g)
+    return at_x - upper, at_x - lower
+
+
+def gradient_mapping_lambda(problem: Problem, state: State) -> float:
+    """Return the problem's lambda = 1/(2 max(L_f, L_ms)), the same for all algorithms."""
+    return 1.0 / (2.0 * problem.constants(problem.start()).L)
+
+
+def gradient_mapping_sq(problem: Problem, state: State) -> float | None:
+    """Return |G_lambda(x)|^2 with G_lambda(x) = (x - proj(x - lambda grad f(x)))/lambda.
+
+    None where the projection is refused (a matrix above 4 000 000 entries).
+    """
+    lam = gradient_mapping_lambda(problem, state)
+    x, g = gradient_at(problem, state.x)
+    try:
+        projected = problem.prox(x, g, lam)
+    except Refused:
+        return None
+    return (distance(x, projected) / lam) ** 2
+
+
+def estimator_error(problem: Problem, state: State) -> float | None:
+    """Return |g_t - grad f(x_t)| at the point where the estimate was formed; None if there is none.
+
+    In the trace's row k that is x_{k-1}.
+    """
+    if state.at is None or state.estimate is None:
+        return None
+    _, g = gradient_at(problem, state.at)
+    error: Any = state.estimate - g
+    return float((error.ravel() @ error.ravel()) ** 0.5)

@@ -1,0 +1,6 @@
+"""What an algorithm asks: a bundle of oracles that counts every call and keeps the budget."""
+
+from pfbench.oracles.bundle import Oracles
+from pfbench.oracles.ledger import Ledger
+
+__all__ = ["Ledger", "Oracles"]

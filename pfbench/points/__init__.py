@@ -1,0 +1,24 @@
+"""What an iterate is, and the few operations that move, copy and compare iterates.
+
+A point is a dense array, or a `Factored` matrix: its values on the observed entries together with
+the atoms it is made of. Algorithms use the functions here and never ask which it is.
+"""
+
+from pfbench.points.factored import Factored, Pattern
+from pfbench.points.operations import combine, distance, inner, is_finite, keep, tilt
+from pfbench.points.operators import SparseOperator, TiltedOperator
+from pfbench.points.vertices import RankOne
+
+__all__ = [
+    "Factored",
+    "Pattern",
+    "RankOne",
+    "SparseOperator",
+    "TiltedOperator",
+    "combine",
+    "distance",
+    "inner",
+    "is_finite",
+    "keep",
+    "tilt",
+]

@@ -1,0 +1,353 @@
+"""Matrix iterates as values on the observed entries plus a weighted sum of atoms.
+
+A step ``(1 - w) x + w v`` towards a vertex v is only *recorded* by `combine`; the next gradient
+or move applies it while it sweeps over the entries anyway. Until then, and for one step after,
+the point before can still be read (the step is undone while reading). Anything older is gone,
+unless `keep` made a copy of it.
+
+The points of one sequence share a trail: the one vector of values, and where it stands.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.errors import StalePoint
+from pfbench.kernels.observed import Reading, read_parallel, read_rows
+from pfbench.points.pattern import Pattern
+from pfbench.points.vertices import RankOne
+
+Floats = npt.NDArray[np.float64]
+
+_UNDOABLE = 1e-3
+"""A step is undone while reading only if 1 - w is at least this: rounding grows by 1/(1 - w)."""
+
+_GONE = (
+    "this point is older than the newest two of its sequence: take keep(x) of it before moving on."
+)
+
+_ATOM_BYTES = 1 << 28
+"""Past this memory, or past twice the smaller dimension, atoms are re-compressed by an SVD."""
+
+
+class Factors(NamedTuple):
+    """A matrix ``sum_k weights[k] * outer(left[k], right[k])``."""
+
+    weights: Floats
+    left: Floats
+    right: Floats
+
+
+class Atoms:
+    """An append-only list of rank-one matrices, shared by all points that descend from it."""
+
+    __slots__ = ("left", "newest", "right", "used")
+
+    def __init__(self, shape: tuple[int, int], capacity: int = 16) -> None:
+        self.left = np.empty((capacity, shape[0]))
+        self.right = np.empty((capacity, shape[1]))
+        self.used = 0
+        self.newest: RankOne | None = None
+
+    def append(self, vertex: RankOne) -> int:
+        """Add a vertex and return its slot; the newest vertex is not added twice."""
+        if vertex is self.newest:
+            return self.used - 1
+        if self.used == len(self.left):
+            self.left = _grown(self.left)
+            self.right = _grown(self.right)
+        self.left[self.used] = vertex.u
+        self.right[self.used] = vertex.v
+        self.used += 1
+        self.newest = vertex
+        return self.used - 1
+
+
+def _grown(array: Floats) -> Floats:
+    larger = np.empty((2 * len(array), array.shape[1]))
+    larger[: len(array)] = array
+    return larger
+
+
+class _Trail:
+    """The shared storage of one sequence: the values, the atoms, and where both stand."""
+
+    __slots__ = (
+        "atoms",
+        "before",
+        "current",
+        "limit",
+        "no_left",
+        "no_right",
+        "pattern",
+        "previous",
+        "step",
+        "values",
+        "weights",
+    )
+
+    def __init__(self, pattern: Pattern, values: Floats, atoms: Atoms, weights: Floats) -> None:
+        self.pattern = pattern
+        self.values = values
+        self.atoms = atoms
+        self.weights = weights
+        self.current = object()
+        self.previous: object | None = None
+        self.step: tuple[RankOne, float] | None = None
+        self.before: tuple[Atoms, Floats] | None = None
+        M, N = pattern.shape
+        self.no_left, self.no_right = np.zeros(M), np.zeros(N)
+        self.limit = max(64, min(2 * min(M, N), _ATOM_BYTES // (8 * (M + N))))
+
+
+class Factored:
+    """A matrix point of a problem whose components are observed entries; see the module's text.
+
+    Points are made by `zero`, `from_factors`, and `pfbench.points.combine`.
+    """
+
+    __slots__ = ("_base", "_slot", "_token", "_trail", "_vertex", "_weight")
+
+    def __init__(
+        self,
+        trail: _Trail,
+        token: object,
+        base: object | None = None,
+        vertex: RankOne | None = None,
+        weight: float = 0.0,
+        slot: int = -1,
+    ) -> None:
+        self._trail = trail
+        self._token = token
+        self._base = base
+        self._vertex = vertex
+        self._weight = weight
+        self._slot = slot
+
+    @classmethod
+    def zero(cls, pattern: Pattern) -> "Factored":
+        """Return the zero matrix."""
+        trail = _Trail(pattern, np.zeros(pattern.n), Atoms(pattern.shape), np.zeros(0))
+        return cls(trail, trail.current)
+
+    @classmethod
+    def from_factors(
+        cls, pattern: Pattern, factors: Factors, values: Floats | None = None
+    ) -> "Factored":
+        """Return a point from its factors: weights (K,), left (K, M), right (K, N).
+
+        `values` are its entries on the pattern, shape (n,), where they are known already.
+        """
+        if values is None:
+            values = entries_of(factors, pattern.row_numbers(), pattern.rows.indices)
+        trail = _Trail(pattern, values, *_as_atoms(factors))
+        return cls(trail, trail.current)
+
+    # --- reading ------------------------------------------------------------------------------
+
+    @property
+    def pattern(self) -> Pattern:
+        """The observed positions."""
+        return self._trail.pattern
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(M, N)."""
+        return self._trail.pattern.shape
+
+    def reading(self) -> Reading:
+        """Return how compiled loops read this point on the observed entries.
+
+        Raises
+        ------
+        StalePoint
+            If the sequence has moved on too far.
+        """
+        trail = self._trail
+        if self._token is trail.current:
+            return _reading(trail, 1.0, 0.0, None)
+        if self._base is trail.current:
+            return _reading(trail, 1.0 - self._weight, self._weight, self._vertex)
+        if self._token is trail.previous and trail.step is not None:
+            vertex, w = trail.step
+            if 1.0 - w >= _UNDOABLE:
+                return _reading(trail, 1.0 / (1.0 - w), -w / (1.0 - w), vertex)
+            raise StalePoint(
+                f"the point before a step of weight {w:g} is gone: take keep(x) of it first."
+            )
+        raise StalePoint(_GONE)
+
+    def values(self) -> Floats:
+        """Return a copy of the entries on the observed positions, shape (n,)."""
+        reading = self.reading()
+        if reading.b == 0.0 and reading.a == 1.0:
+            return reading.values.copy()
+        out = np.empty_like(reading.values)
+        _read(self.pattern, reading, out)
+        return out
+
+    def factors(self) -> Factors:
+        """Return the point's own weights and its atoms (atoms of weight 0 left out)."""
+        atoms, weights = self.atoms_and_weights()
+        used = np.flatnonzero(weights)
+        return Factors(weights[used], atoms.left[used], atoms.right[used])
+
+    def matrix(self) -> Floats:
+        """Return the dense matrix, shape (M, N)."""
+        weights, left, right = self.factors()
+        return np.asarray((left * weights[:, None]).T @ right)
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the newest step, the only thing that can spoil a sequence, is finite."""
+        vertex = self._vertex
+        return bool(
+            np.isfinite(self._weight)
+            and (vertex is None or np.isfinite(vertex.scale * vertex.u[0] * vertex.v[0]))
+        )
+
+    def entries(self, rows: npt.ArrayLike, columns: npt.ArrayLike) -> Floats:
+        """Return single entries, shape (k,), at positions rows (k,) and columns (k,)."""
+        return entries_of(self.factors(), np.asarray(rows), np.asarray(columns))
+
+    # --- moving -------------------------------------------------------------------------------
+
+    def towards(self, vertex: RankOne, w: float) -> "Factored":
+        """Return ``(1 - w) x + w vertex``, recorded and not yet applied.
+
+        Raises
+        ------
+        StalePoint
+            If this point is not the newest of its sequence.
+        """
+        self.settle()
+        trail = self._trail
+        slot = trail.atoms.append(vertex)
+        return Factored(trail, object(), trail.current, vertex, float(w), slot)
+
+    def settle(self) -> None:
+        """Apply this point's recorded step, if any, so that the sequence stands here."""
+        if self._token is not self._trail.current:
+            self.sweep(lambda reading: _read(self.pattern, reading, reading.values))
+
+    def sweep(self, loop: Callable[[Reading], None]) -> None:
+        """Run a loop that writes the reading to its own values, which settles this point.
+
+        Raises
+        ------
+        StalePoint
+            If the sequence has already moved past this point.
+        """
+        recorded = self._base is self._trail.current
+        if not recorded and self._token is not self._trail.current:
+            raise StalePoint(
+                "only the newest point of a sequence can be moved or differentiated in place: "
+                "take keep(x) of this one first."
+            )
+        loop(self.reading())
+        if recorded:
+            self._arrive()
+
+    def copy(self) -> "Factored":
+        """Return an independent copy; nothing is applied to this point's sequence."""
+        atoms, weights = self.atoms_and_weights()
+        used = np.flatnonzero(weights)
+        if 2 * used.size < atoms.used:
+            atoms, weights = _gathered(atoms, weights, used)
+        trail = _Trail(self.pattern, self.values(), atoms, weights.copy())
+        return Factored(trail, trail.current)
+
+    # --- bookkeeping --------------------------------------------------------------------------
+
+    def _arrive(self) -> None:
+        trail, vertex = self._trail, self._vertex
+        assert vertex is not None
+        trail.before = (trail.atoms, trail.weights)
+        if self._weight == 1.0:
+            trail.atoms, trail.weights = Atoms(trail.pattern.shape), np.zeros(0)
+            self._slot = trail.atoms.append(vertex)
+        trail.weights = _stepped(trail.weights, vertex, self._weight, self._slot)
+        trail.step = (vertex, self._weight)
+        trail.previous, trail.current = trail.current, self._token
+        self._base = self._vertex = None
+        if trail.atoms.used > trail.limit:
+            trail.atoms, trail.weights = _compressed(trail.atoms, trail.weights)
+            trail.limit = max(trail.limit, 2 * trail.atoms.used)
+
+    def atoms_and_weights(self) -> tuple[Atoms, Floats]:
+        """Return the shared list of atoms and this point's weights (of the first ones in it)."""
+        trail = self._trail
+        if self._token is trail.current:
+            return trail.atoms, trail.weights
+        if self._base is trail.current and self._vertex is not None:
+            weights = _stepped(trail.weights, self._vertex, self._weight, self._slot)
+            return trail.atoms, weights
+        if self._token is trail.previous and trail.before is not None:
+            return trail.before
+        raise StalePoint(_GONE)
+
+
+def _reading(trail: _Trail, a: float, b: float, vertex: RankOne | None) -> Reading:
+    if vertex is None:
+        return Reading(trail.values, a, b, trail.no_left, trail.no_right)
+    return Reading(trail.values, a, b * vertex.scale, vertex.u, vertex.v)
+
+
+def _read(pattern: Pattern, reading: Reading, out: Floats) -> None:
+    if pattern.serial:
+        read_rows(0, pattern.shape[0], pattern.rows, reading, out)
+    else:
+        read_parallel(pattern.bounds, pattern.rows, reading, out)
+
+
+def _stepped(weights: Floats, vertex: RankOne, w: float, slot: int) -> Floats:
+    moved = np.zeros(max(len(weights), slot + 1))
+    moved[: len(weights)] = (1.0 - w) * weights
+    moved[slot] += w * vertex.scale
+    return moved
+
+
+def _gathered(
+    atoms: Atoms, weights: Floats, used: npt.NDArray[np.intp]
+) -> tuple[Atoms, Floats]:
+    return _as_atoms(Factors(weights[used], atoms.left[used], atoms.right[used]))
+
+
+def _as_atoms(factors: Factors) -> tuple[Atoms, Floats]:
+    count = len(factors.weights)
+    atoms = Atoms((factors.left.shape[1], factors.right.shape[1]), max(16, 2 * count))
+    atoms.used = count
+    atoms.left[:count] = factors.left
+    atoms.right[:count] = factors.right
+    return atoms, np.array(factors.weights, dtype=np.float64)
+
+
+def _compressed(atoms: Atoms, weights: Floats) -> tuple[Atoms, Floats]:
+    used = np.flatnonzero(weights)
+    return _as_atoms(orthogonalised(Factors(weights[used], atoms.left[used], atoms.right[used])))
+
+
+def orthogonalised(factors: Factors) -> Factors:
+    """Return the singular value decomposition of a factored matrix, to rounding.
+
+    Costs O((M + N) K^2) for K atoms; nothing of size M x N is formed.
+    """
+    left_basis, left_core = np.linalg.qr(factors.left.T)
+    right_basis, right_core = np.linalg.qr(factors.right.T)
+    p, s, qt = np.linalg.svd((left_core * factors.weights) @ right_core.T)
+    rank = int(np.count_nonzero(s > 1e-15 * max(s[0], 1e-300))) if s.size else 0
+    return Factors(s[:rank], (left_basis @ p[:, :rank]).T, (right_basis @ qt[:rank].T).T)
+
+
+def entries_of(
+    factors: Factors, rows: npt.NDArray[np.integer], columns: npt.NDArray[np.integer]
+) -> Floats:
+    """Return single entries, shape (k,), of a factored matrix."""
+    out = np.empty(len(rows))
+    for start in range(0, len(rows), 4096):
+        part = slice(start, start + 4096)
+        left, right = factors.left[:, rows[part]], factors.right[:, columns[part]]
+        out[part] = np.einsum("k,kj,kj->j", factors.weights, left, right, optimize=False)
+    return out

@@ -1,0 +1,112 @@
+"""The operations on points; each takes dense arrays and factored matrices alike."""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.errors import InputError
+from pfbench.points.factored import Factored, Factors
+from pfbench.points.operators import SparseOperator, TiltedOperator, mixture
+from pfbench.points.vertices import RankOne
+
+Floats = npt.NDArray[np.float64]
+
+
+def combine(x: Any, v: Any, w: float) -> Any:
+    """Return ``(1 - w) x + w v``.
+
+    With a vertex v that `lo` returned, a factored x only records the step (the next gradient or
+    move applies it); x can be combined again, e.g. for the trial points of a line search. With a
+    point v the result is a new independent point, for any real w.
+
+    Raises
+    ------
+    StalePoint
+        If x is factored and not the newest point of its sequence.
+    InputError
+        If x and v do not belong together.
+    """
+    if isinstance(x, np.ndarray):
+        return (1.0 - w) * x + w * _dense(v)
+    if not isinstance(x, Factored):
+        raise InputError(f"a point must be an array or a factored matrix, not {type(x).__name__}.")
+    if isinstance(v, RankOne):
+        return x.towards(v, w)
+    if isinstance(v, Factored):
+        values = (1.0 - w) * x.values() + w * v.values()
+        return Factored.from_factors(x.pattern, mixture(x, v, 1.0 - w, w), values)
+    raise InputError(f"cannot move a factored matrix towards a {type(v).__name__}.")
+
+
+def keep(x: Any) -> Any:
+    """Return an independent copy of x, which stays readable however far its sequence moves."""
+    return x.copy()
+
+
+def tilt(g: Any, x: Any, u: Any, c: float) -> Any:
+    """Return ``g + c (x - u)``: an array for dense points, an operator for factored ones."""
+    if isinstance(x, Factored):
+        return TiltedOperator.of(g, x, u, c)
+    return g + c * (x - u)
+
+
+def inner(g: Any, x: Any) -> float:
+    """Return <g, x> for a gradient or tilted gradient g and a point or vertex x."""
+    if isinstance(g, TiltedOperator):
+        return g.inner(x) if isinstance(x, RankOne) else g.inner_point(x)
+    if isinstance(x, Factored):
+        reading = x.reading()
+        total = reading.a * float(g @ reading.values)
+        if reading.b == 0.0:
+            return total
+        step = RankOne(reading.u, reading.v, reading.b, x.pattern)
+        return total + SparseOperator(x.pattern, g).inner(step)
+    if isinstance(x, RankOne):
+        if x.pattern is not None:
+            return SparseOperator(x.pattern, g).inner(x)
+        return x.scale * float(x.u @ (g @ x.v))
+    return float(np.vdot(g, x))
+
+
+def distance(x: Any, y: Any) -> float:
+    """Return the Euclidean (Frobenius) distance of two points or vertices."""
+    if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
+        return float(np.linalg.norm(_dense(x) - _dense(y)))
+    if isinstance(x, Factored) and isinstance(y, Factored):
+        return _norm(mixture(x, y, 1.0, -1.0))
+    if isinstance(x, Factored) and isinstance(y, RankOne):
+        mine = x.factors()
+        return _norm(
+            Factors(
+                np.append(mine.weights, -y.scale),
+                np.vstack([mine.left, y.u]),
+                np.vstack([mine.right, y.v]),
+            )
+        )
+    if isinstance(x, RankOne):
+        return distance(y, x) if isinstance(y, Factored) else distance(x.matrix(), y.matrix())
+    raise InputError(f"no distance between a {type(x).__name__} and a {type(y).__name__}.")
+
+
+def _dense(x: Any) -> Floats:
+    return x if isinstance(x, np.ndarray) else np.asarray(x.matrix())
+
+
+def _norm(factors: Factors) -> float:
+    if not len(factors.weights):
+        return 0.0
+    left = np.linalg.qr(factors.left.T, mode="r")
+    right = np.linalg.qr(factors.right.T, mode="r")
+    return float(np.linalg.norm((left * factors.weights) @ right.T))
+
+
+def is_finite(x: Any) -> bool:
+    """Return whether a point is finite; a factored one is checked by its newest step alone."""
+    if isinstance(x, np.ndarray):
+        flat = x.ravel()
+        return math.isfinite(flat @ flat)
+    if isinstance(x, Factored):
+        return x.is_finite
+    return True

@@ -1,0 +1,86 @@
+"""The observed positions of a matrix, fixed once in row order."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.errors import InputError
+from pfbench.kernels.compiled import threads
+from pfbench.kernels.observed import Rows
+
+_ENTRIES_PER_THREAD = 100_000
+"""Below about this many entries a second thread costs more than it saves."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """Observed positions of an M x N matrix, sorted by row and then by column.
+
+    Attributes
+    ----------
+    shape
+        (M, N).
+    rows
+        Row pointers (M + 1,) and column numbers (n,), unsigned.
+    bounds
+        Row numbers that cut the rows into one chunk of about equal size for each thread.
+    """
+
+    shape: tuple[int, int]
+    rows: Rows
+    bounds: npt.NDArray[np.int64]
+
+    @classmethod
+    def from_coordinates(
+        cls, rows: npt.ArrayLike, columns: npt.ArrayLike, shape: tuple[int, int]
+    ) -> tuple["Pattern", npt.NDArray[np.int64]]:
+        """Build a pattern; also return the order that sorts the given positions into it.
+
+        Parameters
+        ----------
+        rows, columns
+            Integer positions, shape (n,).
+        shape
+            (M, N), with n < 2**32.
+
+        Raises
+        ------
+        InputError
+            If there is no position, one lies outside the shape, or one occurs twice.
+        """
+        i = np.asarray(rows, dtype=np.int64)
+        j = np.asarray(columns, dtype=np.int64)
+        M, N = shape
+        if i.shape != j.shape or i.ndim != 1 or i.size == 0:
+            raise InputError("a matrix problem needs at least one observed entry.")
+        if i.min() < 0 or j.min() < 0 or i.max() >= M or j.max() >= N:
+            raise InputError(f"an observed entry lies outside the {M} x {N} matrix.")
+        flat = i * N + j
+        order = np.argsort(flat, kind="stable")
+        flat = flat[order]
+        twice = np.flatnonzero(flat[1:] == flat[:-1])
+        if twice.size:
+            row, column = divmod(int(flat[twice[0]]), N)
+            raise InputError(f"the entry ({row}, {column}) is observed more than once.")
+        indptr = np.zeros(M + 1, dtype=np.uint32)
+        indptr[1:] = np.cumsum(np.bincount(i, minlength=M))
+        indices = j[order].astype(np.uint16 if N <= 1 << 16 else np.uint32)
+        chunks = max(1, min(threads(), i.size // _ENTRIES_PER_THREAD))
+        cuts = np.searchsorted(indptr, np.linspace(0, i.size, chunks + 1))
+        cuts[0], cuts[-1] = 0, M
+        return cls(shape, Rows(indptr, indices), cuts.astype(np.int64)), order
+
+    @property
+    def n(self) -> int:
+        """Number of observed entries."""
+        return int(self.rows.indices.size)
+
+    @property
+    def serial(self) -> bool:
+        """Whether one thread runs over all rows."""
+        return self.bounds.size == 2
+
+    def row_numbers(self) -> npt.NDArray[np.int64]:
+        """Return the row of every position, shape (n,)."""
+        return np.repeat(np.arange(self.shape[0]), np.diff(self.rows.indptr.astype(np.int64)))

@@ -1,0 +1,106 @@
+"""Where the files of the data sets lie."""
+
+import os
+import tempfile
+from pathlib import Path
+
+from pfbench.base.errors import DataError, InputError
+from pfbench.problems.data.catalogue import DataFile, DataSet
+
+VARIABLE = "PFBENCH_DATA"
+"""The environment variable that names the cache folder."""
+
+EXTRA = 'pip install "pfbench[data]"'
+"""What installs the libraries that only this room needs."""
+
+
+def cache_folder() -> Path:
+    """Return the cache folder: `PFBENCH_DATA` if it is set, else the user's own cache.
+
+    The variable is read at each call. The folder need not exist, and need not be writable.
+
+    Raises
+    ------
+    DataError
+        If the variable names something that is not a folder, or pooch is not installed.
+    """
+    chosen = os.environ.get(VARIABLE)
+    if chosen:
+        folder = Path(chosen).expanduser()
+        if folder.exists() and not folder.is_dir():
+            raise DataError(f"{VARIABLE}={chosen} is not a folder: set it to one, or unset it.")
+        return folder
+    try:
+        import pooch
+    except ModuleNotFoundError:
+        raise DataError(
+            f"the data cache needs pooch, which is not installed: {EXTRA}, or set {VARIABLE} to "
+            "a folder."
+        ) from None
+    return Path(pooch.os_cache("pfbench"))
+
+
+def file_of(record: DataSet) -> DataFile:
+    """Return the file of a set that has one.
+
+    Raises
+    ------
+    InputError
+        If the set comes with scikit-learn.
+    """
+    if record.file is None:
+        raise InputError(f"the data set {record.name} comes with scikit-learn and has no file.")
+    return record.file
+
+
+def places(record: DataSet, folder: Path) -> tuple[Path, ...]:
+    """Return the paths at which a set's file is looked for, in that order.
+
+    As the download leaves it; unpacked; as ``.bz2``; as ``.gz``.
+    """
+    file = file_of(record)
+    names = (file.filename, file.member, f"{file.member}.bz2", f"{file.member}.gz")
+    return tuple(folder / file.folder / name for name in dict.fromkeys(names))
+
+
+def located(record: DataSet, folder: Path) -> Path | None:
+    """Return the path of a set's file in a cache folder, or None if it is not there.
+
+    Raises
+    ------
+    DataError
+        If the folder may not be searched.
+    """
+    try:
+        return next((place for place in places(record, folder) if place.is_file()), None)
+    except PermissionError as error:
+        raise DataError(f"the data folder {folder} cannot be read ({error.strerror}).") from error
+
+
+def sum_beside(path: Path) -> Path:
+    """Return the path of the note that keeps the sum of an unverified set's first download."""
+    return path.with_name(f"{path.name}.sha256")
+
+
+def part_beside(path: Path) -> Path:
+    """Return the path of an unfinished download of a file."""
+    return path.with_name(f"{path.name}.part")
+
+
+def make_writable(folder: Path) -> None:
+    """Make a folder, and make sure that files can be written there.
+
+    Raises
+    ------
+    DataError
+        If not.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".pfbench-"):
+            pass
+    except OSError as error:
+        raise DataError(
+            f"the data folder {folder} is not writable ({error.strerror}): set {VARIABLE} to a "
+            "folder that is, and fetch again."
+        ) from error

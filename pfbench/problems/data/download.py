@@ -1,0 +1,281 @@
+"""Downloading a file over HTTP, so that a cut connection costs only what had not arrived."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pfbench.base.errors import DataError
+from pfbench.problems.data.cache import EXTRA
+
+if TYPE_CHECKING:
+    import requests
+
+Progress = Callable[[int, int | None], None]
+"""Is told the number of bytes that are there, and the number there will be (None: not known)."""
+
+_CHUNK = 1 << 13
+"""Bytes that are taken at a time; at a cut, less than this is lost."""
+_PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""The HTTP statuses after which another try may help."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a download goes on trying.
+
+    Attributes
+    ----------
+    attempts
+        Tries in a row in which nothing new arrives before it gives up.
+    wait
+        Seconds before the second try; doubled after each further one without progress.
+    timeout
+        Seconds to wait for the connection, and for the next bytes.
+    """
+
+    attempts: int = 4
+    wait: float = 1.0
+    timeout: float = 30.0
+
+
+@dataclass(frozen=True)
+class _Note:
+    """What is kept beside a part, to continue the same file and no other."""
+
+    url: str
+    validator: str | None
+    total: int | None
+
+    @classmethod
+    def read(cls, path: Path) -> "_Note | None":
+        """Return the note in a file, None if there is none that can be read."""
+        try:
+            note = json.loads(path.read_text(encoding="utf-8"))
+            return cls(str(note["url"]), note["validator"], note["total"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def write(self, path: Path) -> None:
+        """Keep the note in a file."""
+        path.write_text(json.dumps(self.__dict__), encoding="utf-8")
+
+
+class _CutError(Exception):
+    """A try ended before the file was whole; the next may continue it."""
+
+
+def note_beside(part: Path) -> Path:
+    """Return the path of the note that belongs to an unfinished download."""
+    return part.with_name(f"{part.name}.json")
+
+
+def discard(part: Path) -> None:
+    """Remove an unfinished download and its note, if they are there."""
+    part.unlink(missing_ok=True)
+    note_beside(part).unlink(missing_ok=True)
+
+
+@contextmanager
+def exclusive(part: Path, name: str) -> Iterator[None]:
+    """Keep other processes from downloading to the same part, where the platform can.
+
+    Raises
+    ------
+    DataError
+        If another process is at it.
+    """
+    try:
+        import fcntl
+    except ModuleNotFoundError:
+        yield
+        return
+    lock = part.with_name(f".{part.name}.lock")
+    with lock.open("ab") as held:
+        try:
+            fcntl.flock(held.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise DataError(
+                f"another process is downloading {name}: wait until it is done."
+            ) from None
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def download(
+    url: str,
+    part: Path,
+    *,
+    name: str,
+    progress: Progress | None = None,
+    patience: Patience | None = None,
+) -> None:
+    """Bring a file, continuing an earlier part of it.
+
+    What arrives is appended to `part`. If the connection is cut, the part stays and the rest is
+    asked for (HTTP ``Range``, with ``If-Range`` so that a file changed meanwhile is sent whole);
+    at last the part stays for the next call. A server that does not know ranges sends it whole.
+
+    Parameters
+    ----------
+    url
+        Address of the file.
+    part
+        Path of the unfinished file, in an existing folder; complete when this returns.
+    name
+        The data set's name, for messages.
+    progress
+        Is called after each piece.
+    patience
+        How long to go on trying.
+
+    Raises
+    ------
+    DataError
+        If the server has no such file, cannot be reached or breaks off too often, if the file
+        cannot be written, or requests (which pooch brings) is not installed.
+    """
+    try:
+        import requests
+        from urllib3.exceptions import HTTPError
+    except ModuleNotFoundError:
+        raise DataError(f"downloading needs pooch, which is not installed: {EXTRA}.") from None
+    patience = Patience() if patience is None else patience
+    try:
+        most, idle = _size(part), 0
+        with requests.Session() as session:
+            while True:
+                try:
+                    _attempt(session, url, part, name, progress, patience.timeout)
+                    return
+                except (_CutError, requests.RequestException, HTTPError) as error:
+                    # A server that always starts anew makes progress only beyond the best try.
+                    idle = 0 if _size(part) > most else idle + 1
+                    most = max(most, _size(part))
+                    if idle >= patience.attempts:
+                        raise _given_up(name, url, part, error) from error
+                    time.sleep(patience.wait * 2 ** max(idle - 1, 0))
+    except OSError as error:
+        raise DataError(
+            f"the download of {name} could not be written to {part.parent} ({error.strerror}): "
+            f"make room or set PFBENCH_DATA to another folder, and run `pfbench data fetch {name}`."
+        ) from error
+
+
+def _attempt(
+    session: "requests.Session",
+    url: str,
+    part: Path,
+    name: str,
+    progress: Progress | None,
+    timeout: float,
+) -> None:
+    """Ask once for what is missing; return when the part is whole."""
+    note = _Note.read(note_beside(part))
+    if note is None or note.url != url:
+        note = None
+    have = _size(part) if note is not None else 0
+    if note is not None and have and have == note.total:
+        return
+    # Packed transfer would make the positions in a range meaningless.
+    headers = {"Accept-Encoding": "identity"}
+    if note is not None and have:
+        headers["Range"] = f"bytes={have}-"
+        if note.validator is not None:
+            headers["If-Range"] = note.validator
+    with session.get(url, headers=headers, stream=True, timeout=timeout) as answer:
+        status = answer.status_code
+        if status in _PASSING:
+            raise _CutError(f"HTTP {status} {answer.reason}")
+        if status == 416:
+            discard(part)
+            raise _CutError("the server has less than what had arrived")
+        if status == 206 and note is not None:
+            begin, total = _range(answer.headers.get("Content-Range", ""))
+            if begin != have or total != note.total:
+                discard(part)
+                raise _CutError("the server continued at another place")
+        elif status == 200:
+            have, total = 0, _length(answer)
+            discard(part)
+            _Note(url, _validator(answer), total).write(note_beside(part))
+        else:
+            raise DataError(
+                f"the download of {name} from {url} was refused (HTTP {status} {answer.reason}): "
+                f"get the file by hand and put it into {part.parent}, or try again later."
+            )
+        with part.open("ab") as target:
+            if progress is not None:
+                progress(have, total)
+            # Not iter_content: that would unpack a file which the server marks as packed.
+            for chunk in answer.raw.stream(_CHUNK, decode_content=False):
+                target.write(chunk)
+                have += len(chunk)
+                if progress is not None:
+                    progress(have, total)
+            target.flush()
+            os.fsync(target.fileno())
+    if total is not None and have != total:
+        raise _CutError(f"the connection was cut after {have} of {total} bytes")
+
+
+def _size(part: Path) -> int:
+    """Return the number of bytes of a part, 0 if there is none."""
+    return part.stat().st_size if part.exists() else 0
+
+
+def _range(header: str) -> tuple[int | None, int | None]:
+    """Return first position and total of a Content-Range, e.g. ``bytes 100-199/200``."""
+    unit, _, rest = header.partition(" ")
+    span, _, total = rest.partition("/")
+    first = span.partition("-")[0]
+    if unit != "bytes" or not first.isdigit():
+        return None, None
+    return int(first), int(total) if total.isdigit() else None
+
+
+def _length(answer: "requests.Response") -> int | None:
+    """Return the number of bytes that a server announces, None if it does not."""
+    text = answer.headers.get("Content-Length", "")
+    return int(text) if text.isdigit() else None
+
+
+def _validator(answer: "requests.Response") -> str | None:
+    """Return what tells this edition of the file from another in If-Range: a strong one only."""
+    tag = answer.headers.get("ETag")
+    if tag is not None and not tag.startswith("W/"):
+        return tag
+    return answer.headers.get("Last-Modified")
+
+
+def _given_up(name: str, url: str, part: Path, error: Exception) -> DataError:
+    """Return the sentence with which a download ends after too many tries."""
+    have = _size(part)
+    kept = f"the {have:,} bytes that arrived are kept, " if have else ""
+    return DataError(
+        f"the download of {name} from {url} broke off ({_cause(error)}): {kept}run "
+        f"`pfbench data fetch {name}` again{' to continue' if have else ' later'}."
+    )
+
+
+def _cause(error: Exception) -> str:
+    """Return the reason of a failed try in a few words."""
+    if isinstance(error, _CutError):
+        return str(error)
+    kind = type(error).__name__
+    return {
+        "ConnectionError": "the server cannot be reached or closed the connection",
+        "ConnectTimeout": "the server does not answer",
+        "ReadTimeout": "the server stopped sending",
+        "ProtocolError": "the connection was cut",
+        "IncompleteRead": "the connection was cut",
+        "ReadTimeoutError": "the server stopped sending",
+        "SSLError": "the server's certificate is not trusted",
+        "ProxyError": "the proxy cannot be reached",
+    }.get(kind, kind)

@@ -1,0 +1,419 @@
+"""From a set's name to its checked arrays.
+
+Every load checks what `catalogue` records, so that a damaged, truncated or wrong file is refused
+by name, and never computed with.
+"""
+
+import hashlib
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.errors import DataError, InputError
+from pfbench.base.names import unknown
+from pfbench.problems.data import ratings, svmlight, tables
+from pfbench.problems.data.cache import (
+    EXTRA,
+    cache_folder,
+    file_of,
+    located,
+    sum_beside,
+)
+from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, DataFile, DataSet, data_set
+from pfbench.problems.data.digests import arrays_digest, file_digest
+from pfbench.problems.data.text import PACKED, ContentError, unpacked
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Classification:
+    """A labelled data set.
+
+    Attributes
+    ----------
+    name
+        Its name in the catalogue.
+    features
+        Samples as rows, shape (n, d), float64, indices sorted in each row, in the file's order
+        and as the file has them: not scaled, except breast-cancer (see `load_classification`).
+    labels
+        Shape (n,), float64: -1 and +1 for a binary task, else 0 to classes - 1 in the order of
+        the file's own labels.
+    classes
+        Number of distinct labels.
+    digest
+        sha256 of indptr (int64), indices (int32), data and labels (float64), as hex.
+    verified
+        Whether a recorded sum was found to be right.
+    """
+
+    name: str
+    features: "csr_array[np.float64]"
+    labels: Floats
+    classes: int
+    digest: str
+    verified: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """Ratings of items by users, sorted by user and then by item; no pair occurs twice.
+
+    Attributes
+    ----------
+    name
+        Its name in the catalogue, or the file's own name.
+    users, items
+        The file's own numbers, shape (n,), int32.
+    values
+        Ratings from 0.5 to 5 stars, shape (n,), float64.
+    digest
+        sha256 of users, items and values, as hex.
+    verified
+        Whether a recorded sum was found to be right.
+    """
+
+    name: str
+    users: npt.NDArray[np.int32]
+    items: npt.NDArray[np.int32]
+    values: Floats
+    digest: str
+    verified: bool
+
+    def positions(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], tuple[int, int]]:
+        """Return the ratings' rows and columns in the matrix of those who rated and were rated.
+
+        Returns
+        -------
+        rows, columns
+            Shape (n,), int64: the rank of the user and of the item among the distinct ones.
+        shape
+            Number of distinct users and of distinct items.
+        """
+        users, rows = np.unique(self.users, return_inverse=True)
+        items, columns = np.unique(self.items, return_inverse=True)
+        return rows.astype(np.int64), columns.astype(np.int64), (users.size, items.size)
+
+
+def load_classification(name: str | DataSet, *, folder: Path | None = None) -> Classification:
+    """Load a labelled data set.
+
+    Parameters
+    ----------
+    name
+        Name of a binary or multi-class set, or a record of one. ``breast-cancer`` comes with
+        scikit-learn: labels +1 benign (357), -1 malignant (212); each feature is shifted and
+        scaled to mean zero and (population) variance one, with correctly rounded sums, so that
+        its bits are the same everywhere.
+    folder
+        The cache folder; by default what `cache_folder` says.
+
+    Raises
+    ------
+    InputError
+        If there is no such set, or it has no labels.
+    DataError
+        If the file is not in the cache, damaged, truncated or not the set that it claims to be,
+        or scikit-learn is needed and not installed.
+    """
+    record = _record(name, ("binary", "multiclass"))
+    if record.format == "scikit-learn":
+        try:
+            return _classification(record, _breast_cancer(), verified=False)
+        except ContentError as fault:
+            raise _not_the_known(record, fault) from fault
+    path = _cached(record, folder)
+    try:
+        return read_classification(record, path, path.name)
+    except ContentError as fault:
+        raise _refused(record, path, fault) from fault
+
+
+def load_ratings(
+    source: str | os.PathLike[str] | DataSet = "latest-small", *, folder: Path | None = None
+) -> Ratings:
+    """Load a set of ratings.
+
+    Parameters
+    ----------
+    source
+        An edition of MovieLens (``latest-small``, ``100k``, ``1m``, ``10m``, ``25m``, also with
+        ``movielens-`` or ``ml-`` before it), a record, or the path of a file of one's own in the
+        format of ``ratings.csv``, ``ratings.dat`` or ``u.data``: as it is, packed as ``.bz2`` or
+        ``.gz``, or inside a zip as the home gives it.
+    folder
+        The cache folder; by default what `cache_folder` says.
+
+    Raises
+    ------
+    InputError
+        If there is no such edition and no such file.
+    DataError
+        If the file is not in the cache, damaged, truncated, malformed or not the edition that it
+        claims to be.
+    """
+    known = source if isinstance(source, DataSet) else _edition(os.fspath(source))
+    if isinstance(known, DataSet):
+        record = _record(known, ("ratings",))
+        path = _cached(record, folder)
+        try:
+            return read_ratings(record, path, path.name)
+        except ContentError as fault:
+            raise _refused(record, path, fault) from fault
+    path = known.expanduser()
+    if not path.is_file():
+        kind = "is a folder, not a ratings file" if path.is_dir() else "does not exist"
+        raise InputError(
+            f"{path} {kind}: give an edition ({', '.join(EDITIONS)}) or the path of a "
+            "ratings.csv, ratings.dat or u.data."
+        )
+    try:
+        with unpacked(path, path.name, ratings.MEMBERS) as stream:
+            found = ratings.read(stream)
+    except ContentError as fault:
+        raise DataError(f"{path} is not a usable ratings file: {fault}.") from fault
+    return Ratings(path.name, *found, arrays_digest(*found), verified=False)
+
+
+def load_digits_matrix() -> Floats:
+    """Return scikit-learn's images of handwritten digits as a matrix.
+
+    Returns
+    -------
+    ndarray
+        Shape (1797, 64), float64, entries 0 to 16: one 8 x 8 image a row.
+
+    Raises
+    ------
+    DataError
+        If scikit-learn is not installed, or its images are not the known ones.
+    """
+    record = DATA_SETS["digits"]
+    matrix = np.ascontiguousarray(_from_scikit_learn(record).data, dtype=np.float64)
+    try:
+        _expect("shape", matrix.shape, record.shape)
+        _expect_sum(record, arrays_digest(matrix))
+    except ContentError as fault:
+        raise _not_the_known(record, fault) from fault
+    return matrix
+
+
+def read_classification(record: DataSet, path: Path, form: str) -> Classification:
+    """Read and check the file of a labelled set.
+
+    Parameters
+    ----------
+    record
+        The set that the file must be.
+    path
+        The file.
+    form
+        The file name that tells how it is packed.
+
+    Raises
+    ------
+    ContentError
+        If it is not the set.
+    """
+    file = file_of(record)
+    verified = _check_bytes(record, path, form)
+    digest = hashlib.sha256()
+    with unpacked(path, form, (file.member,)) as stream:
+        if record.format == "svmlight":
+            rows = svmlight.read(stream, record.features, digest)
+        else:
+            separator = b"," if record.format == "comma-table" else b" "
+            rows = tables.read(stream, record.features, separator, digest)
+    verified |= _expect_raw(file, digest.hexdigest())
+    return _classification(record, rows, verified=verified)
+
+
+def read_ratings(record: DataSet, path: Path, form: str) -> Ratings:
+    """Read and check the file of a set of ratings; see `read_classification`."""
+    file = file_of(record)
+    verified = _check_bytes(record, path, form)
+    digest = hashlib.sha256()
+    with unpacked(path, form, (file.member,)) as stream:
+        found = ratings.read(stream, digest)
+    verified |= _expect_raw(file, digest.hexdigest())
+    _expect("number of ratings", found.values.size, record.rows)
+    _expect("number of users", np.unique(found.users).size, record.users)
+    _expect("number of items", np.unique(found.items).size, record.features)
+    sum_ = arrays_digest(*found)
+    verified |= _expect_sum(record, sum_)
+    return Ratings(record.name, *found, sum_, verified=verified)
+
+
+def _refused(record: DataSet, path: Path, fault: ContentError) -> DataError:
+    """Return the one sentence with which a wrong file in the cache is refused."""
+    return DataError(
+        f"{path} is not the data set {record.name}: {fault}; delete it and run "
+        f"`pfbench data fetch {record.name}`."
+    )
+
+
+def _not_the_known(record: DataSet, fault: ContentError) -> DataError:
+    """Return the one sentence with which a wrong set of scikit-learn is refused."""
+    return DataError(
+        f"scikit-learn's data set {record.name} is not the known one: {fault}; install another "
+        "version of scikit-learn."
+    )
+
+
+def _record(name: str | DataSet, tasks: tuple[str, ...]) -> DataSet:
+    """Return the record, refused if it serves none of the tasks."""
+    record = data_set(name) if isinstance(name, str) else name
+    if record.task not in tasks:
+        usable = [other.name for other in DATA_SETS.values() if other.task in tasks]
+        raise InputError(
+            f"the data set {record.name} is of the kind {record.task!r}, not "
+            f"{' or '.join(map(repr, tasks))}: choose one of {', '.join(usable)}."
+        )
+    return record
+
+
+def _edition(source: str) -> DataSet | Path:
+    """Return the edition of MovieLens that a text names, or the path that it is.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    short = source.lower().removeprefix("movielens-").removeprefix("ml-")
+    if short in EDITIONS:
+        return EDITIONS[short]
+    if source == "movielens":
+        return data_set(source)
+    path = Path(source)
+    if path.name != source or path.suffix in {*PACKED, ".csv", ".dat", ".data"} or path.exists():
+        return path
+    raise unknown("edition of MovieLens", source, EDITIONS)
+
+
+def _cached(record: DataSet, folder: Path | None) -> Path:
+    """Return the path of a set's file in the cache."""
+    folder = cache_folder() if folder is None else folder
+    path = located(record, folder)
+    if path is None:
+        raise DataError(
+            f"the data set {record.name} is not in the data folder {folder}: run "
+            f"`pfbench data fetch {record.name}`."
+        )
+    return path
+
+
+def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
+    """Compare the packed bytes with the sum of the home's archive, or of the first download.
+
+    Returns
+    -------
+    bool
+        Whether a recorded sum was compared, which makes the set verified.
+    """
+    file = file_of(record)
+    first = sum_beside(path.with_name(form))
+    try:
+        if file.sha256_archive is not None and form == file.filename:
+            _expect("sha256", file_digest(path), file.sha256_archive)
+            return True
+        if first.is_file():
+            kept = first.read_text(encoding="utf-8").partition(" ")[0]
+            found = file_digest(path)
+            if found != kept:
+                raise ContentError(
+                    f"its sha256 is {_short(found)}, but its first download had {_short(kept)}, "
+                    f"as {first.name} beside it says (delete that too if the home has a new "
+                    "edition)"
+                )
+    except OSError as error:
+        raise ContentError(f"it cannot be read ({error.strerror})") from error
+    return False
+
+
+def _classification(record: DataSet, rows: svmlight.Rows, *, verified: bool) -> Classification:
+    """Check shape, counts and sum of labelled rows, and bring their labels into order."""
+    from scipy.sparse import csr_array
+
+    _expect("number of rows", rows.labels.size, record.rows)
+    if record.nonzeros is not None:
+        _expect("number of nonzeros", rows.data.size, record.nonzeros)
+    kinds, codes, counts = np.unique(rows.labels, return_inverse=True, return_counts=True)
+    _expect("number of classes", kinds.size, record.classes)
+    if record.counts:
+        _expect("number of rows in each class", tuple(counts.tolist()), record.counts)
+    labels = codes.astype(np.float64)
+    if record.task == "binary":
+        _expect("pair of labels", kinds.tolist(), [-1.0, 1.0])
+        labels = rows.labels
+    digest = arrays_digest(rows.indptr, rows.indices, rows.data, labels)
+    verified |= _expect_sum(record, digest)
+    indptr: npt.NDArray[Any] = rows.indptr
+    if rows.data.size < 2**31:
+        # With 64-bit row pointers SciPy would widen the column numbers too.
+        indptr = indptr.astype(np.int32)
+    features = csr_array((rows.data, rows.indices, indptr), shape=record.shape, dtype=np.float64)
+    return Classification(record.name, features, labels, record.classes, digest, verified)
+
+
+def _expect(what: str, found: object, expected: object) -> None:
+    """Refuse what is not as recorded."""
+    if found != expected:
+        raise ContentError(f"its {what} is {_short(found)} instead of {_short(expected)}")
+
+
+def _expect_raw(file: DataFile, digest: str) -> bool:
+    """Compare the sum of the unpacked bytes; return whether there is a recorded one."""
+    if file.sha256_raw is None:
+        return False
+    _expect("sha256 (unpacked)", digest, file.sha256_raw)
+    return True
+
+
+def _expect_sum(record: DataSet, digest: str) -> bool:
+    """Compare the sum of the arrays; return whether there is a recorded one."""
+    if record.sha256_arrays is None:
+        return False
+    _expect("sha256 of arrays", digest, record.sha256_arrays)
+    return True
+
+
+def _short(value: object) -> str:
+    """Return a value for a message; a sum by its first digits."""
+    text = str(value)
+    return f"{text[:16]}..." if isinstance(value, str) and len(text) > 16 else text
+
+
+def _from_scikit_learn(record: DataSet) -> Any:
+    """Return one of the sets that come with scikit-learn, as its own bunch of arrays."""
+    try:
+        from sklearn import datasets
+    except ModuleNotFoundError:
+        raise DataError(
+            f"the data set {record.name} comes with scikit-learn, which is not installed: {EXTRA}."
+        ) from None
+    load = {"digits": datasets.load_digits, "breast-cancer": datasets.load_breast_cancer}
+    return load[record.name]()
+
+
+def _breast_cancer() -> svmlight.Rows:
+    """Return the standardised features and +1/-1 labels of breast-cancer."""
+    bunch = _from_scikit_learn(DATA_SETS["breast-cancer"])
+    values = np.array(bunch.data, dtype=np.float64)
+    n, d = values.shape
+    for column in values.T:
+        column -= math.fsum(column) / n
+        column /= math.sqrt(math.fsum(column * column) / n)
+    labels = np.where(np.asarray(bunch.target) == 1, 1.0, -1.0)
+    indptr = np.arange(0, n * d + 1, d, dtype=np.int64)
+    indices = np.tile(np.arange(d, dtype=np.int32), n)
+    return svmlight.Rows(indptr, indices, values.ravel(), labels)

@@ -1,0 +1,238 @@
+"""What stands behind ``pfbench data list``, ``fetch`` and ``check``."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from pfbench.base.errors import DataError
+from pfbench.problems.data.cache import (
+    cache_folder,
+    file_of,
+    located,
+    make_writable,
+    part_beside,
+    sum_beside,
+)
+from pfbench.problems.data.catalogue import DATA_SETS, DataSet, data_set
+from pfbench.problems.data.digests import arrays_digest, file_digest
+from pfbench.problems.data.download import Patience, Progress, discard, download, exclusive
+from pfbench.problems.data.loading import (
+    Classification,
+    Ratings,
+    load_classification,
+    load_digits_matrix,
+    load_ratings,
+    read_classification,
+    read_ratings,
+)
+from pfbench.problems.data.text import ContentError
+
+
+@dataclass(frozen=True)
+class Status:
+    """Where a data set stands.
+
+    Attributes
+    ----------
+    name, summary
+        The set.
+    state
+        ``embedded`` (comes with scikit-learn), ``cached`` or ``absent``.
+    verified
+        Whether a recorded sum is compared at each load of the file that is there, or of what a
+        download brings; otherwise only shape and counts are: the set is *unverified*.
+    method
+        What is compared, in words.
+    path
+        The file, None unless cached.
+    size
+        Bytes of the file, None unless cached.
+    partial
+        Bytes of an unfinished download, 0 if there is none.
+    url
+        The home's address, None if embedded.
+    digest
+        sha256 of the arrays, None unless they have been loaded: see `check`.
+    """
+
+    name: str
+    summary: str
+    state: Literal["embedded", "cached", "absent"]
+    verified: bool
+    method: str
+    path: Path | None = None
+    size: int | None = None
+    partial: int = 0
+    url: str | None = None
+    digest: str | None = None
+
+
+def status(name: str | DataSet, *, folder: Path | None = None) -> Status:
+    """Tell where a data set stands; nothing is read, downloaded or made.
+
+    Parameters
+    ----------
+    name
+        Name or record of a set.
+    folder
+        The cache folder; by default what `cache_folder` says.
+
+    Raises
+    ------
+    InputError
+        If there is no such set.
+    DataError
+        If the cache folder cannot be searched.
+    """
+    record = data_set(name) if isinstance(name, str) else name
+    if record.file is None:
+        return Status(record.name, record.summary, "embedded", *_method(record, None))
+    folder = cache_folder() if folder is None else folder
+    path = located(record, folder)
+    part = part_beside(folder / record.file.folder / record.file.filename)
+    return Status(
+        record.name,
+        record.summary,
+        "absent" if path is None else "cached",
+        *_method(record, path),
+        path=path,
+        size=None if path is None else path.stat().st_size,
+        partial=part.stat().st_size if part.is_file() else 0,
+        url=record.file.url,
+    )
+
+
+def statuses(*, folder: Path | None = None) -> Sequence[Status]:
+    """Tell where each data set of the catalogue stands; see `status`."""
+    return [status(record, folder=folder) for record in DATA_SETS.values()]
+
+
+def check(name: str | DataSet, *, folder: Path | None = None) -> Status:
+    """Load a data set and check all that is recorded of it.
+
+    Returns
+    -------
+    Status
+        With the digest of the arrays.
+
+    Raises
+    ------
+    InputError
+        If there is no such set.
+    DataError
+        If it is not in the cache, or is damaged, truncated or not the set.
+    """
+    record = data_set(name) if isinstance(name, str) else name
+    digest, verified = _load(record, folder)
+    return replace(status(record, folder=folder), digest=digest, verified=verified)
+
+
+def fetch(
+    name: str | DataSet,
+    *,
+    folder: Path | None = None,
+    progress: Progress | None = None,
+    patience: Patience | None = None,
+) -> Status:
+    """Download a data set from its home into the cache, unless it is there and sound.
+
+    An earlier part is continued. What arrives is checked before it gets its name; a file that was
+    there and is not the set is kept beside it as ``.damaged``. The sum of an unverified set's
+    first download is kept, and later files of that name must have it.
+
+    Parameters
+    ----------
+    name
+        Name or record of a set.
+    folder
+        The cache folder; by default what `cache_folder` says. It is made if need be.
+    progress
+        Is told the bytes that have arrived, and how many there will be (None if not known).
+    patience
+        How long to go on trying.
+
+    Returns
+    -------
+    Status
+        With the digest of the arrays.
+
+    Raises
+    ------
+    InputError
+        If there is no such set.
+    DataError
+        If the folder is not writable, the download fails, or what arrives is not the set.
+    """
+    record = data_set(name) if isinstance(name, str) else name
+    if record.file is None:
+        return check(record)
+    folder = cache_folder() if folder is None else folder
+    damaged = None
+    if located(record, folder) is not None:
+        try:
+            return check(record, folder=folder)
+        except DataError:
+            damaged = located(record, folder)
+    file = file_of(record)
+    home = folder / file.folder
+    make_writable(home)
+    path = home / file.filename
+    part = part_beside(path)
+    with exclusive(part, record.name):
+        download(file.url, part, name=record.name, progress=progress, patience=patience)
+        try:
+            loaded = _read(record, part, file.filename)
+        except ContentError as fault:
+            discard(part)
+            raise DataError(
+                f"what {file.url} sent is not the data set {record.name}: {fault}; it was "
+                "discarded: try again, or get the file by hand and put it into "
+                f"{home}."
+            ) from fault
+        try:
+            if damaged is not None:
+                damaged.replace(damaged.with_name(f"{damaged.name}.damaged"))
+            if not loaded.verified:
+                line = f"{file_digest(part)}  {file.filename}\n"
+                sum_beside(path).write_text(line, encoding="utf-8")
+            part.replace(path)
+            discard(part)
+        except OSError as error:
+            raise DataError(
+                f"the download of {record.name} could not be put into {home} "
+                f"({error.strerror}): run `pfbench data fetch {record.name}` again."
+            ) from error
+    return replace(status(record, folder=folder), digest=loaded.digest, verified=loaded.verified)
+
+
+def _read(record: DataSet, path: Path, form: str) -> Classification | Ratings:
+    """Read and check a set's file."""
+    if record.task == "ratings":
+        return read_ratings(record, path, form)
+    return read_classification(record, path, form)
+
+
+def _load(record: DataSet, folder: Path | None) -> tuple[str, bool]:
+    """Load a set; return its digest, and whether a recorded sum was right."""
+    if record.task == "matrix":
+        return arrays_digest(load_digits_matrix()), True
+    if record.task == "ratings":
+        found: Classification | Ratings = load_ratings(record, folder=folder)
+    else:
+        found = load_classification(record, folder=folder)
+    return found.digest, found.verified
+
+
+def _method(record: DataSet, path: Path | None) -> tuple[bool, str]:
+    """Say whether and how a set's file, or what a download brings, is verified."""
+    file = record.file
+    if file is not None and file.sha256_raw is not None:
+        return True, "sha256 of the unpacked bytes"
+    if record.sha256_arrays is not None:
+        return True, "sha256 of the arrays"
+    if file is None or file.sha256_archive is None:
+        return False, "shape, counts and the first download's sum"
+    if path is None or path.name == file.filename:
+        return True, "sha256 of the home's archive"
+    return False, "shape and counts"

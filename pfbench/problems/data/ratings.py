@@ -1,0 +1,178 @@
+"""Ratings files as MovieLens publishes them: ``ratings.csv``, ``ratings.dat`` and ``u.data``."""
+
+import csv
+import io
+import math
+from functools import partial
+from typing import IO, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.problems.data.text import ContentError, Hash, blocks, excerpt, refuse
+
+MEMBERS = ("ratings.csv", "ratings.dat", "u.data")
+"""The names that the file has in the home's archives."""
+
+LOWEST, HIGHEST = 0.5, 5.0
+"""The scale of the ratings, in stars."""
+
+_HEADER = (b"userId", b"movieId", b"rating")
+_LARGEST = 2**31 - 1
+
+
+class Triples(NamedTuple):
+    """Ratings sorted by user, then item: `users` and `items` int32, `values` float64, all (n,)."""
+
+    users: npt.NDArray[np.int32]
+    items: npt.NDArray[np.int32]
+    values: npt.NDArray[np.float64]
+
+
+class _Layout(NamedTuple):
+    """How the lines are divided: the separator, and where user, item and rating stand."""
+
+    separator: bytes
+    columns: tuple[int, int, int]
+    fields: int
+    header: bool
+
+
+def read(stream: IO[bytes], digest: Hash | None = None) -> Triples:
+    """Parse a stream of ratings, whichever of the three formats it has.
+
+    The format is told from the first line: ``::`` or a tab between the fields, or else a header
+    with the columns ``userId``, ``movieId`` and ``rating``. Timestamps are not kept.
+
+    Parameters
+    ----------
+    stream
+        Unpacked bytes.
+    digest
+        Is fed with the bytes that are read.
+
+    Raises
+    ------
+    ContentError
+        If the file is empty or lacks a column; naming the first line that is malformed, has an id
+        that is no integer in 0..2**31 - 1, or a rating that is not a number from 0.5 to 5; or
+        naming a user and an item that have two ratings, with the line of the second.
+    """
+    layout: _Layout | None = None
+    parts: list[Triples] = []
+    for first, block in blocks(stream, digest):
+        if layout is None:
+            layout = _layout(block)
+            if layout.header:
+                first, block = 2, block[block.index(b"\n") + 1 :]
+        if not block.strip():
+            continue
+        part = _parse(block, layout)
+        if part is None:
+            raise refuse(first, _unended(block), partial(_reason, layout=layout))
+        parts.append(part)
+    if layout is None or not parts:
+        raise ContentError("it holds no rating")
+    joined = Triples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return _sorted(joined, first=2 if layout.header else 1)
+
+
+def _layout(block: bytes) -> _Layout:
+    """Tell the format from the first line."""
+    line = block[: block.index(b"\n")].strip()
+    for separator in (b"::", b"\t"):
+        if separator in line:
+            fields = line.count(separator) + 1
+            if fields < 3:
+                raise ContentError(
+                    f"line 1 ({excerpt(line)}) has {fields} columns where user, item and rating "
+                    "are needed"
+                )
+            return _Layout(separator, (0, 1, 2), fields, header=False)
+    names = [name.strip(b' "') for name in line.removeprefix(b"\xef\xbb\xbf").split(b",")]
+    missing = [name.decode() for name in _HEADER if name not in names]
+    if len(missing) == len(_HEADER):
+        raise ContentError(
+            f"line 1 ({excerpt(line)}) is neither a header with userId,movieId,rating nor "
+            "ratings divided by '::' or tabs"
+        )
+    if missing:
+        raise ContentError(f"its header lacks the column {' and '.join(missing)}")
+    user, item, rating = (names.index(name) for name in _HEADER)
+    return _Layout(b",", (user, item, rating), len(names), header=True)
+
+
+def _unended(block: bytes) -> bytes:
+    """Return a block without the empty lines at its end."""
+    return block.rstrip() + b"\n"
+
+
+def _parse(block: bytes, layout: _Layout) -> Triples | None:
+    """Return the ratings of whole lines, or None if any of them is to be refused."""
+    import pandas as pd
+
+    text = _unended(block)
+    if layout.separator == b"::":
+        if b"\t" in text:
+            return None
+        text = text.replace(b"::", b"\t")
+    user, item, rating = layout.columns
+    try:
+        frame = pd.read_csv(
+            io.BytesIO(text),
+            sep="," if layout.separator == b"," else "\t",
+            header=None,
+            quoting=csv.QUOTE_NONE,
+            skip_blank_lines=False,
+            dtype={user: np.int64, item: np.int64, rating: np.float64},
+        )
+    except (ValueError, OverflowError):
+        return None
+    if frame.shape != (text.count(b"\n"), layout.fields) or frame.iloc[:, -1].isna().any():
+        return None
+    users, items = (frame[column].to_numpy(dtype=np.int64) for column in (user, item))
+    values = frame[rating].to_numpy(dtype=np.float64)
+    if min(users.min(), items.min()) < 0 or max(users.max(), items.max()) > _LARGEST:
+        return None
+    # Written so that NaN fails it too.
+    if not ((values >= LOWEST) & (values <= HIGHEST)).all():
+        return None
+    return Triples(users.astype(np.int32), items.astype(np.int32), values)
+
+
+def _reason(line: bytes, layout: _Layout) -> str | None:
+    """Say what is wrong with one line, or return None."""
+    if not line.strip():
+        return "is empty"
+    fields = line.split(layout.separator)
+    if len(fields) != layout.fields:
+        return f"has {len(fields)} columns instead of {layout.fields}"
+    for column, what in zip(layout.columns[:2], ("user", "item"), strict=True):
+        text = fields[column].strip()
+        if not text.isdigit() or int(text) > _LARGEST:
+            return f"has {text[:20].decode('ascii', 'replace')!r} as {what} number"
+    text = fields[layout.columns[2]].strip()
+    try:
+        rating = float(text)
+    except ValueError:
+        rating = math.nan
+    if not LOWEST <= rating <= HIGHEST:
+        shown = text[:20].decode("ascii", "replace")
+        return f"has the rating {shown!r} where a number from {LOWEST} to {HIGHEST} is expected"
+    return None
+
+
+def _sorted(found: Triples, first: int) -> Triples:
+    """Sort by user, then item, and refuse a pair that occurs twice."""
+    pair = (found.users.astype(np.int64) << 32) | found.items
+    if (np.diff(pair) > 0).all():
+        return found
+    order = np.argsort(pair, kind="stable")
+    twice = np.flatnonzero(np.diff(pair[order]) == 0)
+    if twice.size:
+        at = int(order[twice + 1].min())
+        raise ContentError(
+            f"line {first + at} rates item {found.items[at]} by user {found.users[at]} a second "
+            "time"
+        )
+    return Triples(found.users[order], found.items[order], found.values[order])

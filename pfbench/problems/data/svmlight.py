@@ -1,0 +1,149 @@
+"""The text format of LIBSVM and svmlight: ``label index:value index:value ...``, indices from 1."""
+
+import math
+import re
+from functools import partial
+from typing import IO, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.problems.data.text import ContentError, Hash, blocks, refuse
+
+_COMMENT = re.compile(rb"#[^\n]*")
+_SPACE, _COLON, _NEWLINE = 32, ord(":"), ord("\n")
+
+
+class Rows(NamedTuple):
+    """Rows in compressed sparse row form, and a label for each.
+
+    `indptr` int64 (n + 1,), `indices` int32 (nnz,) from 0 and sorted in each row, `data` float64
+    (nnz,), `labels` float64 (n,) as the file has them.
+    """
+
+    indptr: npt.NDArray[np.int64]
+    indices: npt.NDArray[np.int32]
+    data: npt.NDArray[np.float64]
+    labels: npt.NDArray[np.float64]
+
+
+def read(stream: IO[bytes], features: int, digest: Hash | None = None) -> Rows:
+    """Parse a stream of LIBSVM text.
+
+    Empty lines and comments (``#`` to the end of the line) are skipped; every value is read with
+    correct rounding, so the arrays do not depend on the machine.
+
+    Parameters
+    ----------
+    stream
+        Unpacked bytes.
+    features
+        Number of features d; an index above it is refused.
+    digest
+        Is fed with the bytes that are read.
+
+    Raises
+    ------
+    ContentError
+        Naming the first line that is malformed, has an index that is not an integer in 1..d or
+        occurs twice, or a number that is not finite.
+    """
+    parts = [_block(first, block, features) for first, block in blocks(stream, digest)]
+    if not sum(part.labels.size for part in parts):
+        raise ContentError("it is empty")
+    counts = np.concatenate([np.diff(part.indptr) for part in parts])
+    indptr = np.zeros(counts.size + 1, dtype=np.int64)
+    np.cumsum(counts, out=indptr[1:])
+    return Rows(
+        indptr,
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate([part.data for part in parts]),
+        np.concatenate([part.labels for part in parts]),
+    )
+
+
+def _block(first: int, block: bytes, features: int) -> Rows:
+    """Parse whole lines at once; anything doubtful goes to the exact check, line by line."""
+    text = _COMMENT.sub(b"", block) if b"#" in block else block
+    rows = _parse(text, features)
+    if rows is None:
+        raise refuse(first, block, partial(_reason, features=features))
+    return rows
+
+
+def _parse(text: bytes, features: int) -> Rows | None:
+    """Return the rows of a text, or None if any of its lines is malformed."""
+    codes = np.frombuffer(text, dtype=np.uint8)
+    inked = codes > _SPACE
+    starts = inked.copy()
+    starts[1:] &= ~inked[:-1]
+    token = np.cumsum(starts)
+    ends = np.flatnonzero(codes == _NEWLINE)
+    tokens = np.diff(token[ends], prepend=0)
+    colons = np.flatnonzero(codes == _COLON)
+    pairs = np.diff(np.searchsorted(colons, ends), prepend=0)
+    held = tokens > 0
+    heads = token[ends] - tokens + 1
+    # Each token but a line's first must have exactly one colon, with something on both sides.
+    if not np.array_equal(pairs[held] + 1, tokens[held]) or pairs[~held].any():
+        return None
+    owner = token[colons]
+    if (owner == np.repeat(heads, pairs)).any() or (np.diff(owner) < 1).any():
+        return None
+    if colons.size and (colons[0] == 0 or not (inked[colons - 1] & inked[colons + 1]).all()):
+        return None
+    try:
+        numbers = np.fromstring(text.replace(b":", b" "), dtype=np.float64, sep=" ")
+    except (ValueError, DeprecationWarning):  # the latter before NumPy 2.3
+        return None
+    pairs = pairs[held].astype(np.int64)
+    if numbers.size != pairs.size + 2 * colons.size or not np.isfinite(numbers).all():
+        return None
+    indptr = np.zeros(pairs.size + 1, dtype=np.int64)
+    np.cumsum(pairs, out=indptr[1:])
+    head = 2 * indptr[:-1] + np.arange(pairs.size)
+    body = np.ones(numbers.size, dtype=bool)
+    body[head] = False
+    labels, rest = numbers[head], numbers[body]
+    columns, data = rest[::2], rest[1::2].copy()
+    if columns.size and not (
+        columns.min() >= 1 and columns.max() <= features and (columns == np.floor(columns)).all()
+    ):
+        return None
+    indices = columns.astype(np.int32) - np.int32(1)
+    place = np.repeat(np.arange(pairs.size, dtype=np.int64), pairs) * features + indices
+    if (np.diff(place) < 1).any():
+        order = np.argsort(place, kind="stable")
+        if (np.diff(place[order]) < 1).any():
+            return None
+        indices, data = indices[order], data[order]
+    return Rows(indptr, indices, data, labels)
+
+
+def _reason(line: bytes, features: int) -> str | None:
+    """Say what is wrong with one line, or return None."""
+    tokens = _COMMENT.sub(b"", line).split()
+    if not tokens:
+        return None
+    if not _finite(tokens[0]):
+        return "does not begin with a finite number as label"
+    seen: set[int] = set()
+    for token in tokens[1:]:
+        index, colon, value = token.partition(b":")
+        shown = token[:20].decode("ascii", "replace")
+        if not colon or not index.isdigit() or not _finite(value):
+            return f"has {shown!r} where index:value is expected"
+        if not 1 <= int(index) <= features:
+            return f"has the index {int(index)} outside 1..{features}"
+        if int(index) in seen:
+            return f"has the index {int(index)} twice"
+        seen.add(int(index))
+    return None
+
+
+def _finite(text: bytes) -> bool:
+    """Tell whether a text is a finite number in the plain notation."""
+    try:
+        return b"_" not in text and math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -1,0 +1,443 @@
+"""Robust low-rank matrix recovery over the nuclear-norm ball (shen2019 (4)-(5), qu2018 (9)).
+
+f(X) = (1/n) sum over observed (i, j) of psi(X_ij - Y_ij), psi(z) = 1 - exp(-z^2/(2 sigma)): one
+component for each observed entry, so a component gradient and a component Hessian are one number.
+`scaling="sum"` drops the 1/n, as shen2019 (4) is printed.
+"""
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import choice, finite_array, real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Measure
+from pfbench.base.sample import Indices, weighted
+from pfbench.base.state import State
+from pfbench.kernels import welsch
+from pfbench.kernels.observed import Reading
+from pfbench.points import Factored, Pattern, RankOne, SparseOperator, keep
+from pfbench.points.factored import Factors
+from pfbench.points.operators import Operator
+from pfbench.sets import NuclearBall, NuclearMinimiser
+
+Floats = npt.NDArray[np.float64]
+
+SUP_SLOPE_SQUARED = math.exp(-1.0)
+"""sup of psi'(z)^2 times sigma, attained at z^2 = sigma."""
+
+SUP_THIRD = 1.3801191
+"""sup of |psi'''(z)| times sigma^(3/2), attained at z^2 = (3 - sqrt 6) sigma; rounded up."""
+
+INF_CURVATURE = 2.0 * math.exp(-1.5)
+"""-inf of psi''(z) times sigma, attained at z^2 = 3 sigma."""
+
+
+@dataclass(frozen=True, eq=False)
+class Observations:
+    """What is known of a matrix.
+
+    Attributes
+    ----------
+    shape
+        (M, N).
+    rows, columns
+        Observed positions, integers of shape (n,).
+    values
+        Observed entries Y, shape (n,).
+    held_rows, held_columns, held_values
+        Held-out entries, shape (h,), for the error of prediction; may be empty.
+    truth
+        The underlying matrix as factors, where it is known.
+    centre
+        What was subtracted from the original entries (the mean of the observed ones, or 0).
+    """
+
+    shape: tuple[int, int]
+    rows: npt.NDArray[np.integer]
+    columns: npt.NDArray[np.integer]
+    values: Floats
+    held_rows: npt.NDArray[np.integer] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    held_columns: npt.NDArray[np.integer] = field(
+        default_factory=lambda: np.zeros(0, dtype=np.int64)
+    )
+    held_values: Floats = field(default_factory=lambda: np.zeros(0))
+    truth: Factors | None = None
+    centre: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class RobustMatrixRecovery:
+    """The problem on given observations.
+
+    Parameters
+    ----------
+    observations
+        Positions and entries; NaN and infinite entries are refused.
+    radius
+        Radius of the nuclear-norm ball.
+    sigma
+        Scale of the loss, in squared units of the entries.
+    scaling
+        "mean" for (1/n) sum psi, "sum" for sum psi.
+    tolerance
+        Relative residual at which a run's linear minimisation stops (heuristic; the measured gap
+        is certified apart).
+    parameters
+        What `pfbench info` and stored runs show; the defining parameters by name.
+
+    Raises
+    ------
+    InputError
+        If the data are empty, not finite, repeated, outside the matrix, or a number is out of
+        range.
+    """
+
+    name: ClassVar[str] = "robust-matrix-recovery"
+    source: ClassVar[str] = "shen2019 (4)-(5), section 6; qu2018 (9)"
+
+    observations: Observations
+    radius: float = 100.0
+    sigma: float = 1.0
+    scaling: str = "mean"
+    tolerance: float = 1e-4
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        real("radius", self.radius, above=0.0)
+        real("sigma", self.sigma, above=0.0)
+        real("tolerance", self.tolerance, above=0.0, most=1.0)
+        choice("scaling", self.scaling, ("mean", "sum"))
+        data = self.observations
+        finite_array("the observed entries", data.values, shape=np.shape(data.rows))
+        finite_array("the held-out entries", data.held_values, shape=np.shape(data.held_rows))
+        assert self.pattern.n == data.values.size
+
+    # --- data ---------------------------------------------------------------------------------
+
+    @cached_property
+    def _ordered(self) -> tuple[Pattern, Floats]:
+        data = self.observations
+        pattern, order = Pattern.from_coordinates(data.rows, data.columns, data.shape)
+        return pattern, np.ascontiguousarray(data.values, dtype=np.float64)[order]
+
+    @property
+    def pattern(self) -> Pattern:
+        """The observed positions in row order, which is the order of gradients and samples."""
+        return self._ordered[0]
+
+    @property
+    def targets(self) -> Floats:
+        """The observed entries Y in row order, shape (n,)."""
+        return self._ordered[1]
+
+    @property
+    def n(self) -> int:
+        """Number of observed entries."""
+        return self.pattern.n
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(M, N)."""
+        return self.observations.shape
+
+    @cached_property
+    def set(self) -> NuclearBall:
+        """The nuclear-norm ball."""
+        return NuclearBall(self.shape, self.radius)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the observed and held-out entries."""
+        digest = hashlib.sha256(repr(self.shape).encode())
+        data = self.observations
+        for array in (data.rows, data.columns, data.held_rows, data.held_columns):
+            digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
+        for values in (data.values, data.held_values):
+            digest.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
+        return digest.hexdigest()
+
+    @property
+    def scale(self) -> float:
+        """The factor of each psi in f: 1/n, or 1 for scaling="sum"."""
+        return 1.0 / self.n if self.scaling == "mean" else 1.0
+
+    @property
+    def component_scale(self) -> float:
+        """The factor of psi in one f_i: n times `scale`."""
+        return self.scale * self.n
+
+    def start(self) -> Factored:
+        """Return the zero matrix."""
+        return Factored.zero(self.pattern)
+
+    def open(self, rng: np.random.Generator) -> "RecoveryBackend":
+        """Return a fresh backend; its linear minimisation is warm-started from call to call."""
+        return RecoveryBackend(self, self.set.minimiser(rng, self.tolerance))
+
+    # --- the function -------------------------------------------------------------------------
+
+    def value(self, x: Factored) -> float:
+        """Return f(x); nothing is applied to x."""
+        rows, reading = self.pattern.rows, x.reading()
+        if self.pattern.serial:
+            total = welsch.loss_rows(0, self.shape[0], rows, reading, self.targets, self.sigma)
+        else:
+            bounds = self.pattern.bounds
+            total = welsch.loss_parallel(bounds, rows, reading, self.targets, self.sigma)
+        return self.scale * total
+
+    def gradient(self, x: Factored) -> Floats:
+        """Return the gradient on the observed entries, shape (n,); x's recorded step is applied."""
+        pattern = self.pattern
+        g = np.empty(pattern.n)
+
+        def loop(reading: Reading) -> None:
+            arguments = (pattern.rows, reading, self.targets, self.sigma, self.scale, g)
+            if pattern.serial:
+                welsch.gradient_rows(0, pattern.shape[0], *arguments)
+            else:
+                welsch.gradient_parallel(pattern.bounds, *arguments)
+
+        x.sweep(loop)
+        return g
+
+    def operator(self, g: Any) -> Operator:
+        """Return a gradient (n,) or a tilted gradient as an M x N operator."""
+        return SparseOperator(self.pattern, g) if isinstance(g, np.ndarray) else g
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return certified bounds of the minimum of <g, v> over the ball."""
+        return self.set.minimum(self.operator(g))
+
+    def prox(self, x: Factored, g: Any, lam: float) -> Factored:
+        """Return the projection of x - lam g onto the nuclear ball.
+
+        Raises
+        ------
+        Refused
+            If the matrix has more than 4 000 000 entries.
+        """
+        self.set.check_dense()
+        projected = self.set.project(x.matrix() - lam * self.operator(g).dense())
+        return Factored.from_factors(self.pattern, projected)
+
+    # --- constants ----------------------------------------------------------------------------
+
+    def constants(self, start: Factored) -> Constants:
+        """Return all constants of THEORY section 1 for this problem."""
+        n, s, sigma = self.n, self.component_scale, self.sigma
+        s1 = s / sigma
+        s3 = s * SUP_THIRD * sigma**-1.5
+        unit = "" if self.scaling == "mean" else "n "
+        return Constants(
+            n=n,
+            D=self.set.diameter,
+            L_f=s1 / n,
+            L_ms=s1 / math.sqrt(n),
+            L_max=s1,
+            L2_ms=s3 / math.sqrt(n),
+            sigma2=s * s * (1.0 - 1.0 / n) * SUP_SLOPE_SQUARED / sigma,
+            delta=self.value(start),
+            ell=s1 * INF_CURVATURE / n,
+            derivations=MappingProxyType(
+                {
+                    "n": "number of observed entries",
+                    "D": "2 radius: the distance of X and -X, rank one, on the boundary",
+                    "L_f": f"sup|psi''| = {unit}1/sigma at 0; each entry carries 1/n of it",
+                    "L_ms": (
+                        "E_i|grad f_i(x)-grad f_i(y)|^2 = (1/n) sum (psi'(x_i)-psi'(y_i))^2 <= "
+                        f"({unit}1/sigma)^2 |x-y|^2 / n"
+                    ),
+                    "L_max": f"sup|psi''| = {unit}1/sigma",
+                    "L2_ms": (
+                        f"(1/n) sum of (sup|psi'''| (x_i-y_i) u_i)^2, sup|psi'''| = {unit}1.38012 "
+                        "sigma^-1.5, divided by sqrt n"
+                    ),
+                    "sigma2": (
+                        "(1/n) sum psi'^2 - (1/n^2) sum psi'^2 <= (1-1/n) sup psi'^2, with "
+                        f"sup psi'^2 = {unit}{unit}exp(-1)/sigma"
+                    ),
+                    "delta": "f(start) - 0, since psi >= 0",
+                    "ell": f"-inf psi'' = {unit}2 exp(-1.5)/sigma; each entry carries 1/n of it",
+                }
+            ),
+        )
+
+    # --- measures -----------------------------------------------------------------------------
+
+    def measures(self) -> Mapping[str, Measure]:
+        """Return rmse_heldout, rmse_heldout_mean and rmse_truth, where the data allow them."""
+        own: dict[str, Measure] = {}
+        data = self.observations
+        if data.held_values.size:
+            own["rmse_heldout"] = lambda problem, state: self.rmse_heldout(state)
+            own["rmse_heldout_mean"] = lambda problem, state: self.rmse_heldout_mean
+        if data.truth is not None:
+            own["rmse_truth"] = lambda problem, state: self.rmse_truth(state)
+        return own
+
+    def rmse_heldout(self, state: State) -> float:
+        """Return the root mean square error of the iterate on the held-out entries."""
+        data = self.observations
+        predicted = state.x.entries(data.held_rows, data.held_columns)
+        return _rms(predicted - data.held_values)
+
+    @cached_property
+    def rmse_heldout_mean(self) -> float:
+        """The error on the held-out entries of predicting the mean of the observed ones."""
+        data = self.observations
+        return _rms(float(data.values.mean()) - data.held_values)
+
+    def rmse_truth(self, state: State) -> float:
+        """Return the root mean square error of all M N entries against the underlying matrix."""
+        truth = self.observations.truth
+        assert truth is not None
+        own = state.x.factors()
+        M, N = self.shape
+        total = 0.0
+        block = max(1, 4_000_000 // N)
+        for first in range(0, M, block):
+            part = slice(first, first + block)
+            difference = (own.left[:, part] * own.weights[:, None]).T @ own.right
+            difference -= (truth.left[:, part] * truth.weights[:, None]).T @ truth.right
+            total += float(np.vdot(difference, difference))
+        return math.sqrt(total / (M * N))
+
+
+def _rms(errors: Floats) -> float:
+    return math.sqrt(float(errors @ errors) / errors.size)
+
+
+class RecoveryBackend:
+    """What answers the oracles of one run on a matrix recovery problem."""
+
+    def __init__(self, problem: RobustMatrixRecovery, minimiser: NuclearMinimiser) -> None:
+        self.n = problem.n
+        self._problem = problem
+        self._minimiser = minimiser
+
+    def gradient(self, x: Factored) -> Floats:
+        """See `RobustMatrixRecovery.gradient`."""
+        return self._problem.gradient(x)
+
+    def value(self, x: Factored) -> float:
+        """See `RobustMatrixRecovery.value`."""
+        return self._problem.value(x)
+
+    def batch(self, sample: Indices, x: Factored) -> Floats:
+        """Return the mean of the sampled component gradients, shape (n,)."""
+        problem = self._problem
+        indices, weights = weighted(sample)
+        g = np.zeros(self.n)
+        weights *= problem.component_scale
+        rows = problem.pattern.rows
+        welsch.add_slopes(
+            indices, weights, rows, x.reading(), problem.targets, problem.sigma, g
+        )
+        return g
+
+    def difference(self, sample: Indices, x: Factored, y: Factored) -> Floats:
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (n,)."""
+        problem = self._problem
+        indices, weights = weighted(sample)
+        g = np.zeros(self.n)
+        weights *= problem.component_scale
+        welsch.add_slope_differences(
+            indices,
+            weights,
+            problem.pattern.rows,
+            x.reading(),
+            y.reading(),
+            problem.targets,
+            problem.sigma,
+            g,
+        )
+        return g
+
+    def lo(self, g: Any) -> RankOne:
+        """Return -radius times the leading singular pair of a gradient or tilted gradient."""
+        return self._minimiser.lo(self._problem.operator(g))
+
+    def prox(self, x: Factored, g: Any, lam: float) -> Factored:
+        """See `RobustMatrixRecovery.prox`."""
+        return self._problem.prox(x, g, lam)
+
+    def hessian(self, s: Factored) -> "RecoveryHessian":
+        """Return all component Hessians at s: one number each."""
+        return RecoveryHessian(self._problem, s)
+
+    def table(self, x: Factored) -> "RecoveryTable":
+        """Return a table with every component gradient at x: one number each."""
+        return RecoveryTable(self._problem, x)
+
+
+class RecoveryHessian:
+    """psi'' of every residual at one point s; 8 n bytes."""
+
+    def __init__(self, problem: RobustMatrixRecovery, s: Factored) -> None:
+        self._problem = problem
+        self._curvature = s.values()
+        self._curvature -= problem.targets
+        welsch.curvatures(self._curvature, problem.sigma, self._curvature)
+
+    def product(self, x: Factored, y: Factored) -> Floats:
+        """Return the mean Hessian times x - y, shape (n,)."""
+        g = x.values()
+        g -= y.values()
+        g *= self._curvature
+        g *= self._problem.scale
+        return g
+
+    def batch(self, sample: Indices, x: Factored, y: Factored) -> Floats:
+        """Return the mean of the sampled component Hessians times x - y, shape (n,)."""
+        indices, weights = weighted(sample)
+        weights *= self._problem.component_scale
+        g = np.zeros(self._problem.n)
+        rows = self._problem.pattern.rows
+        welsch.add_curvature_products(
+            indices, weights, rows, x.reading(), y.reading(), self._curvature, g
+        )
+        return g
+
+
+class RecoveryTable:
+    """psi' of every residual at the point where it was last asked; 16 n bytes."""
+
+    def __init__(self, problem: RobustMatrixRecovery, x: Factored) -> None:
+        self._problem = problem
+        self.mean = problem.gradient(keep(x))
+
+    def difference(self, sample: Indices, x: Factored) -> Floats:
+        """Return the mean of grad f_i(x) - a_i over the sample, shape (n,)."""
+        indices, weights = weighted(sample)
+        n = self._problem.n
+        change = self._slopes(indices, x) - n * self.mean[indices]
+        return np.bincount(indices, weights=weights * change, minlength=n)
+
+    def replace(self, sample: Indices, x: Factored) -> Floats:
+        """As `difference`, then store grad f_i(x) once for each distinct index."""
+        change = self.difference(sample, x)
+        indices, _ = weighted(sample)
+        fresh = self.mean.copy()
+        fresh[indices] = self._slopes(indices, x) / self._problem.n
+        self.mean = fresh
+        return change
+
+    def _slopes(self, indices: npt.NDArray[np.int64], x: Factored) -> Floats:
+        problem = self._problem
+        g = np.zeros(problem.n)
+        distinct = np.unique(indices)
+        weights = np.full(distinct.size, problem.component_scale)
+        welsch.add_slopes(
+            distinct, weights, problem.pattern.rows, x.reading(), problem.targets, problem.sigma, g
+        )
+        return g[indices]

@@ -1,0 +1,109 @@
+"""The result of one run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pfbench.base.counts import COUNTED, Counts
+from pfbench.base.state import Point
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STATUSES: Mapping[str, str] = {
+    "target": "a target was reached",
+    "budget": "the next oracle call would have exceeded the budget",
+    "finished": "the schedule ran out",
+    "timeout": "the time limit was reached",
+    "diverged": "a number that must be finite was not",
+    "error": "the algorithm or an oracle raised an exception",
+    "killed": "the run was interrupted",
+    "refused": "the run was refused before its first call",
+}
+"""Every status of a run, with what it means."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run of an algorithm on a problem.
+
+    Attributes
+    ----------
+    problem, algorithm
+        The selectors, as the command line writes them.
+    parameters
+        All parameters of the algorithm as they were used.
+    schedule
+        "theory" or "explicit".
+    seed
+        The algorithm's seed.
+    status, stop_reason
+        One of `STATUSES`, and the reason in words.
+    iterations
+        Number of yielded states.
+    counts
+        Exact oracle counts of the whole run, those of an incomplete last iteration included.
+    final
+        Measures at the declared output, by name (units of the measure; None where undefined).
+    seconds
+        Time of the run without measures and compilation, in seconds.
+    oracle_seconds
+        The part of it spent inside oracles.
+    failure_probability
+        Bound of the probability that any certified interval shown for this run is wrong.
+    x
+        The point at the declared output (None for a run read back from a store).
+    columns, rows
+        The trace: column names and one tuple for each recorded iteration.
+    """
+
+    problem: str
+    algorithm: str
+    parameters: Mapping[str, Any]
+    schedule: str
+    seed: int
+    status: str
+    stop_reason: str
+    iterations: int
+    counts: Counts
+    final: Mapping[str, float | None]
+    seconds: float
+    oracle_seconds: float
+    failure_probability: float
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]] = field(repr=False)
+    x: Point = field(default=None, repr=False)
+
+    @property
+    def trace(self) -> "pd.DataFrame":
+        """The trace: iteration, fo ... fv, seconds, then the measures.
+
+        Row k is x_k with the counts spent to reach it; an interval measure has two columns, its
+        upper end under the measure's name and its lower end under ``NAME_lower``.
+        """
+        import pandas as pd
+
+        return pd.DataFrame.from_records(self.rows, columns=list(self.columns))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the run as ``pfbench solve --json`` prints it (schema 1)."""
+        return {
+            "schema": 1,
+            "problem": self.problem,
+            "algorithm": self.algorithm,
+            "parameters": dict(self.parameters),
+            "schedule": self.schedule,
+            "seed": self.seed,
+            "status": self.status,
+            "stop_reason": self.stop_reason,
+            "iterations": self.iterations,
+            "counts": self.counts.as_dict(),
+            "final": dict(self.final),
+            "seconds": self.seconds,
+            "oracle_seconds": self.oracle_seconds,
+            "failure_probability": self.failure_probability,
+        }
+
+
+TRACE_COLUMNS = ("iteration", *COUNTED, "seconds")
+"""The columns that every trace begins with."""

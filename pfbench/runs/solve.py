@@ -1,0 +1,301 @@
+"""One run: the loop that drives an algorithm, counts, measures, and says how it ended."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms import Algorithm, AlgorithmChoice, parameters_of
+from pfbench.base.checks import integer, real
+from pfbench.base.counts import Budget
+from pfbench.base.errors import (
+    BudgetExhausted,
+    Diverged,
+    InputError,
+    PfbenchError,
+    Refused,
+    TimeLimitReached,
+)
+from pfbench.base.protocols import Measure, Problem
+from pfbench.base.selectors import Selector
+from pfbench.base.state import Point, State
+from pfbench.kernels.compiled import CompilationClock
+from pfbench.measures import available, gradient_mapping_lambda, named
+from pfbench.oracles import Ledger, Oracles
+from pfbench.points import is_finite, keep
+from pfbench.runs.run import STATUSES, TRACE_COLUMNS, Run
+from pfbench.runs.stop import Stop
+from pfbench.sets.nuclear import CERTIFICATE_FAILURE
+
+_STREAMS = {"algorithm": 1, "output": 2, "oracles": 3}
+
+
+def stream(seed: int, purpose: str) -> np.random.Generator:
+    """Return the random stream of one purpose; it depends on the user's seed and nothing else."""
+    return np.random.default_rng(np.random.SeedSequence((seed, _STREAMS[purpose])))
+
+
+def solve(
+    problem: Problem,
+    algorithm: AlgorithmChoice | Algorithm,
+    *,
+    seed: int = 0,
+    budget: Budget | None = None,
+    stop: Stop | None = None,
+    time_limit: float | None = None,
+    measures: Sequence[str] | Mapping[str, Measure] = (),
+    every: int = 1,
+    start: Point = None,
+) -> Run:
+    """Run an algorithm on a problem.
+
+    Parameters
+    ----------
+    problem
+        From `pfbench.problem`, or an object with the same interface.
+    algorithm
+        From `pfbench.algorithm`, or an algorithm with its parameters.
+    seed
+        Seed of the algorithm, at least 0; the problem's data have a seed of their own.
+    budget
+        Most oracle calls; the run stops before the call that would exceed it.
+    stop
+        Target at which the run stops; it is looked at in every recorded row.
+    time_limit
+        Seconds, on the clock that stands still during measures and compilation.
+    measures
+        Names, or functions of (problem, state) by name, to record in the trace.
+    every
+        Record a row each `every` iterations (and the first and the last).
+    start
+        Start point in the set; the problem's own if not given.
+
+    Returns
+    -------
+    Run
+        However the run ended: see its status.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, a name is unknown, or nothing would ever end the run.
+    Refused
+        If the problem lacks an oracle that the algorithm asks, or a constant of its schedule.
+    """
+    integer("seed", seed, least=0)
+    integer("every", every, least=1)
+    if time_limit is not None:
+        real("time_limit", time_limit, above=0.0)
+    x0 = problem.start() if start is None else keep(start)
+    if start is not None and not problem.set.contains(x0):
+        raise InputError("the start point is outside the feasible set: project it first.")
+    chosen, schedule = _resolved(problem, algorithm, x0)
+    recorded = dict(measures) if isinstance(measures, Mapping) else named(problem, list(measures))
+    if stop is not None and stop.measure not in recorded:
+        recorded |= named(problem, [stop.measure])
+    if chosen.endless and budget is None and stop is None and time_limit is None:
+        raise InputError(
+            f"{chosen.name} without iterations never ends: give iterations, a budget, a target or "
+            "a time limit."
+        )
+    backend = problem.open(stream(seed, "oracles"))
+    for verb in sorted(chosen.requires):
+        if not hasattr(backend, verb):
+            raise Refused(f"{chosen.name} asks for {verb}, which {problem.name} does not offer.")
+    ledger = Ledger(budget)
+    driver = _Driver(problem, chosen, ledger, recorded, stop, time_limit, every)
+    status, reason = driver.drive(
+        chosen.run(
+            Oracles(backend, ledger, problem.set.diameter), keep(x0), stream(seed, "algorithm")
+        ),
+        x0,
+        stream(seed, "output"),
+    )
+    return driver.result(
+        Run(
+            problem=str(Selector(problem.name, problem.parameters)),
+            algorithm=str(Selector(chosen.name, _given(algorithm, chosen))),
+            parameters=parameters_of(chosen),
+            schedule=schedule,
+            seed=seed,
+            status=status,
+            stop_reason=reason,
+            iterations=driver.iterations,
+            counts=ledger.counts(),
+            final={},
+            seconds=driver.seconds,
+            oracle_seconds=max(0.0, ledger.seconds - driver.compiling),
+            failure_probability=0.0,
+            columns=driver.columns,
+            rows=driver.rows,
+        )
+    )
+
+
+def _resolved(
+    problem: Problem, algorithm: AlgorithmChoice | Algorithm, x0: Point
+) -> tuple[Algorithm, str]:
+    if isinstance(algorithm, Algorithm):
+        return algorithm, "explicit"
+    return algorithm.resolve(problem.constants(x0))
+
+
+def _given(algorithm: AlgorithmChoice | Algorithm, chosen: Algorithm) -> Mapping[str, Any]:
+    return (
+        algorithm.parameters
+        if isinstance(algorithm, AlgorithmChoice)
+        else parameters_of(chosen)
+    )
+
+
+class _Driver:
+    """The loop of one run: its clock, its trace, its output."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        algorithm: Algorithm,
+        ledger: Ledger,
+        measures: dict[str, Measure],
+        stop: Stop | None,
+        time_limit: float | None,
+        every: int,
+    ) -> None:
+        self.problem = problem
+        self.uniform = algorithm.output == "uniform"
+        self.ledger = ledger
+        self.measures = measures
+        self.stop = stop
+        self.time_limit = time_limit
+        self.every = every
+        self.iterations = 0
+        self.seconds = 0.0
+        self.compiling = 0.0
+        self.certificates = 0
+        self.columns: tuple[str, ...] = TRACE_COLUMNS
+        self.rows: list[tuple[Any, ...]] = []
+        self.output: Point = None
+
+    def drive(
+        self, states: Iterator[State], x0: Point, rng: np.random.Generator
+    ) -> tuple[str, str]:
+        """Run to the end; return the status and its reason."""
+        self.x = self.output = x0
+        ended = self._record(State(x0))
+        state = State(x0)
+        with ExitStack() as stack:
+            compilation = stack.enter_context(CompilationClock())
+            while not ended:
+                compiled = compilation.seconds
+                started = perf_counter()
+                if self.time_limit is not None:
+                    self.ledger.deadline = started + self.time_limit - self.seconds
+                ended, new = self._advance(states)
+                self.compiling += compilation.seconds - compiled
+                self.seconds += perf_counter() - started - (compilation.seconds - compiled)
+                if new is None:
+                    break
+                state = new
+                self.iterations += 1
+                if not is_finite(state.x):
+                    ended = ("diverged", f"the iterate of iteration {self.iterations} is not finite")
+                    break
+                self.x = state.x
+                self._choose_output(state, rng)
+                if self.iterations % self.every == 0:
+                    ended = self._record(state)
+                if not ended and self.time_limit is not None and self.seconds > self.time_limit:
+                    ended = self._timeout()
+        assert ended is not None
+        if self.iterations % self.every and ended[0] != "diverged":
+            self._record(state)
+        return ended
+
+    def _advance(self, states: Iterator[State]) -> tuple[tuple[str, str] | None, State | None]:
+        try:
+            state = next(states)
+        except StopIteration:
+            return ("finished", STATUSES["finished"]), None
+        except BudgetExhausted as limit:
+            return ("budget", str(limit)), None
+        except TimeLimitReached:
+            return self._timeout(), None
+        except Diverged as problem:
+            return ("diverged", str(problem)), None
+        except KeyboardInterrupt:
+            return ("killed", "interrupted by the user"), None
+        except PfbenchError as error:
+            return ("error", str(error)), None
+        except Exception as error:
+            return ("error", f"{type(error).__name__}: {error}"), None
+        if self.ledger.ended:
+            return ("budget", self.ledger.ended), None
+        if not isinstance(state, State):
+            return ("error", f"the algorithm yielded a {type(state).__name__}, not a State"), None
+        return None, state
+
+    def _timeout(self) -> tuple[str, str]:
+        return "timeout", f"the time limit of {self.time_limit:g} s was reached"
+
+    def _choose_output(self, state: State, rng: np.random.Generator) -> None:
+        """Keep the declared output: the state's own, a uniform draw, or (at the end) the last x."""
+        if state.output is not None:
+            self.output = state.output
+        elif self.uniform:
+            if rng.random() * self.iterations < 1.0:
+                self.output = keep(state.x if state.at is None else state.at)
+        else:
+            self.output = None
+
+    def _record(self, state: State) -> tuple[str, str] | None:
+        """Append a trace row; return the status if it reaches the target."""
+        counts = self.ledger.spent
+        row: list[Any] = [self.iterations, *counts, self.seconds]
+        columns = list(TRACE_COLUMNS)
+        reached = None
+        for name, measure in self.measures.items():
+            result = measure(self.problem, state)
+            upper = result
+            columns.append(name)
+            if isinstance(result, tuple):
+                lower, upper = result
+                row += [upper, lower]
+                columns.append(f"{name}_lower")
+                self.certificates += lower != upper
+            else:
+                row.append(math.nan if result is None else result)
+            if self.stop is not None and name == self.stop.measure and upper is not None:
+                assert not isinstance(upper, tuple)
+                if upper <= self.stop.target:
+                    reached = ("target", f"{name} = {upper:.6g} is at most {self.stop.target:g}")
+        self.columns = tuple(columns)
+        self.rows.append(tuple(row))
+        return reached
+
+    def result(self, run: Run) -> Run:
+        """Return the run with its output and the final measures there."""
+        output = self.x if self.output is None else self.output
+        state = State(keep(output))
+        final: dict[str, float | None] = {}
+        for name, measure in available(self.problem).items():
+            if name == "estimator_error":
+                continue
+            result = measure(self.problem, state)
+            if isinstance(result, tuple):
+                final[f"{name}_lower"], final[name] = map(_finite, result)
+                self.certificates += result[0] != result[1]
+            else:
+                final[name] = _finite(result)
+        final["gradient_mapping_lambda"] = gradient_mapping_lambda(self.problem, state)
+        if final.get("gradient_mapping_sq") is None:
+            final["gradient_mapping_lambda"] = None
+        failure = self.certificates * CERTIFICATE_FAILURE
+        return replace(run, final=final, x=state.x, failure_probability=failure)
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and math.isfinite(number) else None

@@ -1,0 +1,172 @@
+"""The nuclear-norm ball."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from pfbench.base.checks import integer, real
+from pfbench.base.errors import Diverged, Refused
+from pfbench.points import Factored, Pattern, RankOne
+from pfbench.points.factored import Factors, orthogonalised
+from pfbench.points.operators import DenseOperator, Operator, SparseOperator, TiltedOperator
+from pfbench.sets.lanczos import leading_triple
+from pfbench.sets.simplex import project_simplex
+
+Floats = npt.NDArray[np.float64]
+
+DENSE_ENTRIES = 4_000_000
+"""Most entries of a matrix that a projection forms."""
+
+_EXACT_ENTRIES = 250_000
+"""Up to this size the support function is computed from a dense factorisation."""
+
+CERTIFICATE_FAILURE = 1e-9
+"""Probability with which one certified upper bound of `minimum` may be wrong."""
+
+_CERTIFICATE_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True)
+class NuclearBall:
+    """All M x N matrices whose singular values sum to at most `radius`.
+
+    Raises
+    ------
+    InputError
+        If a size is below 1 or the radius is not positive and finite.
+    """
+
+    shape: tuple[int, int]
+    radius: float
+
+    def __post_init__(self) -> None:
+        for size in self.shape:
+            integer("matrix size", size, least=1)
+        real("radius", self.radius, above=0.0)
+
+    @property
+    def diameter(self) -> float:
+        """2 radius: the distance of -X and X for a rank-one X on the boundary."""
+        return 2.0 * self.radius
+
+    def minimiser(self, rng: np.random.Generator, tolerance: float) -> "NuclearMinimiser":
+        """Return a linear minimisation that starts each call near the last one's vertex."""
+        return NuclearMinimiser(self, rng, tolerance)
+
+    def lo(self, g: Any) -> RankOne:
+        """Return a vertex that minimises <g, v>: -radius times the leading singular pair of g.
+
+        g is an M x N array or an operator; the pair is computed to a relative residual of 1e-10.
+        """
+        return self.minimiser(np.random.default_rng(0), 1e-10).lo(g)
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return bounds of the minimum of <g, v>, which is -radius times the spectral norm of g.
+
+        For up to 250 000 entries both are the exact value (to rounding). Above, they are certified
+        by Lanczos to a relative width of 1e-3; the lower one fails with probability 1e-9.
+        """
+        operator = as_operator(g)
+        M, N = operator.shape
+        if M * N <= _EXACT_ENTRIES:
+            sigma = _spectral_norm(operator.dense())
+            return -self.radius * sigma, -self.radius * sigma
+        triple = leading_triple(
+            operator,
+            np.random.default_rng(0),
+            tolerance=_CERTIFICATE_TOLERANCE,
+            failure=CERTIFICATE_FAILURE,
+        )
+        return -self.radius * triple.upper, -self.radius * triple.sigma
+
+    def check_dense(self) -> None:
+        """Refuse sizes at which a projection would form a matrix above 4 000 000 entries."""
+        M, N = self.shape
+        if M * N > DENSE_ENTRIES:
+            raise Refused(
+                f"a projection onto the nuclear ball would form a {M} x {N} matrix, above "
+                f"{DENSE_ENTRIES} entries: use a projection-free method on this problem."
+            )
+
+    def project(self, y: Any) -> Factors:
+        """Return the projection of an M x N array, as its singular value decomposition.
+
+        Raises
+        ------
+        Refused
+            If the matrix has more than 4 000 000 entries.
+        """
+        self.check_dense()
+        if not np.isfinite(y).all():
+            raise Diverged("the point to project has NaN or infinite entries")
+        u, s, vt = scipy.linalg.svd(y, full_matrices=False, check_finite=False)
+        if s.sum() > self.radius:
+            s = project_simplex(s, self.radius)
+        rank = int(np.count_nonzero(s))
+        return Factors(s[:rank], np.ascontiguousarray(u[:, :rank].T), vt[:rank])
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether the nuclear norm is at most ``radius (1 + tolerance)``."""
+        if isinstance(x, Factored):
+            norm = float(orthogonalised(x.factors()).weights.sum())
+        elif isinstance(x, RankOne):
+            norm = abs(x.scale) * float(np.linalg.norm(x.u) * np.linalg.norm(x.v))
+        else:
+            array = np.asarray(x)
+            if array.shape != self.shape or not np.isfinite(array).all():
+                return False
+            norm = float(scipy.linalg.svdvals(array).sum())
+        return norm <= self.radius * (1.0 + tolerance)
+
+    def random_vertex(self, rng: np.random.Generator, pattern: Pattern | None = None) -> RankOne:
+        """Return radius times the outer product of two uniform unit vectors."""
+        u, v = (rng.standard_normal(size) for size in self.shape)
+        return RankOne(u / np.linalg.norm(u), v / np.linalg.norm(v), self.radius, pattern)
+
+
+class NuclearMinimiser:
+    """Linear minimisation over a nuclear ball, warm-started from call to call.
+
+    The stop is heuristic: relative residual at most `tolerance`. A measured gap never relies on
+    it; see `NuclearBall.minimum`.
+    """
+
+    def __init__(self, ball: NuclearBall, rng: np.random.Generator, tolerance: float) -> None:
+        self._ball = ball
+        self._rng = rng
+        self._tolerance = real("tolerance", tolerance, above=0.0, most=1.0)
+        self._warm: Floats | None = None
+
+    def lo(self, g: Any) -> RankOne:
+        """Return a vertex that (nearly) minimises <g, v> over the ball."""
+        operator = as_operator(g)
+        triple = leading_triple(operator, self._rng, tolerance=self._tolerance, warm=self._warm)
+        self._warm = triple.v
+        pattern = None
+        if isinstance(operator, SparseOperator | TiltedOperator):
+            pattern = operator.pattern
+        return RankOne(triple.u, triple.v, -self._ball.radius, pattern)
+
+
+def as_operator(g: Any) -> Operator:
+    """Return g as an operator; an array of shape (M, N) becomes a dense one."""
+    return DenseOperator(np.asarray(g, dtype=np.float64)) if isinstance(g, np.ndarray) else g
+
+
+def _spectral_norm(array: Floats) -> float:
+    largest = float(np.abs(array).max(initial=0.0))
+    if not math.isfinite(largest):
+        raise Diverged("the gradient has NaN or infinite entries")
+    if largest == 0.0:
+        return 0.0
+    scaled = array / largest
+    gram = scaled @ scaled.T if array.shape[0] <= array.shape[1] else scaled.T @ scaled
+    last = len(gram) - 1
+    top = scipy.linalg.eigh(
+        gram, eigvals_only=True, subset_by_index=(last, last), check_finite=False
+    )
+    return largest * math.sqrt(max(float(top[0]), 0.0))

@@ -1,0 +1,63 @@
+"""The scaled unit simplex, and the projection that several sets share."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.sets.vectors import VectorSet, winner
+
+Floats = npt.NDArray[np.float64]
+
+
+def project_simplex(y: Floats, radius: float) -> Floats:
+    """Return the nearest point to y, shape (d,), with nonnegative entries that sum to `radius`.
+
+    Sorting, O(d log d): Held, Wolfe, Crowder, "Validation of subgradient optimization" (1974).
+    """
+    descending = np.sort(y)[::-1]
+    excess = np.cumsum(descending) - radius
+    active = descending * np.arange(1, y.size + 1) > excess
+    count = int(np.flatnonzero(active)[-1]) + 1 if active.any() else 1
+    return np.maximum(y - excess[count - 1] / count, 0.0)
+
+
+@dataclass(frozen=True)
+class Simplex(VectorSet):
+    """Nonnegative vectors of length d whose entries sum to `radius`."""
+
+    name = "simplex"
+
+    @property
+    def diameter(self) -> float:
+        """Distance of two vertices, radius times sqrt 2 (0 if d = 1)."""
+        return self.radius * float(np.sqrt(2.0)) if self.d > 1 else 0.0
+
+    def lo(self, g: Floats) -> Floats:
+        """Return radius times the unit vector of the least entry of g (the lowest index on ties)."""
+        return self._unit(winner(g, int(np.argmin(g))), self.radius)
+
+    def minimum(self, g: Floats) -> tuple[float, float]:
+        """Return the exact minimum, radius times the least entry of g, twice."""
+        value = self.radius * float(g.min())
+        return value, value
+
+    def project(self, y: Floats) -> Floats:
+        """Return the nearest point of the simplex."""
+        return project_simplex(self._finite(y), self.radius)
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether x is nonnegative and sums to radius, up to tolerance * radius."""
+        slack = tolerance * self.radius
+        return self._is_vector(x) and bool(
+            x.min() >= -slack and abs(float(x.sum()) - self.radius) <= slack
+        )
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a uniformly random vertex."""
+        return self._unit(int(rng.integers(self.d)), self.radius)
+
+    def start(self) -> Floats:
+        """Return the first vertex."""
+        return self._unit(0, self.radius)

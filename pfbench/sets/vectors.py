@@ -1,0 +1,84 @@
+"""What the sets of vectors share: their size, their checks, and their unit vertices."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import integer, real
+from pfbench.base.errors import Diverged
+
+Floats = npt.NDArray[np.float64]
+
+
+def winner(g: Floats, index: int) -> int:
+    """Return the index of the winning entry of g; refuse it if that entry is not finite."""
+    if not np.isfinite(g[index]):
+        raise Diverged("the gradient handed to the linear minimisation has NaN or infinite entries")
+    return index
+
+
+@dataclass(frozen=True)
+class VectorSet(ABC):
+    """A convex compact set of vectors of length `d`, scaled by `radius`.
+
+    Raises
+    ------
+    InputError
+        If d is below 1 or the radius is not positive and finite.
+    """
+
+    name: ClassVar[str]
+
+    d: int
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        integer("d", self.d, least=1)
+        real("radius", self.radius, above=0.0)
+
+    @property
+    @abstractmethod
+    def diameter(self) -> float:
+        """Euclidean diameter, exact."""
+
+    @abstractmethod
+    def lo(self, g: Floats) -> Floats:
+        """Return a vertex, shape (d,), that minimises <g, v>; ties go to the lowest index."""
+
+    @abstractmethod
+    def minimum(self, g: Floats) -> tuple[float, float]:
+        """Return the exact minimum of <g, v> over the set, twice: a bracket of width 0."""
+
+    @abstractmethod
+    def project(self, y: Floats) -> Floats:
+        """Return the nearest point of the set, shape (d,)."""
+
+    @abstractmethod
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether x is in the set, up to a relative tolerance."""
+
+    @abstractmethod
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a random vertex (for a ball: a uniform point of the sphere)."""
+
+    def start(self) -> Floats:
+        """Return the fixed start point: 0 where it is in the set, else a vertex."""
+        return np.zeros(self.d)
+
+    def _unit(self, index: int, value: float) -> Floats:
+        vertex = np.zeros(self.d)
+        vertex[index] = value
+        return vertex
+
+    def _is_vector(self, x: Any) -> bool:
+        return (
+            isinstance(x, np.ndarray) and x.shape == (self.d,) and bool(np.isfinite(x).all())
+        )
+
+    def _finite(self, y: Floats) -> Floats:
+        if not np.isfinite(y).all():
+            raise Diverged("the point to project has NaN or infinite entries")
+        return y
