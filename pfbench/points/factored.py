@@ -8,6 +8,7 @@ unless `keep` made a copy of it.
 The points of one sequence share a trail: the one vector of values, and where it stands.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -191,8 +192,7 @@ class Factored:
     def factors(self) -> Factors:
         """Return the point's own weights and its atoms (atoms of weight 0 left out)."""
         atoms, weights = self.atoms_and_weights()
-        used = np.flatnonzero(weights)
-        return Factors(weights[used], atoms.left[used], atoms.right[used])
+        return _chosen(atoms, weights)
 
     def matrix(self) -> Floats:
         """Return the dense matrix, shape (M, N)."""
@@ -255,7 +255,7 @@ class Factored:
         atoms, weights = self.atoms_and_weights()
         used = np.flatnonzero(weights)
         if 2 * used.size < atoms.used:
-            atoms, weights = _gathered(atoms, weights, used)
+            atoms, weights = _as_atoms(_chosen(atoms, weights))
         trail = _Trail(self.pattern, self.values(), atoms, weights.copy())
         return Factored(trail, trail.current)
 
@@ -309,10 +309,13 @@ def _stepped(weights: Floats, vertex: RankOne, w: float, slot: int) -> Floats:
     return moved
 
 
-def _gathered(
-    atoms: Atoms, weights: Floats, used: npt.NDArray[np.intp]
-) -> tuple[Atoms, Floats]:
-    return _as_atoms(Factors(weights[used], atoms.left[used], atoms.right[used]))
+def _chosen(atoms: Atoms, weights: Floats) -> Factors:
+    """Return the atoms of nonzero weight, as views where that is all of the first ones."""
+    used = np.flatnonzero(weights)
+    count = len(weights)
+    if used.size == count:
+        return Factors(weights, atoms.left[:count], atoms.right[:count])
+    return Factors(weights[used], atoms.left[used], atoms.right[used])
 
 
 def _as_atoms(factors: Factors) -> tuple[Atoms, Floats]:
@@ -325,8 +328,7 @@ def _as_atoms(factors: Factors) -> tuple[Atoms, Floats]:
 
 
 def _compressed(atoms: Atoms, weights: Floats) -> tuple[Atoms, Floats]:
-    used = np.flatnonzero(weights)
-    return _as_atoms(orthogonalised(Factors(weights[used], atoms.left[used], atoms.right[used])))
+    return _as_atoms(orthogonalised(_chosen(atoms, weights)))
 
 
 def orthogonalised(factors: Factors) -> Factors:
@@ -339,6 +341,21 @@ def orthogonalised(factors: Factors) -> Factors:
     p, s, qt = np.linalg.svd((left_core * factors.weights) @ right_core.T)
     rank = int(np.count_nonzero(s > 1e-15 * max(s[0], 1e-300))) if s.size else 0
     return Factors(s[:rank], (left_basis @ p[:, :rank]).T, (right_basis @ qt[:rank].T).T)
+
+
+def frobenius_norm(*terms: Factors) -> float:
+    """Return the Frobenius norm of a sum of factored matrices, to rounding; O((M + N) K^2)."""
+    weights = np.concatenate([term.weights for term in terms])
+    if not len(weights):
+        return 0.0
+    right = np.concatenate([term.right for term in terms])
+    core = np.linalg.qr(right.T, mode="r") * weights
+    total = 0.0
+    for start in range(0, terms[0].left.shape[1], 4096):
+        part = slice(start, start + 4096)
+        block = core @ np.concatenate([term.left[:, part] for term in terms])
+        total += float(np.vdot(block, block))
+    return math.sqrt(total)
 
 
 def entries_of(

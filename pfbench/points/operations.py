@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.errors import InputError
-from pfbench.points.factored import Factored, Factors
+from pfbench.points.factored import Factored, Factors, frobenius_norm
 from pfbench.points.operators import SparseOperator, TiltedOperator, mixture
 from pfbench.points.vertices import RankOne
 
@@ -75,16 +75,10 @@ def distance(x: Any, y: Any) -> float:
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
         return float(np.linalg.norm(_dense(x) - _dense(y)))
     if isinstance(x, Factored) and isinstance(y, Factored):
-        return _norm(mixture(x, y, 1.0, -1.0))
+        return frobenius_norm(mixture(x, y, 1.0, -1.0))
     if isinstance(x, Factored) and isinstance(y, RankOne):
-        mine = x.factors()
-        return _norm(
-            Factors(
-                np.append(mine.weights, -y.scale),
-                np.vstack([mine.left, y.u]),
-                np.vstack([mine.right, y.v]),
-            )
-        )
+        atom = Factors(np.array([-y.scale]), y.u[None, :], y.v[None, :])
+        return frobenius_norm(x.factors(), atom)
     if isinstance(x, RankOne):
         return distance(y, x) if isinstance(y, Factored) else distance(x.matrix(), y.matrix())
     raise InputError(f"no distance between a {type(x).__name__} and a {type(y).__name__}.")
@@ -92,14 +86,6 @@ def distance(x: Any, y: Any) -> float:
 
 def _dense(x: Any) -> Floats:
     return x if isinstance(x, np.ndarray) else np.asarray(x.matrix())
-
-
-def _norm(factors: Factors) -> float:
-    if not len(factors.weights):
-        return 0.0
-    left = np.linalg.qr(factors.left.T, mode="r")
-    right = np.linalg.qr(factors.right.T, mode="r")
-    return float(np.linalg.norm((left * factors.weights) @ right.T))
 
 
 def is_finite(x: Any) -> bool:

@@ -25,7 +25,7 @@ from pfbench.base.state import State
 from pfbench.kernels import welsch
 from pfbench.kernels.observed import Reading
 from pfbench.points import Factored, Pattern, RankOne, SparseOperator, keep
-from pfbench.points.factored import Factors
+from pfbench.points.factored import Factors, frobenius_norm
 from pfbench.points.operators import Operator
 from pfbench.sets import NuclearBall, NuclearMinimiser
 
@@ -302,15 +302,8 @@ class RobustMatrixRecovery:
         truth = self.observations.truth
         assert truth is not None
         own = state.x.factors()
-        M, N = self.shape
-        total = 0.0
-        block = max(1, 4_000_000 // N)
-        for first in range(0, M, block):
-            part = slice(first, first + block)
-            difference = (own.left[:, part] * own.weights[:, None]).T @ own.right
-            difference -= (truth.left[:, part] * truth.weights[:, None]).T @ truth.right
-            total += float(np.vdot(difference, difference))
-        return math.sqrt(total / (M * N))
+        error = frobenius_norm(own, truth._replace(weights=-truth.weights))
+        return error / math.sqrt(self.shape[0] * self.shape[1])
 
 
 def _rms(errors: Floats) -> float:

@@ -81,31 +81,33 @@ def discard(part: Path) -> None:
 
 
 @contextmanager
-def exclusive(part: Path, name: str) -> Iterator[None]:
-    """Keep other processes from downloading to the same part, where the platform can.
+def exclusive(folder: Path, name: str) -> Iterator[None]:
+    """Keep other downloads out of a folder, where platform and file system can.
 
     Raises
     ------
     DataError
-        If another process is at it.
+        If another one is at work there.
     """
     try:
         import fcntl
     except ModuleNotFoundError:
         yield
         return
-    lock = part.with_name(f".{part.name}.lock")
-    with lock.open("ab") as held:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
         try:
-            fcntl.flock(held.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise DataError(
-                f"another process is downloading {name}: wait until it is done."
+                f"another download to {folder} is under way: fetch {name} again when it is done."
             ) from None
-        try:
-            yield
-        finally:
-            lock.unlink(missing_ok=True)
+        except OSError:
+            # Some network file systems have no such locks.
+            pass
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def download(
@@ -163,8 +165,9 @@ def download(
                     time.sleep(patience.wait * 2 ** max(idle - 1, 0))
     except OSError as error:
         raise DataError(
-            f"the download of {name} could not be written to {part.parent} ({error.strerror}): "
-            f"make room or set PFBENCH_DATA to another folder, and run `pfbench data fetch {name}`."
+            f"the download of {name} could not be written to {part.parent} "
+            f"({error.strerror or error}): make room or set PFBENCH_DATA to another folder, and "
+            f"run `pfbench data fetch {name}`."
         ) from error
 
 

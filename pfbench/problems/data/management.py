@@ -179,7 +179,7 @@ def fetch(
     make_writable(home)
     path = home / file.filename
     part = part_beside(path)
-    with exclusive(part, record.name):
+    with exclusive(home, record.name):
         download(file.url, part, name=record.name, progress=progress, patience=patience)
         try:
             loaded = _read(record, part, file.filename)

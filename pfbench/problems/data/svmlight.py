@@ -73,6 +73,9 @@ def _block(first: int, block: bytes, features: int) -> Rows:
 
 def _parse(text: bytes, features: int) -> Rows | None:
     """Return the rows of a text, or None if any of its lines is malformed."""
+    if text.isspace():
+        nothing = np.zeros(0)
+        return Rows(np.zeros(1, np.int64), nothing.astype(np.int32), nothing, nothing)
     codes = np.frombuffer(text, dtype=np.uint8)
     inked = codes > _SPACE
     starts = inked.copy()

@@ -1,0 +1,53 @@
+"""pfbench: puts claims about projection-free and variance-reduced methods to the test.
+
+The public names are loaded on first use, so that importing pfbench is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pfbench.algorithms import algorithm as algorithm
+    from pfbench.base.counts import Budget as Budget
+    from pfbench.base.counts import Counts as Counts
+    from pfbench.base.errors import PfbenchError as PfbenchError
+    from pfbench.base.state import State as State
+    from pfbench.points import combine as combine
+    from pfbench.points import distance as distance
+    from pfbench.points import inner as inner
+    from pfbench.points import keep as keep
+    from pfbench.points import tilt as tilt
+    from pfbench.problems import problem as problem
+    from pfbench.runs.run import Run as Run
+    from pfbench.runs.solve import solve as solve
+    from pfbench.runs.stop import Stop as Stop
+
+_HOMES = {
+    "Budget": "pfbench.base.counts",
+    "Counts": "pfbench.base.counts",
+    "PfbenchError": "pfbench.base.errors",
+    "Run": "pfbench.runs.run",
+    "State": "pfbench.base.state",
+    "Stop": "pfbench.runs.stop",
+    "algorithm": "pfbench.algorithms",
+    "combine": "pfbench.points",
+    "distance": "pfbench.points",
+    "inner": "pfbench.points",
+    "keep": "pfbench.points",
+    "problem": "pfbench.problems",
+    "solve": "pfbench.runs.solve",
+    "tilt": "pfbench.points",
+}
+
+__all__ = list(_HOMES)  # noqa: PLE0604
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pfbench' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

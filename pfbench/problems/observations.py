@@ -1,0 +1,145 @@
+"""Where the observed entries of a matrix come from: synthetic, digits, MovieLens."""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import integer, real
+from pfbench.base.errors import InputError
+from pfbench.points.factored import Factors
+from pfbench.problems.data.loading import load_digits_matrix, load_ratings
+from pfbench.problems.matrix_recovery import Observations
+
+Floats = npt.NDArray[np.float64]
+
+
+def synthetic(
+    *,
+    seed: int = 0,
+    rows: int = 200,
+    columns: int = 200,
+    rank: int = 5,
+    noise: float = 10.0,
+    outliers: float = 0.05,
+    density: float = 0.1,
+) -> Observations:
+    """Draw the low-rank matrix of shen2019 section 6 and observe a part of its entries.
+
+    Singular values 50 2^(k-rank), k = 1..rank, and uniform singular vectors; a share `outliers`
+    of all entries is changed by uniform noise in [-noise, noise]; a share `density` of all
+    entries, uniform without replacement, is observed.
+
+    Raises
+    ------
+    InputError
+        If a size, share or noise is out of range, or no entry would be observed.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
+    M, N = integer("rows", rows, least=1), integer("columns", columns, least=1)
+    if integer("rank", rank, least=1) > min(M, N):
+        raise InputError(f"rank={rank} must be at most {min(M, N)}, the smaller side.")
+    real("noise", noise, least=0.0)
+    real("outliers", outliers, least=0.0, most=1.0)
+    n = round(real("density", density, above=0.0, most=1.0) * M * N)
+    if n < 1:
+        raise InputError(f"density={density} observes no entry of a {M} x {N} matrix: raise it.")
+    left, right = (np.linalg.qr(rng.standard_normal((size, rank)))[0] for size in (M, N))
+    weights = 50.0 * 2.0 ** (np.arange(1, rank + 1) - rank)
+    truth = Factors(weights, np.ascontiguousarray(left.T), np.ascontiguousarray(right.T))
+    positions = np.sort(rng.choice(M * N, size=n, replace=False, shuffle=False))
+    i, j = np.divmod(positions, N)
+    values = np.einsum("kj,kj->j", truth.left[:, i] * weights[:, None], truth.right[:, j])
+    # Of the changed entries, this many are observed (the same law as changing all M N first).
+    changed = round(outliers * M * N)
+    hit = _hypergeometric(rng, changed, M * N - changed, n)
+    values[rng.choice(n, size=hit, replace=False)] += rng.uniform(-noise, noise, size=hit)
+    return Observations((M, N), i, j, values, truth=truth)
+
+
+def _hypergeometric(rng: np.random.Generator, good: int, bad: int, sample: int) -> int:
+    """Draw how many of `sample` are good; numpy's law is limited to populations below 10^9."""
+    if good + bad < 1_000_000_000:
+        return int(rng.hypergeometric(good, bad, sample))
+    # Exact up to a relative error of sample/population, by independent draws.
+    return int(rng.binomial(sample, good / (good + bad)))
+
+
+def digits(*, seed: int = 0, density: float = 0.5, heldout: float = 0.1) -> Observations:
+    """Observe a share of the pixels of scikit-learn's 1797 digit images, as an 1797 x 64 matrix.
+
+    Pixels are 0 to 16; the mean of the observed ones is subtracted. A further share `heldout` of
+    all pixels is held out.
+
+    Raises
+    ------
+    InputError
+        If a share is out of range or the two exceed 1 together.
+    DataError
+        If scikit-learn is not installed.
+    """
+    matrix = load_digits_matrix()
+    M, N = matrix.shape
+    real("density", density, above=0.0, most=1.0)
+    real("heldout", heldout, least=0.0, most=1.0)
+    if density + heldout > 1.0:
+        raise InputError(f"density={density} and heldout={heldout} exceed 1 together: lower one.")
+    rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
+    order = rng.permutation(M * N)
+    seen, held = round(density * M * N), round(heldout * M * N)
+    i, j = np.divmod(order, N)
+    return _centred(M, N, i, j, matrix.ravel()[order], seen, held)
+
+
+def movielens(
+    *, seed: int = 0, edition: str = "latest-small", heldout: float = 0.2
+) -> Observations:
+    """Ratings of movies by users as a matrix; a share `heldout` of the ratings is held out.
+
+    `edition` is one of MovieLens (latest-small, 100k, 1m, 10m, 25m) or the path of a
+    `ratings.csv`, `ratings.dat` or `u.data`. The mean of the other ratings is subtracted.
+
+    Raises
+    ------
+    InputError
+        If the share is out of range or there is no such edition or file.
+    DataError
+        If the data are not in the cache, damaged or malformed.
+    """
+    real("heldout", heldout, least=0.0, most=1.0)
+    rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
+    ratings = load_ratings(edition)
+    i, j, (M, N) = ratings.positions()
+    order = rng.permutation(ratings.values.size)
+    held = round(heldout * order.size)
+    if held == order.size:
+        raise InputError(f"heldout={heldout} leaves no rating to learn from: lower it.")
+    return _centred(
+        M, N, i[order], j[order], ratings.values[order], order.size - held, held
+    )
+
+
+def _centred(
+    M: int,
+    N: int,
+    i: npt.NDArray[np.int64],
+    j: npt.NDArray[np.int64],
+    values: Floats,
+    seen: int,
+    held: int,
+) -> Observations:
+    """Take the first `seen` entries as observed and the next `held` as held out."""
+    if seen < 1:
+        raise InputError("no entry would be observed: raise density.")
+    centre = math.fsum(values[:seen]) / seen
+    rest = slice(seen, seen + held)
+    return Observations(
+        (M, N),
+        i[:seen],
+        j[:seen],
+        values[:seen] - centre,
+        i[rest],
+        j[rest],
+        values[rest] - centre,
+        centre=centre,
+    )
