@@ -104,3 +104,8 @@ class Algorithm(ABC):
     def needed(cls) -> list[str]:
         """Return the names of the parameters that have no default."""
         return [f.name for f in fields(cls) if f.default is MISSING]
+
+
+def parameters_of(algorithm: Any) -> dict[str, Any]:
+    """Return the values of an algorithm's parameters, by name."""
+    return {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}

@@ -1,7 +1,7 @@
 """The algorithms by name, and the choice of one with its parameters."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -89,8 +89,3 @@ def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
     if "schedule" in parameters:
         choice("schedule", parameters["schedule"], SCHEDULES)
     return AlgorithmChoice(name, MappingProxyType(dict(parameters)))
-
-
-def parameters_of(instance: Algorithm) -> dict[str, Any]:
-    """Return the values of an algorithm's parameters, by name."""
-    return {f.name: getattr(instance, f.name) for f in fields(instance)}

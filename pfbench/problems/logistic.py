@@ -107,8 +107,8 @@ class NonconvexLogistic:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of rows and labels."""
-        digest = hashlib.sha256(repr(self._csr.shape).encode())
+        """A hash of rows and labels, the set, and alpha."""
+        digest = hashlib.sha256(repr((self._csr.shape, self.set, self.alpha)).encode())
         for array in self.data:
             digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
         return digest.hexdigest()

@@ -156,8 +156,9 @@ class RobustMatrixRecovery:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the observed and held-out entries."""
-        digest = hashlib.sha256(repr(self.shape).encode())
+        """A hash of the observed and held-out entries and of the numbers beside them."""
+        numbers = (self.shape, self.radius, self.sigma, self.scaling, self.tolerance)
+        digest = hashlib.sha256(repr(numbers).encode())
         data = self.observations
         for array in (data.rows, data.columns, data.held_rows, data.held_columns):
             digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from pfbench.algorithms import Algorithm, AlgorithmChoice, parameters_of
+from pfbench.algorithms.base import Algorithm, parameters_of
 from pfbench.base.checks import integer, real
 from pfbench.base.counts import Budget
 from pfbench.base.errors import (
@@ -31,6 +31,9 @@ from pfbench.runs.run import STATUSES, TRACE_COLUMNS, Run
 from pfbench.runs.stop import Stop
 from pfbench.sets.nuclear import CERTIFICATE_FAILURE
 
+if TYPE_CHECKING:
+    from pfbench.algorithms.catalogue import AlgorithmChoice
+
 _STREAMS = {"algorithm": 1, "output": 2, "oracles": 3}
 
 
@@ -41,7 +44,7 @@ def stream(seed: int, purpose: str) -> np.random.Generator:
 
 def solve(
     problem: Problem,
-    algorithm: AlgorithmChoice | Algorithm,
+    algorithm: "AlgorithmChoice | Algorithm",
     *,
     seed: int = 0,
     budget: Budget | None = None,
@@ -108,48 +111,43 @@ def solve(
             raise Refused(f"{chosen.name} asks for {verb}, which {problem.name} does not offer.")
     ledger = Ledger(budget)
     driver = _Driver(problem, chosen, ledger, recorded, stop, time_limit, every)
-    status, reason = driver.drive(
-        chosen.run(
-            Oracles(backend, ledger, problem.set.diameter), keep(x0), stream(seed, "algorithm")
-        ),
-        x0,
-        stream(seed, "output"),
+    states = chosen.run(
+        Oracles(backend, ledger, problem.set.diameter), keep(x0), stream(seed, "algorithm")
     )
-    return driver.result(
-        Run(
-            problem=str(Selector(problem.name, problem.parameters)),
-            algorithm=str(Selector(chosen.name, _given(algorithm, chosen))),
-            parameters=parameters_of(chosen),
-            schedule=schedule,
-            seed=seed,
-            status=status,
-            stop_reason=reason,
-            iterations=driver.iterations,
-            counts=ledger.counts(),
-            final={},
-            seconds=driver.seconds,
-            oracle_seconds=max(0.0, ledger.seconds - driver.compiling),
-            failure_probability=0.0,
-            columns=driver.columns,
-            rows=driver.rows,
-        )
+    # More BLAS threads would only spin beside the compiled loops, and change the last bits.
+    with threadpool_limits(1, user_api="blas"):
+        status, reason = driver.drive(states, x0, stream(seed, "output"))
+        final = driver.final_measures()
+    return Run(
+        problem=str(Selector(problem.name, problem.parameters)),
+        algorithm=str(Selector(chosen.name, _given(algorithm, chosen))),
+        parameters=parameters_of(chosen),
+        schedule=schedule,
+        seed=seed,
+        status=status,
+        stop_reason=reason,
+        iterations=driver.iterations,
+        counts=ledger.counts(),
+        final=final,
+        seconds=driver.seconds,
+        oracle_seconds=max(0.0, ledger.seconds - driver.compiling),
+        failure_probability=driver.certificates * CERTIFICATE_FAILURE,
+        columns=driver.columns,
+        rows=driver.rows,
+        x=driver.output,
     )
 
 
 def _resolved(
-    problem: Problem, algorithm: AlgorithmChoice | Algorithm, x0: Point
+    problem: Problem, algorithm: "AlgorithmChoice | Algorithm", x0: Point
 ) -> tuple[Algorithm, str]:
-    if isinstance(algorithm, Algorithm):
-        return algorithm, "explicit"
-    return algorithm.resolve(problem.constants(x0))
+    if hasattr(algorithm, "resolve"):
+        return algorithm.resolve(problem.constants(x0))
+    return algorithm, "explicit"
 
 
-def _given(algorithm: AlgorithmChoice | Algorithm, chosen: Algorithm) -> Mapping[str, Any]:
-    return (
-        algorithm.parameters
-        if isinstance(algorithm, AlgorithmChoice)
-        else parameters_of(chosen)
-    )
+def _given(algorithm: "AlgorithmChoice | Algorithm", chosen: Algorithm) -> Mapping[str, Any]:
+    return algorithm.parameters if hasattr(algorithm, "resolve") else parameters_of(chosen)
 
 
 class _Driver:
@@ -276,25 +274,23 @@ class _Driver:
         self.rows.append(tuple(row))
         return reached
 
-    def result(self, run: Run) -> Run:
-        """Return the run with its output and the final measures there."""
-        output = self.x if self.output is None else self.output
-        state = State(keep(output))
+    def final_measures(self) -> dict[str, float | None]:
+        """Return all measures at the declared output."""
+        self.output = keep(self.x if self.output is None else self.output)
+        state = State(self.output)
         final: dict[str, float | None] = {}
         for name, measure in available(self.problem).items():
             if name == "estimator_error":
                 continue
             result = measure(self.problem, state)
             if isinstance(result, tuple):
-                final[f"{name}_lower"], final[name] = map(_finite, result)
+                final[name], final[f"{name}_lower"] = _finite(result[1]), _finite(result[0])
                 self.certificates += result[0] != result[1]
             else:
                 final[name] = _finite(result)
-        final["gradient_mapping_lambda"] = gradient_mapping_lambda(self.problem, state)
-        if final.get("gradient_mapping_sq") is None:
-            final["gradient_mapping_lambda"] = None
-        failure = self.certificates * CERTIFICATE_FAILURE
-        return replace(run, final=final, x=state.x, failure_probability=failure)
+        mapped = final["gradient_mapping_sq"] is not None
+        lam = gradient_mapping_lambda(self.problem, state) if mapped else None
+        return final | {"gradient_mapping_lambda": lam}
 
 
 def _finite(number: float | None) -> float | None:

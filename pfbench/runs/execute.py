@@ -1,0 +1,141 @@
+"""Making the runs of a study that the store lacks, in this process or in several."""
+
+import multiprocessing
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numba
+from threadpoolctl import threadpool_limits
+
+from pfbench.algorithms.base import parameters_of
+from pfbench.algorithms.catalogue import algorithm
+from pfbench.base.protocols import Problem
+from pfbench.base.selectors import Selector
+from pfbench.measures import named
+from pfbench.problems.catalogue import problem
+from pfbench.runs.keys import environment, run_key
+from pfbench.runs.solve import solve
+from pfbench.runs.store import Entry, Store
+from pfbench.runs.study import PlannedRun
+
+Progress = Callable[[PlannedRun, bool], None]
+"""Called when a run is there: the run, and whether it was made now (not found in the store)."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A planned run with what the store has of it."""
+
+    plan: PlannedRun
+    entry: Entry
+
+
+def execute(
+    plans: Sequence[PlannedRun],
+    store: Store,
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> list[Outcome]:
+    """Make the runs that the store lacks, and return all, in the given order.
+
+    Every run is checked (names, parameters, requirements) before the first one starts.
+
+    Raises
+    ------
+    PfbenchError
+        If a run is refused, or the store fails; what is stored already stays.
+    """
+    check(plans)
+    keys: dict[PlannedRun, str] = {}
+    if jobs == 1 or len(plans) == 1:
+        with _one_thread():
+            for plan in plans:
+                keys[plan], fresh = make(plan, store.folder)
+                if progress:
+                    progress(plan, fresh)
+    else:
+        # Not forked: threads of numba and BLAS do not survive a fork.
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(jobs, mp_context=context, initializer=_limit_threads) as pool:
+            futures = {pool.submit(make, plan, store.folder): plan for plan in plans}
+            try:
+                for future in as_completed(futures):
+                    plan = futures[future]
+                    keys[plan], fresh = future.result()
+                    if progress:
+                        progress(plan, fresh)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    outcomes = []
+    for plan in plans:
+        entry = store.get(keys[plan])
+        assert entry is not None
+        outcomes.append(Outcome(plan, entry))
+    return outcomes
+
+
+def check(plans: Sequence[PlannedRun]) -> None:
+    """Refuse unknown names and parameters of any run before the first one starts."""
+    for text in dict.fromkeys(plan.algorithm for plan in plans):
+        selector = Selector.parse(text)
+        algorithm(selector.name, **selector.parameters)
+    for text in dict.fromkeys(plan.problem for plan in plans):
+        built = _problem(text)
+        for plan in plans:
+            if plan.problem == text:
+                named(built, list(plan.measures))
+                selector = Selector.parse(plan.algorithm)
+                choice = algorithm(selector.name, **selector.parameters)
+                choice.resolve(built.constants(built.start()))
+
+
+def make(plan: PlannedRun, folder: Path) -> tuple[str, bool]:
+    """Return the key of a run and whether it was made now."""
+    store = Store(folder)
+    built = _problem(plan.problem)
+    selector = Selector.parse(plan.algorithm)
+    choice = algorithm(selector.name, **selector.parameters)
+    resolved, _ = choice.resolve(built.constants(built.start()))
+    measures = named(built, list(plan.measures))
+    key = run_key(
+        built,
+        resolved,
+        parameters_of(resolved),
+        seed=plan.seed,
+        limits={"every": plan.every},
+        measures=measures,
+    )
+    if store.get(key) is not None:
+        return key, False
+    run = solve(built, choice, seed=plan.seed, measures=measures, every=plan.every)
+    store.put(key, run, environment())
+    return key, True
+
+
+@lru_cache(maxsize=4)
+def _problem(text: str) -> Problem:
+    selector = Selector.parse(text)
+    return problem(selector.name, **selector.parameters)
+
+
+def _limit_threads() -> None:
+    numba.set_num_threads(1)
+    threadpool_limits(1)
+
+
+class _one_thread:  # noqa: N801
+    """One numba thread inside, so that a run has the same bits in this process as in a worker."""
+
+    def __enter__(self) -> None:
+        self._before = numba.get_num_threads()
+        numba.set_num_threads(1)
+
+    def __exit__(self, *exception: object) -> None:
+        with suppress(ValueError):
+            numba.set_num_threads(self._before)

@@ -1,0 +1,158 @@
+"""The content key of a run: everything that could change its result.
+
+A key covers the resolved algorithm, the problem's digest, the seed and limits, the source of every
+module of pfbench (or of the user) that the run can reach by static imports, library versions, the
+BLAS and the number of threads. A stored run is used again only under the same key.
+"""
+
+import ast
+import hashlib
+import importlib.util
+import json
+import platform
+import sys
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_info
+
+from pfbench.algorithms.base import Algorithm
+from pfbench.base.protocols import Problem
+from pfbench.kernels.compiled import threads
+
+_LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
+
+_LOOP = "pfbench.runs.solve"
+
+
+def environment() -> dict[str, str]:
+    """Return what of this machine and its libraries can change the bits of a result."""
+    found = {
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "threads": str(threads()),
+    }
+    for library in _LIBRARIES:
+        try:
+            found[library] = version(library)
+        except PackageNotFoundError:
+            found[library] = "absent"
+    blas = {
+        f"{pool['internal_api']} {pool['version']} {pool.get('architecture', '')}".strip()
+        for pool in threadpool_info()
+        if pool["user_api"] == "blas"
+    }
+    found["blas"] = ", ".join(sorted(blas))
+    return found
+
+
+def run_key(
+    problem: Problem,
+    algorithm: Algorithm,
+    parameters: Mapping[str, Any],
+    *,
+    seed: int,
+    limits: Mapping[str, Any],
+    measures: Mapping[str, Any],
+) -> str:
+    """Return the key of a run, 64 hexadecimal digits.
+
+    Parameters
+    ----------
+    problem, algorithm
+        The problem, and the algorithm with all its parameters.
+    parameters
+        The algorithm's parameters by name.
+    seed
+        The algorithm's seed.
+    limits
+        Budget, target, time limit and recording frequency.
+    measures
+        The recorded measures by name.
+    """
+    modules = {_LOOP, type(problem).__module__, type(algorithm).__module__}
+    modules |= {getattr(measure, "__module__", _LOOP) for measure in measures.values()}
+    content = {
+        "problem": [type(problem).__qualname__, problem.digest],
+        "algorithm": [type(algorithm).__qualname__, dict(parameters)],
+        "seed": seed,
+        "limits": dict(limits),
+        "measures": sorted(measures),
+        "source": source_digest(frozenset(modules)),
+        "environment": environment(),
+    }
+    text = json.dumps(content, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def source_digest(modules: frozenset[str]) -> str:
+    """Return a hash of the source of all modules that the given ones can reach."""
+    digest = hashlib.sha256()
+    for name, path in sorted(reachable(modules).items()):
+        digest.update(f"{name}\n".encode())
+        digest.update(Path(path).read_bytes())
+    return digest.hexdigest()
+
+
+def reachable(modules: frozenset[str]) -> dict[str, str]:
+    """Return the own modules that the given ones reach by static imports, with their files.
+
+    Own modules are those of pfbench and of the packages that the given modules belong to; what is
+    imported for type checking only does not count.
+    """
+    roots = {"pfbench"} | {name.partition(".")[0] for name in modules}
+    found: dict[str, str] = {}
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name in found or name.partition(".")[0] not in roots:
+            continue
+        path = _source(name)
+        if path is None:
+            continue
+        found[name] = path
+        waiting += _imports(name, path, Path(path).stat().st_mtime_ns)
+    return found
+
+
+def _source(name: str) -> str | None:
+    loaded = sys.modules.get(name)
+    path = getattr(loaded, "__file__", None)
+    if path is None:
+        try:
+            spec = importlib.util.find_spec(name)
+        except (ImportError, ValueError):
+            return None
+        path = spec.origin if spec else None
+    return path if path and path.endswith(".py") else None
+
+
+@lru_cache(maxsize=4096)
+def _imports(name: str, path: str, changed: int) -> tuple[str, ...]:
+    """Return the names that a file imports; `changed` makes the cache follow edits."""
+    package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"), path)
+    return tuple(dict.fromkeys(_imported(tree, package)))
+
+
+def _imported(node: ast.AST, package: str) -> Iterator[str]:
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+        for child in node.orelse:
+            yield from _imported(child, package)
+        return
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            parent = package.split(".")
+            parent = parent[: len(parent) - node.level + 1]
+            base = ".".join([*parent, base] if base else parent)
+        for alias in node.names:
+            inner = f"{base}.{alias.name}"
+            yield inner if _source(inner) else base
+    for child in ast.iter_child_nodes(node):
+        yield from _imported(child, package)

@@ -1,0 +1,186 @@
+"""Studies: the runs that a comparison report is made of, read from a TOML file.
+
+A report has studies; a study has one problem, several algorithms, seeds, and columns. Each column
+gives values to the names in braces, e.g. ``{batch}``, in the study's selectors; ``{seed}`` is the
+run's seed.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pfbench.base.checks import integer
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run of a study, by selectors."""
+
+    problem: str
+    algorithm: str
+    seed: int
+    measures: tuple[str, ...]
+    every: int
+
+
+@dataclass(frozen=True)
+class Column:
+    """One setting of a study: its title and the values of the names in braces."""
+
+    title: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Study:
+    """One comparison of algorithms on a problem.
+
+    Attributes
+    ----------
+    key, title, about
+        A short name, a heading, and a paragraph.
+    problem, algorithms
+        Selectors with names in braces.
+    labels
+        A name for each algorithm, as legends show it.
+    seeds
+        Number of seeds, 0 to seeds - 1.
+    measures
+        Measures to draw, in this order.
+    every
+        Record each so many iterations: a number, or a name in braces.
+    columns
+        The settings.
+    """
+
+    key: str
+    title: str
+    about: str
+    problem: str
+    algorithms: tuple[str, ...]
+    labels: tuple[str, ...]
+    seeds: int
+    measures: tuple[str, ...]
+    every: str
+    columns: tuple[Column, ...]
+
+    def run(self, algorithm: str, column: Column, seed: int) -> PlannedRun:
+        """Return one run of the study."""
+        values = {**column.values, "seed": seed}
+        try:
+            every = int(self.every.format_map(values))
+            problem, chosen = self.problem.format_map(values), algorithm.format_map(values)
+        except KeyError as missing:
+            raise InputError(
+                f"study {self.key}: column {column.title!r} gives no value for {missing}."
+            ) from None
+        except ValueError:
+            raise InputError(
+                f"study {self.key}: every = {self.every!r} is not a whole number of iterations."
+            ) from None
+        return PlannedRun(problem, chosen, seed, self.measures, every)
+
+    def runs(self) -> list[PlannedRun]:
+        """Return all runs of the study."""
+        return [
+            self.run(algorithm, column, seed)
+            for seed in range(self.seeds)
+            for column in self.columns
+            for algorithm in self.algorithms
+        ]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A comparison report: its title, an introduction, and its studies."""
+
+    name: str
+    title: str
+    about: str
+    studies: tuple[Study, ...]
+    text: str
+
+    def runs(self) -> list[PlannedRun]:
+        """Return all runs, each once."""
+        return list(dict.fromkeys(run for study in self.studies for run in study.runs()))
+
+
+def read_spec(path: Path) -> Spec:
+    """Read a report's TOML file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not TOML, or a field is missing, unknown or of a wrong type.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        table = tomllib.loads(text)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}).") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not a TOML file ({error}).") from error
+    where = str(path)
+    _check(table, where, {"title": str, "study": list}, {"about": str})
+    if not table["study"]:
+        raise InputError(f"{where}: there is no [[study]].")
+    studies = tuple(_study(part, f"{where}, study {k}") for k, part in enumerate(table["study"], 1))
+    return Spec(path.stem, table["title"], table.get("about", ""), studies, text)
+
+
+def _study(table: Any, where: str) -> Study:
+    needed = {
+        "key": str,
+        "title": str,
+        "problem": str,
+        "algorithms": dict,
+        "seeds": int,
+        "measures": list,
+        "every": (str, int),
+        "column": list,
+    }
+    _check(table, where, needed, {"about": str})
+    if not table["algorithms"] or not table["measures"] or not table["column"]:
+        raise InputError(f"{where}: algorithms, measures and columns must not be empty.")
+    for field, values in (
+        ("algorithms", table["algorithms"].values()),
+        ("measures", table["measures"]),
+    ):
+        if not all(isinstance(value, str) for value in values):
+            raise InputError(f"{where}: every entry of {field} must be a text.")
+    columns = []
+    for number, column in enumerate(table["column"], 1):
+        if not isinstance(column, dict) or not isinstance(column.get("title"), str):
+            raise InputError(f"{where}, column {number}: it needs a title.")
+        values = {name: value for name, value in column.items() if name != "title"}
+        columns.append(Column(column["title"], values))
+    return Study(
+        key=table["key"],
+        title=table["title"],
+        about=table.get("about", ""),
+        problem=table["problem"],
+        algorithms=tuple(table["algorithms"].values()),
+        labels=tuple(table["algorithms"]),
+        seeds=integer(f"{where}: seeds", table["seeds"], least=1),
+        measures=tuple(table["measures"]),
+        every=str(table["every"]),
+        columns=tuple(columns),
+    )
+
+
+def _check(table: Any, where: str, needed: Mapping[str, Any], optional: Mapping[str, Any]) -> None:
+    if not isinstance(table, dict):
+        raise InputError(f"{where}: a table is needed here.")
+    for name in table:
+        if name not in needed and name not in optional:
+            raise unknown(f"field of {where}", name, [*needed, *optional])
+    for name, kind in {**needed, **optional}.items():
+        if name not in table:
+            if name in needed:
+                raise InputError(f"{where}: the field {name} is missing.")
+        elif not isinstance(table[name], kind) or isinstance(table[name], bool):
+            raise InputError(f"{where}: the field {name} has the wrong type.")
