@@ -39,7 +39,7 @@ _HOMES = {
     "tilt": "pfbench.points",
 }
 
-__all__ = list(_HOMES)  # noqa: PLE0604
+__all__ = list(_HOMES)
 __version__ = "0.1.0"
 
 

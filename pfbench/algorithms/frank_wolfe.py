@@ -72,7 +72,8 @@ class FrankWolfe(Algorithm):
             * constants.need("D", f"the schedule of {cls.name}") ** 2
         )
         iterations = max(1, round_up((max(2.0 * h0, curvature) / epsilon) ** 2) - 1)
-        return cls(**{"curvature": curvature, "iterations": iterations} | given)
+        schedule: dict[str, Any] = {"curvature": curvature, "iterations": iterations}
+        return cls(**schedule | given)
 
     @classmethod
     def explicit(cls, constants: Constants, **given: Any) -> Self:
@@ -116,5 +117,3 @@ class FrankWolfe(Algorithm):
         others = {0.0, 1.0} | ({self._short_step(gap)} if self.curvature is not None else set())
         tried += [(value(gamma), gamma) for gamma in sorted(others)]
         return min(tried)[1]
-
-

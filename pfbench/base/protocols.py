@@ -27,8 +27,9 @@ class Hessian(Protocol):
 class Table(Protocol):
     """One stored gradient a_i for each component, in the most compact form the problem has."""
 
-    mean: Gradient
-    """The mean of all a_i."""
+    @property
+    def mean(self) -> Gradient:
+        """The mean of all a_i."""
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of grad f_i(x) - a_i over the sample."""
@@ -171,7 +172,6 @@ class Asked(Protocol):
         """See `Backend.table`."""
 
 
-@runtime_checkable
 class Algorithm(Protocol):
     """A method with its parameters fixed."""
 
@@ -179,7 +179,22 @@ class Algorithm(Protocol):
     requires: ClassVar[frozenset[str]]
     assumes: ClassVar[frozenset[str]]
     deterministic: ClassVar[bool]
-    output: str
+
+    @property
+    def output(self) -> str:
+        """The declared output: last or uniform."""
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield a state after each update, starting at x."""
+
+
+@runtime_checkable
+class Choice(Protocol):
+    """An algorithm that still has to be resolved against a problem's constants."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The parameters that were given, by name."""
+
+    def resolve(self, constants: Constants) -> "tuple[Algorithm, str]":
+        """Return the algorithm with its parameters fixed, and the name of its schedule."""

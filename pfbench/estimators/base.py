@@ -37,7 +37,9 @@ class Estimator(ABC):
     def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
         """Return the estimates of one run."""
 
-    def draw(self, ask: Asked, rng: np.random.Generator) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    def draw(
+        self, ask: Asked, rng: np.random.Generator
+    ) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
         """Draw S, shape (batch,)."""
         return rng.integers(ask.n, size=self.batch)
 

@@ -61,11 +61,11 @@ class CompilationClock(Listener):
             self.seconds += perf_counter() - self._started
 
     def __enter__(self) -> Self:
-        register(_EVENT, self)
+        register(_EVENT, self)  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *exception: object) -> None:
-        unregister(_EVENT, self)
+        unregister(_EVENT, self)  # type: ignore[no-untyped-call]
 
 
 _EVENT = "numba:compiler_lock"

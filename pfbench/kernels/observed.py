@@ -25,7 +25,7 @@ class Rows(NamedTuple):
     """Observed positions: entries ``indptr[i]:indptr[i+1]`` lie in row i, columns `indices`."""
 
     indptr: npt.NDArray[np.uint32]
-    indices: npt.NDArray[np.unsignedinteger]
+    indices: npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 
 class Reading(NamedTuple):
@@ -75,8 +75,8 @@ def row_of(indptr: npt.NDArray[np.uint32], k: int) -> int:
 def read_at(rows: Rows, x: Reading, k: int) -> float:
     """Return the entry at position k."""
     if x.b == 0.0:
-        return x.a * x.values[k]
-    return x.a * x.values[k] + x.b * x.u[row_of(rows.indptr, k)] * x.v[rows.indices[k]]
+        return float(x.a * x.values[k])
+    return float(x.a * x.values[k] + x.b * x.u[row_of(rows.indptr, k)] * x.v[rows.indices[k]])
 
 
 # --- products with the sparse matrix of entries g on the pattern --------------------------------

@@ -4,9 +4,10 @@ A point is a dense array, or a `Factored` matrix: its values on the observed ent
 the atoms it is made of. Algorithms use the functions here and never ask which it is.
 """
 
-from pfbench.points.factored import Factored, Pattern
+from pfbench.points.factored import Factored
 from pfbench.points.operations import combine, distance, inner, is_finite, keep, tilt
 from pfbench.points.operators import SparseOperator, TiltedOperator
+from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
 
 __all__ = [

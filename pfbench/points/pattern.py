@@ -65,7 +65,8 @@ class Pattern:
             raise InputError(f"the entry ({row}, {column}) is observed more than once.")
         indptr = np.zeros(M + 1, dtype=np.uint32)
         indptr[1:] = np.cumsum(np.bincount(i, minlength=M))
-        indices = j[order].astype(np.uint16 if N <= 1 << 16 else np.uint32)
+        columns = j[order]
+        indices = columns.astype(np.uint16) if N <= 1 << 16 else columns.astype(np.uint32)
         chunks = max(1, min(threads(), i.size // _ENTRIES_PER_THREAD))
         cuts = np.searchsorted(indptr, np.linspace(0, i.size, chunks + 1))
         cuts[0], cuts[-1] = 0, M
@@ -83,4 +84,5 @@ class Pattern:
 
     def row_numbers(self) -> npt.NDArray[np.int64]:
         """Return the row of every position, shape (n,)."""
-        return np.repeat(np.arange(self.shape[0]), np.diff(self.rows.indptr.astype(np.int64)))
+        pointers = self.rows.indptr.astype(np.int64)
+        return np.repeat(np.arange(self.shape[0]), pointers[1:] - pointers[:-1])

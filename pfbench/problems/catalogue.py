@@ -11,10 +11,10 @@ from pfbench.base.checks import choice
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.protocols import Problem
-from pfbench.problems import observations
 from pfbench.problems.data.loading import load_classification
 from pfbench.problems.logistic import NonconvexLogistic
-from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
+from pfbench.problems.observations import digits, movielens, synthetic
 from pfbench.sets import L1Ball, L2Ball, LinfBall, Simplex, VectorSet
 
 ABOUT: Mapping[str, str] = MappingProxyType(
@@ -44,11 +44,11 @@ SETS: Mapping[str, type[VectorSet]] = MappingProxyType(
 )
 """The sets of vectors by name."""
 
-_SOURCES: Mapping[str, Callable[..., observations.Observations]] = MappingProxyType(
+_SOURCES: Mapping[str, Callable[..., Observations]] = MappingProxyType(
     {
-        "synthetic": observations.synthetic,
-        "digits": observations.digits,
-        "movielens": observations.movielens,
+        "synthetic": synthetic,
+        "digits": digits,
+        "movielens": movielens,
     }
 )
 

@@ -302,7 +302,7 @@ class LogisticTable:
     def _change(
         self, indices: npt.NDArray[np.int64], weights: Floats, slopes: Floats, x: Floats
     ) -> Floats:
-        g = weights.sum() * self._problem._regulariser_slope(x)
+        g: Floats = weights.sum() * self._problem._regulariser_slope(x)
         calls, position = np.unique(self._call_of[indices], return_inverse=True)
         shares = np.bincount(position, weights=weights)
         for call, share in zip(calls.tolist(), shares.tolist(), strict=True):

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from pfbench.base.checks import choice, finite_array, real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
 from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.state import State
@@ -334,9 +333,7 @@ class RecoveryBackend:
         g = np.zeros(self.n)
         weights *= problem.component_scale
         rows = problem.pattern.rows
-        welsch.add_slopes(
-            indices, weights, rows, x.reading(), problem.targets, problem.sigma, g
-        )
+        welsch.add_slopes(indices, weights, rows, x.reading(), problem.targets, problem.sigma, g)
         return g
 
     def difference(self, sample: Indices, x: Factored, y: Factored) -> Floats:
@@ -415,7 +412,9 @@ class RecoveryTable:
         indices, weights = weighted(sample)
         n = self._problem.n
         change = self._slopes(indices, x) - n * self.mean[indices]
-        return np.bincount(indices, weights=weights * change, minlength=n)
+        g = np.zeros(n)
+        np.add.at(g, indices, weights * change)
+        return g
 
     def replace(self, sample: Indices, x: Factored) -> Floats:
         """As `difference`, then store grad f_i(x) once for each distinct index."""

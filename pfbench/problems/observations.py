@@ -45,7 +45,7 @@ def synthetic(
     if n < 1:
         raise InputError(f"density={density} observes no entry of a {M} x {N} matrix: raise it.")
     left, right = (np.linalg.qr(rng.standard_normal((size, rank)))[0] for size in (M, N))
-    weights = 50.0 * 2.0 ** (np.arange(1, rank + 1) - rank)
+    weights = 50.0 * 2.0 ** np.arange(1.0 - rank, 1.0)
     truth = Factors(weights, np.ascontiguousarray(left.T), np.ascontiguousarray(right.T))
     positions = np.sort(rng.choice(M * N, size=n, replace=False, shuffle=False))
     i, j = np.divmod(positions, N)
@@ -114,9 +114,7 @@ def movielens(
     held = round(heldout * order.size)
     if held == order.size:
         raise InputError(f"heldout={heldout} leaves no rating to learn from: lower it.")
-    return _centred(
-        M, N, i[order], j[order], ratings.values[order], order.size - held, held
-    )
+    return _centred(M, N, i[order], j[order], ratings.values[order], order.size - held, held)
 
 
 def _centred(

@@ -140,8 +140,8 @@ def _imports(name: str, path: str, changed: int) -> tuple[str, ...]:
 
 def _imported(node: ast.AST, package: str) -> Iterator[str]:
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-        for child in node.orelse:
-            yield from _imported(child, package)
+        for other in node.orelse:
+            yield from _imported(other, package)
         return
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)

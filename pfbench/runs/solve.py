@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from pfbench.algorithms.base import Algorithm, parameters_of
+from pfbench.algorithms.base import parameters_of
 from pfbench.base.checks import integer, real
 from pfbench.base.counts import Budget
 from pfbench.base.errors import (
@@ -20,7 +20,7 @@ from pfbench.base.errors import (
     Refused,
     TimeLimitReached,
 )
-from pfbench.base.protocols import Measure, Problem
+from pfbench.base.protocols import Algorithm, Choice, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.kernels.compiled import CompilationClock
@@ -30,9 +30,6 @@ from pfbench.points import is_finite, keep
 from pfbench.runs.run import STATUSES, TRACE_COLUMNS, Run
 from pfbench.runs.stop import Stop
 from pfbench.sets.nuclear import CERTIFICATE_FAILURE
-
-if TYPE_CHECKING:
-    from pfbench.algorithms.catalogue import AlgorithmChoice
 
 _STREAMS = {"algorithm": 1, "output": 2, "oracles": 3}
 
@@ -44,7 +41,7 @@ def stream(seed: int, purpose: str) -> np.random.Generator:
 
 def solve(
     problem: Problem,
-    algorithm: "AlgorithmChoice | Algorithm",
+    algorithm: Choice | Algorithm,
     *,
     seed: int = 0,
     budget: Budget | None = None,
@@ -100,7 +97,7 @@ def solve(
     recorded = dict(measures) if isinstance(measures, Mapping) else named(problem, list(measures))
     if stop is not None and stop.measure not in recorded:
         recorded |= named(problem, [stop.measure])
-    if chosen.endless and budget is None and stop is None and time_limit is None:
+    if getattr(chosen, "endless", False) and budget is None and stop is None and time_limit is None:
         raise InputError(
             f"{chosen.name} without iterations never ends: give iterations, a budget, a target or "
             "a time limit."
@@ -138,16 +135,14 @@ def solve(
     )
 
 
-def _resolved(
-    problem: Problem, algorithm: "AlgorithmChoice | Algorithm", x0: Point
-) -> tuple[Algorithm, str]:
-    if hasattr(algorithm, "resolve"):
+def _resolved(problem: Problem, algorithm: Choice | Algorithm, x0: Point) -> tuple[Algorithm, str]:
+    if isinstance(algorithm, Choice):
         return algorithm.resolve(problem.constants(x0))
     return algorithm, "explicit"
 
 
-def _given(algorithm: "AlgorithmChoice | Algorithm", chosen: Algorithm) -> Mapping[str, Any]:
-    return algorithm.parameters if hasattr(algorithm, "resolve") else parameters_of(chosen)
+def _given(algorithm: Choice | Algorithm, chosen: Algorithm) -> Mapping[str, Any]:
+    return algorithm.parameters if isinstance(algorithm, Choice) else parameters_of(chosen)
 
 
 class _Driver:
@@ -200,7 +195,10 @@ class _Driver:
                 state = new
                 self.iterations += 1
                 if not is_finite(state.x):
-                    ended = ("diverged", f"the iterate of iteration {self.iterations} is not finite")
+                    ended = (
+                        "diverged",
+                        f"the iterate of iteration {self.iterations} is not finite",
+                    )
                     break
                 self.x = state.x
                 self._choose_output(state, rng)

@@ -25,7 +25,7 @@ class Stop:
         InputError
             If the text does not have that form.
         """
-        name, equals, number = (piece.strip() for piece in text.partition("="))
+        name, _, number = (piece.strip() for piece in text.partition("="))
         try:
             return cls(name, float(number))
         except ValueError:

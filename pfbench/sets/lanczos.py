@@ -5,8 +5,8 @@ Lanczos polynomial is at most 1/|gamma| at the largest eigenvalue, where gamma i
 component along the leading vector, an upper bound that fails with a stated probability:
 J. van Dorsselaer, M. Hochstenbach, H. van der Vorst, "Computing probabilistic bounds for extreme
 eigenvalues of symmetric matrices with the Lanczos method" (SIMAX 22, 2000); M. Hochstenbach,
-"Probabilistic upper bounds for the matrix two-norm" (J. Sci. Comput. 57, 2013). A small residual alone
-certifies nothing: on clustered spectra it is wrong in up to two thirds of the cases.
+"Probabilistic upper bounds for the matrix two-norm" (J. Sci. Comput. 57, 2013). A small residual
+alone certifies nothing: on clustered spectra it is wrong in up to two thirds of the cases.
 """
 
 import math
@@ -88,9 +88,7 @@ def leading_triple(
     start /= length
     # |gamma| is at least this, except with probability `failure` (Anderson's inequality).
     spread = (1.0 if warm is None else RANDOM_PART) / math.sqrt(N)
-    target = (
-        0.0 if failure is None else -math.log(spread * math.sqrt(2) * erfinv(failure) / length)
-    )
+    target = 0.0 if failure is None else -math.log(spread * math.sqrt(2) * erfinv(failure) / length)
 
     most_steps = min(most_steps, M + 1, N)
     room = min(most_steps, 24)
@@ -129,9 +127,10 @@ def leading_triple(
         if failure is None:
             if residual <= tolerance * sigma:
                 break
-        elif residual <= sigma and polynomial_root(
-            a, b, k + 1, theta, target
-        ) <= theta * (1.0 + tolerance) ** 2:
+        elif (
+            residual <= sigma
+            and polynomial_root(a, b, k + 1, theta, target) <= theta * (1.0 + tolerance) ** 2
+        ):
             break
         right[k + 1] = y / beta
         previous = u

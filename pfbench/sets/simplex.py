@@ -20,7 +20,7 @@ def project_simplex(y: Floats, radius: float) -> Floats:
     excess = np.cumsum(descending) - radius
     active = descending * np.arange(1, y.size + 1) > excess
     count = int(np.flatnonzero(active)[-1]) + 1 if active.any() else 1
-    return np.maximum(y - excess[count - 1] / count, 0.0)
+    return np.asarray(np.maximum(y - excess[count - 1] / count, 0.0))
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Simplex(VectorSet):
         return self.radius * float(np.sqrt(2.0)) if self.d > 1 else 0.0
 
     def lo(self, g: Floats) -> Floats:
-        """Return radius times the unit vector of the least entry of g (the lowest index on ties)."""
+        """Return radius times the unit vector of the least entry of g; ties to the lowest index."""
         return self._unit(winner(g, int(np.argmin(g))), self.radius)
 
     def minimum(self, g: Floats) -> tuple[float, float]:

@@ -74,9 +74,7 @@ class VectorSet(ABC):
         return vertex
 
     def _is_vector(self, x: Any) -> bool:
-        return (
-            isinstance(x, np.ndarray) and x.shape == (self.d,) and bool(np.isfinite(x).all())
-        )
+        return isinstance(x, np.ndarray) and x.shape == (self.d,) and bool(np.isfinite(x).all())
 
     def _finite(self, y: Floats) -> Floats:
         if not np.isfinite(y).all():
