@@ -1,12 +1,25 @@
 """The ledger: exact counts, the budget, the time limit, and the time spent inside oracles."""
 
 import math
+from collections.abc import Callable
 from time import perf_counter
+from typing import Any, TypeVar
 
 from pfbench.base.counts import COUNTED, Budget, Counts
 from pfbench.base.errors import BudgetExhausted, TimeLimitReached
 
 FO, SFO, SSO, HVP, LO, PO, FV = range(len(COUNTED))
+
+Answer = TypeVar("Answer")
+
+Charges = tuple[tuple[int, int], ...]
+"""What a call costs: pairs of a count and an amount."""
+
+_QUICK = 2e-5
+"""After a call that took less than this, in seconds, the ledger is quiet for a while."""
+
+_QUIET_CALLS = 63
+"""So many calls like the last one are then counted but not timed: the clock would cost more."""
 
 
 class Ledger:
@@ -17,17 +30,22 @@ class Ledger:
     budget
         What the run may spend.
     deadline
-        Time on the clock of `time.perf_counter` after which every call raises `TimeLimitReached`.
+        Time on the clock of `time.perf_counter` after which a call raises `TimeLimitReached`.
 
     Attributes
     ----------
+    spent, limits
+        The counts so far and the budget, in the order of `COUNTED`.
+    quiet
+        For SFO and LO, the count up to which calls need neither a clock nor a look at the budget.
     seconds
-        Time spent inside the backend, in seconds.
+        Time spent inside the backend, in seconds; quick calls in between are taken to last as long,
+        for each component gradient or linear minimisation, as the next one that is timed.
     ended
         Why no further call is answered; empty while the run may go on.
     """
 
-    __slots__ = ("deadline", "ended", "limits", "seconds", "spent")
+    __slots__ = ("_timed", "deadline", "ended", "limits", "quiet", "seconds", "spent")
 
     def __init__(self, budget: Budget | None = None, deadline: float = math.inf) -> None:
         self.spent = [0] * len(COUNTED)
@@ -35,45 +53,56 @@ class Ledger:
         self.deadline = deadline
         self.seconds = 0.0
         self.ended = ""
+        self.quiet = [0] * len(COUNTED)
+        self._timed = [0] * len(COUNTED)
 
     def counts(self) -> Counts:
         """Return the counts so far."""
         return Counts(*self.spent)
 
-    def charge(self, kind: int, amount: int) -> float:
-        """Charge a call before it is made, and return the time at which it starts.
+    def ask(self, charges: Charges, call: Callable[..., Answer], *arguments: Any) -> Answer:
+        """Charge a call, make it, and add its time.
 
         Raises
         ------
-        BudgetExhausted, TimeLimitReached
+        BudgetExhausted
             If the call would exceed a limit, or an earlier one did (even where the algorithm
             swallowed that exception); the counts stay as they were.
+        TimeLimitReached
+            If the deadline has passed; the counts stay as they were.
         """
-        now = perf_counter()
-        total = self.spent[kind] + amount
-        if self.ended or total > self.limits[kind]:
-            self._refuse(kind, total)
-        if now > self.deadline:
+        started = perf_counter()
+        if started > self.deadline:
             raise TimeLimitReached
-        self.spent[kind] = total
-        return now
-
-    def charge_gradient(self, n: int) -> float:
-        """Charge one full gradient, 1 FO and n SFO, as `charge` does."""
-        if self.spent[FO] + 1 > self.limits[FO]:
-            self._refuse(FO, self.spent[FO] + 1)
-        started = self.charge(SFO, n)
-        self.spent[FO] += 1
-        return started
-
-    def stop(self, started: float) -> None:
-        """Add the time since `started` to the time spent inside the backend."""
+        for kind, amount in charges:
+            if self.spent[kind] + amount > self.limits[kind]:
+                self._refuse(kind, amount)
+        for kind, amount in charges:
+            self.spent[kind] += amount
+            self._timed[kind] += amount
+            self.quiet[kind] = min(self.quiet[kind] + amount, self.limits[kind])
+        answer = call(*arguments)
         self.seconds += perf_counter() - started
+        return answer
 
-    def _refuse(self, kind: int, total: int) -> None:
+    def ask_often(self, kind: int, amount: int, call: Callable[..., Answer], *a: Any) -> Answer:
+        """As `ask`, for the verbs of inner loops: if the call is quick, be quiet for a while."""
+        before = self.seconds
+        untimed = self.spent[kind] - self._timed[kind]
+        answer = self.ask(((kind, amount),), call, *a)
+        took = self.seconds - before
+        self.seconds += took * untimed / max(amount, 1)
+        self._timed[kind] = self.spent[kind]
+        further = _QUIET_CALLS * amount if took < _QUICK else 0
+        self.quiet[kind] = min(self.spent[kind] + further, self.limits[kind])
+        return answer
+
+    def _refuse(self, kind: int, amount: int) -> None:
         if not self.ended:
-            name, limit = COUNTED[kind], self.limits[kind]
+            total, limit = self.spent[kind] + amount, self.limits[kind]
             self.ended = (
-                f"the next call would make {total} {name}, beyond the budget of {limit:.15g}"
+                f"the next call would make {total} {COUNTED[kind]}, beyond the budget of "
+                f"{limit:.15g}"
             )
+            self.limits[:] = self.quiet[:] = [-1] * len(COUNTED)
         raise BudgetExhausted(self.ended)
