@@ -41,10 +41,14 @@ def threads() -> int:
 
 
 class CompilationClock(Listener):
-    """Seconds that this process spends compiling loops or loading them, while it is open."""
+    """Seconds that this process spends compiling loops or loading them, while it is open.
 
-    def __init__(self) -> None:
+    After each compilation `ended` is told how many seconds it took.
+    """
+
+    def __init__(self, ended: Callable[[float], None]) -> None:
         self.seconds = 0.0
+        self._ended = ended
         self._depth = 0
         self._started = 0.0
 
@@ -58,7 +62,9 @@ class CompilationClock(Listener):
         """Add the time of the outermost compilation."""
         self._depth -= 1
         if self._depth == 0:
-            self.seconds += perf_counter() - self._started
+            took = perf_counter() - self._started
+            self.seconds += took
+            self._ended(took)
 
     def __enter__(self) -> Self:
         register(_EVENT, self)  # type: ignore[no-untyped-call]

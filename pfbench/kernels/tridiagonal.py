@@ -117,7 +117,7 @@ def polynomial_root(a: Floats, b: Floats, k: int, x: float, target: float) -> fl
     gap = 1e-15 * x
     while True:
         value, _ = log_polynomial(a, b, k, x + gap)
-        if value >= target or gap > 1e3 * x:
+        if value >= target or gap > 1e60 * x:
             break
         low = x + gap
         gap *= 2.0

@@ -1,7 +1,8 @@
 """The bounded loss psi(z) = 1 - exp(-z^2/(2 sigma)) over observed entries, fused with the reading.
 
 The exponential is a polynomial that vectorises: exp(-a) = (degree-10 Taylor of exp(-a/64))^64
-with a cut at 64, where exp(-a) is below 2e-28 (relative error 2e-15 up to there).
+with a cut at 64, where exp(-a) is below 2e-28 (absolute error 6e-15; relative error 6e-14 for
+a <= 13, growing to 4e-6 at the cut).
 """
 
 import numpy as np
@@ -63,10 +64,12 @@ def gradient_rows(
     inverse = 1.0 / sigma
     for i in range(first, last):
         ui = x.b * x.u[i]
+        # Two loops over the row, while it is in cache: one loop would write to two arrays, and
+        # the compiler would not vectorise it for fear that they overlap.
         for k in range(rows.indptr[i], rows.indptr[i + 1]):
-            value = x.a * x.values[k] + ui * x.v[rows.indices[k]]
-            x.values[k] = value
-            z = value - targets[k]
+            x.values[k] = x.a * x.values[k] + ui * x.v[rows.indices[k]]
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            z = x.values[k] - targets[k]
             g[k] = scale * inverse * z * decay(0.5 * inverse * z * z)
 
 
