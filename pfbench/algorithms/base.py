@@ -2,8 +2,8 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,6 +22,18 @@ def round_up(number: float) -> int:
 def round_down(number: float) -> int:
     """Return the largest integer that is at most `number`, up to rounding errors; at least 1."""
     return max(1, math.floor(number * (1.0 + 1e-12)))
+
+
+def least(holds: Callable[[int], bool]) -> int:
+    """Return the least integer, at least 1, for which a condition holds that stays true."""
+    high = 1
+    while not holds(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,6 +74,10 @@ class Algorithm(ABC):
     @abstractmethod
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield a state after each update, starting at x."""
+
+    def weight(self, k: int) -> float:
+        """Return the weight p_k, k = 1, 2, ..., of iteration k in the draw of a weighted output."""
+        return 1.0
 
     @property
     def endless(self) -> bool:
@@ -107,5 +123,7 @@ class Algorithm(ABC):
 
 
 def parameters_of(algorithm: Any) -> dict[str, Any]:
-    """Return the values of an algorithm's parameters, by name."""
+    """Return the values of an algorithm's parameters, by name; a dataclass says what they are."""
+    if not is_dataclass(algorithm):
+        return {}
     return {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}

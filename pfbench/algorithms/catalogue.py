@@ -66,7 +66,17 @@ class AlgorithmChoice:
                 f"schedule=theory of {self.name} sets {', '.join(sorted(replaced))} itself: "
                 "leave schedule or these out."
             )
-        algorithm = cls.theory(real("epsilon", epsilon, above=0.0), constants, **given)
+        if schedule == "explicit" and not replaced:
+            raise InputError(
+                f"schedule=explicit of {self.name} takes no epsilon: leave epsilon or schedule out."
+            )
+        try:
+            algorithm = cls.theory(real("epsilon", epsilon, above=0.0), constants, **given)
+        except (OverflowError, ZeroDivisionError):
+            raise InputError(
+                f"epsilon={epsilon} is too small for the schedule of {self.name}: its numbers "
+                "would exceed the range of floating point."
+            ) from None
         return algorithm, "explicit" if replaced else "theory"
 
 

@@ -22,6 +22,7 @@ from scipy.optimize import minimize_scalar
 from pfbench.algorithms.base import Algorithm, round_up
 from pfbench.base.checks import choice, integer, real
 from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.points import combine, inner
@@ -57,6 +58,8 @@ class FrankWolfe(Algorithm):
             integer("iterations", self.iterations, least=1)
         if self.curvature is not None:
             real("curvature", self.curvature, above=0.0)
+        elif self.step == "adaptive":
+            raise InputError("step=adaptive needs curvature, a number C >= C_f.")
 
     @property
     def endless(self) -> bool:
@@ -66,11 +69,12 @@ class FrankWolfe(Algorithm):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """lacoste2016 (6): max{2 h0, C}/sqrt(t+1) <= epsilon, for a gap of at most epsilon."""
-        h0 = constants.need("delta", f"the schedule of {cls.name}")
-        curvature = given.get("curvature") or (
-            constants.need("L_f", f"the schedule of {cls.name}")
-            * constants.need("D", f"the schedule of {cls.name}") ** 2
-        )
+        purpose = f"the schedule of {cls.name}"
+        h0 = constants.need("delta", purpose)
+        if given.get("curvature") is None:
+            curvature = constants.need("L_f", purpose) * constants.need("D", purpose) ** 2
+        else:
+            curvature = real("curvature", given["curvature"], above=0.0)
         iterations = max(1, round_up((max(2.0 * h0, curvature) / epsilon) ** 2) - 1)
         schedule: dict[str, Any] = {"curvature": curvature, "iterations": iterations}
         return cls(**schedule | given)
@@ -78,7 +82,7 @@ class FrankWolfe(Algorithm):
     @classmethod
     def explicit(cls, constants: Constants, **given: Any) -> Self:
         """Return the algorithm; a curvature that is not given is L_f D^2."""
-        if given.get("step", "line-search") == "adaptive":
+        if given.get("step") == "adaptive" and given.get("curvature") is None:
             constants.need("L_f", "the adaptive step without curvature")
         curvature = constants.L_f * constants.D**2
         if math.isfinite(curvature):

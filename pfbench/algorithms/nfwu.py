@@ -115,7 +115,7 @@ class NFWU(Algorithm):
             If epsilon > L D (the weight would exceed 1) or a constant is missing.
         """
         purpose = f"the schedule of {cls.name}"
-        L = max(constants.need("L_f", purpose), constants.need("L_ms", purpose))
+        L = constants.smoothness(purpose)
         D, delta = constants.need("D", purpose), constants.need("delta", purpose)
         if epsilon > L * D:
             raise Refused(

@@ -31,7 +31,10 @@ def real(
     """Return `value` as a finite float in (`above`, `most`] and at least `least`, or refuse it."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InputError(f"{name}={value!r} must be a number.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise InputError(f"{name} must be finite, and is too large for a float.") from None
     if not math.isfinite(number):
         raise InputError(f"{name}={value} must be finite.")
     if number <= above:
@@ -45,9 +48,9 @@ def real(
 
 def choice(name: str, value: Any, allowed: Collection[str]) -> str:
     """Return `value` if it is one of `allowed`, else refuse it with the nearest one."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise unknown(f"value for {name}", str(value), allowed)
-    return str(value)
+    return value
 
 
 def finite_array(
@@ -57,7 +60,8 @@ def finite_array(
     try:
         array = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be an array of numbers ({error}).") from error
+        reason = str(error).partition(". ")[0]
+        raise InputError(f"{name} must be an array of numbers ({reason}).") from error
     if shape is not None and array.shape != shape:
         raise InputError(f"{name} has shape {array.shape} where {shape} is needed.")
     bad = np.flatnonzero(~np.isfinite(array.ravel()))

@@ -16,6 +16,8 @@ MEANING = {
     "L2_ms": "mean-squared smoothness of the Hessians",
     "sigma2": "largest variance of a component gradient over the set",
     "delta": "f(start) minus a lower bound of f on the set",
+    "M": "largest Euclidean norm of a point of the set",
+    "sigma_hat": "effective strong convexity (li2019: sigma - 16 tau phi^2)",
     "ell": "lower smoothness: f(y) >= f(x)+<grad f(x),y-x>-(ell/2)|y-x|^2",
 }
 
@@ -26,7 +28,7 @@ class Constants:
 
     Attributes
     ----------
-    n, D, L_f, L_ms, L_max, L2_ms, sigma2, delta, ell
+    n, D, L_f, L_ms, L_max, L2_ms, sigma2, delta, M, sigma_hat, ell
         See `MEANING`. Gradients have the units of f per unit of x.
     derivations
         For each stated constant, one sentence on where it comes from.
@@ -40,6 +42,8 @@ class Constants:
     L2_ms: float = math.inf
     sigma2: float = math.inf
     delta: float = math.inf
+    M: float = math.inf
+    sigma_hat: float = math.inf
     ell: float = math.inf
     derivations: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -58,6 +62,10 @@ class Constants:
                 "not state: give the parameters explicitly instead of epsilon."
             )
         return value
+
+    def smoothness(self, purpose: str) -> float:
+        """Return max(L_f, L_ms), the L of stochastic methods, refused where one is missing."""
+        return max(self.need("L_f", purpose), self.need("L_ms", purpose))
 
     @property
     def L(self) -> float:

@@ -83,6 +83,8 @@ class Budget:
             name, _, number = (piece.strip() for piece in part.partition("="))
             if name not in COUNTED:
                 raise unknown("count in the budget", name, COUNTED)
+            if name in limits:
+                raise InputError(f"{name} is given twice in the budget {text!r}.")
             try:
                 limits[name] = float(number)
             except ValueError:

@@ -29,6 +29,10 @@ class Diverged(PfbenchError, FloatingPointError):
     """A number that must be finite is not: the run has diverged."""
 
 
+class WorkerDied(PfbenchError):
+    """A process that made runs was killed from outside; the runs that are stored stay."""
+
+
 class BudgetExhausted(BaseException):
     """Raised by the oracles before a call that would exceed the budget.
 

@@ -7,8 +7,9 @@ from pfbench.base.errors import InputError
 Point = Any
 """A dense array or a factored iterate (see `pfbench.points`)."""
 
-OUTPUTS = ("last", "uniform")
-"""Declared outputs: the last iterate, or one drawn uniformly among the points `at`."""
+OUTPUTS = ("last", "uniform", "weighted")
+"""Declared outputs: the last iterate, or one drawn among the points `at`, uniformly or with the
+algorithm's own weights p_k."""
 
 
 class State(NamedTuple):

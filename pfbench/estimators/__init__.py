@@ -2,15 +2,18 @@
 
 from pfbench.estimators.base import EpochEstimator, Estimate, Estimator
 from pfbench.estimators.curvature import CASPIDERG, CASVRG
-from pfbench.estimators.stochastic import SG, SPIDERG, SVRG
+from pfbench.estimators.saga import SAGA
+from pfbench.estimators.stochastic import SG, SPIDERG, SVRG, Full
 
 __all__ = [
     "CASPIDERG",
     "CASVRG",
+    "SAGA",
     "SG",
     "SPIDERG",
     "SVRG",
     "EpochEstimator",
     "Estimate",
     "Estimator",
+    "Full",
 ]

@@ -46,10 +46,22 @@ class Estimator(ABC):
 
 @dataclass(frozen=True)
 class EpochEstimator(Estimator):
-    """An estimator that takes a full gradient every `period` iterations (epoch length p)."""
+    """An estimator that takes a reference gradient every `period` iterations (epoch length p).
+
+    The reference is the full gradient; with `snapshot` it is a batch of that size (online form).
+    """
 
     period: int
+    snapshot: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         integer("period", self.period, least=1)
+        if self.snapshot is not None:
+            integer("snapshot", self.snapshot, least=1)
+
+    def reference(self, ask: Asked, x: Point, rng: np.random.Generator) -> Gradient:
+        """Return the reference gradient at x."""
+        if self.snapshot is None:
+            return ask.gradient(x)
+        return ask.batch(rng.integers(ask.n, size=self.snapshot), x)

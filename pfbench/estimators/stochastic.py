@@ -1,4 +1,4 @@
-"""SG, SVRG and SPIDERG: the first-order gradient estimators of shen2019, section 3."""
+"""The first-order gradient estimators: full, SG, SVRG and SPIDERG (shen2019, section 3)."""
 
 from dataclasses import dataclass
 from itertools import count
@@ -9,6 +9,20 @@ from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point
 from pfbench.estimators.base import EpochEstimator, Estimate, Estimator
 from pfbench.points import keep
+
+
+@dataclass(frozen=True)
+class Full(Estimator):
+    """The full gradient; its batch is not used."""
+
+    name = "full"
+    source = "the gradient itself"
+
+    batch: int = 1
+
+    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+        """See `Estimator.start`."""
+        return ask.gradient
 
 
 @dataclass(frozen=True)
@@ -25,10 +39,16 @@ class SG(Estimator):
 
 @dataclass(frozen=True)
 class SVRG(EpochEstimator):
-    """GE 2: ``g_t = mean over S of [grad f_i(x_t) - grad f_i(s)] + grad f(s)``, s the snapshot."""
+    """GE 2: ``g_t = mean over S of [grad f_i(x_t) - grad f_i(s)] + grad f(s)``, s the snapshot.
+
+    With `at_snapshot` the batch is drawn and asked at the snapshot itself too, as Reddi et al.
+    2016 and qu2018 algorithm 4 do; the estimate there is the reference gradient all the same.
+    """
 
     name = "svrg"
     source = "shen2019 GE 2"
+
+    at_snapshot: bool = False
 
     def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
@@ -39,8 +59,9 @@ class SVRG(EpochEstimator):
         def estimate(x: Point) -> Gradient:
             nonlocal s, mean
             if next(iterations) % self.period == 0:
-                mean, s = ask.gradient(x), keep(x)
-                return mean
+                mean, s = self.reference(ask, x, rng), keep(x)
+                if not self.at_snapshot:
+                    return mean
             return ask.difference(self.draw(ask, rng), x, s) + mean
 
         return estimate
@@ -62,7 +83,7 @@ class SPIDERG(EpochEstimator):
         def estimate(x: Point) -> Gradient:
             nonlocal previous, g
             if next(iterations) % self.period == 0:
-                g = ask.gradient(x)
+                g = self.reference(ask, x, rng)
             else:
                 g = ask.difference(self.draw(ask, rng), x, previous) + g
             previous = x

@@ -1,6 +1,6 @@
 """Measures of stationarity and error: functions of a problem and a state, never counted."""
 
-from pfbench.measures.catalogue import BRACKETS, MEASURES, available, named
+from pfbench.measures.catalogue import BRACKETS, MEANING, MEASURES, available, named
 from pfbench.measures.common import (
     estimator_error,
     fw_gap,
@@ -12,6 +12,7 @@ from pfbench.measures.common import (
 
 __all__ = [
     "BRACKETS",
+    "MEANING",
     "MEASURES",
     "available",
     "estimator_error",

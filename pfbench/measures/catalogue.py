@@ -18,6 +18,23 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 )
 """The measures that every problem has; a problem adds its own."""
 
+MEANING: Mapping[str, str] = MappingProxyType(
+    {
+        "objective": "Psi = f + h",
+        "value": "f",
+        "fw_gap": "Frank-Wolfe gap max <grad f(x), x - u> over u in the set; exact, or a certified "
+        "upper bound",
+        "fw_gap_lower": "certified lower bound of fw_gap",
+        "gradient_mapping_sq": "squared norm of the gradient mapping at lambda",
+        "gradient_mapping_lambda": "that lambda, 1/(2 max(L_f, L_ms))",
+        "estimator_error": "distance of the gradient estimate from the gradient (not in final)",
+        "rmse_heldout": "root mean square error on the held-out entries",
+        "rmse_heldout_mean": "the same error of predicting the mean of the observed entries",
+        "rmse_truth": "root mean square error of all entries against the underlying matrix",
+    }
+)
+"""What each measure means, those of single problems among them."""
+
 BRACKETS = frozenset({"fw_gap"})
 """Measures that return an interval; a table shows the upper end under the name itself."""
 

@@ -4,6 +4,7 @@ Each takes the problem and a state. They read the state's point through a copy, 
 problem's exact or certified oracles, never those of the run.
 """
 
+import math
 from typing import Any
 
 from pfbench.base.errors import Refused
@@ -39,17 +40,23 @@ def fw_gap(problem: Problem, state: State) -> Bracket:
     return at_x - upper, at_x - lower
 
 
-def gradient_mapping_lambda(problem: Problem, state: State) -> float:
-    """Return the problem's lambda = 1/(2 max(L_f, L_ms)), the same for all algorithms."""
-    return 1.0 / (2.0 * problem.constants(problem.start()).L)
+def gradient_mapping_lambda(problem: Problem, state: State) -> float | None:
+    """Return the problem's lambda = 1/(2 max(L_f, L_ms)), the same for all algorithms.
+
+    None where the problem does not state L_f or L_ms.
+    """
+    L = problem.constants(problem.start()).L
+    return 1.0 / (2.0 * L) if 0.0 < L < math.inf else None
 
 
 def gradient_mapping_sq(problem: Problem, state: State) -> float | None:
     """Return |G_lambda(x)|^2 with G_lambda(x) = (x - proj(x - lambda grad f(x)))/lambda.
 
-    None where the projection is refused (a matrix above 4 000 000 entries).
+    None where there is no lambda, or the projection is refused (a matrix above 4 000 000 entries).
     """
     lam = gradient_mapping_lambda(problem, state)
+    if lam is None:
+        return None
     x, g = gradient_at(problem, state.x)
     try:
         projected = problem.prox(x, g, lam)

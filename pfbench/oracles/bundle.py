@@ -22,12 +22,13 @@ class Oracles:
         Euclidean diameter of the feasible set (infinite where there is none).
     """
 
-    __slots__ = ("D", "_backend", "_ledger", "_quiet", "_spent", "n")
+    __slots__ = ("D", "_backend", "_ledger", "_quiet", "_spent", "_unconstrained", "n")
 
     def __init__(self, backend: Backend, ledger: Ledger, diameter: float) -> None:
         self._backend = backend
         self._ledger = ledger
         self._spent, self._quiet = ledger.spent, ledger.quiet
+        self._unconstrained = getattr(backend, "unconstrained", False)
         self.n = backend.n
         self.D = diameter
 
@@ -67,7 +68,12 @@ class Oracles:
         return self._ledger.ask(((FV, self.n),), self._backend.value, x)
 
     def prox(self, x: Point, g: Any, lam: float) -> Point:
-        """Return the proximal map (for a set: the projection) of x - lam g: 1 PO."""
+        """Return the proximal map (for a set: the projection) of x - lam g: 1 PO.
+
+        Where there is neither a set nor a penalty it is x - lam g and counts nothing.
+        """
+        if self._unconstrained:
+            return x - lam * g
         return self._ledger.ask(((PO, 1),), self._backend.prox, x, g, lam)
 
     def hessian(self, s: Point) -> "CountedHessian":

@@ -5,7 +5,7 @@ the atoms it is made of. Algorithms use the functions here and never ask which i
 """
 
 from pfbench.points.factored import Factored
-from pfbench.points.operations import combine, distance, inner, is_finite, keep, tilt
+from pfbench.points.operations import combine, distance, inner, is_finite, keep, shift, tilt
 from pfbench.points.operators import SparseOperator, TiltedOperator
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
@@ -21,5 +21,6 @@ __all__ = [
     "inner",
     "is_finite",
     "keep",
+    "shift",
     "tilt",
 ]

@@ -72,6 +72,12 @@ def _grown(array: Floats) -> Floats:
     return larger
 
 
+def most_atoms(shape: tuple[int, int]) -> int:
+    """Return how many atoms a sequence of M x N points keeps before they are re-compressed."""
+    M, N = shape
+    return max(64, min(2 * min(M, N), _ATOM_BYTES // (8 * (M + N))))
+
+
 class _Trail:
     """The shared storage of one sequence: the values, the atoms, and where both stand."""
 
@@ -100,7 +106,7 @@ class _Trail:
         self.before: tuple[Atoms, Floats] | None = None
         M, N = pattern.shape
         self.no_left, self.no_right = np.zeros(M), np.zeros(N)
-        self.limit = max(64, min(2 * min(M, N), _ATOM_BYTES // (8 * (M + N))))
+        self.limit = most_atoms(pattern.shape)
 
 
 class Factored:

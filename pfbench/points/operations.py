@@ -33,11 +33,22 @@ def combine(x: Any, v: Any, w: float) -> Any:
     if not isinstance(x, Factored):
         raise InputError(f"a point must be an array or a factored matrix, not {type(x).__name__}.")
     if isinstance(v, RankOne):
+        if (v.u.size, v.v.size) != x.shape:
+            raise InputError(f"cannot move a point of shape {x.shape} to a vertex of another one.")
         return x.towards(v, w)
     if isinstance(v, Factored):
+        if not x.pattern.equals(v.pattern):
+            raise InputError("cannot combine points of problems that observe different entries.")
         values = (1.0 - w) * x.values() + w * v.values()
         return Factored.from_factors(x.pattern, mixture(x, v, 1.0 - w, w), values)
     raise InputError(f"cannot move a factored matrix towards a {type(v).__name__}.")
+
+
+def shift(x: Any, a: Any, b: Any, c: float) -> Any:
+    """Return the new point ``x + c (a - b)``, c > -1."""
+    if isinstance(x, np.ndarray):
+        return x + c * (a - b)
+    return combine(combine(x, a, c / (1.0 + c)), b, -c)
 
 
 def keep(x: Any) -> Any:

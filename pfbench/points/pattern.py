@@ -47,15 +47,12 @@ class Pattern:
         Raises
         ------
         InputError
-            If there is no position, one lies outside the shape, or one occurs twice.
+            If there is no position, one is no integer, lies outside the shape or occurs twice.
         """
-        i = np.asarray(rows, dtype=np.int64)
-        j = np.asarray(columns, dtype=np.int64)
+        i, j = checked_positions("observed", rows, columns, shape)
         M, N = shape
-        if i.shape != j.shape or i.ndim != 1 or i.size == 0:
+        if i.size == 0:
             raise InputError("a matrix problem needs at least one observed entry.")
-        if i.min() < 0 or j.min() < 0 or i.max() >= M or j.max() >= N:
-            raise InputError(f"an observed entry lies outside the {M} x {N} matrix.")
         flat = i * N + j
         order = np.argsort(flat, kind="stable")
         flat = flat[order]
@@ -82,7 +79,41 @@ class Pattern:
         """Whether one thread runs over all rows."""
         return self.bounds.size == 2
 
+    def equals(self, other: "Pattern") -> bool:
+        """Return whether both hold the same positions of matrices of one shape."""
+        return self is other or (
+            self.shape == other.shape
+            and np.array_equal(self.rows.indptr, other.rows.indptr)
+            and np.array_equal(self.rows.indices, other.rows.indices)
+        )
+
     def row_numbers(self) -> npt.NDArray[np.int64]:
         """Return the row of every position, shape (n,)."""
         pointers = self.rows.indptr.astype(np.int64)
         return np.repeat(np.arange(self.shape[0]), pointers[1:] - pointers[:-1])
+
+
+def checked_positions(
+    kind: str, rows: npt.ArrayLike, columns: npt.ArrayLike, shape: tuple[int, int]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return rows (n,) and columns (n,) as integers, refused if one is not in the matrix.
+
+    Raises
+    ------
+    InputError
+        If they are not integer vectors of one length, or one lies outside; `kind` names them.
+    """
+    i, j = np.asarray(rows), np.asarray(columns)
+    if i.shape != j.shape or i.ndim != 1:
+        raise InputError(
+            f"{kind} rows of shape {i.shape} and columns of shape {j.shape} must be vectors of one "
+            "length."
+        )
+    M, N = shape
+    if i.size:
+        for array in (i, j):
+            if array.dtype.kind not in "iu":
+                raise InputError(f"{kind} positions must be integers, not {array.dtype}.")
+        if i.min() < 0 or j.min() < 0 or i.max() >= M or j.max() >= N:
+            raise InputError(f"{kind} positions must lie inside the {M} x {N} matrix.")
+    return i.astype(np.int64, copy=False), j.astype(np.int64, copy=False)

@@ -3,7 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -11,6 +11,8 @@ from pfbench.base.checks import choice
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.protocols import Problem
+from pfbench.base.selectors import Selector
+from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.loading import load_classification
 from pfbench.problems.logistic import NonconvexLogistic
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
@@ -52,6 +54,8 @@ _SOURCES: Mapping[str, Callable[..., Observations]] = MappingProxyType(
     }
 )
 
+_BINARY = tuple(name for name, record in DATA_SETS.items() if record.task == "binary")
+
 
 def robust_matrix_recovery(
     *,
@@ -92,36 +96,65 @@ def nonconvex_logistic(
 ) -> NonconvexLogistic:
     """Build logistic regression with the non-convex regulariser on a binary data set."""
     choice("set", set, SETS)
-    data = load_classification(source)
-    if data.classes != 2:
-        raise InputError(f"source={source} has {data.classes} classes: this problem needs two.")
+    data = load_classification(choice("source", source, _BINARY))
     feasible = SETS[set](data.features.shape[1], radius)
     return NonconvexLogistic(data.features, data.labels, feasible, alpha)
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """A parameter of a family of problems.
+
+    Attributes
+    ----------
+    about
+        A line about it.
+    default
+        Its default in words, one for each source where they differ.
+    sources
+        The sources that know it; empty if all do.
+    """
+
+    about: str
+    default: str
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Family:
-    """A kind of problem: what builds it, from which sources."""
+    """A kind of problem: what builds it, from which sources, and defaults that are not constant."""
 
     name: str
     summary: str
     source: str
     sources: tuple[str, ...]
     build: Callable[..., Any]
+    makers: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
+    computed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
-    def parameters(self) -> dict[str, str]:
-        """Return the parameters by name, each with a line about it and its default."""
-        found: dict[str, str] = {}
-        builders = [self.build]
-        if self.build is robust_matrix_recovery:
-            builders += _SOURCES.values()
-        for builder in builders:
-            for name, parameter in inspect.signature(builder).parameters.items():
-                if parameter.kind is not inspect.Parameter.KEYWORD_ONLY or name in found:
-                    continue
-                default = "" if parameter.default is None else f" (default {parameter.default})"
-                found[name] = ABOUT[name] + default
+    def parameters(self) -> dict[str, Parameter]:
+        """Return the parameters by name: those of every source, then those of single ones."""
+        found = {
+            name: Parameter(ABOUT[name], self.computed.get(name, str(default)))
+            for name, default in _keywords(self.build).items()
+        }
+        own: dict[str, dict[str, str]] = {}
+        for source, maker in self.makers.items():
+            for name, default in _keywords(maker).items():
+                own.setdefault(name, {})[source] = str(default)
+        for name, defaults in own.items():
+            words = [f"{default} ({source})" for source, default in defaults.items()]
+            alike = len(set(defaults.values())) == 1
+            default = next(iter(defaults.values())) if alike else ", ".join(words)
+            sources = () if len(defaults) == len(self.makers) else tuple(defaults)
+            found[name] = Parameter(ABOUT[name], default, sources)
         return found
+
+
+def _keywords(builder: Callable[..., Any]) -> dict[str, Any]:
+    """Return the names and defaults of a function's keyword-only parameters."""
+    parameters = inspect.signature(builder).parameters.values()
+    return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
 PROBLEMS: Mapping[str, Family] = MappingProxyType(
@@ -134,12 +167,19 @@ PROBLEMS: Mapping[str, Family] = MappingProxyType(
                 RobustMatrixRecovery.source,
                 tuple(_SOURCES),
                 robust_matrix_recovery,
+                _SOURCES,
+                MappingProxyType(
+                    {
+                        "radius": "100 (synthetic), else 3 |Y|_F of the centred observed entries Y",
+                        "sigma": "1 (synthetic), else twice the variance of the observed entries",
+                    }
+                ),
             ),
             Family(
                 "nonconvex-logistic",
                 "logistic regression with the regulariser alpha sum x^2/(1+x^2)",
                 NonconvexLogistic.source,
-                ("breast-cancer", "a9a", "w8a"),
+                _BINARY,
                 nonconvex_logistic,
             ),
         )
@@ -165,7 +205,11 @@ def problem(name: str, **parameters: Any) -> Problem:
     for parameter in parameters:
         if parameter not in known:
             raise unknown(f"parameter of {name}", parameter, known)
-    built: Problem = replace(
-        family.build(**parameters), parameters=MappingProxyType(dict(parameters))
-    )
+    given = MappingProxyType(dict(parameters))
+    try:
+        built: Problem = replace(family.build(**parameters), parameters=given)
+    except (MemoryError, OverflowError) as error:
+        raise InputError(
+            f"{Selector(name, given)} is too large to be built ({error}): choose smaller numbers."
+        ) from error
     return built

@@ -80,7 +80,12 @@ class NonconvexLogistic:
 
     @cached_property
     def _csr(self) -> Any:
-        matrix = scipy.sparse.csr_array(self.features, dtype=np.float64)
+        try:
+            matrix = scipy.sparse.csr_array(self.features, dtype=np.float64, copy=True)
+        except (TypeError, ValueError):
+            raise InputError("the features must be a matrix of numbers.") from None
+        if matrix.ndim != 2:
+            raise InputError("the features must be a matrix of numbers, one row for each label.")
         matrix.sum_duplicates()
         return matrix
 
@@ -92,7 +97,7 @@ class NonconvexLogistic:
             matrix.indptr.astype(np.uint32),
             matrix.indices.astype(np.uint32),
             np.ascontiguousarray(matrix.data),
-            np.ascontiguousarray(self.labels, dtype=np.float64),
+            np.array(self.labels, dtype=np.float64),
         )
 
     @property

@@ -25,6 +25,7 @@ from pfbench.kernels import welsch
 from pfbench.kernels.observed import Reading
 from pfbench.points import Factored, Pattern, RankOne, SparseOperator, keep
 from pfbench.points.factored import Factors, frobenius_norm
+from pfbench.points.pattern import checked_positions
 from pfbench.points.operators import Operator
 from pfbench.sets import NuclearBall, NuclearMinimiser
 
@@ -112,13 +113,14 @@ class RobustMatrixRecovery:
 
     def __post_init__(self) -> None:
         real("radius", self.radius, above=0.0)
-        real("sigma", self.sigma, above=0.0)
+        real("sigma", self.sigma, least=1e-100, most=1e100)
         real("tolerance", self.tolerance, above=0.0, most=1.0)
         choice("scaling", self.scaling, ("mean", "sum"))
         data = self.observations
         finite_array("the observed entries", data.values, shape=np.shape(data.rows))
         finite_array("the held-out entries", data.held_values, shape=np.shape(data.held_rows))
         assert self.pattern.n == data.values.size
+        checked_positions("held-out", data.held_rows, data.held_columns, data.shape)
 
     # --- data ---------------------------------------------------------------------------------
 

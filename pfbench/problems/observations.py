@@ -13,6 +13,8 @@ from pfbench.problems.matrix_recovery import Observations
 
 Floats = npt.NDArray[np.float64]
 
+_MOST_POSITIONS = 1 << 62
+
 
 def synthetic(
     *,
@@ -39,6 +41,8 @@ def synthetic(
     M, N = integer("rows", rows, least=1), integer("columns", columns, least=1)
     if integer("rank", rank, least=1) > min(M, N):
         raise InputError(f"rank={rank} must be at most {min(M, N)}, the smaller side.")
+    if M * N > _MOST_POSITIONS:
+        raise InputError(f"rows={M} times columns={N} must be at most 2^62 positions.")
     real("noise", noise, least=0.0)
     real("outliers", outliers, least=0.0, most=1.0)
     n = round(real("density", density, above=0.0, most=1.0) * M * N)
@@ -108,7 +112,7 @@ def movielens(
     """
     real("heldout", heldout, least=0.0, most=1.0)
     rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
-    ratings = load_ratings(edition)
+    ratings = load_ratings(str(edition))
     i, j, (M, N) = ratings.positions()
     order = rng.permutation(ratings.values.size)
     held = round(heldout * order.size)

@@ -1,9 +1,12 @@
 """Making the runs of a study that the store lacks, in this process or in several."""
 
 import multiprocessing
-from collections.abc import Callable, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import suppress
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -13,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from pfbench.algorithms.base import parameters_of
 from pfbench.algorithms.catalogue import algorithm
+from pfbench.base.errors import WorkerDied
 from pfbench.base.protocols import Problem
 from pfbench.base.selectors import Selector
 from pfbench.measures import named
@@ -48,7 +52,9 @@ def execute(
     Raises
     ------
     PfbenchError
-        If a run is refused, or the store fails; what is stored already stays.
+        If a run is refused, the store fails, or a worker dies; what is stored already stays.
+    KeyboardInterrupt
+        If the user interrupts it; the runs in flight are lost, and what is stored already stays.
     """
     check(plans)
     keys: dict[PlannedRun, str] = {}
@@ -61,14 +67,20 @@ def execute(
     else:
         # Not forked: threads of numba and BLAS do not survive a fork.
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(jobs, mp_context=context, initializer=_limit_threads) as pool:
-            futures = {pool.submit(make, plan, store.folder): plan for plan in plans}
+        with ProcessPoolExecutor(jobs, mp_context=context, initializer=_be_worker) as pool:
+            with _interrupts_ignored():
+                futures = {pool.submit(make, plan, store.folder): plan for plan in plans}
             try:
                 for future in as_completed(futures):
                     plan = futures[future]
                     keys[plan], fresh = future.result()
                     if progress:
                         progress(plan, fresh)
+            except BrokenProcessPool as error:
+                raise WorkerDied(
+                    "a worker process was killed, perhaps for lack of memory: try again with "
+                    "fewer jobs; the runs that are stored already stay."
+                ) from error
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
@@ -96,7 +108,13 @@ def check(plans: Sequence[PlannedRun]) -> None:
 
 
 def make(plan: PlannedRun, folder: Path) -> tuple[str, bool]:
-    """Return the key of a run and whether it was made now."""
+    """Return the key of a run and whether it was made now.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user interrupted the run, which is then not stored.
+    """
     store = Store(folder)
     built = _problem(plan.problem)
     selector = Selector.parse(plan.algorithm)
@@ -114,6 +132,8 @@ def make(plan: PlannedRun, folder: Path) -> tuple[str, bool]:
     if store.get(key) is not None:
         return key, False
     run = solve(built, choice, seed=plan.seed, measures=measures, every=plan.every)
+    if run.status == "killed":
+        raise KeyboardInterrupt
     store.put(key, run, environment())
     return key, True
 
@@ -124,9 +144,27 @@ def _problem(text: str) -> Problem:
     return problem(selector.name, **selector.parameters)
 
 
-def _limit_threads() -> None:
+def _be_worker() -> None:
+    """Compute with one thread, and end silently when the user interrupts the program."""
     numba.set_num_threads(1)
     threadpool_limits(1)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C inside, and in the processes that are started inside until they are ready.
+
+    Otherwise each of them would print a traceback if it came while they still import.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class _one_thread:  # noqa: N801

@@ -1,8 +1,7 @@
 """One run: the loop that drives an algorithm, counts, measures, and says how it ended."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -18,18 +17,21 @@ from pfbench.base.errors import (
     InputError,
     PfbenchError,
     Refused,
+    StalePoint,
     TimeLimitReached,
 )
 from pfbench.base.protocols import Algorithm, Choice, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.kernels.compiled import CompilationClock
-from pfbench.measures import available, gradient_mapping_lambda, named
+from pfbench.measures import BRACKETS, available, gradient_mapping_lambda, named
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import is_finite, keep
 from pfbench.runs.run import STATUSES, TRACE_COLUMNS, Run
 from pfbench.runs.stop import Stop
 from pfbench.sets.nuclear import CERTIFICATE_FAILURE
+
+_WEIGHTS: Mapping[str, Callable[[int], float]] = {"uniform": lambda k: 1.0}
 
 _STREAMS = {"algorithm": 1, "output": 2, "oracles": 3}
 
@@ -50,6 +52,7 @@ def solve(
     measures: Sequence[str] | Mapping[str, Measure] = (),
     every: int = 1,
     start: Point = None,
+    watch: Callable[[int], object] | None = None,
 ) -> Run:
     """Run an algorithm on a problem.
 
@@ -73,6 +76,8 @@ def solve(
         Record a row each `every` iterations (and the first and the last).
     start
         Start point in the set; the problem's own if not given.
+    watch
+        Is told the number of iterations after each one, while the clock stands still.
 
     Returns
     -------
@@ -97,17 +102,16 @@ def solve(
     recorded = dict(measures) if isinstance(measures, Mapping) else named(problem, list(measures))
     if stop is not None and stop.measure not in recorded:
         recorded |= named(problem, [stop.measure])
-    if getattr(chosen, "endless", False) and budget is None and stop is None and time_limit is None:
-        raise InputError(
-            f"{chosen.name} without iterations never ends: give iterations, a budget, a target or "
-            "a time limit."
-        )
+    for name in recorded:
+        if name in TRACE_COLUMNS:
+            raise InputError(f"{name!r} is a column of every trace: call the measure otherwise.")
+    check_ends(chosen, budget, stop, time_limit)
     backend = problem.open(stream(seed, "oracles"))
     for verb in sorted(chosen.requires):
         if not hasattr(backend, verb):
             raise Refused(f"{chosen.name} asks for {verb}, which {problem.name} does not offer.")
     ledger = Ledger(budget)
-    driver = _Driver(problem, chosen, ledger, recorded, stop, time_limit, every)
+    driver = _Driver(problem, chosen, ledger, recorded, stop, time_limit, every, watch)
     states = chosen.run(
         Oracles(backend, ledger, problem.set.diameter), keep(x0), stream(seed, "algorithm")
     )
@@ -130,9 +134,21 @@ def solve(
         oracle_seconds=max(0.0, ledger.seconds - driver.compiling),
         failure_probability=driver.certificates * CERTIFICATE_FAILURE,
         columns=driver.columns,
-        rows=driver.rows,
+        rows=driver.table(),
         x=driver.output,
     )
+
+
+def check_ends(
+    algorithm: Algorithm, budget: Budget | None, stop: Stop | None, time_limit: float | None
+) -> None:
+    """Refuse a run that nothing would ever end."""
+    limited = budget is not None and budget.limited
+    if getattr(algorithm, "endless", False) and not limited and stop is None and time_limit is None:
+        raise InputError(
+            f"{algorithm.name} without iterations never ends: give iterations, a budget, a target "
+            "or a time limit."
+        )
 
 
 def _resolved(problem: Problem, algorithm: Choice | Algorithm, x0: Point) -> tuple[Algorithm, str]:
@@ -157,20 +173,24 @@ class _Driver:
         stop: Stop | None,
         time_limit: float | None,
         every: int,
+        watch: Callable[[int], object] | None,
     ) -> None:
         self.problem = problem
-        self.uniform = algorithm.output == "uniform"
+        self.weight = _WEIGHTS.get(algorithm.output, getattr(algorithm, "weight", None))
+        self.drawn = algorithm.output != "last"
+        self.total_weight = 0.0
         self.ledger = ledger
         self.measures = measures
         self.stop = stop
         self.time_limit = time_limit
         self.every = every
+        self.watch = watch
         self.iterations = 0
         self.seconds = 0.0
         self.compiling = 0.0
         self.certificates = 0
-        self.columns: tuple[str, ...] = TRACE_COLUMNS
-        self.rows: list[tuple[Any, ...]] = []
+        self.brackets = set(BRACKETS)
+        self.rows: list[dict[str, Any]] = []
         self.output: Point = None
 
     def drive(
@@ -178,10 +198,10 @@ class _Driver:
     ) -> tuple[str, str]:
         """Run to the end; return the status and its reason."""
         self.x = self.output = x0
-        ended = self._record(State(x0))
         state = State(x0)
-        with ExitStack() as stack:
-            compilation = stack.enter_context(CompilationClock())
+        self._arrive()
+        ended = self._record(state)
+        with CompilationClock(self._extend_deadline) as compilation:
             while not ended:
                 compiled = compilation.seconds
                 started = perf_counter()
@@ -192,24 +212,33 @@ class _Driver:
                 self.seconds += perf_counter() - started - (compilation.seconds - compiled)
                 if new is None:
                     break
-                state = new
                 self.iterations += 1
-                if not is_finite(state.x):
+                if not is_finite(new.x):
                     ended = (
                         "diverged",
                         f"the iterate of iteration {self.iterations} is not finite",
                     )
                     break
-                self.x = state.x
+                state, self.x = new, new.x
+                self._arrive()
                 self._choose_output(state, rng)
+                if self.watch is not None:
+                    self.watch(self.iterations)
                 if self.iterations % self.every == 0:
                     ended = self._record(state)
                 if not ended and self.time_limit is not None and self.seconds > self.time_limit:
                     ended = self._timeout()
         assert ended is not None
-        if self.iterations % self.every and ended[0] != "diverged":
-            self._record(state)
+        if self.rows[-1]["iteration"] != self.arrival[0]:
+            ended = self._record(state) or ended
         return ended
+
+    def _arrive(self) -> None:
+        """Note what it took to come to the newest complete iterate."""
+        self.arrival = (self.iterations, *self.ledger.spent, self.seconds)
+
+    def _extend_deadline(self, seconds: float) -> None:
+        self.ledger.deadline += seconds
 
     def _advance(self, states: Iterator[State]) -> tuple[tuple[str, str] | None, State | None]:
         try:
@@ -238,39 +267,56 @@ class _Driver:
         return "timeout", f"the time limit of {self.time_limit:g} s was reached"
 
     def _choose_output(self, state: State, rng: np.random.Generator) -> None:
-        """Keep the declared output: the state's own, a uniform draw, or (at the end) the last x."""
+        """Keep the declared output: the state's own, a weighted draw, or (at the end) the last x."""
         if state.output is not None:
             self.output = state.output
-        elif self.uniform:
-            if rng.random() * self.iterations < 1.0:
+        elif self.drawn:
+            weight = self.weight(self.iterations)
+            self.total_weight += weight
+            if rng.random() * self.total_weight < weight:
                 self.output = keep(state.x if state.at is None else state.at)
         else:
             self.output = None
 
     def _record(self, state: State) -> tuple[str, str] | None:
         """Append a trace row; return the status if it reaches the target."""
-        counts = self.ledger.spent
-        row: list[Any] = [self.iterations, *counts, self.seconds]
-        columns = list(TRACE_COLUMNS)
+        row = dict(zip(TRACE_COLUMNS, self.arrival, strict=True))
+        self.rows.append(row)
         reached = None
         for name, measure in self.measures.items():
-            result = measure(self.problem, state)
-            upper = result
-            columns.append(name)
-            if isinstance(result, tuple):
-                lower, upper = result
-                row += [upper, lower]
-                columns.append(f"{name}_lower")
-                self.certificates += lower != upper
-            else:
-                row.append(math.nan if result is None else result)
-            if self.stop is not None and name == self.stop.measure and upper is not None:
-                assert not isinstance(upper, tuple)
-                if upper <= self.stop.target:
-                    reached = ("target", f"{name} = {upper:.6g} is at most {self.stop.target:g}")
-        self.columns = tuple(columns)
-        self.rows.append(tuple(row))
+            lower, upper = self._measured(measure, state)
+            row[name] = math.nan if upper is None else upper
+            if lower is not None:
+                row[f"{name}_lower"] = lower
+                self.brackets.add(name)
+            if self.stop is None or name != self.stop.measure or upper is None:
+                continue
+            if upper <= self.stop.target:
+                reached = ("target", f"{name} = {upper:.6g} is at most {self.stop.target:g}")
         return reached
+
+    def _measured(self, measure: Measure, state: State) -> tuple[float | None, float | None]:
+        """Return the lower end, if there is one, and the value; None where it is not defined."""
+        try:
+            result = measure(self.problem, state)
+        except (Diverged, StalePoint):
+            return None, None
+        if not isinstance(result, tuple):
+            return None, result
+        self.certificates += result[0] != result[1]
+        return result
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the trace."""
+        names = list(TRACE_COLUMNS)
+        for name in self.measures:
+            names += [name, f"{name}_lower"] if name in self.brackets else [name]
+        return tuple(names)
+
+    def table(self) -> list[tuple[Any, ...]]:
+        """Return the rows of the trace in the order of the columns."""
+        return [tuple(row.get(name, math.nan) for name in self.columns) for row in self.rows]
 
     def final_measures(self) -> dict[str, float | None]:
         """Return all measures at the declared output."""
@@ -280,12 +326,10 @@ class _Driver:
         for name, measure in available(self.problem).items():
             if name == "estimator_error":
                 continue
-            result = measure(self.problem, state)
-            if isinstance(result, tuple):
-                final[name], final[f"{name}_lower"] = _finite(result[1]), _finite(result[0])
-                self.certificates += result[0] != result[1]
-            else:
-                final[name] = _finite(result)
+            lower, upper = self._measured(measure, state)
+            final[name] = _finite(upper)
+            if lower is not None or name in BRACKETS:
+                final[f"{name}_lower"] = _finite(lower)
         mapped = final["gradient_mapping_sq"] is not None
         lam = gradient_mapping_lambda(self.problem, state) if mapped else None
         return final | {"gradient_mapping_lambda": lam}

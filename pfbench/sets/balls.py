@@ -77,7 +77,10 @@ class L2Ball(VectorSet):
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return -radius |g|, twice."""
-        value = -self.radius * float(np.linalg.norm(g))
+        largest = float(np.abs(g).max())
+        if largest == 0.0:
+            return 0.0, 0.0
+        value = -self.radius * largest * float(np.linalg.norm(g / largest))
         return value, value
 
     def project(self, y: Floats) -> Floats:

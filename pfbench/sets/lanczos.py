@@ -104,7 +104,8 @@ def leading_triple(
             room = min(most_steps, 2 * room)
             right, left = _taller(right, room + 1), _taller(left, room)
         u, v = left[k], right[k]
-        square = operator.normal_step(v, previous, beta, u, y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = operator.normal_step(v, previous, beta, u, y)
         if k == 0 and not 1e-280 < square < 1e280:
             return _rescaled(operator, rng, tolerance, failure, warm, most_steps)
         alpha = math.sqrt(square)
@@ -166,11 +167,13 @@ def _rescaled(
     largest = operator.largest()
     if not math.isfinite(largest):
         raise Diverged("the gradient handed to the linear minimisation has NaN or infinite entries")
-    if largest == 0.0:
+    ordinary = 1e-100 < largest < 1e100
+    if largest == 0.0 or (ordinary and warm is None):
+        # A random start is orthogonal to no matrix but 0, or a sum whose terms cancel.
         u, v = np.zeros(M), np.zeros(N)
         u[0] = v[0] = 1.0
-        return Triple(u, v, 0.0, 0.0, 1)
-    if 1e-100 < largest < 1e100:
+        return Triple(u, v, 0.0, 1e-100 if ordinary else 0.0, 1)
+    if ordinary:
         # The start was (nearly) orthogonal to the matrix: begin elsewhere.
         return leading_triple(
             operator, rng, tolerance=tolerance, failure=failure, most_steps=most_steps

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,9 @@ class NuclearBall:
     InputError
         If a size is below 1 or the radius is not positive and finite.
     """
+
+    name: ClassVar[str] = "nuclear"
+    source: ClassVar[str] = "Jaggi 2013 section 4; Golub-Kahan-Lanczos"
 
     shape: tuple[int, int]
     radius: float

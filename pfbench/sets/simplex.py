@@ -16,6 +16,7 @@ def project_simplex(y: Floats, radius: float) -> Floats:
 
     Sorting, O(d log d): Held, Wolfe, Crowder, "Validation of subgradient optimization" (1974).
     """
+    y = y - y.max()  # a shift along the ones changes nothing, and large entries stay exact
     descending = np.sort(y)[::-1]
     excess = np.cumsum(descending) - radius
     active = descending * np.arange(1, y.size + 1) > excess

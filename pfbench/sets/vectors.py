@@ -31,6 +31,7 @@ class VectorSet(ABC):
     """
 
     name: ClassVar[str]
+    source: ClassVar[str] = "Jaggi 2013 section 4"
 
     d: int
     radius: float = 1.0

@@ -1,0 +1,233 @@
+"""Accelerated baselines that wang2019 runs: ASVRG, Katyusha^ns and RSAG, with proximal forms.
+
+ASVRG and Katyusha have theory for convex f only; on non-convex losses they are heuristics.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm, round_up
+from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
+from pfbench.base.checks import choice, integer, real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.points import combine, keep, shift
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accelerated(Algorithm):
+    """What the three have in common: T, a batch, a step."""
+
+    iterations: int = field(metadata={"about": "T, inner iterations"})
+    batch: int = field(metadata={"about": "b"})
+    step: float = field(metadata={"about": "eta (katyusha: 1/(3L); rsag: beta)"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        integer("iterations", self.iterations, least=1)
+        integer("batch", self.batch, least=1)
+        real("step", self.step, above=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxASVRG(Accelerated):
+    """ASVRG for convex f (algorithm 2 of its source).
+
+    mu = grad f(x~);  each inner step, with weight w:
+        g = mean over S of [grad f_i(x) - grad f_i(x~)] + mu
+        y = prox_{(eta/w) h}(y - (eta/w) g),   x = x~ + w (y - x~)
+    x~ = average of the epoch's x;  w = (sqrt(w^4 + 4 w^2) - w^2)/2;  x = (1-w) x~ + w y
+    """
+
+    name = "prox-asvrg"
+    summary = "accelerated proximal SVRG (theory for convex f)"
+    source = "Shang, Jiao, Zhou, Cheng et al., ACML 2018, algorithm 2"
+    counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T"
+    requires = frozenset({"gradient", "difference"}) | COMPOSITE
+    assumes = frozenset({"convex"})
+
+    period: int = field(metadata={"about": "m, iterations between full gradients"})
+    smoothness: float | None = field(
+        default=None, metadata={"about": "L; the first weight is at least 1/2 whatever it is"}
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        integer("period", self.period, least=1)
+        if self.smoothness is not None:
+            real("smoothness", self.smoothness, above=0.0)
+
+    @classmethod
+    def explicit(cls, constants: Constants, **given: Any) -> Self:
+        """Return the algorithm; a smoothness that is not given is the problem's L_max."""
+        if math.isfinite(constants.L_max):
+            given = {"smoothness": constants.L_max} | given
+        return super().explicit(constants, **given)
+
+    def first_weight(self, n: int) -> float:
+        """Return w_0 = 1 - tau L eta/(1 - L eta), tau = (n-b)/(b(n-1)), L at most 1/(3 eta)."""
+        product = min((self.smoothness or math.inf) * self.step, 1.0 / 3.0)
+        tau = max(n - self.batch, 0) / (self.batch * max(n - 1, 1))
+        return 1.0 - tau * product / (1.0 - product)
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the class's pseudo-code."""
+        w = self.first_weight(ask.n)
+        snapshot, y = keep(x), keep(x)
+        for t in range(self.iterations):
+            j = t % self.period
+            if j == 0:
+                mean, average = ask.gradient(snapshot), None
+                snapshot = keep(snapshot)
+                x = combine(snapshot, y, w)
+            S = rng.integers(ask.n, size=self.batch)
+            g = ask.difference(S, x, snapshot) + mean
+            y = ask.prox(y, g, self.step / w)
+            at, x = x, combine(snapshot, y, w)
+            average = x if average is None else combine(average, x, 1.0 / (j + 1.0))
+            done = j == self.period - 1
+            yield State(x, at, g, average if done else snapshot)
+            if done:
+                snapshot = average
+                w = (math.sqrt(w**4 + 4.0 * w**2) - w**2) / 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ASVRG(ProxASVRG):
+    """ASVRG without set and penalty."""
+
+    name = "asvrg"
+    summary = "accelerated SVRG, unconstrained (theory for convex f)"
+    counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT"
+    requires = ProxASVRG.requires | SMOOTH
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxKatyushaNS(Accelerated):
+    """Katyusha^ns for convex f, option I (option=2: option II).
+
+    epoch s: tau1 = 2/(s+4), tau2 = 1/2, alpha = eta/tau1, mu = grad f(x~)
+        x = tau1 z + tau2 x~ + (1 - tau1 - tau2) y
+        g = mu + mean over S of [grad f_i(x) - grad f_i(x~)]
+        z+ = prox_{alpha h}(z - alpha g)
+        y+ = prox_{eta h}(x - eta g)  (option I),  x + tau1 (z+ - z)  (option II)
+    x~ = average of the epoch's y+
+    """
+
+    name = "prox-katyusha-ns"
+    summary = "Katyusha^ns, proximal (theory for convex f)"
+    source = "Allen-Zhu, JMLR 2018, Katyusha^ns"
+    counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO 2T (option 2: PO T)"
+    requires = frozenset({"gradient", "difference"}) | COMPOSITE
+    assumes = frozenset({"convex"})
+
+    period: int = field(metadata={"about": "m, iterations between full gradients (2n in theory)"})
+    option: int = field(default=1, metadata={"about": "1 or 2, as in the source"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        integer("period", self.period, least=1)
+        if self.option not in (1, 2):
+            raise InputError(f"option={self.option!r} of {self.name} must be 1 or 2.")
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the class's pseudo-code."""
+        snapshot, y, z = keep(x), keep(x), keep(x)
+        for t in range(self.iterations):
+            s, j = divmod(t, self.period)
+            tau = 2.0 / (s + 4.0)
+            if j == 0:
+                mean, average = ask.gradient(snapshot), None
+                snapshot = keep(snapshot)
+            # tau1 z + tau2 x~ + (1 - tau1 - tau2) y with tau2 = 1/2
+            x = combine(combine(y, z, 2.0 * tau), snapshot, 0.5)
+            S = rng.integers(ask.n, size=self.batch)
+            g = ask.difference(S, x, snapshot) + mean
+            before, z = z, ask.prox(z, g, self.step / tau)
+            y = ask.prox(x, g, self.step) if self.option == 1 else shift(x, z, before, tau)
+            average = y if average is None else combine(average, y, 1.0 / (j + 1.0))
+            done = j == self.period - 1
+            yield State(y, x, g, average if done else snapshot)
+            if done:
+                snapshot = average
+
+
+@dataclass(frozen=True, kw_only=True)
+class KatyushaNS(ProxKatyushaNS):
+    """Katyusha^ns without set and penalty."""
+
+    name = "katyusha-ns"
+    summary = "Katyusha^ns, unconstrained (theory for convex f)"
+    counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT"
+    requires = ProxKatyushaNS.requires | SMOOTH
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxRSAG(Accelerated):
+    """Randomised stochastic accelerated gradient with a constant batch.
+
+    alpha_k = 2/(k+1)
+    x_md = (1 - alpha_k) x_ag + alpha_k x
+    G = mean over S of grad f_i(x_md)
+    x = prox_{lambda_k h}(x - lambda_k G),   x_ag = prox_{beta h}(x_md - beta G)
+    lambda_k = (1 + alpha_k/4) beta (non-convex), k beta/2 (convex)
+    """
+
+    name = "prox-rsag"
+    summary = "stochastic accelerated gradient, proximal"
+    source = "Ghadimi & Lan, Math. Prog. 2016; wang2019 (3); qu2018 algorithm 3"
+    counts = "T iterations: SFO bT, PO 2T"
+    requires = frozenset({"batch"}) | COMPOSITE
+
+    output: str = field(
+        default="last", metadata={"about": "last, uniform, or weighted by k(k+1), among x_md"}
+    )
+    momentum: str = field(default="nonconvex", metadata={"about": "nonconvex or convex: lambda_k"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("momentum", self.momentum, ("nonconvex", "convex"))
+
+    def weight(self, k: int) -> float:
+        """p_k proportional to 1/Gamma_k = k (k+1)/2."""
+        return k * (k + 1.0) / 2.0
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Deterministic case, b = n: min |grad|^2 <= 6 L h0/N <= epsilon, beta = 1/(2L)."""
+        purpose = f"the schedule of {cls.name}"
+        L, h0 = constants.smoothness(purpose), constants.need("delta", purpose)
+        schedule: dict[str, Any] = {
+            "iterations": max(1, round_up(6.0 * L * h0 / epsilon)),
+            "step": 1.0 / (2.0 * L),
+            "batch": constants.n,
+        }
+        return cls(**schedule | given)
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the class's pseudo-code."""
+        beta, ag = self.step, keep(x)
+        for k in range(1, self.iterations + 1):
+            alpha = 2.0 / (k + 1.0)
+            md = combine(ag, x, alpha)
+            G = ask.batch(rng.integers(ask.n, size=self.batch), md)
+            convex = self.momentum == "convex"
+            x = ask.prox(x, G, k * beta / 2.0 if convex else (1.0 + alpha / 4.0) * beta)
+            ag = ask.prox(md, G, beta)
+            yield State(ag, md, G)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RSAG(ProxRSAG):
+    """RSAG without set and penalty."""
+
+    name = "rsag"
+    summary = "stochastic accelerated gradient, unconstrained"
+    counts = "T iterations: SFO bT"
+    requires = ProxRSAG.requires | SMOOTH

@@ -1,0 +1,110 @@
+"""Natasha1.5 (Allen-Zhu, Natasha 2, NeurIPS 2018).
+
+Notation of the source: B the batch of the reference gradient, p sub-epochs in an epoch, m = B/p
+steps in a sub-epoch, sigma the lower curvature (hess f >= -sigma I), alpha the step.
+
+    for each epoch:  x~ = x^,  mu = mean over a uniform subset of size B of grad f_i(x~)
+        p times:  x_0 = x^
+            for t = 0 .. m-1:
+                g = grad f_i(x_t) - grad f_i(x~) + mu + 2 sigma (x_t - x^)
+                x_{t+1} = prox_{alpha h}(x_t - alpha g)
+            x^ = average of x_0 .. x_{m-1}
+    output x^ (without the source's final pruning)
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm, round_down, round_up
+from pfbench.algorithms.proximal import COMPOSITE
+from pfbench.base.checks import integer, real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.points import combine, keep, tilt
+
+
+@dataclass(frozen=True, kw_only=True)
+class Natasha15(Algorithm):
+    """Natasha1.5: SVRG steps on a problem made convex by a quadratic around x^."""
+
+    name = "natasha15"
+    summary = "Natasha1.5 for non-convex f with a penalty"
+    source = "Allen-Zhu, Natasha 2, NeurIPS 2018, Natasha1.5"
+    counts = "T iterations, an epoch has pm: SFO B ceil(T/(pm)) + 2bT, PO T (B = n: also FO)"
+    requires = frozenset({"gradient", "batch", "difference"}) | COMPOSITE
+
+    iterations: int = field(metadata={"about": "T, inner steps"})
+    step: float = field(metadata={"about": "alpha"})
+    sigma: float = field(metadata={"about": "lower curvature, between epsilon L and L"})
+    snapshot: int = field(metadata={"about": "B, batch of the reference gradient, at most n"})
+    subepochs: int = field(metadata={"about": "p, sub-epochs in an epoch"})
+    batch: int = field(default=1, metadata={"about": "b inside (the source has 1)"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("iterations", "snapshot", "subepochs", "batch"):
+            integer(name, getattr(self, name), least=1)
+        real("step", self.step, above=0.0)
+        real("sigma", self.sigma, least=0.0)
+        if self.subepochs > self.snapshot:
+            raise InputError(
+                f"subepochs={self.subepochs} must be at most snapshot={self.snapshot}."
+            )
+
+    @property
+    def period(self) -> int:
+        """m, the steps of a sub-epoch: B/(p b), at least 1."""
+        return max(1, self.snapshot // (self.subepochs * self.batch))
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """B = V/epsilon^2 (at most n), p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2) (Theta).
+
+        The source states orders only; the constants here are 1, and T is
+        L^(2/3) sigma^(1/3) h0 B^(2/3)/epsilon^2, its count of proximal maps.
+        """
+        purpose = f"the schedule of {cls.name}"
+        L, h0 = constants.need("L_max", purpose), constants.need("delta", purpose)
+        V, n = constants.need("sigma2", purpose), constants.n
+        sigma = given.get("sigma") or min(L, max(constants.need("ell", purpose), epsilon * L))
+        B = min(n, max(1, round_up(V / epsilon**2)))
+        p = min(B, round_down((sigma**2 * B / L**2) ** (1 / 3)))
+        schedule: dict[str, Any] = {
+            "snapshot": B,
+            "subepochs": p,
+            "sigma": sigma,
+            "step": sigma / (p * p * L * L),
+            "iterations": max(
+                1, round_up((L**2 * sigma) ** (1 / 3) * h0 * B ** (2 / 3) / epsilon**2)
+            ),
+        }
+        return cls(**schedule | given)
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the module's pseudo-code."""
+        if self.snapshot > ask.n:
+            raise InputError(f"snapshot={self.snapshot} must be at most n = {ask.n}.")
+        m, centre = self.period, keep(x)
+        for k in range(self.iterations):
+            if k % (self.subepochs * m) == 0:
+                snapshot = keep(centre)
+                mean = self._reference(ask, snapshot, rng)
+            if k % m == 0:
+                x, average = keep(centre), None
+            average = x if average is None else combine(average, x, 1.0 / (k % m + 1.0))
+            S = rng.integers(ask.n, size=self.batch)
+            g = tilt(ask.difference(S, x, snapshot) + mean, x, centre, 2.0 * self.sigma)
+            at, x = x, ask.prox(x, g, self.step)
+            if k % m == m - 1:
+                centre = average
+            yield State(x, at, g, centre)
+
+    def _reference(self, ask: Asked, x: Point, rng: np.random.Generator) -> Any:
+        if self.snapshot == ask.n:
+            return ask.gradient(x)
+        return ask.batch(rng.choice(ask.n, size=self.snapshot, replace=False), x)

@@ -1,0 +1,344 @@
+"""Proximal steps along a gradient estimate: one loop for the gradient, SG, SVRG, SAGA and SPIDER.
+
+Notation: eta the step, h the penalty or the indicator of the set, T iterations, b the batch, m or p
+the epoch length, h0 = F(x_0) - inf F.
+
+    for t = 0 .. T-1:
+        g_t = estimate at x_t
+        x_{t+1} = prox_{eta h}(x_t - eta g_t)
+    output: uniform among x_0 .. x_{T-1}
+
+Where there is neither a set nor a penalty the proximal map is the identity and counts nothing; the
+smooth forms are these methods, refused elsewhere. Bounds: E|G_eta|^2 <= epsilon for Reddi et al.
+and Li & Li, |G| <= epsilon for the gradient method and wang2019.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm, round_down, round_up
+from pfbench.base.checks import integer, real
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.estimators import SAGA, SG, SPIDERG, SVRG, Estimator, Full
+
+COMPOSITE = frozenset({"prox"})
+SMOOTH = frozenset({"prox", "smooth"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProximalMethod(Algorithm):
+    """Proximal steps along a gradient estimate; a subclass says which."""
+
+    output: str = field(default="uniform", metadata={"about": "uniform (the theorem's), or last"})
+    iterations: int = field(metadata={"about": "T"})
+    step: float = field(metadata={"about": "eta"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        integer("iterations", self.iterations, least=1)
+        real("step", self.step, above=0.0)
+        assert self.estimator
+
+    @property
+    @abstractmethod
+    def estimator(self) -> Estimator:
+        """The gradient estimate."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the module's pseudo-code."""
+        estimate = self.estimator.start(ask, rng)
+        for _ in range(self.iterations):
+            g = estimate(x)
+            at, x = x, ask.prox(x, g, self.step)
+            yield State(x, at, g)
+
+
+# --- the gradient, and mini-batches -----------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxGD(ProximalMethod):
+    """Proximal gradient descent with step 1/L_f."""
+
+    name = "prox-gd"
+    summary = "proximal gradient descent"
+    source = "Ghadimi, Lan, Zhang 2016; wang2019 table 1; lacoste2016 (bound)"
+    counts = "T iterations: FO T, SFO nT, PO T"
+    requires = frozenset({"gradient"}) | COMPOSITE
+    deterministic = True
+
+    @property
+    def estimator(self) -> Full:
+        """The full gradient."""
+        return Full()
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """min over k <= t of |G_{1/L}(x_k)| <= sqrt(2 L h0/(t+1)) <= epsilon."""
+        purpose = f"the schedule of {cls.name}"
+        L, h0 = constants.need("L_f", purpose), constants.need("delta", purpose)
+        iterations = max(1, round_up(2.0 * L * h0 / epsilon**2) - 1)
+        return cls(**{"iterations": iterations, "step": 1.0 / L} | given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectedGradient(ProxGD):
+    """Projected gradient descent with step 1/L_f (li2019, qu2018)."""
+
+    name = "projected-gradient"
+    summary = "projected gradient descent"
+    source = "li2019 section 5, batch projected gradient; prox-gd with the indicator of the set"
+    requires = ProxGD.requires | {"set"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxSGD(ProximalMethod):
+    """Proximal stochastic gradient descent with a constant batch (RSPG)."""
+
+    name = "prox-sgd"
+    summary = "proximal stochastic gradient descent"
+    source = "Ghadimi, Lan, Zhang 2016, RSPG; wang2019 table 1"
+    counts = "T iterations: SFO bT, PO T"
+    requires = frozenset({"batch"}) | COMPOSITE
+
+    batch: int = field(metadata={"about": "b"})
+
+    @property
+    def estimator(self) -> SG:
+        """A fresh batch at each iteration."""
+        return SG(self.batch)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """E|G|^2 <= 8 L h0/T + 6 sigma^2/b <= epsilon with step 1/(2L), half of it for each term.
+
+        From their descent with alpha gamma - L gamma^2 = 1/(4L), and |G|^2 <= 2|G~|^2 + 2|G~-G|^2.
+        """
+        purpose = f"the schedule of {cls.name}"
+        L, h0 = constants.smoothness(purpose), constants.need("delta", purpose)
+        sigma2 = constants.need("sigma2", purpose)
+        schedule: dict[str, Any] = {
+            "iterations": max(1, round_up(16.0 * L * h0 / epsilon)),
+            "batch": max(1, round_up(12.0 * sigma2 / epsilon)),
+            "step": 1.0 / (2.0 * L),
+        }
+        return cls(**schedule | given)
+
+
+# --- SVRG -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxSVRG(ProximalMethod):
+    """Proximal SVRG; the snapshot is the last iterate of the epoch before."""
+
+    name = "prox-svrg"
+    summary = "proximal SVRG for non-convex f"
+    source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), algorithm 1"
+    counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T"
+    requires = frozenset({"gradient", "difference"}) | COMPOSITE
+
+    batch: int = field(metadata={"about": "b"})
+    period: int = field(metadata={"about": "m, iterations between full gradients"})
+
+    @property
+    def estimator(self) -> SVRG:
+        """SVRG that also asks its batch at the snapshot."""
+        return SVRG(self.batch, self.period, at_snapshot=True)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """E|G_eta|^2 <= 18 L h0/T <= epsilon with b = n^(2/3), m = n^(1/3), eta = 1/(3L)."""
+        purpose = f"the schedule of {cls.name}"
+        L, h0, n = constants.smoothness(purpose), constants.need("delta", purpose), constants.n
+        schedule: dict[str, Any] = {
+            "iterations": max(1, round_up(18.0 * L * h0 / epsilon)),
+            "step": 1.0 / (3.0 * L),
+            "batch": round_up(n ** (2 / 3)),
+            "period": round_down(n ** (1 / 3)),
+        }
+        return cls(**schedule | given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothSVRG(ProxSVRG):
+    """SVRG without set and penalty; its schedule is that of prox-svrg with h = 0."""
+
+    name = "svrg"
+    summary = "SVRG for non-convex f, unconstrained"
+    source = "Reddi, Hefny, Sra, Poczos, Smola 2016 (ICML); schedule of prox-svrg"
+    counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT"
+    requires = ProxSVRG.requires | SMOOTH
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectedSVRG(ProxSVRG):
+    """Projected SVRG with the setting of qu2018: b = n^(2/3), m = n^(1/3), step 1/(3L)."""
+
+    name = "projected-svrg"
+    summary = "projected SVRG"
+    source = "qu2018 section 6, li2019 section 5; prox-svrg with the indicator of the set"
+    requires = ProxSVRG.requires | {"set"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxSVRGPlus(ProxSVRG):
+    """ProxSVRG+: epochs of sqrt(b) steps; with `snapshot` the online form."""
+
+    name = "prox-svrg-plus"
+    summary = "ProxSVRG+, a constant step for every batch"
+    source = "Li & Li, NeurIPS 2018"
+    counts = (
+        "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T (online: B instead of n, no FO)"
+    )
+    requires = ProxSVRG.requires | {"batch"}
+
+    snapshot: int | None = field(
+        default=None, metadata={"about": "B, batch of the reference gradient (online form)"}
+    )
+
+    @property
+    def estimator(self) -> SVRG:
+        """SVRG with a full or sampled reference gradient."""
+        return SVRG(self.batch, self.period, self.snapshot, at_snapshot=True)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """36 L h0/T <= epsilon with eta = 1/(6L), m = sqrt b, b = min(n, 1/epsilon)^(2/3)."""
+        purpose = f"the schedule of {cls.name}"
+        L, h0 = constants.smoothness(purpose), constants.need("delta", purpose)
+        batch = given.get("batch") or round_up(min(constants.n, 1.0 / epsilon) ** (2 / 3))
+        schedule: dict[str, Any] = {
+            "iterations": max(1, round_up(36.0 * L * h0 / epsilon)),
+            "step": 1.0 / (6.0 * L),
+            "batch": batch,
+            "period": round_down(math.sqrt(batch)),
+        }
+        return cls(**schedule | given)
+
+
+# --- SAGA -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxSAGA(ProximalMethod):
+    """Proximal SAGA with two independent batches."""
+
+    name = "prox-saga"
+    summary = "proximal SAGA for non-convex f"
+    source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), algorithm 2"
+    counts = "T iterations: SFO n + 2bT, PO T"
+    requires = frozenset({"table"}) | COMPOSITE
+
+    batch: int = field(metadata={"about": "b"})
+
+    @property
+    def estimator(self) -> SAGA:
+        """SAGA."""
+        return SAGA(self.batch)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """E|G_eta|^2 <= 50 L h0/(3T) <= epsilon with b = n^(2/3), eta = 1/(5L), L = L_max."""
+        purpose = f"the schedule of {cls.name}"
+        L, h0 = constants.need("L_max", purpose), constants.need("delta", purpose)
+        schedule: dict[str, Any] = {
+            "iterations": max(1, round_up(50.0 * L * h0 / (3.0 * epsilon))),
+            "step": 1.0 / (5.0 * L),
+            "batch": round_up(constants.n ** (2 / 3)),
+        }
+        return cls(**schedule | given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmoothSAGA(ProxSAGA):
+    """SAGA without set and penalty."""
+
+    name = "saga"
+    summary = "SAGA for non-convex f, unconstrained"
+    source = "Reddi, Sra, Poczos, Smola 2016 (CDC)"
+    counts = "T iterations: SFO n + 2bT"
+    requires = ProxSAGA.requires | SMOOTH
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """E|grad f|^2 <= 3 L n^(2/3) h0/T <= epsilon with b = 1, eta = 1/(3 L n^(2/3))."""
+        purpose = f"the schedule of {cls.name}"
+        L, h0 = constants.need("L_max", purpose), constants.need("delta", purpose)
+        scale = 3.0 * L * constants.n ** (2 / 3)
+        schedule: dict[str, Any] = {
+            "iterations": max(1, round_up(scale * h0 / epsilon)),
+            "step": 1.0 / scale,
+            "batch": 1,
+        }
+        return cls(**schedule | given)
+
+
+# --- SPIDER with a constant step ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxSpiderBoost(ProximalMethod):
+    """SPIDER estimates with the constant step 1/(2L); with `snapshot` the online form."""
+
+    name = "prox-spiderboost"
+    summary = "proximal SpiderBoost"
+    source = "wang2019 algorithm 2"
+    counts = (
+        "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q)), PO T "
+        "(online: B instead of n, no FO)"
+    )
+    requires = frozenset({"gradient", "difference", "batch"}) | COMPOSITE
+
+    batch: int = field(metadata={"about": "S"})
+    period: int = field(metadata={"about": "q, iterations between reference gradients"})
+    snapshot: int | None = field(
+        default=None, metadata={"about": "B, batch of the reference gradient (online form)"}
+    )
+
+    @property
+    def estimator(self) -> SPIDERG:
+        """SPIDER."""
+        return SPIDERG(self.batch, self.period, self.snapshot)
+
+    @classmethod
+    def bound(cls) -> float:
+        """Return the constant c of E|G|^2 <= c L Delta/T."""
+        return 20.0
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """E|G_eta|^2 <= 20 L Delta/T <= epsilon^2 with q = S = sqrt n, eta = 1/(2L)."""
+        purpose = f"the schedule of {cls.name}"
+        L, delta = constants.smoothness(purpose), constants.need("delta", purpose)
+        root = math.sqrt(constants.n)
+        schedule: dict[str, Any] = {
+            "iterations": max(1, round_up(cls.bound() * L * delta / epsilon**2)),
+            "step": 1.0 / (2.0 * L),
+            "batch": round_up(root),
+            "period": round_down(root),
+        }
+        return cls(**schedule | given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpiderBoost(ProxSpiderBoost):
+    """SpiderBoost without set and penalty: E|grad f|^2 <= 4 L Delta/T."""
+
+    name = "spiderboost"
+    summary = "SpiderBoost, unconstrained"
+    source = "wang2019 algorithm 1"
+    counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q))"
+    requires = ProxSpiderBoost.requires | SMOOTH
+
+    @classmethod
+    def bound(cls) -> float:
+        """Return the constant of wang2019 theorem 1, derived (the paper prints O(.))."""
+        return 4.0

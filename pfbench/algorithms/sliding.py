@@ -1,0 +1,348 @@
+"""Conditional gradient sliding (qu2018, li2019): projections replaced by an inner Frank-Wolfe loop.
+
+condg(l, u, lambda, eta) minimises phi(x) = <l, x> + |x - u|^2/(2 lambda) over C from u, with exact
+line search, until its Frank-Wolfe gap is at most eta. Every inner step is one LO.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm, least, round_down, round_up
+from pfbench.base.checks import integer, real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError, Refused
+from pfbench.base.protocols import Asked
+from pfbench.base.sample import Sample
+from pfbench.base.state import Point, State
+from pfbench.estimators import SVRG
+from pfbench.points import combine, distance, inner, keep, shift, tilt
+
+
+def condg(ask: Asked, l: Any, u: Point, lam: float, eta: float) -> Point:  # noqa: E741
+    """Return a point of C where the gap of phi is at most eta (qu2018 algorithm 1).
+
+    u itself if the gap is at most eta there. The result is a new point; u stays readable.
+    """
+    x = keep(u)
+    while True:
+        g = tilt(l, x, u, 1.0 / lam)
+        v = ask.lo(g)
+        gap = inner(g, x) - inner(g, v)
+        if gap <= eta:
+            return x
+        xi = min(1.0, gap * lam / distance(v, x) ** 2)
+        x = combine(x, v, xi)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sliding(Algorithm):
+    """What the sliding methods of qu2018 have in common: N, L, eta."""
+
+    output: str = field(default="uniform", metadata={"about": "uniform, weighted, or last"})
+    iterations: int = field(metadata={"about": "N, updates of the main sequence"})
+    smoothness: float = field(metadata={"about": "L"})
+    tolerance: float | None = field(
+        default=None, metadata={"about": "eta, gap at which condg stops; 1/N if not given"}
+    )
+
+    requires = frozenset({"gradient", "lo"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        integer("iterations", self.iterations, least=1)
+        real("smoothness", self.smoothness, above=0.0)
+        if self.tolerance is not None:
+            real("tolerance", self.tolerance, above=0.0)
+
+    @property
+    def eta(self) -> float:
+        """The gap at which condg stops."""
+        return 1.0 / self.iterations if self.tolerance is None else self.tolerance
+
+    def weight(self, k: int) -> float:
+        """p_k proportional to k (k+1)."""
+        return k * (k + 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NCGS(Sliding):
+    """Non-convex conditional gradient sliding.
+
+    for k = 1 .. N, alpha = 2/(k+1):
+        md = (1 - alpha) ag + alpha theta
+        theta+ = condg(grad f(md), theta, lambda, eta)
+        option 1:  ag+ = md - (beta/lambda)(theta - theta+),  lambda = beta = 1/(2L)
+        option 2:  ag+ = condg(grad f(md), md, beta, chi),  beta = 1/(2L), lambda = k beta/2
+    """
+
+    name = "ncgs"
+    summary = "non-convex conditional gradient sliding"
+    source = "qu2018 algorithm 2"
+    counts = "N iterations: FO N, SFO nN, LO as many as condg needs"
+    deterministic = True
+
+    option: int = field(default=1, metadata={"about": "1 or 2, as in the source"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.option not in (1, 2):
+            raise InputError(f"option={self.option!r} of ncgs must be 1 or 2.")
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """qu2018 theorem 1: the bound of the option on min_k |G|^2 is at most epsilon."""
+        purpose = f"the schedule of {cls.name}"
+        L, delta = constants.need("L_f", purpose), constants.need("delta", purpose)
+        if given.get("option", 1) == 1:
+            N = max(1, round_up((12.0 * L * delta + 16.0 * L) / epsilon))
+        else:
+            D2, M2 = constants.need("D", purpose) ** 2, constants.need("M", purpose) ** 2
+            ell = constants.need("ell", purpose)
+            N = least(
+                lambda N: (
+                    (
+                        192.0 * L * L * D2 / (N * N * (N + 1.0))
+                        + 48.0 * ell * L / N * 3.0 * M2
+                        + 96.0 * L / N
+                    )
+                    <= epsilon
+                )
+            )
+        return cls(**{"iterations": N, "smoothness": L} | given)
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the class's pseudo-code."""
+        beta = 1.0 / (2.0 * self.smoothness)
+        theta, ag = keep(x), keep(x)
+        for k in range(1, self.iterations + 1):
+            md = combine(ag, theta, 2.0 / (k + 1.0))
+            g = ask.gradient(md)
+            lam = beta if self.option == 1 else k * beta / 2.0
+            before, theta = theta, condg(ask, g, theta, lam, self.eta)
+            if self.option == 1:
+                ag = shift(md, theta, before, beta / lam)
+            else:
+                ag = condg(ask, g, md, beta, self.eta)
+            yield State(ag, md, g)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StochasticNCGS(Sliding):
+    """NCGS, option 2, with the mean of m_k = k fresh samples; one batch serves both condg."""
+
+    name = "ncgs-stochastic"
+    summary = "stochastic non-convex conditional gradient sliding"
+    source = "qu2018 algorithm 3"
+    counts = "N iterations: SFO N(N+1)/2 (with batch: bN), LO as many as condg needs"
+    requires = frozenset({"batch", "lo"})
+
+    output: str = field(default="weighted", metadata={"about": "weighted by k(k+1), uniform, last"})
+    batch: int | None = field(default=None, metadata={"about": "m_k; k if not given"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.batch is not None:
+            integer("batch", self.batch, least=1)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """THEORY qu2018-thm2, the provable form: the bound is at most epsilon, eta = chi = 1/N."""
+        purpose = f"the schedule of {cls.name}"
+        L, ell = constants.smoothness(purpose), constants.need("ell", purpose)
+        D2, M2 = constants.need("D", purpose) ** 2, constants.need("M", purpose) ** 2
+        sigma2 = constants.need("sigma2", purpose)
+
+        def bound(N: int) -> float:
+            return (
+                384.0 * L * L * D2 / (N * (N + 1.0) * (N + 2.0))
+                + 96.0 * L * ell * 2.0 * M2 / (N + 2.0)
+                + 96.0 * L / (N * (N + 2.0))
+                + 36.0 * L / N
+                + 48.0 * sigma2 * (N + 3.0) / ((N + 1.0) * (N + 2.0))
+            )
+
+        N = least(lambda N: bound(N) <= epsilon)
+        return cls(**{"iterations": N, "smoothness": L} | given)
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See `NCGS`, option 2."""
+        beta = 1.0 / (2.0 * self.smoothness)
+        theta, ag = keep(x), keep(x)
+        for k in range(1, self.iterations + 1):
+            md = combine(ag, theta, 2.0 / (k + 1.0))
+            G = ask.batch(rng.integers(ask.n, size=self.batch or k), md)
+            theta = condg(ask, G, theta, k * beta / 2.0, self.eta)
+            ag = condg(ask, G, md, beta, self.eta)
+            yield State(ag, md, G)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NCGSVR(Sliding):
+    """Variance-reduced NCGS: theta+ = condg(v, theta, 1/(3L), eta) with SVRG estimates v."""
+
+    name = "ncgs-vr"
+    summary = "variance-reduced non-convex conditional gradient sliding"
+    source = "qu2018 algorithm 4"
+    counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO as many as condg needs"
+    requires = frozenset({"gradient", "difference", "lo"})
+
+    batch: int = field(metadata={"about": "b"})
+    period: int = field(metadata={"about": "m, iterations between full gradients"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert SVRG(self.batch, self.period)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """E|G|^2 <= 18 L (Delta+1)/T <= epsilon; m = n^(1/3), b = n^(2/3), T a multiple of m."""
+        purpose = f"the schedule of {cls.name}"
+        L, delta, n = constants.smoothness(purpose), constants.need("delta", purpose), constants.n
+        m, b = max(1, round(n ** (1 / 3))), max(1, round(n ** (2 / 3)))
+        if m * m > 12 * b:
+            raise Refused(f"the schedule of {cls.name} needs m^2 <= 12 b, got m = {m}, b = {b}.")
+        T = m * max(1, round_up(18.0 * L * (delta + 1.0) / (epsilon * m)))
+        return cls(**{"iterations": T, "smoothness": L, "batch": b, "period": m} | given)
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the class's text."""
+        estimate = SVRG(self.batch, self.period, at_snapshot=True).start(ask, rng)
+        lam = 1.0 / (3.0 * self.smoothness)
+        for _ in range(self.iterations):
+            v = estimate(x)
+            at, x = x, condg(ask, v, x, lam, self.eta)
+            yield State(x, at, v)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CGS(Algorithm):
+    """Conditional gradient sliding with restarts.
+
+    for t = 1 .. restarts:  x = y = theta_{t-1}
+        for k = 1 .. N:  gamma = 2/(k+1), beta = 3L/k
+            z = (1 - gamma) y + gamma x
+            x = condg(grad f(z), x, 1/beta, eta_{t,k})
+            y = (1 - gamma) y + gamma x
+        theta_t = y
+    eta_{t,k} = 2 L D_t^2/(N k),  D_t^2 = 4 delta0 2^-t/sigma_hat
+    """
+
+    name = "cgs"
+    summary = "conditional gradient sliding with restarts"
+    source = "li2019 algorithms 1 and 2"
+    counts = "T = restarts x N iterations: FO T, SFO nT, LO as many as condg needs"
+    requires = frozenset({"gradient", "lo"})
+    assumes = frozenset({"restricted strong convexity"})
+    deterministic = True
+
+    restarts: int = field(default=1, metadata={"about": "outer iterations"})
+    period: int = field(metadata={"about": "N, inner iterations of each outer one"})
+    smoothness: float = field(metadata={"about": "L"})
+    curvature: float = field(metadata={"about": "sigma_hat, effective strong convexity"})
+    delta: float = field(metadata={"about": "delta0, at least f(theta_0) - f(theta_hat)"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        integer("restarts", self.restarts, least=1)
+        integer("period", self.period, least=1)
+        for name in ("smoothness", "curvature", "delta"):
+            real(name, getattr(self, name), above=0.0)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """li2019 theorem 1: N = 8 sqrt(L/sigma_hat), restarts = log2(delta0/epsilon)."""
+        purpose = f"the schedule of {cls.name}"
+        L, sigma = constants.need("L_f", purpose), constants.need("sigma_hat", purpose)
+        delta = constants.need("delta", purpose)
+        schedule: dict[str, Any] = {
+            "restarts": max(1, round_up(math.log2(max(delta / epsilon, 2.0)))),
+            "period": round_up(8.0 * math.sqrt(L / sigma)),
+            "smoothness": L,
+            "curvature": sigma,
+            "delta": delta,
+        }
+        return cls(**schedule | given)
+
+    def eta(self, t: int, k: int) -> float:
+        """Return the gap at which condg stops in inner iteration k of outer iteration t."""
+        D2 = 4.0 * self.delta * 2.0**-t / self.curvature
+        return 2.0 * self.smoothness * D2 / (self.period * k)
+
+    def gradient(self, ask: Asked, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
+        """Return the gradient at z."""
+        return ask.gradient(z)
+
+    def start_gradient(self, ask: Asked, y0: Point) -> Any:
+        """Return what each outer iteration begins with: nothing."""
+        return None
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the class's pseudo-code."""
+        theta = keep(x)
+        for t in range(1, self.restarts + 1):
+            x, y = keep(theta), keep(theta)
+            mean = self.start_gradient(ask, theta)
+            for k in range(1, self.period + 1):
+                gamma, beta = 2.0 / (k + 1.0), 3.0 * self.smoothness / k
+                z = combine(y, x, gamma)
+                g = self.gradient(ask, z, theta, mean, rng)
+                x = condg(ask, g, x, 1.0 / beta, self.eta(t, k))
+                y = combine(y, x, gamma)
+                yield State(y, z, g)
+            theta = y
+
+
+@dataclass(frozen=True, kw_only=True)
+class STORC(CGS):
+    """CGS with the SVRG estimate at the snapshot y_0 = theta_{t-1}."""
+
+    name = "storc"
+    summary = "stochastic variance-reduced conditional gradient sliding with restarts"
+    source = "li2019 algorithm 3"
+    counts = "restarts x N iterations: FO restarts, SFO restarts (n + 2mN), LO as condg needs"
+    requires = frozenset({"gradient", "difference", "lo"})
+    deterministic = False
+
+    batch: int = field(metadata={"about": "m; above n drawn as multinomial counts"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        integer("batch", self.batch, least=1)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """li2019 theorem 2: m = 5200 N L_max/sigma_hat (convex f_i), else 8000 N L~/sigma_hat."""
+        purpose = f"the schedule of {cls.name}"
+        sigma, ell = constants.need("sigma_hat", purpose), constants.need("ell", purpose)
+        L_max = constants.need("L_max", purpose)
+        N = round_up(8.0 * math.sqrt(constants.need("L_f", purpose) / sigma))
+        mixed = (L_max + ell) * (1.0 + ell / sigma)
+        m = 5200.0 * N * L_max / sigma if ell == 0.0 else 8000.0 * N * mixed / sigma
+        return super().theory(epsilon, constants, **{"batch": round_up(m)} | given)
+
+    @classmethod
+    def practical(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """As the theorem, with m = n^(2/3) rounded down: the theorem's m is far above n."""
+        batch = round_down(constants.n ** (2 / 3))
+        return super().theory(epsilon, constants, **{"batch": batch} | given)
+
+    def start_gradient(self, ask: Asked, y0: Point) -> Any:
+        """Return the full gradient at the snapshot."""
+        return ask.gradient(y0)
+
+    def gradient(self, ask: Asked, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
+        """Return mean over S of [grad f_i(z) - grad f_i(y_0)] + grad f(y_0)."""
+        return ask.difference(draw(rng, ask.n, self.batch), z, y0) + mean
+
+
+def draw(rng: np.random.Generator, n: int, size: int) -> Any:
+    """Return `size` indices uniform with replacement; above n as multinomial counts."""
+    if size <= n:
+        return rng.integers(n, size=size)
+    counts = rng.multinomial(size, np.full(n, 1.0 / n))
+    drawn = np.flatnonzero(counts)
+    return Sample(drawn, counts[drawn])

@@ -1,0 +1,214 @@
+"""SARAH, SPIDER and the momentum form of Prox-SpiderBoost.
+
+The three share the recursive estimate v_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] +
+v_{t-1} with a reference gradient at the start of each epoch, and differ in how they move.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm, least, round_up
+from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
+from pfbench.base.checks import integer, real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.estimators import SPIDERG
+from pfbench.points import combine, keep, shift
+
+_NEEDS = frozenset({"gradient", "difference"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recursive(Algorithm):
+    """What the three have in common: T, S, the epoch length, and the estimate."""
+
+    iterations: int = field(metadata={"about": "T"})
+    batch: int = field(metadata={"about": "S"})
+    period: int = field(metadata={"about": "epoch length, iterations between full gradients"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        integer("iterations", self.iterations, least=1)
+        assert self.estimator
+
+    @property
+    def estimator(self) -> SPIDERG:
+        """The recursive estimate."""
+        return SPIDERG(self.batch, self.period)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SARAH(Recursive):
+    """SARAH, unconstrained: gradient steps along the recursive estimate.
+
+    for each outer loop, from x_0:
+        v_0 = grad f(x_0),  x_1 = x_0 - eta v_0
+        for t = 1 .. p-1:  v_t recursive,  x_{t+1} = x_t - eta v_t
+        next x_0: x_t with t uniform in 0 .. p-1 (output=uniform), or the last (output=last)
+    """
+
+    name = "sarah"
+    summary = "SARAH, unconstrained"
+    source = "Nguyen, Liu, Scheinberg, Takac 2017 (arXiv 1705.07261)"
+    counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p))"
+    requires = _NEEDS | SMOOTH
+
+    output: str = field(
+        default="uniform", metadata={"about": "uniform: each outer loop goes on from a random x_t"}
+    )
+    step: float = field(metadata={"about": "eta"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real("step", self.step, above=0.0)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """One outer loop of p steps: E|grad f|^2 <= 2 h0/(eta p) <= epsilon, b = sqrt n.
+
+        eta = 2/(L (1 + sqrt(1 + 4m/b))) with m = p - 1; p is the least that satisfies the bound.
+        """
+        purpose = f"the schedule of {cls.name}"
+        L, h0 = constants.smoothness(purpose), constants.need("delta", purpose)
+        b = integer("batch", given.get("batch", round_up(math.sqrt(constants.n))), least=1)
+
+        def step(p: int) -> float:
+            return 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * (p - 1) / b)))
+
+        p = least(lambda p: 2.0 * h0 / (step(p) * p) <= epsilon)
+        schedule: dict[str, Any] = {"iterations": p, "period": p, "batch": b, "step": step(p)}
+        return cls(**schedule | given)
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the class's pseudo-code."""
+        estimate = self.estimator.start(ask, rng)
+        goes_on = self.output == "last"
+        chosen = None if goes_on else keep(x)
+        for first in range(0, self.iterations, self.period):
+            t0 = int(rng.integers(self.period))
+            for t in range(min(self.period, self.iterations - first)):
+                if t == t0 and not goes_on:
+                    chosen = keep(x)
+                v = estimate(x)
+                at, x = x, ask.prox(x, v, self.step)
+                yield State(x, at, v, chosen)
+            x = x if goes_on else chosen
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spider(Recursive):
+    """SPIDER-SFO, unconstrained: steps of at most a fixed length.
+
+    v_k recursive
+    option 2:  x_{k+1} = x_k - min(step/|v_k|, lam) v_k
+    option 1:  x_{k+1} = x_k - (step/|v_k|) v_k, stop when |v_k| <= 2 tolerance
+    """
+
+    name = "spider"
+    summary = "SPIDER-SFO with normalised steps, unconstrained"
+    source = "Fang, Li, Lin, Zhang 2018, algorithm 1"
+    counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q))"
+    requires = _NEEDS | SMOOTH
+
+    output: str = field(default="uniform", metadata={"about": "uniform (option 2), or last"})
+    step: float = field(metadata={"about": "length of a step, epsilon/(L n0)"})
+    lam: float | None = field(
+        default=None, metadata={"about": "option 2: largest multiple of v, 1/(2 L n0)"}
+    )
+    option: int = field(default=2, metadata={"about": "1 or 2, as in the source"})
+    tolerance: float = field(default=0.0, metadata={"about": "option 1 stops at twice this"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real("step", self.step, above=0.0)
+        real("tolerance", self.tolerance, least=0.0)
+        if self.option not in (1, 2):
+            raise InputError(f"option={self.option!r} of spider must be 1 or 2.")
+        if self.lam is not None:
+            real("lam", self.lam, above=0.0)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """K = floor(4 L Delta/epsilon^2) + 1, q = S = sqrt n, n0 = 1: E|grad f| <= 5 epsilon."""
+        purpose = f"the schedule of {cls.name}"
+        L, delta = constants.smoothness(purpose), constants.need("delta", purpose)
+        root = round_up(math.sqrt(constants.n))
+        schedule: dict[str, Any] = {
+            "iterations": math.floor(4.0 * L * delta / epsilon**2) + 1,
+            "step": epsilon / L,
+            "lam": 1.0 / (2.0 * L),
+            "batch": root,
+            "period": root,
+        }
+        return cls(**schedule | given)
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the class's pseudo-code."""
+        estimate = self.estimator.start(ask, rng)
+        longest = math.inf if self.lam is None else self.lam
+        for _ in range(self.iterations):
+            v = estimate(x)
+            norm = float(np.linalg.norm(v))
+            if self.option == 1 and norm <= 2.0 * self.tolerance:
+                return
+            eta = self.step / norm if norm > 0.0 else 0.0
+            at, x = x, ask.prox(x, v, min(eta, longest) if self.option == 2 else eta)
+            yield State(x, at, v)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxSpiderBoostM(Recursive):
+    """Prox-SpiderBoost with momentum.
+
+    alpha_{k+1} = 2/(ceil((k+1)/q) + 1)
+    z_k = (1 - alpha_{k+1}) y_k + alpha_{k+1} x_k
+    v_k recursive along z_k
+    x_{k+1} = prox_{lambda_k h}(x_k - lambda_k v_k),  lambda_k = (1 + alpha_{k+1}) beta
+    y_{k+1} = z_k + (beta/lambda_k)(x_{k+1} - x_k)
+    """
+
+    name = "prox-spiderboost-m"
+    summary = "proximal SpiderBoost with momentum"
+    source = "wang2019 algorithm 3"
+    counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q)), PO T"
+    requires = _NEEDS | COMPOSITE
+
+    output: str = field(default="uniform", metadata={"about": "uniform among z_k, or last (y)"})
+    step: float = field(metadata={"about": "beta, 1/(8L)"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real("step", self.step, above=0.0)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """beta = 1/(8L), q = S = sqrt n; T of prox-spiderboost (theorem 3 prints O(.) only)."""
+        purpose = f"the schedule of {cls.name}"
+        L, delta = constants.smoothness(purpose), constants.need("delta", purpose)
+        root = math.sqrt(constants.n)
+        schedule: dict[str, Any] = {
+            "iterations": max(1, round_up(20.0 * L * delta / epsilon**2)),
+            "step": 1.0 / (8.0 * L),
+            "batch": round_up(root),
+            "period": max(1, math.floor(root)),
+        }
+        return cls(**schedule | given)
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the class's pseudo-code."""
+        estimate = self.estimator.start(ask, rng)
+        y, beta = keep(x), self.step
+        for k in range(self.iterations):
+            alpha = 2.0 / (math.ceil((k + 1) / self.period) + 1.0)
+            lam = (1.0 + alpha) * beta
+            z = combine(y, x, alpha)
+            v = estimate(z)
+            before, x = x, ask.prox(x, v, lam)
+            y = shift(z, x, before, beta / lam)
+            yield State(y, z, v)

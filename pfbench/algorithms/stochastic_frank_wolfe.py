@@ -1,0 +1,176 @@
+"""Stochastic Frank-Wolfe methods of Reddi, Sra, Poczos, Smola 2016 (Allerton).
+
+Notation of the source: gamma the step, b the batch, m the epoch length, T iterations, h0 = f(x_0) -
+min f.
+
+    for t = 0 .. T-1:
+        g_t = mini-batch (sfw), SVRG (svfw) or SAGA (sagafw) estimate at x_t
+        v_t = argmin over C of <g_t, v>
+        x_{t+1} = x_t + gamma (v_t - x_t)
+    output: uniform among x_0 .. x_{T-1}
+
+The schedules make sum V(x_t)/T <= h0/(T gamma) + L D^2 gamma/2 + D E|g_t - grad f(x_t)| at most
+epsilon, with the error bounded by each estimator's law.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm, round_up
+from pfbench.base.checks import choice, integer, real
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.estimators import SAGA, SG, SVRG, Estimator
+from pfbench.points import combine
+
+
+@dataclass(frozen=True, kw_only=True)
+class StochasticFrankWolfe(Algorithm):
+    """Frank-Wolfe with a constant step along a gradient estimate; a subclass says which."""
+
+    output: str = field(default="uniform", metadata={"about": "uniform (the source's), or last"})
+    iterations: int = field(metadata={"about": "T"})
+    step: float = field(metadata={"about": "gamma, in (0, 1]"})
+    batch: int = field(metadata={"about": "b, drawn uniformly with replacement"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        integer("iterations", self.iterations, least=1)
+        real("step", self.step, above=0.0, most=1.0)
+        assert self.estimator
+
+    @property
+    @abstractmethod
+    def estimator(self) -> Estimator:
+        """The gradient estimate."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the module's pseudo-code."""
+        estimate = self.estimator.start(ask, rng)
+        for _ in range(self.iterations):
+            g = estimate(x)
+            v = ask.lo(g)
+            at, x = x, combine(x, v, self.step)
+            yield State(x, at, g)
+
+
+def constant_step(error: float, L: float, D: float, h0: float, epsilon: float) -> dict[str, Any]:
+    """Return T and gamma that make h0/(T gamma) + error L D^2 gamma at most epsilon.
+
+    The best gamma is sqrt(h0/(error T L D^2)), which gives 2 sqrt(error L D^2 h0/T); T is raised
+    where gamma would exceed 1.
+    """
+    curvature = error * L * D * D
+    iterations = max(1, round_up(4.0 * curvature * h0 / epsilon**2), round_up(h0 / curvature))
+    return {"iterations": iterations, "step": math.sqrt(h0 / (iterations * curvature))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SFW(StochasticFrankWolfe):
+    """Stochastic Frank-Wolfe with mini-batches."""
+
+    name = "sfw"
+    summary = "stochastic Frank-Wolfe"
+    source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 2"
+    counts = "T iterations: SFO bT, LO T"
+    requires = frozenset({"batch", "lo"})
+
+    @property
+    def estimator(self) -> SG:
+        """A fresh batch at each iteration."""
+        return SG(self.batch)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """b = T, gamma = sqrt(2 h0/(T L D^2)): (sqrt(2 h0 L D^2) + D sigma)/sqrt T <= epsilon."""
+        purpose = f"the schedule of {cls.name}"
+        L, D = constants.smoothness(purpose), constants.need("D", purpose)
+        h0, sigma2 = constants.need("delta", purpose), constants.need("sigma2", purpose)
+        root = math.sqrt(2.0 * h0 * L) * D + D * math.sqrt(sigma2)
+        T = max(1, round_up((root / epsilon) ** 2), round_up(2.0 * h0 / (L * D * D)))
+        schedule: dict[str, Any] = {
+            "iterations": T,
+            "batch": T,
+            "step": math.sqrt(2.0 * h0 / (T * L * D * D)),
+        }
+        return cls(**schedule | given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SVFW(StochasticFrankWolfe):
+    """Stochastic variance-reduced Frank-Wolfe (SVRFW in shen2019)."""
+
+    name = "svfw"
+    summary = "stochastic variance-reduced Frank-Wolfe"
+    source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 3"
+    counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO T"
+    requires = frozenset({"gradient", "difference", "lo"})
+
+    period: int = field(metadata={"about": "m, iterations between full gradients"})
+
+    @property
+    def estimator(self) -> SVRG:
+        """SVRG that also asks its batch at the snapshot."""
+        return SVRG(self.batch, self.period, at_snapshot=True)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """m = n^(1/3) rounded up, b = m^2: the error is at most L gamma D, so 3/2 L D^2 gamma."""
+        purpose = f"the schedule of {cls.name}"
+        L, D = constants.smoothness(purpose), constants.need("D", purpose)
+        m = round_up(constants.n ** (1 / 3))
+        schedule = constant_step(1.5, L, D, constants.need("delta", purpose), epsilon)
+        return cls(**schedule | {"period": m, "batch": m * m} | given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SAGAFW(StochasticFrankWolfe):
+    """SAGA Frank-Wolfe; the source's complexity is disputed (shen2019 appendix 7.2)."""
+
+    name = "sagafw"
+    summary = "SAGA Frank-Wolfe (its claimed complexity is disputed)"
+    source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 4"
+    counts = "T iterations: SFO n + 2bT, LO T"
+    requires = frozenset({"table", "lo"})
+    disputed: ClassVar[str] = (
+        "the proof of n^(1/3)/epsilon^2 bounds c_0 where it needs the sum of all c_t (shen2019 "
+        "appendix 7.2), and contradicts the lower bound sqrt(n)/epsilon^2"
+    )
+
+    option: str = field(
+        default="repaired",
+        metadata={"about": "batch of epsilon: repaired n^(2/3), claimed n^(1/3)"},
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        choice("option", self.option, ("repaired", "claimed"))
+
+    @property
+    def estimator(self) -> SAGA:
+        """SAGA."""
+        return SAGA(self.batch)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Repaired: b = n^(2/3), error at most sqrt 2 L gamma D n/b^(3/2), L = L_max.
+
+        A stored gradient is about n/b iterations old. With option=claimed b = n^(1/3) and the
+        source's step, as for svfw.
+        """
+        purpose = f"the schedule of {cls.name}"
+        L, D = constants.need("L_max", purpose), constants.need("D", purpose)
+        h0, n = constants.need("delta", purpose), constants.n
+        if given.get("option") == "claimed":
+            schedule = constant_step(1.5, L, D, h0, epsilon) | {"batch": round_up(n ** (1 / 3))}
+        else:
+            b = round_up(n ** (2 / 3))
+            error = 0.5 + math.sqrt(2.0) * n / b**1.5
+            schedule = constant_step(error, L, D, h0, epsilon) | {"batch": b}
+        return cls(**schedule | given)

@@ -1,0 +1,157 @@
+"""``pfbench data``: the real data sets and their cache."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pfbench.base.errors import DataError, InputError
+from pfbench.cli.printing import (
+    AsJson,
+    columns,
+    complain,
+    console,
+    print_json,
+    show,
+    size,
+)
+from pfbench.cli.progress import Steps
+
+if TYPE_CHECKING:
+    from pfbench.problems.data.management import Status
+
+app = typer.Typer(rich_markup_mode=None)
+
+Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", hidden=True)]
+
+
+@app.callback()
+def data() -> None:
+    """Real data sets: list, download and check them.
+
+    PFBENCH_DATA names the cache folder; without it, the user's own cache is used.
+    """
+
+
+@app.command("list")
+def list_sets(as_json: AsJson = False) -> None:
+    """List the data sets and where each stands."""
+    from pfbench.problems.data.management import statuses
+
+    found = statuses()
+    if as_json:
+        print_json([_as_json(status) for status in found])
+        return
+    _show(found)
+    _show_folder()
+
+
+@app.command()
+def fetch(
+    names: Names = None,
+    as_json: AsJson = False,
+) -> None:
+    """Download data sets, unless they are there and sound.
+
+    NAME is one that `pfbench data list` shows. An interrupted download is continued by the same
+    command.
+    """
+    from pfbench.problems.data.management import fetch as fetch_one
+
+    if not names:
+        raise InputError("name what to fetch, as in `pfbench data fetch a9a`.")
+
+    def bring(name: str) -> "Status":
+        with Steps(name, None, "bytes", quiet=as_json) as steps:
+            return fetch_one(name, progress=steps.reach)
+
+    _each(names, bring, as_json=as_json)
+
+
+@app.command()
+def check(
+    names: Names = None,
+    as_json: AsJson = False,
+) -> None:
+    """Load data sets, and check all that is recorded of them.
+
+    Without NAME, all that are there.
+    """
+    from pfbench.problems.data.management import check as check_one
+    from pfbench.problems.data.management import statuses
+
+    there = [status.name for status in statuses() if status.state != "absent"]
+    _each(names or there, check_one, as_json=as_json)
+
+
+def _each(names: Sequence[str], task: "Callable[[str], Status]", *, as_json: bool) -> None:
+    """Do a task for each data set, and show what came of it; a failure does not stop the others.
+
+    Raises
+    ------
+    InputError
+        If a name is not known; nothing is done then.
+    """
+    from pfbench.problems.data.catalogue import data_set
+
+    records = {data_set(name).name: name for name in names}
+    found: list[Status] = []
+    failures: list[DataError] = []
+    for number, name in enumerate(records, 1):
+        if not as_json and len(records) > 1:
+            console(error=True).print(f"{name} ({number} of {len(records)})")
+        try:
+            found.append(task(name))
+        except DataError as failure:
+            failures.append(failure)
+    if as_json:
+        print_json([_as_json(status) for status in found])
+    elif found:
+        _show(found)
+    if not failures:
+        return
+    for told in failures[:-1]:
+        complain(str(told))
+    raise failures[-1]
+
+
+def _as_json(status: "Status") -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "name": status.name,
+        "state": status.state,
+        "verified": status.verified,
+        "verified_by": status.method,
+        "path": None if status.path is None else str(status.path),
+        "bytes": status.size,
+        "partial_bytes": status.partial,
+        "url": status.url,
+        "digest": status.digest,
+        "summary": status.summary,
+    }
+
+
+def _show(found: "Sequence[Status]") -> None:
+    rows = [
+        (
+            status.name,
+            _state(status),
+            "" if status.size is None else size(status.size),
+            status.summary,
+        )
+        for status in found
+    ]
+    show(columns(("name", "state", "size", "what it is"), rows, right=("size",)))
+
+
+def _state(status: "Status") -> str:
+    if status.state == "absent":
+        return f"absent ({size(status.partial)} of it)" if status.partial else "absent"
+    state = status.state if status.digest is None else "sound"
+    return state if status.verified else f"{state} (unverified)"
+
+
+def _show_folder() -> None:
+    from pfbench.problems.data.cache import VARIABLE, cache_folder
+
+    show(f"\ncache folder: {cache_folder()} (set {VARIABLE} for another)")

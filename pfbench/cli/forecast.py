@@ -1,0 +1,172 @@
+"""``pfbench solve --dry-run``: what would run, its memory and its time, from a short trial."""
+
+import math
+import statistics
+import sys
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from pfbench.cli.printing import duration, fields, plural, show, size, whole
+
+if TYPE_CHECKING:
+    from pfbench.algorithms import AlgorithmChoice
+    from pfbench.base.counts import Budget
+    from pfbench.base.protocols import Problem
+    from pfbench.runs.run import Run
+    from pfbench.runs.stop import Stop
+
+TRIALS = (1.0, 8.0, 64.0)
+"""Seconds of the trial; the next is taken if not even two iterations were made."""
+
+
+def forecast(
+    problem: "Problem",
+    choice: "AlgorithmChoice",
+    *,
+    seeds: range,
+    budget: "Budget | None",
+    stop: "Stop | None",
+    time_limit: float | None,
+    measures: list[str],
+) -> dict[str, Any]:
+    """Return what would run, as ``--dry-run --json`` prints it; nothing is stored.
+
+    Raises
+    ------
+    PfbenchError
+        If the run would be refused.
+    """
+    from pfbench.algorithms import ALGORITHMS, parameters_of
+    from pfbench.base.selectors import Selector
+    from pfbench.cli.info import shape_of
+    from pfbench.measures import named
+    from pfbench.runs.solve import check_ends, solve
+
+    named(problem, measures + ([stop.measure] if stop else []))
+    algorithm, schedule = choice.resolve(problem.constants(problem.start()))
+    check_ends(algorithm, budget, stop, time_limit)
+    for length in TRIALS:
+        trial = solve(problem, algorithm, seed=seeds[0], budget=budget, time_limit=length)
+        if trial.status != "timeout" or trial.iterations > 1:
+            break
+    whole = trial.status != "timeout"
+    iterations = trial.iterations if whole else _iterations(algorithm, budget, trial)
+    seconds = trial.seconds if whole else _seconds(algorithm, iterations, trial)
+    if time_limit is not None and seconds is not None:
+        seconds = min(seconds, time_limit)
+    return {
+        "schema": 1,
+        "problem": str(Selector(problem.name, problem.parameters)),
+        "algorithm": choice.selector,
+        "parameters": parameters_of(algorithm),
+        "schedule": schedule,
+        "seeds": list(seeds),
+        "n": problem.n,
+        "shape": shape_of(problem),
+        "counts": ALGORITHMS[choice.name].counts,
+        "iterations": iterations,
+        "bytes": _bytes(shape_of(problem), iterations),
+        "seconds": seconds,
+        "trial": {
+            "status": trial.status,
+            "stop_reason": trial.stop_reason,
+            "iterations": trial.iterations,
+            "counts": trial.counts.as_dict(),
+            "seconds": trial.seconds,
+        },
+    }
+
+
+def _iterations(algorithm: Any, budget: "Budget | None", trial: "Run") -> int | None:
+    """Return how many iterations schedule and budget allow; None if a target must end the run."""
+    limits: list[float] = []
+    if algorithm.iterations is not None:
+        limits.append(algorithm.iterations * getattr(algorithm, "runs", 1))
+    if budget is not None and trial.iterations:
+        for name, count in trial.counts.as_dict().items():
+            limit = getattr(budget, name)
+            if count and limit != math.inf:
+                limits.append(limit * trial.iterations // count)
+    return int(min(limits)) if limits else None
+
+
+def _seconds(algorithm: Any, iterations: int | None, trial: "Run") -> float | None:
+    """Return the time of so many iterations; an epoch's first one may take longer than others."""
+    if iterations is None:
+        return None
+    clock: list[float] = [row[trial.columns.index("seconds")] for row in trial.rows]
+    steps = [after - before for before, after in pairwise(clock)]
+    if not steps:
+        return trial.seconds * iterations
+    period: int = getattr(algorithm, "period", 1)
+    if len(steps) >= period:
+        some = steps[: len(steps) - len(steps) % period]
+        return iterations * sum(some) / len(some)
+    others = statistics.median(steps[1:]) if len(steps) > 1 else steps[0]
+    return iterations * (others + (steps[0] - others) / period)
+
+
+def _bytes(shape: list[int], iterations: int | None) -> int | None:
+    """Return the peak of this process so far, and what the atoms of a matrix will add to it."""
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    if len(shape) == 1:
+        return peak
+    from pfbench.points.factored import most_atoms
+
+    atoms = min(most_atoms((shape[0], shape[1])), iterations or sys.maxsize)
+    # The list of atoms doubles when it is full.
+    return peak + 2 * 8 * atoms * sum(shape)
+
+
+def show_forecast(expected: dict[str, Any]) -> None:
+    """Print what would run."""
+    from pfbench.cli.info import in_words as shape_in_words
+    from pfbench.cli.solve import FAILURES, in_words
+
+    seeds, trial = expected["seeds"], expected["trial"]
+    ended = ""
+    if trial["status"] in FAILURES:
+        ended = f", which ended: {trial['status']}, {trial['stop_reason']}"
+    iterations, seconds = expected["iterations"], expected["seconds"]
+    show(
+        fields(
+            [
+                ("problem", expected["problem"]),
+                (
+                    "size",
+                    f"{shape_in_words(expected['shape'])}, {expected['n']:,} components",
+                ),
+                ("algorithm", expected["algorithm"]),
+                ("schedule", f"{expected['schedule']}: {in_words(expected['parameters'])}"),
+                ("counts", expected["counts"]),
+                (
+                    "runs",
+                    f"1, seed {seeds[0]}"
+                    if len(seeds) == 1
+                    else f"{len(seeds):,}, seeds {seeds[0]} to {seeds[-1]}",
+                ),
+                ("iterations", _known(iterations, lambda count: f"at most {whole(count)}")),
+                ("memory", _known(expected["bytes"], lambda count: f"about {size(count)}")),
+                ("time", _known(seconds, lambda number: _time(number, len(seeds)))),
+                (
+                    "from",
+                    f"a trial of {plural(trial['iterations'], 'iteration')} in "
+                    f"{duration(trial['seconds'])}{ended}; measures and compilation not included",
+                ),
+            ]
+        )
+    )
+
+
+def _known(value: Any, words: Any) -> str:
+    return "not known" if value is None else str(words(value))
+
+
+def _time(seconds: float, runs: int) -> str:
+    each = f"about {duration(seconds)}"
+    return each if runs == 1 else f"{each} a run, {duration(seconds * runs)} for all"

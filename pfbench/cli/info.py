@@ -1,0 +1,385 @@
+"""``pfbench info``: one thing whole."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from inspect import getdoc
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any
+
+import typer
+
+from pfbench.base.errors import DataError
+from pfbench.base.selectors import Selector
+from pfbench.cli.catalogue import Item, feasible_sets, find, first_line, specs
+from pfbench.cli.printing import (
+    AsJson,
+    columns,
+    heading,
+    number,
+    plural,
+    print_json,
+    show,
+    size,
+)
+from pfbench.cli.printing import fields as pairs
+
+Description = dict[str, Any]
+"""What is known of one thing, as ``--json`` prints it."""
+
+
+def info(
+    name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)],
+    as_json: AsJson = False,
+) -> None:
+    """Show one of them whole: parameters, constants, counts.
+
+    NAME is one that `pfbench list` shows. A problem may have parameters, as in
+    "robust-matrix-recovery[source=digits]": its constants are then those on these data.
+    """
+    selector = Selector.parse(name)
+    item = find(selector.name)
+    describe, render = _KINDS[item.kind]
+    about = {**item.as_json(), **describe(selector, item)}
+    if as_json:
+        print_json(about)
+        return
+    render(about)
+
+
+def _head(about: Description) -> list[tuple[str, str]]:
+    return [
+        ("name", f"{about['name']} ({about['kind']})"),
+        ("what it is", about["summary"]),
+        ("source", about["source"]),
+    ]
+
+
+def result(function: Any) -> str:
+    """Return what a function's documentation says that it returns."""
+    return first_line(function).removeprefix("Return ")
+
+
+# --- algorithms -----------------------------------------------------------------------------------
+
+
+def _algorithm(selector: Selector, item: Item) -> Description:
+    from pfbench.algorithms import ALGORITHMS, Algorithm, algorithm
+    from pfbench.oracles import Oracles
+
+    algorithm(item.name, **selector.parameters)
+    cls = ALGORITHMS[item.name]
+    defaults = {field.name: field.default for field in fields(cls)}
+    has_theory = getdoc(cls.theory) != getdoc(Algorithm.theory)
+    schedule = [first_line(cls.theory).removeprefix("Return the schedule of ")]
+    if hasattr(cls, "sample_sizes"):
+        schedule.append(first_line(cls.sample_sizes))
+    return {
+        "parameters": [
+            {
+                "name": name,
+                "default": None if defaults[name] is MISSING else _default(defaults[name]),
+                "needed": name in cls.needed(),
+                "about": text,
+            }
+            for name, text in cls.parameters().items()
+        ],
+        "theory": "; ".join(schedule) if has_theory else None,
+        "requires": {verb: result(getattr(Oracles, verb)) for verb in sorted(cls.requires)},
+        "assumes": sorted(cls.assumes),
+        "counts": cls.counts,
+        "deterministic": cls.deterministic,
+        "claims": [],
+    }
+
+
+def _default(value: Any) -> Any:
+    return "none" if value is None else value
+
+
+def _show_algorithm(about: Description) -> None:
+    rows = [
+        (p["name"], "needed" if p["needed"] else str(p["default"]), p["about"])
+        for p in about["parameters"]
+    ]
+    drawn = "no: it is deterministic" if about["deterministic"] else "yes, from --seed"
+    show(
+        pairs(
+            [
+                *_head(about),
+                ("counts", about["counts"]),
+                ("assumes", ", ".join(about["assumes"]) or "nothing beyond smoothness"),
+                ("random", drawn),
+            ]
+        ),
+        heading("oracles that it asks", pairs(about["requires"].items())),
+        heading("parameters", columns(("name", "default", "meaning"), rows)),
+    )
+    if about["theory"]:
+        show(
+            heading(
+                "schedule of its theorem",
+                f'Ask for it by the accuracy alone, as in "{about["name"]}[epsilon=0.1]":',
+                about["theory"] + ".",
+                "A parameter beside epsilon replaces that one; the schedule is then explicit.",
+            )
+        )
+
+
+# --- problems -------------------------------------------------------------------------------------
+
+
+def _problem(selector: Selector, item: Item) -> Description:
+    from pfbench.problems import PROBLEMS
+
+    family = PROBLEMS[item.name]
+    about: Description = {
+        "sources": list(family.sources),
+        "parameters": [
+            {
+                "name": name,
+                "default": parameter.default,
+                "sources": list(parameter.sources),
+                "about": parameter.about,
+            }
+            for name, parameter in family.parameters().items()
+        ],
+    }
+    try:
+        return about | _built(selector)
+    except DataError as error:
+        if selector.parameters:
+            raise
+        return about | {"selector": item.name, "built": None, "not_built": str(error)}
+
+
+def _built(selector: Selector) -> Description:
+    """Describe a problem on its data."""
+    from pfbench.base.constants import MEANING as CONSTANTS
+    from pfbench.measures import MEANING as MEASURES
+    from pfbench.measures import available
+    from pfbench.problems import problem
+
+    built = problem(selector.name, **selector.parameters)
+    constants = built.constants(built.start())
+    return {
+        "selector": str(selector),
+        "built": {
+            "n": built.n,
+            "shape": shape_of(built),
+            "digest": built.digest,
+            "constants": [
+                {
+                    "name": name,
+                    "value": getattr(constants, name),
+                    "derivation": derivation,
+                    "meaning": CONSTANTS[name],
+                }
+                for name, derivation in constants.derivations.items()
+            ],
+            "measures": {name: MEASURES.get(name, "") for name in available(built)},
+        },
+    }
+
+
+def shape_of(problem: Any) -> list[int]:
+    """Return the shape of a problem's points."""
+    shape = getattr(problem, "shape", None)
+    return [int(side) for side in (shape if shape is not None else (problem.d,))]
+
+
+def in_words(shape: list[int]) -> str:
+    """Return e.g. "200 x 200 matrix", "vector of length 30"."""
+    if len(shape) == 1:
+        return f"vector of length {shape[0]:,}"
+    return " x ".join(f"{side:,}" for side in shape) + " matrix"
+
+
+def _show_problem(about: Description) -> None:
+    rows = [
+        (
+            p["name"],
+            p["default"],
+            p["about"] + (f" (for {', '.join(p['sources'])})" if p["sources"] else ""),
+        )
+        for p in about["parameters"]
+    ]
+    show(
+        pairs([*_head(about), ("data", ", ".join(about["sources"]))]),
+        heading("parameters", columns(("name", "default", "meaning"), rows)),
+    )
+    built = about["built"]
+    if built is None:
+        show(heading("constants", f"Not built: {about['not_built']}"))
+        return
+    constants = [
+        (c["name"], number(c["value"]), f"{c['meaning']}\nfrom: {c['derivation']}")
+        for c in built["constants"]
+    ]
+    show(
+        heading(
+            about["selector"],
+            pairs(
+                [
+                    ("points", in_words(built["shape"])),
+                    ("components", f"{built['n']:,}"),
+                    ("digest", built["digest"][:16]),
+                ]
+            ),
+        ),
+        heading(
+            "constants",
+            columns(("name", "value", "meaning, and where the value is from"), constants),
+        ),
+        heading("measures", pairs(built["measures"].items())),
+    )
+
+
+# --- sets, data sets, reports ---------------------------------------------------------------------
+
+
+def _set(selector: Selector, item: Item) -> Description:
+    from pfbench.problems import PROBLEMS
+
+    cls: Any = feasible_sets()[item.name]
+    matrices = item.name == "nuclear"
+    users = [
+        family.name for family in PROBLEMS.values() if ("set" in family.parameters()) != matrices
+    ]
+    return {
+        "parameters": [{"name": "radius", "about": "its size, positive"}],
+        "diameter": first_line(cls.diameter.fget),
+        "linear_minimisation": result(cls.lo),
+        "projection": result(cls.project),
+        "problems": users,
+    }
+
+
+def _show_set(about: Description) -> None:
+    chosen = "its only set" if about["name"] == "nuclear" else f"set={about['name']}"
+    show(
+        pairs(
+            [
+                *_head(about),
+                ("diameter", about["diameter"]),
+                ("LO", about["linear_minimisation"]),
+                ("projection", about["projection"]),
+                ("parameter", "radius: its size, positive"),
+                *(("problem", f"{name} ({chosen})") for name in about["problems"]),
+            ]
+        )
+    )
+
+
+def _data(selector: Selector, item: Item) -> Description:
+    from pfbench.problems.data.catalogue import data_set
+    from pfbench.problems.data.management import status
+
+    record, state = data_set(item.name), status(item.name)
+    return {
+        "citation": record.citation,
+        "terms": record.terms,
+        "task": record.task,
+        "rows": record.rows,
+        "shape": list(record.shape),
+        "classes": record.classes,
+        "nonzeros": record.nonzeros,
+        "state": state.state,
+        "verified": state.verified,
+        "verified_by": state.method,
+        "path": None if state.path is None else str(state.path),
+        "bytes": state.size,
+        "url": state.url,
+    }
+
+
+def _show_data(about: Description) -> None:
+    checked = "verified" if about["verified"] else "unverified"
+    where = {"embedded": "embedded: it comes with scikit-learn"}.get(
+        about["state"],
+        f"absent: run `pfbench data fetch {about['name']}`"
+        if about["path"] is None
+        else f"cached: {about['path']}, {size(about['bytes'])}",
+    )
+    show(
+        pairs(
+            [
+                *_head(about),
+                *([("address", about["url"])] if about["url"] else []),
+                ("cite", about["citation"]),
+                ("terms", about["terms"]),
+                ("kind of data", about["task"]),
+                ("shape", in_words(about["shape"])),
+                *([("ratings", f"{about['rows']:,}")] if about["task"] == "ratings" else []),
+                *([("classes", f"{about['classes']:,}")] if about["classes"] else []),
+                ("state", where),
+                ("check", f"{checked}, by {about['verified_by']}"),
+            ]
+        )
+    )
+
+
+def _report(selector: Selector, item: Item) -> Description:
+    from pfbench.runs.study import read_spec
+
+    spec = read_spec(Path(specs()[item.name]))
+    return {
+        "about": " ".join(spec.about.split()),
+        "runs": len(spec.runs()),
+        "studies": [
+            {
+                "key": study.key,
+                "title": study.title,
+                "about": " ".join(study.about.split()),
+                "problem": study.problem,
+                "algorithms": dict(zip(study.labels, study.algorithms, strict=True)),
+                "columns": [column.title for column in study.columns],
+                "seeds": study.seeds,
+                "measures": list(study.measures),
+                "runs": len(study.runs()),
+            }
+            for study in spec.studies
+        ],
+    }
+
+
+def _show_report(about: Description) -> None:
+    show(
+        pairs(
+            [
+                *_head(about),
+                ("runs", f"{about['runs']:,}"),
+                ("about", about["about"]),
+            ]
+        )
+    )
+    for study in about["studies"]:
+        show(
+            heading(
+                study["title"],
+                pairs(
+                    [
+                        ("about", study["about"]),
+                        ("problem", study["problem"]),
+                        ("algorithms", ", ".join(study["algorithms"])),
+                        ("settings", ", ".join(study["columns"])),
+                        ("measures", ", ".join(study["measures"])),
+                        ("runs", f"{study['runs']:,} ({plural(study['seeds'], 'seed')})"),
+                    ]
+                ),
+            )
+        )
+
+
+_KINDS: Mapping[
+    str, tuple[Callable[[Selector, Item], Description], Callable[[Description], None]]
+] = MappingProxyType(
+    {
+        "algorithm": (_algorithm, _show_algorithm),
+        "problem": (_problem, _show_problem),
+        "set": (_set, _show_set),
+        "data": (_data, _show_data),
+        "report": (_report, _show_report),
+    }
+)
+"""For each kind, what describes it and what shows that description."""

@@ -1,0 +1,39 @@
+"""``pfbench list``: what there is."""
+
+from typing import Annotated
+
+import typer
+from rich.console import RenderableType
+
+from pfbench.base.names import unknown
+from pfbench.cli.catalogue import KINDS, Item
+from pfbench.cli.printing import AsJson, columns, console, heading, print_json, show
+
+
+def list_all(
+    kind: Annotated[str | None, typer.Argument(metavar="|".join(KINDS), hidden=True)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what there is, with its source.
+
+    Without a kind, everything is listed.
+    """
+    if kind is not None and kind not in KINDS:
+        raise unknown("kind", kind, KINDS)
+    kinds = list(KINDS) if kind is None else [kind]
+    found = {name: list(KINDS[name]()) for name in kinds}
+    if as_json:
+        print_json([item.as_json() for items in found.values() for item in items])
+        return
+    for name, items in found.items():
+        content = _table(items) if items else f"There are no {name} yet."
+        show(content if kind else heading(name, content))
+
+
+def _table(items: list[Item]) -> RenderableType:
+    rows = [(item.name, item.summary, item.source) for item in items]
+    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
+    if sum(widths) <= console().width:
+        return columns(("name", "what it is", "source"), rows)
+    both = [(name, f"{summary}\n[{source}]") for name, summary, source in rows]
+    return columns(("name", "what it is [source]"), both)

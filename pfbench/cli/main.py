@@ -1,0 +1,112 @@
+"""The command ``pfbench``: its verbs, its errors, its exit statuses.
+
+Exit status: 0 done; 1 ran, and something failed; 2 bad input. Every refusal is one sentence on the
+standard error; ``PFBENCH_TRACEBACK=1`` prints the traceback before it.
+"""
+
+import os
+import sys
+import traceback
+import warnings
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from pfbench import __version__
+from pfbench.base.errors import Diverged, PfbenchError, StalePoint, WorkerDied
+from pfbench.cli import data, info, listing, report, solve
+from pfbench.cli.printing import complain
+
+FAILED, BAD_INPUT = 1, 2
+
+_INTERRUPTED = 130
+"""What typer makes of Ctrl-C."""
+
+_RAN_AND_FAILED = (Diverged, StalePoint, WorkerDied)
+
+
+class Verbs(TyperGroup):
+    """The verbs; every error ends as one sentence and an exit status."""
+
+    def main(self, *args: Any, **keywords: Any) -> Any:
+        """Run the command line and exit."""
+        sys.exit(self._run(*args, **keywords))
+
+    def _run(self, *args: Any, **keywords: Any) -> int:
+        """Return the exit status."""
+        try:
+            keywords = {"prog_name": "pfbench"} | keywords | {"standalone_mode": False}
+            status = super().main(*args, **keywords)
+            sys.stdout.flush()
+            if status == _INTERRUPTED:
+                complain("interrupted.")
+                return FAILED
+            return status if isinstance(status, int) else 0
+        except BrokenPipeError:
+            # Nobody reads on, as in `pfbench list | head -1`: no complaint at exit either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return FAILED
+        except Exception as error:
+            if os.environ.get("PFBENCH_TRACEBACK"):
+                traceback.print_exc()
+            message, status = _told(error)
+            complain(message)
+            return status
+
+
+def _told(error: Exception) -> tuple[str, int]:
+    """Return the sentence and the exit status for an error."""
+    if isinstance(error, PfbenchError):
+        return str(error), FAILED if isinstance(error, _RAN_AND_FAILED) else BAD_INPUT
+    if isinstance(error, typer.TyperException):
+        message = error.format_message().rstrip(".")
+        context = getattr(error, "ctx", None)
+        hint = f"; see `{context.command_path} --help`." if context else "."
+        end = "" if message.endswith("?") else hint
+        return f"{message[:1].lower()}{message[1:]}{end}", error.exit_code
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({error}): choose a smaller problem.", BAD_INPUT
+    if isinstance(error, OSError):
+        return f"the system refused: {error}.", FAILED
+    return (
+        f"{type(error).__name__}: {error} (this is a bug in pfbench: please report it, with what "
+        "PFBENCH_TRACEBACK=1 prints).",
+        FAILED,
+    )
+
+
+app = typer.Typer(
+    cls=Verbs,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("list")(listing.list_all)
+app.command("info")(info.info)
+app.command("solve")(solve.solve)
+app.add_typer(data.app, name="data")
+app.command("report")(report.report)
+
+
+@app.callback(invoke_without_command=True)
+def pfbench(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Put claims about projection-free and variance-reduced optimisation methods to the test.
+
+    Start with `pfbench list`, then `pfbench info NAME` and `pfbench solve --help`.
+    """
+    if version:
+        print(f"pfbench {__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main() -> None:
+    """Run the command ``pfbench``."""
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
+    app()

@@ -1,0 +1,91 @@
+"""How far long work is: a bar on a terminal, now and then a plain line elsewhere."""
+
+import time
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from pfbench.cli.printing import console, size
+
+_REFRESH = 0.1
+_BETWEEN_LINES = 5.0
+
+
+class Steps:
+    """The progress of one piece of work, told on the standard error.
+
+    Parameters
+    ----------
+    title
+        What is being done.
+    total
+        Number of steps, if it is known.
+    unit
+        What a step is, in the plural; "bytes" is shown in kB, MB or GB.
+    quiet
+        Say nothing unless the standard error is a terminal.
+    """
+
+    def __init__(self, title: str, total: int | None, unit: str, *, quiet: bool = False) -> None:
+        self._title, self._total, self._unit, self._quiet = title, total, unit, quiet
+        self._done = 0
+        self._console: Console = console(error=True)
+        self._bar = _bar(self._console) if self._console.is_terminal else None
+        self._told = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if self._bar:
+            self._bar.start()
+            self._task = self._bar.add_task(self._title, total=self._total, so_far="")
+            self._bar.refresh()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def reach(self, done: int, total: int | None = None) -> None:
+        """Say that so many steps are done; it may be called very often."""
+        self._done = done
+        now = time.monotonic()
+        if now - self._told < (_REFRESH if self._bar else _BETWEEN_LINES):
+            return
+        self._told = now
+        if total is not None:
+            self._total = total
+        if self._bar:
+            self._bar.update(self._task, completed=done, total=self._total, so_far=self._so_far())
+            self._bar.refresh()
+        elif not self._quiet:
+            self._console.print(f"{self._title}: {self._so_far()}")
+
+    def advance(self) -> None:
+        """Say that one more step is done."""
+        self.reach(self._done + 1)
+
+    def _so_far(self) -> str:
+        show: Any = size if self._unit == "bytes" else "{:,}".format
+        unit = "" if self._unit == "bytes" else f" {self._unit}"
+        of = f" of {show(self._total)}" if self._total is not None else ""
+        return f"{show(self._done)}{of}{unit}"
+
+
+def _bar(target: Console) -> Progress:
+    """Return a bar that is drawn only when it is told to, by no thread of its own."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=None),
+        TextColumn("{task.fields[so_far]}", style="dim"),
+        TimeRemainingColumn(compact=True),
+        console=target,
+        auto_refresh=False,
+        transient=True,
+        expand=True,
+    )

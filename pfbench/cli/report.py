@@ -1,0 +1,207 @@
+"""``pfbench report``: the comparison reports; what the store lacks is run first."""
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pfbench.base.errors import InputError, StorageError
+from pfbench.base.names import unknown
+from pfbench.cli.catalogue import specs
+from pfbench.cli.printing import AsJson, complain, console, plural, print_json, show
+from pfbench.cli.progress import Steps
+from pfbench.cli.solve import FAILURES
+
+if TYPE_CHECKING:
+    from pfbench.runs.execute import Outcome
+    from pfbench.runs.study import PlannedRun, Spec
+
+STORE_VARIABLE = "PFBENCH_STORE"
+STORE = Path(".pfbench/store")
+OUTPUT = Path("build/report")
+
+_DRAWING = ("jinja2", "matplotlib", "plotly")
+
+
+def report(
+    spec: Annotated[list[str] | None, typer.Argument(metavar="SPEC.toml", hidden=True)] = None,
+    store: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", envvar=STORE_VARIABLE, help="Where finished runs are kept and found."
+        ),
+    ] = STORE,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the reports go.")
+    ] = OUTPUT,
+    jobs: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Runs at a time.", show_default="the number of CPUs"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw comparison reports of many runs.
+
+    Each SPEC.toml is a path, or the name of a report that `pfbench list reports` shows; without
+    any, all of those are drawn. What the store lacks is run first; after an interruption the same
+    command goes on where it stopped.
+    """
+    from pfbench.base.checks import integer
+    from pfbench.runs.study import read_spec
+
+    workers = _cpus() if jobs is None else integer("--jobs", jobs, least=1)
+    read = [read_spec(path) for path in _paths(spec or list(specs()))]
+    _check_drawing()
+    _check_writable(output)
+    outcomes = _run(read, store, workers, quiet=as_json)
+
+    from pfbench.reporting import write_report
+
+    described = []
+    for one in read:
+        files = write_report(
+            one, outcomes[one.name], output, command=command_line(), commit=commit()
+        )
+        described.append(_describe(one, outcomes[one.name], files))
+        if not as_json:
+            show(*(str(file) for file in files))
+    if as_json:
+        print_json(described)
+    failed = [o for some in outcomes.values() for o in some if o.entry.run.status in FAILURES]
+    if failed:
+        first = failed[0].entry.run
+        complain(
+            f"{plural(len(failed), 'run')} failed, and the reports show them as such; the first: "
+            f"{first.algorithm}, seed {first.seed}: {first.status}: {first.stop_reason}."
+        )
+        raise typer.Exit(1)
+
+
+def _paths(given: Sequence[str]) -> list[Path]:
+    """Return the file of each spec, given as a path or as the name of a known report."""
+    known = specs()
+    if not given:
+        raise InputError("there are no reports here: give the path of a SPEC.toml.")
+    found: dict[str, Path] = {}
+    for text in given:
+        path = known.get(text, Path(text))
+        if text not in known and not path.exists() and path.suffix != ".toml":
+            raise unknown("report", text, known)
+        if path.stem in found and found[path.stem].resolve() != path.resolve():
+            raise InputError(f"two specs are called {path.stem}: their reports would be the same.")
+        found[path.stem] = path
+    return list(found.values())
+
+
+def _check_drawing() -> None:
+    """Refuse to run anything where the libraries that draw are not installed."""
+    for library in _DRAWING:
+        if find_spec(library) is None:
+            raise InputError(
+                f'reports need {library}, which is not installed: pip install "pfbench[report]".'
+            )
+
+
+def _check_writable(folder: Path) -> None:
+    """Make the output folder, refused if that or writing there is impossible."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise StorageError(
+            f"the output folder {folder} cannot be written ({error.strerror}): choose another "
+            "with -o."
+        ) from error
+
+
+class _Tally:
+    """How many runs of one report were made by this command."""
+
+    steps: Steps | None = None
+    made = 0
+
+    def __call__(self, plan: "PlannedRun", fresh: bool) -> None:
+        """Take note of one run."""
+        self.made += fresh
+        if self.steps:
+            self.steps.advance()
+
+
+def _run(
+    read: "Sequence[Spec]", folder: Path, jobs: int, *, quiet: bool
+) -> "dict[str, list[Outcome]]":
+    """Make the runs of all reports that the store lacks."""
+    planned = [(one, one.runs()) for one in read]
+
+    from pfbench.runs.execute import execute
+    from pfbench.runs.store import Store
+
+    kept = Store(folder)
+    outcomes: dict[str, list[Outcome]] = {}
+    tallies = [_Tally() for _ in read]
+    try:
+        for tally, (one, plans) in zip(tallies, planned, strict=True):
+            with Steps(one.name, len(plans), "runs", quiet=quiet) as tally.steps:
+                outcomes[one.name] = execute(plans, kept, jobs=jobs, progress=tally)
+            if not quiet:
+                number = f"{plural(len(plans), 'run')}, {tally.made:,} of them made now"
+                console(error=True).print(f"{one.name}: {number}; drawing")
+    except KeyboardInterrupt:
+        made = sum(tally.made for tally in tallies)
+        complain(
+            f"interrupted; the runs made so far ({made:,} by this command) are kept in {folder}, "
+            "and the same command goes on from there."
+        )
+        raise typer.Exit(1) from None
+    return outcomes
+
+
+def _describe(one: "Spec", outcomes: "Sequence[Outcome]", files: Sequence[Path]) -> dict[str, Any]:
+    statuses = [outcome.entry.run.status for outcome in outcomes]
+    return {
+        "schema": 1,
+        "name": one.name,
+        "title": one.title,
+        "runs": len(outcomes),
+        "statuses": {status: statuses.count(status) for status in dict.fromkeys(statuses)},
+        "files": [str(file) for file in files],
+    }
+
+
+def command_line() -> str:
+    """Return the command that is running, as a shell would read it."""
+    return shlex.join(["pfbench", *sys.argv[1:]])
+
+
+def commit() -> str | None:
+    """Return the commit of the checkout that pfbench runs from, None if it is an installed one.
+
+    A ``+`` is appended if the checkout differs from that commit.
+    """
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _cpus() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,351 @@
+"""``pfbench solve``: one run, or the same run with several seeds."""
+
+import statistics
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from pfbench.base.errors import InputError, StorageError
+from pfbench.base.selectors import Selector
+from pfbench.cli.printing import (
+    AsJson,
+    columns,
+    complain,
+    console,
+    duration,
+    fields,
+    heading,
+    number,
+    plural,
+    print_json,
+    show,
+    whole,
+)
+from pfbench.cli.progress import Steps
+
+if TYPE_CHECKING:
+    from pfbench.base.protocols import Problem
+    from pfbench.runs.run import Run
+
+FAILURES = ("diverged", "error", "killed")
+"""Statuses of a run with which the command fails."""
+
+TRACED = "objective,fw_gap"
+"""What a trace records if nothing else is asked for."""
+
+_SUFFIXES = (".csv", ".parquet")
+
+
+def solve(
+    problem: Annotated[
+        str,
+        typer.Option(
+            "--problem", "-p", metavar="PROBLEM", help='As in "nonconvex-logistic[source=a9a]".'
+        ),
+    ],
+    algorithm: Annotated[
+        str,
+        typer.Option(
+            "--algorithm", "-a", metavar="ALGORITHM", help='As in "nfwu-spiderg[epsilon=0.1]".'
+        ),
+    ],
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the algorithm.")] = 0,
+    repeat: Annotated[
+        int | None, typer.Option(metavar="K", help="Run K seeds, from --seed on.")
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COUNT=N,...",
+            help="Most oracle calls, as in sfo=1e6,lo=100: no call exceeds them.",
+        ),
+    ] = None,
+    stop: Annotated[
+        str | None,
+        typer.Option(metavar="MEASURE=X", help="Stop at a target, as in fw_gap=0.01."),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="Most seconds, without measures and compilation."),
+    ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...", help=f"What the trace records ({TRACED}, if there is a trace)."
+        ),
+    ] = None,
+    every: Annotated[
+        int, typer.Option(metavar="K", help="Record, and look at the target, every K iterations.")
+    ] = 1,
+    trace: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the trace to this .csv or .parquet file."),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Only show what would run, its memory and its time."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run an algorithm on a problem: counts and measures.
+
+    Every oracle call is counted, exactly; measures are never counted. A selector is a name with
+    parameters in brackets; `pfbench info NAME` shows them.
+    """
+    from pfbench.base.checks import integer, real
+    from pfbench.base.counts import Budget
+
+    chosen_problem, chosen_algorithm = Selector.parse(problem), Selector.parse(algorithm)
+    integer("--seed", seed, least=0)
+    seeds = range(seed, seed + (1 if repeat is None else integer("--repeat", repeat, least=1)))
+    integer("--every", every, least=1)
+    if time_limit is not None:
+        real("--time-limit", time_limit, above=0.0)
+    limits = None if budget is None else Budget.parse(budget)
+    measures = _names(measure, TRACED if trace else "")
+    if trace is not None:
+        check_trace(trace)
+
+    from pfbench.algorithms import algorithm as choose
+    from pfbench.cli.forecast import forecast, show_forecast
+    from pfbench.problems import problem as build
+    from pfbench.runs.stop import Stop
+
+    target = None if stop is None else Stop.parse(stop)
+    choice = choose(chosen_algorithm.name, **chosen_algorithm.parameters)
+    built = build(chosen_problem.name, **chosen_problem.parameters)
+    if dry_run:
+        expected = forecast(
+            built,
+            choice,
+            seeds=seeds,
+            budget=limits,
+            stop=target,
+            time_limit=time_limit,
+            measures=measures,
+        )
+        if as_json:
+            print_json(expected)
+        else:
+            show_forecast(expected)
+        return
+    runs = _run_all(
+        built,
+        choice,
+        seeds,
+        quiet=as_json,
+        budget=limits,
+        stop=target,
+        time_limit=time_limit,
+        measures=measures,
+        every=every,
+    )
+    if as_json:
+        described = [run.as_json() for run in runs]
+        print_json(described[0] if repeat is None else described)
+    elif repeat is None:
+        show_run(runs[0])
+    else:
+        show_runs(runs)
+    if trace is not None:
+        _write_trace(runs, trace, with_seed=repeat is not None)
+    if any(run.status in FAILURES for run in runs):
+        raise typer.Exit(1)
+
+
+def _names(given: str | None, default: str) -> list[str]:
+    names = [name.strip() for name in (default if given is None else given).split(",")]
+    if given is not None and not all(names):
+        raise InputError(f"cannot read --measure {given!r}: write NAME or NAME,NAME.")
+    if len(set(names)) < len(names):
+        raise InputError(f"--measure {given!r} names a measure twice.")
+    return [name for name in names if name]
+
+
+def _run_all(
+    problem: "Problem", choice: Any, seeds: range, *, quiet: bool, **limits: Any
+) -> "list[Run]":
+    """Run each seed, up to the one that the user interrupts."""
+    from pfbench.runs.solve import solve as run_once
+
+    resolved, _ = choice.resolve(problem.constants(problem.start()))
+    iterations = getattr(resolved, "iterations", None)
+    total = None if iterations is None else iterations * getattr(resolved, "runs", 1)
+    runs: list[Run] = []
+    for seed in seeds:
+        title = choice.name if len(seeds) == 1 else f"{choice.name}, seed {seed}"
+        with Steps(title, total, "iterations", quiet=quiet) as steps:
+            run = run_once(problem, choice, seed=seed, watch=steps.reach, **limits)
+        runs.append(run)
+        if len(seeds) > 1 and not quiet and not console(error=True).is_terminal:
+            took = f"{plural(run.iterations, 'iteration')}, {duration(run.seconds)}"
+            console(error=True).print(f"{title}: {run.status}, {took}")
+        if run.status == "killed":
+            break
+    return runs
+
+
+# --- the trace ------------------------------------------------------------------------------------
+
+
+def check_trace(path: Path) -> None:
+    """Refuse a trace file that could not be written, before anything runs.
+
+    Raises
+    ------
+    InputError
+        If its suffix is not known, its folder does not exist or is not writable, or it is a folder.
+    """
+    if path.suffix not in _SUFFIXES:
+        raise InputError(f"--trace {path}: the name must end in {' or '.join(_SUFFIXES)}.")
+    if path.is_dir():
+        raise InputError(f"--trace {path} is a folder: give the path of a file.")
+    if not path.parent.is_dir():
+        raise InputError(f"--trace {path}: there is no folder {path.parent}; make it first.")
+    try:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}."):
+            pass
+    except OSError as error:
+        raise InputError(
+            f"--trace {path}: its folder is not writable ({error.strerror}); choose another."
+        ) from error
+
+
+def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
+    """Write the traces of all runs to one file; an interruption leaves the file as it was."""
+    import pandas as pd
+
+    frames = []
+    for run in runs:
+        frame = run.trace
+        if with_seed:
+            frame.insert(0, "seed", run.seed)
+        frames.append(frame)
+    whole = pd.concat(frames, ignore_index=True)
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        if path.suffix == ".csv":
+            whole.to_csv(partial, index=False)
+        else:
+            whole.to_parquet(partial, index=False)
+        partial.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        complain(str(StorageError(f"the trace {path} could not be written ({error.strerror}).")))
+        raise typer.Exit(1) from error
+
+
+# --- what people read -----------------------------------------------------------------------------
+
+
+def show_run(run: "Run") -> None:
+    """Print one run."""
+    inside = f", {run.oracle_seconds / run.seconds:.0%} inside oracles" if run.seconds else ""
+    show(
+        fields(
+            [
+                ("problem", run.problem),
+                ("algorithm", run.algorithm),
+                ("schedule", f"{run.schedule}: {in_words(run.parameters)}"),
+                ("seed", str(run.seed)),
+                ("status", f"{run.status}: {run.stop_reason}"),
+                ("iterations", f"{run.iterations:,}"),
+                ("time", f"{duration(run.seconds)}{inside}"),
+            ]
+        ),
+        heading("oracle calls", _counts(run)),
+        heading(f"measures at the output ({run.parameters.get('output', 'last')})", _final(run)),
+    )
+
+
+def in_words(parameters: Any) -> str:
+    """Return parameters that are set, as the command line writes them."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    return ", ".join(f"{name}={_value(value)}" for name, value in given.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return number(value) if isinstance(value, float) else whole(value).replace(",", "")
+
+
+def _counts(run: "Run") -> Table:
+    from pfbench.base.counts import MEANING
+
+    counts = run.counts.as_dict()
+    rows = [(name, f"{count:,}", MEANING[name]) for name, count in counts.items() if count]
+    return columns(("name", "calls", "meaning"), rows, right=("calls",))
+
+
+def _final(run: "Run") -> Table:
+    from pfbench.measures import MEANING
+
+    shown = _shown([run])
+    rows = [
+        (name, number(value), MEANING.get(name, ""))
+        for name, value in run.final.items()
+        if name in shown
+    ]
+    return columns(("name", "value", "meaning"), rows, right=("value",))
+
+
+def _shown(runs: "Sequence[Run]") -> list[str]:
+    """Return the final measures without the lower ends of intervals that are exact in all runs."""
+    return [
+        name
+        for name in runs[0].final
+        if not name.endswith("_lower")
+        or any(run.final[name] != run.final[name.removesuffix("_lower")] for run in runs)
+    ]
+
+
+def show_runs(runs: "Sequence[Run]") -> None:
+    """Print several runs that differ by their seed: medians and ranges."""
+    first = runs[0]
+    statuses = [run.status for run in runs]
+    told = ", ".join(f"{statuses.count(status)} {status}" for status in dict.fromkeys(statuses))
+    spread: dict[str, list[float | None]] = {"iterations": [run.iterations for run in runs]}
+    for name in first.counts.as_dict():
+        calls = [run.counts.as_dict()[name] for run in runs]
+        if any(calls):
+            spread[name] = [*calls]
+    spread["seconds"] = [run.seconds for run in runs]
+    spread |= {name: [run.final.get(name) for run in runs] for name in _shown(runs)}
+    show(
+        fields(
+            [
+                ("problem", first.problem),
+                ("algorithm", first.algorithm),
+                ("schedule", f"{first.schedule}: {in_words(first.parameters)}"),
+                ("seeds", f"{first.seed} to {runs[-1].seed}"),
+                ("status", told),
+            ]
+        ),
+        heading(
+            f"{plural(len(runs), 'run')}, measures at the output",
+            columns(
+                ("name", "median", "least", "largest"),
+                [(name, *_range(values)) for name, values in spread.items()],
+                right=("median", "least", "largest"),
+            ),
+        ),
+    )
+    for run in runs:
+        if run.status in FAILURES:
+            complain(f"seed {run.seed}: {run.status}: {run.stop_reason}")
+
+
+def _range(values: list[float | None]) -> tuple[str, str, str]:
+    known = [value for value in values if value is not None]
+    if not known:
+        return ("not defined", "", "")
+    found = (statistics.median(known), min(known), max(known))
+    whole = all(isinstance(value, int) for value in known)
+    return tuple(f"{v:,.10g}" if whole else number(v) for v in found)  # type: ignore[return-value]

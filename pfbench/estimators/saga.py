@@ -1,0 +1,36 @@
+"""SAGA: differences from a table with one stored gradient for each component."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pfbench.base.protocols import Asked, Gradient, Table
+from pfbench.base.state import Point
+from pfbench.estimators.base import Estimate, Estimator
+
+
+@dataclass(frozen=True)
+class SAGA(Estimator):
+    """``g_t = mean over I of [grad f_i(x_t) - a_i] + mean of all a_i``; then a_j = grad f_j(x_t).
+
+    I and J are independent, both of size S, uniform with replacement; each distinct j in J is
+    replaced once. The table is filled at the first point.
+    """
+
+    name = "saga"
+    source = "Reddi et al. 2016, ProxSAGA (algorithm 2)"
+
+    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+        """See `Estimator.start`."""
+        table: Table | None = None
+
+        def estimate(x: Point) -> Gradient:
+            nonlocal table
+            if table is None:
+                table = ask.table(x)
+            I, J = self.draw(ask, rng), self.draw(ask, rng)  # noqa: E741
+            g = table.difference(I, x) + table.mean
+            table.replace(J, x)
+            return g
+
+        return estimate

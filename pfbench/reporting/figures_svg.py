@@ -1,0 +1,197 @@
+"""The figures for publication: SVG for the web, PDF for papers, the same bytes every time."""
+
+import io
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pfbench.reporting.panels import Figure, Line, Scale
+from pfbench.reporting.style import style
+from pfbench.reporting.words import AXES, measure_name
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+_POINTS = 41
+_MARKERS = 5
+
+_LOOK: Mapping[Any, Any] = MappingProxyType(
+    {
+        "axes.axisbelow": True,
+        "axes.edgecolor": "#9a9a9a",
+        "axes.labelcolor": "#222222",
+        "axes.linewidth": 0.6,
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "axes.titlesize": 9.0,
+        "font.family": "DejaVu Sans",
+        "font.size": 8.0,
+        "grid.color": "#e4e4e0",
+        "grid.linewidth": 0.6,
+        "pdf.fonttype": 42,
+        "svg.fonttype": "path",
+        "svg.hashsalt": "pfbench",
+        "xtick.color": "#555555",
+        "ytick.color": "#555555",
+        "xtick.labelsize": 7.0,
+        "ytick.labelsize": 7.0,
+        "xtick.major.size": 2.5,
+        "ytick.major.size": 0.0,
+    }
+)
+
+
+def svg(drawn: Figure, labels: Sequence[str]) -> bytes:
+    """Return the figure of a study as SVG, against the first of its axes.
+
+    Parameters
+    ----------
+    drawn
+        The figure.
+    labels
+        All algorithms of the report; the position of one is the number of its style.
+    """
+    return _shortened(_saved(drawn, labels, "svg", {"Date": None, "Creator": None}))
+
+
+def pdf(drawn: Figure, labels: Sequence[str]) -> bytes:
+    """Return the same figure as PDF."""
+    return _saved(drawn, labels, "pdf", {"CreationDate": None, "Creator": None, "Producer": None})
+
+
+def _saved(drawn: Figure, labels: Sequence[str], form: str, metadata: dict[str, Any]) -> bytes:
+    import matplotlib as mpl
+
+    file = io.BytesIO()
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(_LOOK)
+        _canvas(drawn, labels).savefig(
+            file, format=form, metadata={"Title": drawn.results.study.title, **metadata}
+        )
+    return file.getvalue()
+
+
+_COORDINATES = re.compile(r'(?<= (?:d|x|y)=")[^"]*')
+_FRACTION = re.compile(r"\d+\.\d+")
+_STYLE = re.compile(r'style="([^"]*)"')
+_NAME = re.compile(r' id="([^"]*)"')
+_BLANK = re.compile(r"\s*\n\s*")
+
+
+def _shortened(source: bytes) -> bytes:
+    """Return a smaller SVG that looks the same.
+
+    Coordinates have a tenth of a point, frequent styles become classes, and names that nothing
+    refers to go, as does the indentation.
+    """
+    text = _COORDINATES.sub(
+        lambda path: (
+            _FRACTION.sub(lambda number: f"{float(number[0]):.1f}", path[0])
+            .replace(" \n", " ")
+            .strip()
+        ),
+        source.decode("utf-8"),
+    )
+    frequent = [rule for rule, times in Counter(_STYLE.findall(text)).items() if times > 9]
+    for number, rule in enumerate(frequent):
+        text = text.replace(f'style="{rule}"', f'class="s{number}"')
+    rules = "".join(f".s{number}{{{rule}}}" for number, rule in enumerate(frequent))
+    text = text.replace("</style>", f"{rules}</style>", 1)
+    text = _NAME.sub(lambda name: name[0] if f"#{name[1]}" in text else "", text)
+    return _BLANK.sub("\n", text).encode("utf-8")
+
+
+def _canvas(drawn: Figure, labels: Sequence[str]) -> "Canvas":
+    from matplotlib.figure import Figure as Canvas
+    from matplotlib.lines import Line2D
+
+    study, axis = drawn.results.study, drawn.axes[0]
+    rows, columns = len(study.measures), len(study.columns)
+    width = max(6.4, 0.9 + 1.9 * columns) if columns > 2 else 7.2
+    canvas = Canvas(figsize=(width, 0.8 + 1.75 * rows), layout="constrained")
+    grid = canvas.subplots(rows, columns, squeeze=False, sharex="col", sharey="row")
+    for row, measure in enumerate(study.measures):
+        for at, setting in enumerate(study.columns):
+            axes = grid[row][at]
+            for line in drawn.lines[axis, measure, at]:
+                _draw(axes, line, labels.index(line.label), drawn.scales[measure].low)
+            _frame(axes, drawn.scales[measure], drawn.widths[axis, at])
+            if row == 0:
+                axes.set_title(setting.title)
+            if at == 0:
+                axes.set_ylabel(_broken(measure_name(measure)))
+    canvas.supxlabel(AXES[axis], fontsize=8.0)
+    canvas.align_ylabels(grid[:, 0])
+    handles = [
+        Line2D(
+            [], [], color=look.color, dashes=look.dash or (1, 0), marker=look.marker, markersize=3.5
+        )
+        for look in (style(labels.index(label)) for label in study.labels)
+    ]
+    canvas.legend(
+        handles,
+        study.labels,
+        loc="outside upper center",
+        ncols=min(len(handles), 6),
+        frameon=False,
+        handlelength=3.2,
+    )
+    return canvas
+
+
+def _draw(axes: "Axes", line: Line, number: int, floor: float) -> None:
+    look, band = style(number), line.band.thinned(_POINTS)
+    axes.fill_between(
+        band.x,
+        band.low.clip(floor),
+        band.high.clip(floor),
+        color=look.color,
+        alpha=0.16,
+        linewidth=0,
+    )
+    every = max(1, band.x.size // _MARKERS)
+    axes.plot(
+        band.x,
+        band.median,
+        color=look.color,
+        dashes=look.dash or (1, 0),
+        linewidth=1.2,
+        marker=look.marker,
+        markersize=3,
+        # Each algorithm's markers begin elsewhere, so that they do not hide one another.
+        markevery=(number * every // _MARKERS, every),
+    )
+    for end in line.endings:
+        axes.plot(end.x, end.y, color=look.color, marker="x", markersize=5, zorder=5)
+
+
+def _frame(axes: "Axes", scale: Scale, width: float) -> None:
+    axes.set_yscale("log" if scale.log else "linear")
+    axes.set_ylim(scale.low, scale.high)
+    axes.minorticks_off()
+    axes.set_yticks([value for value, _ in scale.ticks], [text for _, text in scale.ticks])
+    axes.grid(axis="y")
+    axes.set_xlim(0.0, 1.02 * width or 1.0)
+    axes.locator_params(axis="x", nbins=4)
+    axes.xaxis.set_major_formatter(lambda x, _: short(x))
+
+
+def short(number: float) -> str:
+    """Return a count with k or M for thousands or millions, as the page's axes do."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(number) >= size:
+            return f"{number / size:g}{unit}"
+    return f"{number:g}"
+
+
+def _broken(name: str) -> str:
+    """Return a long name on two lines."""
+    if len(name) < 22:
+        return name
+    spaces = [at for at, letter in enumerate(name) if letter == " "]
+    middle = min(spaces, key=lambda at: abs(at - len(name) / 2), default=None)
+    return name if middle is None else f"{name[:middle]}\n{name[middle + 1 :]}"

@@ -1,0 +1,66 @@
+"""The report as Markdown, to be kept beside its pictures in a repository."""
+
+from pfbench.reporting import summary, tables
+from pfbench.reporting.contents import Contents, Part, failure_sentence
+from pfbench.reporting.figures_html import description
+from pfbench.reporting.page import paragraphs
+from pfbench.reporting.statistics import band_means
+from pfbench.reporting.tables import Table, markdown, markdown_text
+from pfbench.runs.study import Study
+
+
+def document(contents: Contents) -> str:
+    """Return the Markdown document of a report."""
+    spec = contents.spec
+    blocks = [f"# {markdown_text(spec.title)}"]
+    blocks += map(markdown_text, paragraphs(spec.about))
+    for part in contents.parts:
+        blocks += _study(part)
+    blocks.append("## How this was made")
+    blocks.append(_definitions(contents.provenance()))
+    for environment in contents.environments:
+        blocks.append(f"Environment of {environment.runs} runs:")
+        blocks.append(_definitions(list(environment.values.items())))
+    blocks.append(
+        f"The page {spec.name}.html, which the same command writes, has the figures against every "
+        "count and the seconds, and the command behind every run. The specification:"
+    )
+    fence = "```"
+    while fence in spec.text:
+        fence += "`"
+    blocks.append(f"{fence}toml\n{spec.text.strip()}\n{fence}")
+    return "\n\n".join(blocks) + "\n"
+
+
+def _study(part: Part) -> list[str]:
+    results, study = part.results, part.study
+    blocks = [f"## {markdown_text(study.title)}"]
+    blocks += map(markdown_text, paragraphs(study.about))
+    blocks.append("\n".join(f"- {markdown_text(text)}" for text in summary.sentences(results)))
+    shown = " ".join(
+        description(part.figure, measure, at) for measure in study.measures for at in (0,)
+    )
+    blocks.append(f"![{markdown_text(shown).replace(']', '')}]({part.picture})")
+    caption = f"{band_means(study.seeds)}{part.certified} {failure_sentence(results)}".strip()
+    blocks.append(f"*{markdown_text(caption)}*")
+    for table in (summary.medians(results), summary.ratio_table(results), tables.counts(results)):
+        if table is not None:
+            blocks += [f"### {markdown_text(_short(table, study))}", markdown(table)]
+            blocks += [markdown_text(table.note)] if table.note else []
+    early = tables.ended_early(results)
+    if early is not None:
+        blocks += [f"### {markdown_text(_short(early, study))}", markdown(early)]
+    return blocks
+
+
+def _short(table: Table, study: Study) -> str:
+    """Return the caption of a table below the heading of its study."""
+    caption = table.caption.removeprefix(f"{study.title}: ")
+    return caption[0].upper() + caption[1:]
+
+
+def _definitions(items: list[tuple[str, str]]) -> str:
+    return "\n".join(
+        f"- {name}: `{value}`" if name == "command" else f"- {name}: {markdown_text(value)}"
+        for name, value in items
+    )

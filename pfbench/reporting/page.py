@@ -1,0 +1,107 @@
+"""The page: one HTML file that holds everything it needs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from pfbench.reporting import figures_html, summary, tables
+from pfbench.reporting.contents import Contents, Part, failure_sentence
+from pfbench.reporting.statistics import Final, band_means
+from pfbench.reporting.style import style
+from pfbench.reporting.tables import Table
+from pfbench.reporting.words import AXIS_BUTTONS, measure_name
+from pfbench.runs.study import Study
+
+_TEMPLATES = files("pfbench.reporting") / "templates"
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What the template shows of one study."""
+
+    id: str
+    study: Study
+    sentences: list[str]
+    medians: Table
+    ratios: Table | None
+    extents: Table
+    early: Table | None
+    counts: Table
+    runs: Table
+    band: str
+    certified: str
+    failure: str
+    picture: str
+    describe: Callable[[str, int], str]
+
+
+def page(contents: Contents) -> str:
+    """Return the HTML page of a report."""
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {
+        "extent": tables.extent,
+        "meaning": tables.meaning,
+        "measure_name": measure_name,
+        "middle": tables.middle,
+        "paragraphs": paragraphs,
+        "plain": tables.plain,
+        "survivors": tables.survivors,
+    }
+    environment.tests |= {
+        "command": lambda cell: isinstance(cell, tables.Command),
+        "final": lambda cell: isinstance(cell, Final),
+        "numeric": tables.is_numeric,
+    }
+    drawn = [part.figure for part in contents.parts]
+    values: dict[str, Any] = {
+        "spec": contents.spec,
+        "version": contents.version,
+        "commit": contents.commit,
+        "made": contents.made,
+        "date": contents.date,
+        "provenance": contents.provenance(),
+        "environments": contents.environments,
+        "parts": [_shown(part) for part in contents.parts],
+        "labels": contents.labels,
+        "styles": [style(number) for number in range(len(contents.labels))],
+        "buttons": [(axis, AXIS_BUTTONS[axis]) for axis in figures_html.offered(drawn)],
+        # Not escaped: our own files, plotly's, and JSON that is safe inside a script.
+        "css": Markup(_own("report.css")),
+        "script": Markup(_own("report.js")),
+        "plotly": Markup(figures_html.plotly_js()),
+        "figures": Markup(figures_html.as_json(drawn, contents.labels)),
+    }
+    return environment.from_string(_own("report.html.j2")).render(values) + "\n"
+
+
+def paragraphs(text: str) -> list[str]:
+    """Return the paragraphs of a text, which empty lines divide."""
+    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+
+
+def _own(name: str) -> str:
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _shown(part: Part) -> _Shown:
+    results, drawn = part.results, part.figure
+    return _Shown(
+        id=f"study-{part.study.key}",
+        study=part.study,
+        sentences=summary.sentences(results),
+        medians=summary.medians(results),
+        ratios=summary.ratio_table(results),
+        extents=summary.extents(results),
+        early=tables.ended_early(results),
+        counts=tables.counts(results),
+        runs=tables.runs(results),
+        band=band_means(part.study.seeds),
+        certified=part.certified,
+        failure=failure_sentence(results),
+        picture=part.picture,
+        describe=lambda measure, at: figures_html.description(drawn, measure, at),
+    )

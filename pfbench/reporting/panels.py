@@ -1,0 +1,172 @@
+"""What a figure shows, before anything is drawn: bands, ends, ranges and ticks of every panel."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from pfbench.reporting.results import Group, Results
+from pfbench.reporting.statistics import Band, Ending, band, endings
+from pfbench.reporting.words import AXES, listed, power_of_ten
+
+
+@dataclass(frozen=True)
+class Line:
+    """One algorithm in one panel, against one axis."""
+
+    label: str
+    band: Band
+    endings: tuple[Ending, ...]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The y-axis of one row of panels: `low` and `high` in units of the measure."""
+
+    log: bool
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The panels of a study: a row for each measure, a column for each setting.
+
+    Attributes
+    ----------
+    axes
+        What can be on the x-axis: the counts that any run makes, and the seconds.
+    lines
+        By axis, measure and number of the column; an algorithm that never makes the calls on the
+        axis has no line, and is in `without` instead.
+    widths
+        Greatest x by axis and number of the column.
+    scales
+        By measure.
+    without
+        By axis, what to say of the algorithms that have no line; empty if all have one.
+    """
+
+    results: Results
+    axes: tuple[str, ...]
+    lines: Mapping[tuple[str, str, int], tuple[Line, ...]]
+    widths: Mapping[tuple[str, int], float]
+    scales: Mapping[str, Scale]
+    without: Mapping[str, str]
+
+
+def figure(results: Results) -> Figure:
+    """Compute everything that the figure of a study shows."""
+    study = results.study
+    axes = tuple(axis for axis in AXES if any(group.makes(axis) for group in results))
+    columns = range(len(study.columns))
+    lines = {
+        (axis, measure, at): tuple(_lines(results.groups[at], axis, measure))
+        for axis, measure, at in product(axes, study.measures, columns)
+    }
+    widths = {
+        (axis, at): max(
+            (
+                float(x)
+                for measure in study.measures
+                for line in lines[axis, measure, at]
+                for x in (*line.band.x[-1:], *(end.x for end in line.endings))
+            ),
+            default=0.0,
+        )
+        for axis, at in product(axes, columns)
+    }
+    scales = {
+        measure: _scale(
+            [line for axis in axes for at in columns for line in lines[axis, measure, at]]
+        )
+        for measure in study.measures
+    }
+    without = {axis: _without(results, axis) for axis in axes}
+    return Figure(results, axes, lines, widths, scales, without)
+
+
+def _lines(groups: Sequence[Group], axis: str, measure: str) -> Iterator[Line]:
+    for group in groups:
+        if group.makes(axis):
+            ends = tuple(endings(group.runs, axis, measure))
+            yield Line(group.label, band(group.runs, axis, measure), ends)
+
+
+def _without(results: Results, axis: str) -> str:
+    """Return a sentence on the algorithms that never make the calls on this axis."""
+    parts = []
+    for number, label in enumerate(results.study.labels):
+        titles = [
+            groups[number].column for groups in results.groups if not groups[number].makes(axis)
+        ]
+        if titles:
+            everywhere = len(titles) == len(results.groups)
+            parts.append(label if everywhere else f"{label} (at {listed(titles)})")
+    if not parts:
+        return ""
+    verb, has = ("makes", "it has") if len(parts) == 1 else ("make", "they have")
+    return f"{listed(parts)} {verb} no {axis.upper()} calls, so {has} no line on this axis."
+
+
+def _scale(lines: Sequence[Line]) -> Scale:
+    values = np.concatenate(
+        [
+            np.concatenate(
+                [line.band.low, line.band.median, line.band.high, [end.y for end in line.endings]]
+            )
+            for line in lines
+        ]
+        or [np.empty(0)]
+    )
+    positive = values[values > 0]
+    log = bool(positive.size) and not (values < 0).any()
+    if log:
+        low, high = math.log10(positive.min()), math.log10(positive.max())
+        margin = max(0.04 * (high - low), 0.01)
+        low, high = 10 ** (low - margin), 10 ** (high + margin)
+        return Scale(True, low, high, tuple(log_ticks(low, high)))
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
+    margin = 0.04 * (high - low) or 1.0
+    low, high = low - margin, high + margin
+    return Scale(False, low, high, tuple(linear_ticks(low, high)))
+
+
+def log_ticks(low: float, high: float) -> Iterator[tuple[float, str]]:
+    """Yield three to six ticks of a logarithmic axis, with what to write there."""
+    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
+    decades = math.log10(high / low)
+    if decades >= 2.0:
+        step = max(1, math.ceil(decades / 5))
+        for power in range(first, last + 1):
+            if power % step == 0:
+                yield 10.0**power, power_of_ten(power) if abs(power) > 1 else f"{10.0**power:g}"
+    elif decades >= 0.7:
+        digits = (1, 2, 5) if decades < 1.5 else (1, 3)
+        for power in range(first - 1, last + 1):
+            for digit in digits:
+                tick = digit * 10.0**power
+                if low <= tick <= high:
+                    yield tick, _plain(tick)
+    else:
+        yield from linear_ticks(low, high)
+
+
+def linear_ticks(low: float, high: float) -> Iterator[tuple[float, str]]:
+    """Yield two to five ticks of a linear axis, with what to write there."""
+    power = math.floor(math.log10((high - low) / 2))
+    size = next(size for size in (1, 2, 5, 10) if (high - low) / (size * 10.0**power) <= 4.5)
+    step, digits = size * 10.0**power, max(0, -power - (size == 10))
+    for number in range(math.ceil(low / step), math.floor(high / step) + 1):
+        tick = number * step
+        yield tick, f"{tick:.{digits}f}" if 1e-4 < step < 1e5 else _plain(tick)
+
+
+def _plain(tick: float) -> str:
+    if tick and not 1e-4 < abs(tick) < 1e5:
+        mantissa, exponent = f"{tick:.2e}".split("e")
+        return f"{float(mantissa):g}·{power_of_ten(int(exponent))}"
+    return f"{tick:.10g}"

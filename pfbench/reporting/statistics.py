@@ -1,0 +1,177 @@
+"""Curves over seeds: median and band on one grid, and what a run ends with."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.runs.run import Run
+
+Array = npt.NDArray[np.float64]
+
+HOLDS = frozenset({"finished", "target", "budget", "timeout"})
+"""Statuses of runs that end with an answer: at any later count, it is still their answer."""
+
+QUARTILES_FROM = 5
+"""From so many seeds on a band shows quartiles; with fewer they would be made up, so the range."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """Median and band over runs.
+
+    Attributes
+    ----------
+    x
+        Counts or seconds, non-decreasing.
+    median, low, high
+        Median, and the ends of the band, of the measure at x.
+    runs
+        How many runs have a value at x.
+    """
+
+    x: Array
+    median: Array
+    low: Array
+    high: Array
+    runs: npt.NDArray[np.int64]
+
+    def thinned(self, most: int) -> "Band":
+        """Return at most so many points of it, the first and the last among them."""
+        if self.x.size <= most:
+            return self
+        at = np.unique(np.linspace(0, self.x.size - 1, most).round().astype(int))
+        return Band(self.x[at], self.median[at], self.low[at], self.high[at], self.runs[at])
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Where a run that did not finish its schedule ends."""
+
+    x: float
+    y: float
+    seed: int
+    status: str
+
+
+@dataclass(frozen=True)
+class Final:
+    """What runs end with: median, least, greatest, of how many of how many planned."""
+
+    median: float
+    low: float
+    high: float
+    runs: int
+    planned: int
+
+
+def band_means(seeds: int) -> str:
+    """Return what line and band of a figure are, in words."""
+    if seeds == 1:
+        return "Line: the only seed."
+    if seeds < QUARTILES_FROM:
+        return f"Line: median of {seeds} seeds; band: from the least to the greatest."
+    return f"Line: median of {seeds} seeds; band: the middle half of them (quartiles)."
+
+
+def column(run: Run, name: str) -> Array:
+    """Return a column of the trace; NaN where there is no value, empty if there is no column."""
+    if name not in run.columns:
+        return np.empty(0)
+    at = run.columns.index(name)
+    return np.array([math.nan if row[at] is None else row[at] for row in run.rows], dtype=float)
+
+
+def band(runs: Sequence[Run], axis: str, measure: str) -> Band:
+    """Return median and band of a measure over runs, against a count or the seconds.
+
+    Where the runs agree in how much they have spent at each recorded iteration, the grid is that
+    of the recorded iterations, and nothing is interpolated. So it is for the seconds, which never
+    agree: x is the median of the seconds at that iteration. Otherwise the grid is every recorded
+    count, and a run's value between two of its records is interpolated linearly.
+
+    A run that has ended with an answer keeps it at all later counts; one that has failed has no
+    value there.
+
+    Parameters
+    ----------
+    runs
+        Runs of one algorithm at one setting.
+    axis
+        A count of `pfbench.base.counts.COUNTED`, or ``"seconds"``.
+    measure
+        A column of the traces.
+    """
+    spent = _spent(runs, axis)
+    curves = [_curve(run, "iteration" if spent else axis, measure) for run in runs]
+    grid = np.unique(np.concatenate([at for at, _ in curves])) if curves else np.empty(0)
+    if grid.size == 0:
+        empty = np.empty(0)
+        return Band(empty, empty, empty, empty, np.empty(0, dtype=np.int64))
+    y = np.stack([_at(grid, *curve, run) for run, curve in zip(runs, curves, strict=True)])
+    x = np.array([spent[at] for at in grid]) if spent else grid
+    ends = (25, 75) if len(runs) >= QUARTILES_FROM else (0, 100)
+    low, median, high = np.nanpercentile(y, [ends[0], 50, ends[1]], axis=0)
+    number = np.isfinite(y).sum(axis=0)
+    return Band(np.maximum.accumulate(x), median, low, high, number)
+
+
+def endings(runs: Sequence[Run], axis: str, measure: str) -> list[Ending]:
+    """Return the last points of the runs whose status is not ``finished``."""
+    found = []
+    for run in runs:
+        x, y = _curve(run, axis, measure)
+        if run.status != "finished" and x.size:
+            found.append(Ending(float(x[-1]), float(y[-1]), run.seed, run.status))
+    return found
+
+
+def final(runs: Sequence[Run], measure: str) -> Final:
+    """Return what the runs end with: the last recorded value of each that ends with an answer."""
+    last = [
+        values[-1]
+        for run in runs
+        if run.status in HOLDS and (values := _curve(run, "iteration", measure)[1]).size
+    ]
+    if not last:
+        return Final(math.nan, math.nan, math.nan, 0, len(runs))
+    return Final(float(np.median(last)), min(last), max(last), len(last), len(runs))
+
+
+def first(runs: Sequence[Run], measure: str) -> float:
+    """Return the median over the runs of the measure at the start; NaN where there is none."""
+    values = [column(run, measure)[:1] for run in runs]
+    known = [value[0] for value in values if value.size and math.isfinite(value[0])]
+    return float(np.median(known)) if known else math.nan
+
+
+def _curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
+    """Return where a run was recorded and what was measured there, the last at each place."""
+    at, values = column(run, axis), column(run, measure)
+    if at.size != values.size:
+        return np.empty(0), np.empty(0)
+    known = np.isfinite(values)
+    at, values = at[known], values[known]
+    last = np.append(np.diff(at) > 0, True)[: at.size]
+    return at[last], values[last]
+
+
+def _at(grid: Array, at: Array, values: Array, run: Run) -> Array:
+    """Return a run's values on a grid: NaN before its first, and after the end of a failure."""
+    if not at.size:
+        return np.full(grid.size, np.nan)
+    after = values[-1] if run.status in HOLDS else np.nan
+    return np.interp(grid, at, values, left=np.nan, right=after)
+
+
+def _spent(runs: Sequence[Run], axis: str) -> dict[float, float]:
+    """Return what is spent at each recorded iteration, or nothing if the runs differ in it."""
+    by_iteration: dict[float, list[float]] = {}
+    for run in runs:
+        for iteration, spent in zip(column(run, "iteration"), column(run, axis), strict=True):
+            by_iteration.setdefault(iteration, []).append(spent)
+    if axis != "seconds" and any(len(set(spent)) > 1 for spent in by_iteration.values()):
+        return {}
+    return {iteration: float(np.median(spent)) for iteration, spent in by_iteration.items()}

@@ -1,0 +1,162 @@
+"""What the runs of a study show, in a few sentences and two tables, all computed."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from pfbench.reporting.results import Group, Results
+from pfbench.reporting.statistics import final, first
+from pfbench.reporting.tables import Row, Table
+from pfbench.reporting.words import counted, inside, listed, measure_name, significant
+
+AIDED = ("nfwu-casvrg", "nfwu-caspiderg")
+PLAIN = ("nfwu-svrg", "nfwu-spiderg")
+"""What shen2019 compares: estimators with component Hessians, and those without."""
+
+ERROR = "estimator_error"
+
+
+def sentences(results: Results) -> list[str]:
+    """Return what the runs show."""
+    study = results.study
+    said = [_ended(results)]
+    for measure in study.measures:
+        if any(math.isfinite(first(group.runs, measure)) for group in results):
+            said.append(_falls(results, measure))
+    return said + list(_aided(results))
+
+
+def _ended(results: Results) -> str:
+    runs = [run for _, run in results.runs]
+    early: dict[str, int] = {}
+    for run in runs:
+        if run.status != "finished":
+            early[run.status] = early.get(run.status, 0) + 1
+    if not early:
+        return f"All {counted(len(runs), 'run')} finished."
+    ways = listed([f"{number} {status}" for status, number in sorted(early.items())])
+    return (
+        f"{counted(len(runs) - sum(early.values()), 'run')} of {len(runs)} finished; the others "
+        f"did not run to the end of their schedule ({ways}), and are listed below."
+    )
+
+
+def _falls(results: Results, measure: str) -> str:
+    against = [
+        f"{group.label} at {group.column}"
+        for group in results
+        if not final(group.runs, measure).median < first(group.runs, measure)
+    ]
+    name = inside(measure)
+    if against:
+        return f"The median {name} does not end below its start for {listed(against)}."
+    settings = "every setting" if len(results.groups) > 1 else results.study.columns[0].title
+    return f"The median {name} ends below its start for every algorithm at {settings}."
+
+
+def _aided(results: Results) -> Iterator[str]:
+    if ERROR not in results.study.measures:
+        return
+    by_column = {groups[0].column: ratios(groups) for groups in results.groups}
+    values = [ratio for found in by_column.values() for ratio in found.values()]
+    if not values or not all(math.isfinite(value) for value in values):
+        return
+    pairs = next(iter(by_column.values()))
+    aided, plain = (listed(list(dict.fromkeys(names))) for names in zip(*pairs, strict=True))
+    small = [column for column, found in by_column.items() if max(found.values()) < 0.1]
+    if len(small) == len(by_column):
+        where = "below a tenth at every setting" if len(small) > 1 else "below a tenth"
+    else:
+        where = f"below a tenth at {listed(small)} only" if small else "nowhere below a tenth"
+    yield (
+        f"The {inside(ERROR)} of {aided} ends at {significant(min(values), 2)} to "
+        f"{significant(max(values), 2)} times that of {plain}: {where}."
+    )
+
+
+def ratios(groups: tuple[Group, ...]) -> dict[tuple[str, str], float]:
+    """Return final median errors of curvature-aided estimators over those of plain ones."""
+    last = {group.label: final(group.runs, ERROR).median for group in groups}
+    return {
+        (aided.label, plain.label): last[aided.label] / last[plain.label]
+        if last[plain.label]
+        else math.nan
+        for aided in groups
+        if aided.algorithm in AIDED
+        for plain in groups
+        if plain.algorithm in PLAIN
+    }
+
+
+def medians(results: Results) -> Table:
+    """Return the table of final medians."""
+    study = results.study
+    rows = []
+    for measure in study.measures:
+        for groups in results.groups:
+            values = [final(group.runs, measure).median for group in groups]
+            runs = [run for group in groups for run in group.runs]
+            rows.append(
+                Row(
+                    measure_name(measure),
+                    groups[0].column,
+                    (_known(first(runs, measure)), *map(_known, values)),
+                    frozenset(at + 1 for at in _least(values)),
+                )
+            )
+    return Table(
+        f"{study.title}: final medians",
+        "Median over the seeds of the last recorded value; the least in bold.",
+        ("measure", "setting", "start", *study.labels),
+        tuple(rows),
+    )
+
+
+def ratio_table(results: Results) -> Table | None:
+    """Return the table of error ratios, or None where the study does not compare these."""
+    if ERROR not in results.study.measures:
+        return None
+    by_column = [ratios(groups) for groups in results.groups]
+    if not by_column[0]:
+        return None
+    name = measure_name(ERROR)
+    return Table(
+        f"{results.study.title}: {name}, with component Hessians over without",
+        f"Ratios of the final medians of the {inside(ERROR)}.",
+        ("", "ratio", *(column.title for column in results.study.columns)),
+        tuple(
+            Row("", f"{aided} / {plain}", tuple(_known(found[aided, plain]) for found in by_column))
+            for aided, plain in by_column[0]
+        ),
+    )
+
+
+def extents(results: Results) -> Table:
+    """Return the table of final values over the seeds: median, least and greatest."""
+    study = results.study
+    return Table(
+        f"{study.title}: final values",
+        "Median over the seeds of the last recorded value; in brackets the least and the greatest.",
+        ("measure", "setting", *study.labels),
+        tuple(
+            Row(
+                measure_name(measure),
+                groups[0].column,
+                tuple(final(group.runs, measure) for group in groups),
+            )
+            for measure in study.measures
+            for groups in results.groups
+        ),
+    )
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _least(values: Sequence[float]) -> list[int]:
+    """Return where the least value stands, and those that a table cannot tell from it."""
+    known = [value for value in values if not math.isnan(value)]
+    if not known:
+        return []
+    least = significant(min(known))
+    return [at for at, value in enumerate(values) if significant(value) == least]

@@ -1,0 +1,384 @@
+"""Every table of a report, once, and how Markdown, LaTeX and CSV write it.
+
+A cell is a value, never a text that was formatted for one of them.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pfbench.base.counts import COUNTED, MEANING
+from pfbench.reporting.results import Group, Results
+from pfbench.reporting.statistics import HOLDS, Final
+from pfbench.reporting.words import ABSENT, SEPARATOR, significant, whole
+from pfbench.runs.run import Run
+from pfbench.runs.study import PlannedRun
+
+
+@dataclass(frozen=True)
+class Span:
+    """Exact integers that differ between runs: the least and the greatest."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line for the shell."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of a whole, between 0 and 1."""
+
+    value: float
+
+
+Cell = int | float | str | Span | Final | Command | Share | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table: the group it belongs to, its name, its cells, which stand out."""
+
+    group: str
+    name: str
+    cells: tuple[Cell, ...]
+    best: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes
+    ----------
+    caption, note
+        What it shows; how to read it (may be empty).
+    head
+        Names of the group, of the rows, and of the columns.
+    rows
+        Rows of the same group stand together; a table without groups has empty ones.
+    """
+
+    caption: str
+    note: str
+    head: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    def groups(self) -> list[tuple[str, list[Row]]]:
+        """Return the rows by group."""
+        found: dict[str, list[Row]] = {}
+        for row in self.rows:
+            found.setdefault(row.group, []).append(row)
+        return list(found.items())
+
+
+# --- counts ---------------------------------------------------------------------------------------
+
+_SHEN2019 = frozenset({"nfwu-svrg", "nfwu-spiderg", "nfwu-casvrg", "nfwu-caspiderg"})
+
+PAPERS_SFO = "SFO as the paper counts: |S| + n/p per iteration"
+
+_PAPERS_NOTE = (
+    "SFO is exact: 2|S| for a difference at two points, and n for a full gradient. The column "
+    "beside it is the convention of Shen et al. 2019, where it differs."
+)
+
+
+def papers_sfo(group: Group, run: Run) -> int | None:
+    """Return the SFO of a run as its paper counts them, or None where that does not differ.
+
+    shen2019 charges |S| + n/p for each iteration of the estimators with epochs. The number of
+    components n follows from the exact count: E full gradients in T iterations make
+    n E + 2 |S| (T - E).
+    """
+    batch, period = run.parameters.get("batch"), run.parameters.get("period")
+    several = run.parameters.get("restarts") or run.parameters.get("probability")
+    if group.algorithm not in _SHEN2019 or run.status != "finished" or several:
+        return None
+    if not isinstance(batch, int) or not isinstance(period, int) or not run.counts.fo:
+        return None
+    iterations, epochs = run.iterations, run.counts.fo
+    n, rest = divmod(run.counts.sfo - 2 * batch * (iterations - epochs), epochs)
+    if rest or n < 1:
+        return None
+    return round(iterations * (batch + n / period))
+
+
+def counts(results: Results) -> Table:
+    """Return the exact counts of every algorithm at every setting."""
+    papers = [_agreed([papers_sfo(group, run) for run in group.runs]) for group in results]
+    shown = any(value is not None for value in papers)
+    rows = []
+    for group, paper in zip(results, papers, strict=True):
+        cells: list[Cell] = [
+            _span([getattr(run.counts, kind) for run in group.runs]) for kind in COUNTED
+        ]
+        if shown:
+            cells.insert(COUNTED.index("sfo") + 1, paper)
+        rows.append(Row(group.column, group.label, tuple(cells)))
+    names = [kind.upper() for kind in COUNTED]
+    if shown:
+        names.insert(COUNTED.index("sfo") + 1, PAPERS_SFO)
+    varies = any(isinstance(cell, Span) for row in rows for cell in row.cells)
+    note = "Oracle calls of one whole run"
+    note += ", least to greatest over the seeds." if varies else ", the same for every seed."
+    return Table(
+        f"{results.study.title}: exact counts",
+        f"{note} {_PAPERS_NOTE}" if shown else note,
+        ("setting", "algorithm", *names),
+        tuple(rows),
+    )
+
+
+def counts_csv(results: Results) -> str:
+    """Return the exact counts of every run, one line for each, as CSV."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(
+        ["setting", "algorithm", "seed", "status", "iterations", *COUNTED, "sfo_by_the_paper"]
+    )
+    for group, run in results.runs:
+        spent = run.counts.as_dict()
+        paper = papers_sfo(group, run)
+        writer.writerow(
+            [
+                group.column,
+                group.label,
+                run.seed,
+                run.status,
+                run.iterations,
+                *(spent[kind] for kind in COUNTED),
+                "" if paper is None else paper,
+            ]
+        )
+    return file.getvalue()
+
+
+def meaning(head: str) -> str:
+    """Return what a counted oracle is, by the head of its column; empty for other columns."""
+    return MEANING.get(head.lower(), "")
+
+
+def _span(values: Sequence[int]) -> Cell:
+    low, high = min(values), max(values)
+    return low if low == high else Span(low, high)
+
+
+def _agreed(values: Sequence[int | None]) -> int | None:
+    known = {value for value in values if value is not None}
+    return known.pop() if len(known) == 1 else None
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def command(plan: PlannedRun) -> str:
+    """Return the command that makes a run again."""
+    problem, algorithm = (_quoted(text) for text in (plan.problem, plan.algorithm))
+    return f"pfbench solve -p {problem} -a {algorithm} --seed {plan.seed}"
+
+
+def _quoted(text: str) -> str:
+    for special in '\\"$`':
+        text = text.replace(special, f"\\{special}")
+    return f'"{text}"'
+
+
+def runs(results: Results) -> Table:
+    """Return every run with its status, its time and the command behind it."""
+    return Table(
+        f"{results.study.title}: every run",
+        "Seconds are those of the method, without measures and compilation; then the share of them "
+        "that was spent inside oracles.",
+        (
+            "setting",
+            "algorithm",
+            "seed",
+            "status",
+            "iterations",
+            "seconds",
+            "in oracles",
+            "command",
+        ),
+        tuple(
+            Row(
+                group.column,
+                group.label,
+                (
+                    run.seed,
+                    run.status,
+                    run.iterations,
+                    run.seconds,
+                    Share(run.oracle_seconds / run.seconds) if run.seconds else None,
+                    Command(command(plan)),
+                ),
+            )
+            for group in results
+            for plan, run in zip(group.plans, group.runs, strict=True)
+        ),
+    )
+
+
+def ended_early(results: Results) -> Table | None:
+    """Return the runs that did not finish, or None if all did."""
+    early = tuple(
+        Row(
+            group.column,
+            group.label,
+            (
+                run.seed,
+                run.status,
+                run.stop_reason,
+                run.iterations,
+                "keeps its last value" if run.status in HOLDS else "has no value from there on",
+            ),
+        )
+        for group, run in results.runs
+        if run.status != "finished"
+    )
+    if not early:
+        return None
+    return Table(
+        f"{results.study.title}: runs that did not finish",
+        "A cross marks in the figure where the record of each ends.",
+        ("setting", "algorithm", "seed", "status", "reason", "iterations", "in the figure it"),
+        early,
+    )
+
+
+# --- formats --------------------------------------------------------------------------------------
+
+
+def plain(cell: Cell, separator: str = SEPARATOR) -> str:
+    """Return a cell as text."""
+    match cell:
+        case None:
+            return ABSENT
+        case int():
+            return whole(cell, separator)
+        case float():
+            return significant(cell)
+        case Span():
+            return f"{whole(cell.low, separator)}–{whole(cell.high, separator)}"
+        case Share():
+            return f"{100 * cell.value:.0f} %"
+        case Final():
+            return " ".join(part for part in (middle(cell), extent(cell), survivors(cell)) if part)
+        case Command():
+            return cell.text
+        case str():
+            return cell
+
+
+def middle(cell: Final) -> str:
+    """Return the median of what runs end with."""
+    return ABSENT if math.isnan(cell.median) else significant(cell.median)
+
+
+def extent(cell: Final) -> str:
+    """Return the least and the greatest of what runs end with, if there are several."""
+    if cell.runs < 2:
+        return ""
+    return f"({significant(cell.low)} to {significant(cell.high)})"
+
+
+def survivors(cell: Final) -> str:
+    """Return how many runs have an end, if not all."""
+    return "" if cell.runs == cell.planned else f"[{cell.runs} of {cell.planned} runs]"
+
+
+def is_numeric(cell: Cell) -> bool:
+    """Return whether a cell is aligned like a number."""
+    return not isinstance(cell, str | Command)
+
+
+def markdown(table: Table) -> str:
+    """Return a table as GitHub's Markdown."""
+    grouped = any(row.group for row in table.rows)
+    head = table.head if grouped else table.head[1:]
+    numeric = [is_numeric(cell) for cell in table.rows[0].cells]
+    rules = ["---"] * (len(head) - len(numeric)) + ["--:" if one else "---" for one in numeric]
+    lines = [_pipes(map(markdown_text, head)), _pipes(rules)]
+    before = ""
+    for row in table.rows:
+        group = row.group if row.group != before else ""
+        before = row.group
+        names = [group, row.name] if grouped else [row.name]
+        texts = [markdown_text(text) for text in (*names, *map(plain, row.cells))]
+        for at in row.best:
+            texts[len(names) + at] = f"**{texts[len(names) + at]}**"
+        lines.append(_pipes(texts))
+    return "\n".join(lines)
+
+
+def _pipes(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def markdown_text(text: str) -> str:
+    """Return text for Markdown, where nothing of it is markup."""
+    for special in "\\`*_|$":
+        text = text.replace(special, f"\\{special}")
+    return text.replace("<", "&lt;").replace("\n", " ")
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{special: f"\\{special}" for special in "&%$#_{}"},
+    "|": r"\textbar{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "√": r"\ensuremath{\surd}",
+    "∇": r"\ensuremath{\nabla}",
+    "−": r"\ensuremath{-}",
+    "·": r"\ensuremath{\cdot}",
+    "×": r"\ensuremath{\times}",
+    "≤": r"\ensuremath{\le}",
+    "σ": r"\ensuremath{\sigma}",
+    "ε": r"\ensuremath{\varepsilon}",
+    "ρ": r"\ensuremath{\rho}",
+    "λ": r"\ensuremath{\lambda}",
+    "–": "--",
+    SEPARATOR: r"\,",
+}
+
+
+def latex(table: Table) -> str:
+    """Return a table as LaTeX, for the package booktabs."""
+    columns = len(table.head)
+    lines = [
+        f"% {table.caption}",
+        rf"\begin{{tabular}}{{ll{'r' * (columns - 2)}}}",
+        r"\toprule",
+        " & ".join(map(_latex_head, table.head)) + r" \\",
+    ]
+    for group, rows in table.groups():
+        lines.append(r"\midrule")
+        for number, row in enumerate(rows):
+            cells = [plain(cell) for cell in row.cells]
+            lines.append(_ampersands([group if number == 0 else "", row.name, *cells]))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _ampersands(cells: Iterable[str]) -> str:
+    return " & ".join(_latex_text(cell) for cell in cells) + r" \\"
+
+
+def _latex_head(text: str) -> str:
+    first, *others = (_latex_text(part) for part in text.split(": "))
+    if not others:
+        return first
+    return r"\shortstack[r]{" + r":\\ ".join([first, *others]) + "}"
+
+
+def _latex_text(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)

@@ -1,0 +1,85 @@
+"""The names that figures and tables use, and how they write numbers."""
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+AXES: Mapping[str, str] = MappingProxyType(
+    {
+        "sfo": "SFO (component gradients)",
+        "lo": "LO calls",
+        "sso": "SSO (component Hessians)",
+        "po": "PO calls",
+        "seconds": "seconds",
+    }
+)
+"""What a figure can have on its x-axis, by trace column."""
+
+AXIS_BUTTONS: Mapping[str, str] = MappingProxyType(
+    {"sfo": "SFO", "lo": "LO", "sso": "SSO", "po": "PO", "seconds": "seconds"}
+)
+
+MEASURES: Mapping[str, str] = MappingProxyType(
+    {
+        "objective": "Objective Ψ(x)",
+        "value": "Function value f(x)",
+        "fw_gap": "Frank-Wolfe gap V(x)",
+        "gradient_mapping_sq": "Squared gradient mapping |G(x)|²",
+        "estimator_error": "Estimator error |g − ∇f(x)|",
+        "rmse_truth": "RMSE to the underlying matrix",
+        "rmse_heldout": "RMSE on held-out entries",
+    }
+)
+"""What a figure can have on its y-axis; a measure that is not here goes by its own name."""
+
+SEPARATOR = "\N{NARROW NO-BREAK SPACE}"
+ABSENT = "–"
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def measure_name(name: str) -> str:
+    """Return how figures and tables call a measure."""
+    return MEASURES.get(name, name)
+
+
+def inside(name: str) -> str:
+    """Return a measure's name as it stands inside a sentence."""
+    title = measure_name(name)
+    keeps = title.startswith(("RMSE", "Frank")) or name not in MEASURES
+    return title if keeps else title[0].lower() + title[1:]
+
+
+def whole(number: int, separator: str = SEPARATOR) -> str:
+    """Return an integer with every digit, in groups of three."""
+    return f"{number:,}".replace(",", separator)
+
+
+def significant(number: float, digits: int = 3) -> str:
+    """Return a number to some significant digits, with a power of ten where it is very small."""
+    if not math.isfinite(number):
+        return "not finite"
+    if number == 0.0:
+        return "0"
+    mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
+    power = int(exponent)
+    if -3 <= power < 5:
+        return f"{float(f'{mantissa}e{power}'):.{max(0, digits - 1 - power)}f}"
+    return f"{mantissa}·{power_of_ten(power)}"
+
+
+def power_of_ten(exponent: int) -> str:
+    """Return 10 to an integer power, with superscript digits."""
+    return f"10{str(exponent).translate(_SUPERSCRIPT)}"
+
+
+def listed(items: Sequence[str]) -> str:
+    """Return ``a``, ``a and b`` or ``a, b and c``."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def counted(number: int, thing: str) -> str:
+    """Return ``1 run``, ``2 runs``."""
+    return f"{whole(number)} {thing}{'' if number == 1 else 's'}"

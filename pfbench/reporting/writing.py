@@ -1,0 +1,151 @@
+"""A report on the disk: every file is written beside its final name first, then renamed."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pfbench.base.errors import InputError, PfbenchError, StorageError
+from pfbench.reporting import figures_svg, tables
+from pfbench.reporting.contents import Contents, contents
+from pfbench.reporting.markdown import document
+from pfbench.reporting.page import page
+from pfbench.runs.study import Spec
+
+if TYPE_CHECKING:
+    from pfbench.runs.execute import Outcome
+
+EXTRA = 'pip install "pfbench[report]"'
+
+
+def prepare(spec: Spec, folder: Path) -> None:
+    """Refuse what would stop `write_report`; to be called before minutes of runs.
+
+    Raises
+    ------
+    InputError
+        If a study's key cannot be part of a file's name.
+    PfbenchError
+        If jinja2, matplotlib or plotly is not installed.
+    StorageError
+        If nothing can be written to the folder.
+    """
+    _check_keys(spec)
+    for package in ("jinja2", "matplotlib", "plotly"):
+        if find_spec(package) is None:
+            raise PfbenchError(f"reports need {package}, which is not installed: {EXTRA}.")
+    probe = folder / f".{spec.name}.{os.getpid()}.partial"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def write_report(
+    spec: Spec,
+    outcomes: "Sequence[Outcome]",
+    folder: Path,
+    *,
+    command: str,
+    commit: str | None,
+    made: datetime | None = None,
+) -> list[Path]:
+    """Write a comparison report.
+
+    For a report NAME with a study STUDY these are ``NAME.html`` (one page, opens offline);
+    ``NAME.md`` with ``NAME-STUDY.svg`` for publication; and ``NAME-STUDY.pdf``,
+    ``NAME-STUDY-counts.csv`` and ``NAME-STUDY-counts.tex`` for papers. Either all are written or
+    none. The same runs give the same bytes, up to `command`, `commit` and `made`.
+
+    Parameters
+    ----------
+    spec
+        The report.
+    outcomes
+        All its runs, e.g. from `pfbench.runs.execute.execute`.
+    folder
+        Where to write; it is made if need be.
+    command
+        The command that makes the report, as the page shows it.
+    commit
+        The commit of pfbench, or None if it is not known.
+    made
+        Time of the report; now if not given.
+
+    Returns
+    -------
+    list of Path
+        The files, the page first.
+
+    Raises
+    ------
+    InputError
+        If a planned run has no outcome, or a study's key cannot be part of a file's name.
+    PfbenchError
+        If jinja2, matplotlib or plotly is not installed.
+    StorageError
+        If the folder or a file cannot be written; nothing is half-written.
+    """
+    prepare(spec, folder)
+    made = (made or datetime.now(UTC)).astimezone(UTC)
+    everything = contents(spec, outcomes, command=command, commit=commit or "", made=made)
+    return _write(folder, _files(everything))
+
+
+def _files(everything: Contents) -> dict[str, bytes]:
+    name = everything.spec.name
+    written = {
+        f"{name}.html": page(everything).encode("utf-8"),
+        f"{name}.md": document(everything).encode("utf-8"),
+    }
+    for part in everything.parts:
+        stem = f"{name}-{part.study.key}"
+        written |= {
+            part.picture: figures_svg.svg(part.figure, everything.labels),
+            f"{stem}.pdf": figures_svg.pdf(part.figure, everything.labels),
+            f"{stem}-counts.csv": tables.counts_csv(part.results).encode("utf-8"),
+            f"{stem}-counts.tex": tables.latex(tables.counts(part.results)).encode("utf-8"),
+        }
+    return written
+
+
+def _check_keys(spec: Spec) -> None:
+    keys = [study.key for study in spec.studies]
+    for key in keys:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", key):
+            raise InputError(
+                f"the key {key!r} of a study of {spec.name} becomes part of a file's name: use "
+                "letters, digits, hyphens, dots and underscores."
+            )
+        if keys.count(key) > 1:
+            raise InputError(f"two studies of {spec.name} have the key {key!r}: rename one.")
+
+
+def _write(folder: Path, written: Mapping[str, bytes]) -> list[Path]:
+    partial = {name: folder / f".{name}.{os.getpid()}.partial" for name in written}
+    try:
+        for name, content in written.items():
+            with partial[name].open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        for name in written:
+            partial[name].replace(folder / name)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+    finally:
+        for path in partial.values():
+            path.unlink(missing_ok=True)
+    return [folder / name for name in written]
+
+
+def _unwritable(folder: Path, error: OSError) -> StorageError:
+    return StorageError(
+        f"the report cannot be written to {folder} ({error.strerror}): free some space, mend its "
+        "permissions or choose another folder with -o; runs are safe in the store."
+    )

@@ -1,0 +1,77 @@
+"""The Birkhoff polytope: doubly stochastic matrices."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
+
+from pfbench.base.checks import integer
+from pfbench.sets.body import Body, gradient, is_point, normalised
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Birkhoff(Body):
+    """Doubly stochastic m x m matrices: the convex hull of the permutation matrices.
+
+    Raises
+    ------
+    InputError
+        If m is below 1.
+    """
+
+    name: ClassVar[str] = "birkhoff"
+    source: ClassVar[str] = "Birkhoff 1946; Crouse 2016 (linear assignment)"
+
+    m: int
+
+    def __post_init__(self) -> None:
+        integer("m", self.m, least=1)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(m, m)."""
+        return self.m, self.m
+
+    @property
+    def diameter(self) -> float:
+        """Exact: the distance of two permutations that agree nowhere, sqrt(2m) (0 if m = 1)."""
+        return math.sqrt(2.0 * self.m) if self.m > 1 else 0.0
+
+    def lo(self, g: Any) -> Floats:
+        """Return the matrix of a perfect matching of least cost g, shape (m, m); O(m^3).
+
+        Ties are resolved in the same way each time (for g = 0, by the identity).
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        scaled, _ = normalised(gradient(g, self.shape))
+        return self._vertex(linear_sum_assignment(scaled)[1])
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether no entry is negative and rows and columns sum to 1, up to tolerance."""
+        return is_point(x, self.shape) and bool(
+            x.min() >= -tolerance
+            and np.abs(x.sum(axis=0) - 1.0).max() <= tolerance
+            and np.abs(x.sum(axis=1) - 1.0).max() <= tolerance
+        )
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a uniformly random permutation matrix."""
+        return self._vertex(rng.permutation(self.m))
+
+    def start(self) -> Floats:
+        """Return the identity: 0 is not in the set."""
+        return np.eye(self.m)
+
+    def _vertex(self, columns: npt.NDArray[np.int64]) -> Floats:
+        vertex = np.zeros(self.shape)
+        vertex[np.arange(self.m), columns] = 1.0
+        return vertex

@@ -1,0 +1,148 @@
+"""What the sets beyond the plain balls share: checks of what is handed in, and refusals."""
+
+import dataclasses
+import hashlib
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.errors import Diverged, InputError, Refused
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+def finite(what: str, value: Any, shape: tuple[int, ...]) -> Floats:
+    """Return `value` as a float64 array of `shape`.
+
+    Raises
+    ------
+    InputError
+        If it is no array of that shape.
+    Diverged
+        If it has NaN or infinite entries.
+    """
+    if not isinstance(value, np.ndarray) or value.shape != shape:
+        found = value.shape if isinstance(value, np.ndarray) else type(value).__name__
+        raise InputError(f"{what} must be a dense array of shape {shape}, not {found}.")
+    if not np.isfinite(value).all():
+        raise Diverged(f"{what} has NaN or infinite entries")
+    return value.astype(np.float64, copy=False)
+
+
+def gradient(g: Any, shape: tuple[int, ...]) -> Floats:
+    """Return the gradient handed to a linear minimisation, checked by `finite`."""
+    return finite("the gradient handed to the linear minimisation", g, shape)
+
+
+def projectable(y: Any, shape: tuple[int, ...]) -> Floats:
+    """Return the point handed to a projection, checked by `finite`."""
+    return finite("the point to project", y, shape)
+
+
+def is_point(x: Any, shape: tuple[int, ...]) -> TypeGuard[Floats]:
+    """Return whether x is a finite array of `shape`."""
+    return isinstance(x, np.ndarray) and x.shape == shape and bool(np.isfinite(x).all())
+
+
+def normalised(g: Floats) -> tuple[Floats, int]:
+    """Return ``g / 2**k`` with largest modulus in [0.5, 1), and k: sums can then not overflow."""
+    exponent = int(np.frexp(np.abs(g).max(initial=0.0))[1])
+    return np.asarray(np.ldexp(g, -exponent)), exponent
+
+
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a read-only copy."""
+    copy = array.copy()
+    copy.setflags(write=False)
+    return copy
+
+
+class Described:
+    """A frozen dataclass with arrays among its fields: compared and printed by their content."""
+
+    def __repr__(self) -> str:
+        fields = (f for f in dataclasses.fields(self) if f.repr)  # type: ignore[arg-type]
+        inside = ", ".join(f"{f.name}={_described(getattr(self, f.name))}" for f in fields)
+        return f"{type(self).__name__}({inside})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+def _described(value: Any) -> str:
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    little = np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"))
+    digest = hashlib.sha256(repr(value.shape).encode() + little.tobytes()).hexdigest()
+    return f"<{value.dtype} {value.shape} sha256:{digest[:16]}>"
+
+
+class Body(Described, ABC):
+    """A convex compact set of arrays of one shape.
+
+    Attributes
+    ----------
+    name
+        As a selector writes it.
+    source
+        Where the linear minimisation is from.
+    diameter_is_exact
+        Whether `diameter` is the diameter, or an upper bound of it.
+    has_projection
+        Whether `project` answers, or refuses.
+    """
+
+    name: ClassVar[str]
+    source: ClassVar[str]
+    diameter_is_exact: ClassVar[bool] = True
+    has_projection: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a point."""
+
+    @property
+    @abstractmethod
+    def diameter(self) -> float:
+        """Euclidean diameter; see `diameter_is_exact`."""
+
+    @abstractmethod
+    def lo(self, g: Any) -> Any:
+        """Return a vertex that minimises <g, v>."""
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return the minimum of <g, v> over the set, exact to rounding, twice.
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        value = float(np.vdot(g, self.lo(g)))
+        return value, value
+
+    def project(self, y: Any) -> Floats:
+        """Refuse: there is no closed form."""
+        raise Refused(
+            f"there is no closed form of the projection onto the set {self.name}: use a "
+            "projection-free method on this problem."
+        )
+
+    @abstractmethod
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether x is in the set, up to a relative tolerance."""
+
+    @abstractmethod
+    def random_vertex(self, rng: np.random.Generator) -> Any:
+        """Return a random vertex."""
+
+    @abstractmethod
+    def start(self) -> Floats:
+        """Return a fresh copy of the fixed start point: 0 where it is in the set, else a vertex."""

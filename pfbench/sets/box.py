@@ -1,0 +1,228 @@
+"""Boxes, and the polytope of sparse sign vectors."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import finite_array, integer, real
+from pfbench.base.errors import InputError
+from pfbench.sets.body import Body, frozen, gradient, is_point, projectable
+from pfbench.sets.vectors import VectorSet
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Box(Body):
+    """Vectors x of length d with lower <= x <= upper in every entry.
+
+    Parameters
+    ----------
+    d
+        Length of a vector.
+    lower, upper
+        Bounds: a number for all entries, or an array of shape (d,).
+
+    Raises
+    ------
+    InputError
+        If d is below 1, a bound is not finite, or a lower one exceeds its upper one.
+    """
+
+    name: ClassVar[str] = "box"
+    source: ClassVar[str] = "separable: each entry on its own"
+    has_projection: ClassVar[bool] = True
+
+    d: int
+    lower: float | Floats = -1.0
+    upper: float | Floats = 1.0
+
+    def __post_init__(self) -> None:
+        integer("d", self.d, least=1)
+        for name in ("lower", "upper"):
+            object.__setattr__(self, name, self._bound(name, getattr(self, name)))
+        crossed = np.flatnonzero(np.broadcast_to(np.greater(self.lower, self.upper), self.shape))
+        if crossed.size:
+            raise InputError(
+                f"lower exceeds upper at entry {crossed[0]} of the box: exchange the two."
+            )
+
+    def _bound(self, name: str, value: Any) -> float | Floats:
+        if np.ndim(value) == 0:
+            return real(name, value.item() if isinstance(value, np.ndarray) else value)
+        return frozen(finite_array(name, value, shape=self.shape))
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(d,)."""
+        return (self.d,)
+
+    @property
+    def diameter(self) -> float:
+        """Exact: the norm of upper - lower."""
+        return float(np.linalg.norm(np.broadcast_to(np.subtract(self.upper, self.lower), (self.d,))))
+
+    def lo(self, g: Any) -> Floats:
+        """Return lower where g is positive, else upper, so that it is a vertex; O(d).
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        return np.where(gradient(g, self.shape) > 0.0, self.lower, self.upper)
+
+    def project(self, y: Any) -> Floats:
+        """Return y with its entries cut to the bounds; O(d).
+
+        Raises
+        ------
+        Diverged
+            If y has NaN or infinite entries.
+        """
+        return np.clip(projectable(y, self.shape), self.lower, self.upper)
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether x keeps the bounds, up to tolerance times the largest bound's modulus."""
+        slack = tolerance * float(max(np.abs(self.lower).max(), np.abs(self.upper).max()))
+        return is_point(x, self.shape) and bool(
+            (x >= self.lower - slack).all() and (x <= self.upper + slack).all()
+        )
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a uniformly random vertex."""
+        return np.where(rng.integers(2, size=self.d) == 1, self.upper, self.lower)
+
+    def start(self) -> Floats:
+        """Return 0 if it is in the box, else the corner of all lower bounds."""
+        zero = np.zeros(self.d)
+        return zero if self.contains(zero, 0.0) else np.where(True, self.lower, zero)
+
+
+@dataclass(frozen=True)
+class KSparse(VectorSet):
+    """The convex hull of the vectors with k entries +-radius and 0 elsewhere.
+
+    It is the intersection of the l1 ball of k radius and the l-infinity ball of radius.
+
+    Parameters
+    ----------
+    d
+        Length of a vector.
+    radius
+        Modulus of a vertex's entries.
+    k
+        How many entries of a vertex are not 0, at most d.
+
+    Raises
+    ------
+    InputError
+        If d or k is out of range, or the radius is not positive and finite.
+    """
+
+    name = "k-sparse"
+    source = "Argyriou, Foygel, Srebro 2012; Jaggi 2013 section 4"
+    diameter_is_exact: ClassVar[bool] = True
+    has_projection: ClassVar[bool] = True
+
+    k: int = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if integer("k", self.k, least=1) > self.d:
+            raise InputError(f"k={self.k} must be at most d={self.d}.")
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(d,)."""
+        return (self.d,)
+
+    @property
+    def diameter(self) -> float:
+        """Exact: the distance of a vertex and its negative, 2 radius sqrt k."""
+        return 2.0 * self.radius * math.sqrt(self.k)
+
+    def lo(self, g: Floats) -> Floats:
+        """Return radius against the signs of the k entries of g that are largest in modulus; O(d).
+
+        Ties go to the lowest index; where a chosen entry of g is 0 the vertex has +radius.
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        size = np.abs(gradient(g, self.shape))
+        threshold = np.partition(size, self.d - self.k)[self.d - self.k]
+        chosen = size > threshold
+        ties = np.flatnonzero(size == threshold)
+        chosen[ties[: self.k - int(np.count_nonzero(chosen))]] = True
+        return np.where(chosen, np.where(g > 0.0, -self.radius, self.radius), 0.0)
+
+    def minimum(self, g: Floats) -> tuple[float, float]:
+        """Return minus radius times the sum of the k largest moduli in g, twice; O(d).
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        value = float(np.vdot(g, self.lo(g)))
+        return value, value
+
+    def project(self, y: Floats) -> Floats:
+        """Return the nearest point: moduli are lowered by one amount, then cut to [0, radius].
+
+        Exact up to rounding, by a binary search among the breakpoints; O(d log d).
+
+        Raises
+        ------
+        Diverged
+            If y has NaN or infinite entries.
+        """
+        size = np.abs(projectable(y, self.shape))
+        if np.clip(size, 0.0, self.radius).sum() <= self.k * self.radius:
+            return np.clip(y, -self.radius, self.radius)
+        # The k-th largest modulus is within radius of the solution: shifted to it, huge entries
+        # stay exact.
+        shifted = size - np.partition(size, self.d - self.k)[self.d - self.k]
+        return np.copysign(self._lowered(shifted), y)
+
+    def _lowered(self, size: Floats) -> Floats:
+        """Return clip(size - tau, 0, radius) for the tau at which it sums to k radius."""
+        r, total = self.radius, self.k * self.radius
+        reach = size - r
+        breaks = np.sort(np.concatenate([size, reach]))
+        low, high = 0, breaks.size - 1  # the sum falls along the breaks, from d radius to 0
+        while high - low > 1:
+            middle = (low + high) // 2
+            if np.clip(size - breaks[middle], 0.0, r).sum() >= total:
+                low = middle
+            else:
+                high = middle
+        # Up to the next break these entries fall with tau, and those at radius stay there.
+        rest = size - breaks[low]
+        falling = (size > breaks[low]) & (reach <= breaks[low])
+        count = int(np.count_nonzero(falling))
+        full = int(np.count_nonzero(reach > breaks[low]))
+        tau = (float(rest[falling].sum()) - (self.k - full) * r) / count if count else 0.0
+        return np.clip(rest - tau, 0.0, r)
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether both norms are within their bounds, times ``1 + tolerance``."""
+        if not self._is_vector(x):
+            return False
+        size, factor = np.abs(x), 1.0 + tolerance
+        return bool(size.max() <= self.radius * factor) and bool(
+            size.sum() <= self.k * self.radius * factor
+        )
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a uniformly random vertex."""
+        vertex = np.zeros(self.d)
+        chosen = rng.choice(self.d, size=self.k, replace=False)
+        vertex[chosen] = np.where(rng.integers(2, size=self.k) == 1, self.radius, -self.radius)
+        return vertex

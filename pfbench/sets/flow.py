@@ -1,0 +1,207 @@
+"""The polytope of unit flows through a directed acyclic graph."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import integer
+from pfbench.base.errors import InputError
+from pfbench.kernels.graphs import costs_to_go, follow, residual_gain, topological_order
+from pfbench.sets.body import Body, frozen, gradient, is_point, normalised
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+def checked_edges(edges: Any, kind: str) -> Integers:
+    """Return edges as a read-only array of shape (E, 2).
+
+    Raises
+    ------
+    InputError
+        If there is no edge, or one is no pair of nodes 0, 1, ...
+    """
+    array = np.asarray(edges)
+    if array.ndim != 2 or array.shape[1] != 2 or array.shape[0] == 0:
+        raise InputError(
+            f"edges of shape {array.shape} must be pairs ({kind}), an array of shape (E, 2) with "
+            "E at least 1."
+        )
+    if array.dtype.kind not in "iu":
+        raise InputError(f"edges must be pairs of integers, not of {array.dtype}.")
+    if array.min() < 0:
+        first = int(np.flatnonzero((array < 0).any(axis=1))[0])
+        raise InputError(f"edge {first} has a negative node: number the nodes 0, 1, ...")
+    return frozen(array.astype(np.int64))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class UnitFlow(Body):
+    """Flows of value 1 from a source to a sink of a directed acyclic graph.
+
+    A point has one entry for each edge; the vertices are the incidence vectors of the paths.
+
+    Parameters
+    ----------
+    edges
+        Pairs (tail, head) of nodes 0, 1, ..., shape (E, 2); several edges may join two nodes.
+    source, sink
+        The nodes between which the unit flows.
+
+    Raises
+    ------
+    InputError
+        If an edge, the source or the sink is no node, the graph has a cycle, or no path leads from
+        the source to the sink.
+    """
+
+    name: ClassVar[str] = "unit-flow"
+    source_of: ClassVar[str] = "shortest path in topological order"
+
+    edges: Integers
+    source: int
+    sink: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", checked_edges(self.edges, "tail, head"))
+        for name in ("source", "sink"):
+            node = integer(name, getattr(self, name), least=0)
+            if node >= self._nodes:
+                raise InputError(f"{name}={node} is no end of an edge: name a node of the graph.")
+        if self.source == self.sink:
+            raise InputError(f"source and sink are both {self.sink}: name two different nodes.")
+        if self._order.size < self._nodes:
+            edge = self._edge_on_cycle()
+            tail, head = self.edges[edge]
+            raise InputError(
+                f"edge {edge} ({tail} -> {head}) is on a cycle: the unit flow polytope needs an "
+                "acyclic graph."
+            )
+        if self._choice[self.source] < 0:
+            raise InputError(
+                f"no path leads from source={self.source} to sink={self.sink}: add the missing "
+                "edges or exchange the two."
+            )
+
+    # --- the graph ----------------------------------------------------------------------------
+
+    @property
+    def d(self) -> int:
+        """Number of edges."""
+        return len(self.edges)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(number of edges,)."""
+        return (self.d,)
+
+    @cached_property
+    def _nodes(self) -> int:
+        return int(self.edges.max()) + 1
+
+    @cached_property
+    def _tails(self) -> Integers:
+        return np.ascontiguousarray(self.edges[:, 0])
+
+    @cached_property
+    def _heads(self) -> Integers:
+        return np.ascontiguousarray(self.edges[:, 1])
+
+    @cached_property
+    def _rows(self) -> tuple[Integers, Integers]:
+        """Where each node's outgoing edges begin, and the edges by tail."""
+        indptr = np.zeros(self._nodes + 1, dtype=np.int64)
+        indptr[1:] = np.cumsum(np.bincount(self._tails, minlength=self._nodes))
+        return indptr, np.argsort(self._tails, kind="stable")
+
+    @cached_property
+    def _order(self) -> Integers:
+        return topological_order(*self._rows, self._heads)
+
+    @cached_property
+    def _choice(self) -> Integers:
+        """An edge towards the sink for each node, -1 where there is none."""
+        return self._cheapest(np.zeros(self.d))
+
+    def _cheapest(self, costs: Floats) -> Integers:
+        choice = np.empty(self._nodes, dtype=np.int64)
+        costs_to_go(self._order, *self._rows, self._heads, costs, self.sink, choice)
+        return choice
+
+    def _edge_on_cycle(self) -> int:
+        """Return an edge of a cycle: walk back among the nodes that have no topological place."""
+        stuck = np.ones(self._nodes, dtype=bool)
+        stuck[self._order] = False
+        into = np.full(self._nodes, -1, dtype=np.int64)
+        inner = np.flatnonzero(stuck[self._tails] & stuck[self._heads])
+        into[self._heads[inner]] = inner
+        node, seen = int(np.flatnonzero(stuck)[0]), set[int]()
+        while node not in seen:
+            seen.add(node)
+            node = int(self._tails[into[node]])
+        return int(into[node])
+
+    # --- the set ------------------------------------------------------------------------------
+
+    @cached_property
+    def diameter(self) -> float:
+        """Exact: the square root of the most edges in which two paths differ.
+
+        Two units of flow are sent, where an edge counts only if one unit passes it; O(nodes E).
+        """
+        used = np.zeros(self.d, dtype=bool)
+        longest = self._path(np.full(self.d, -1.0))
+        used[longest] = True
+        gain = residual_gain(self._tails, self._heads, used, self._nodes, self.source, self.sink)
+        return math.sqrt(longest.size + gain)
+
+    def lo(self, g: Any) -> Floats:
+        """Return the incidence vector of a path of least cost g, shape (E,); O(E).
+
+        Ties go to the lowest edge at each node, from the source on.
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        return self._vertex(self._path(normalised(gradient(g, self.shape))[0]))
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether no flow is negative and each node keeps its balance, up to tolerance."""
+        if not is_point(x, self.shape) or x.min() < -tolerance:
+            return False
+        balance = np.bincount(self._tails, weights=x, minlength=self._nodes) - np.bincount(
+            self._heads, weights=x, minlength=self._nodes
+        )
+        balance[self.source] -= 1.0
+        balance[self.sink] += 1.0
+        return bool(np.abs(balance).max() <= tolerance)
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a random path: at each node a uniform one of the edges from which it can go on."""
+        indptr, outgoing = self._rows
+        path, node = [], self.source
+        while node != self.sink:
+            edges = outgoing[indptr[node] : indptr[node + 1]]
+            ends = self._heads[edges]
+            open_ones = edges[(self._choice[ends] >= 0) | (ends == self.sink)]
+            path.append(int(rng.choice(open_ones)))
+            node = int(self._heads[path[-1]])
+        return self._vertex(np.array(path))
+
+    def start(self) -> Floats:
+        """Return the path that takes the lowest possible edge at each node: 0 is not in the set."""
+        return self._vertex(follow(self._choice, self._heads, self.source, self.sink))
+
+    def _path(self, costs: Floats) -> Integers:
+        return follow(self._cheapest(costs), self._heads, self.source, self.sink)
+
+    def _vertex(self, path: Integers) -> Floats:
+        vertex = np.zeros(self.d)
+        vertex[path] = 1.0
+        return vertex

@@ -1,0 +1,190 @@
+"""Disjoint groups of entries, and the ball of the norm that sums their Euclidean norms."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import integer
+from pfbench.base.errors import InputError
+from pfbench.sets.body import Integers, gradient, projectable
+from pfbench.sets.simplex import project_simplex
+from pfbench.sets.vectors import VectorSet
+
+Floats = npt.NDArray[np.float64]
+
+Groups = int | tuple[tuple[int, ...], ...]
+"""The length of consecutive groups (the last may be shorter), or each group's indices."""
+
+_HUGE = 1e300
+
+
+def checked_groups(d: int, groups: Any) -> Groups:
+    """Return groups in the form that is stored.
+
+    Raises
+    ------
+    InputError
+        If they are not disjoint, or leave out one of the d entries.
+    """
+    if isinstance(groups, Sequence | np.ndarray) and not isinstance(groups, str):
+        lists = tuple(
+            tuple(integer("an index of a group", i, least=0) for i in group) for group in groups
+        )
+        if not all(lists):
+            raise InputError(f"group {lists.index(())} is empty: leave it out.")
+        times = Counter(i for group in lists for i in group)
+        beyond = [i for i in times if i >= d]
+        missing = [i for i in range(d) if i not in times]
+        twice = [i for i, count in times.items() if count > 1]
+        for entries, wrong in (
+            (beyond, f"is not below d={d}"),
+            (missing, "is in no group"),
+            (twice, "is there twice"),
+        ):
+            if entries:
+                raise InputError(
+                    f"entry {min(entries)} of the groups {wrong}: each of the {d} entries must be "
+                    "in exactly one group."
+                )
+        return lists
+    return integer("groups", groups, least=1)
+
+
+def group_labels(d: int, groups: Groups) -> Integers:
+    """Return the number of each entry's group, shape (d,)."""
+    if isinstance(groups, int):
+        return np.arange(d) // groups
+    labels = np.empty(d, dtype=np.int64)
+    for number, group in enumerate(groups):
+        labels[list(group)] = number
+    return labels
+
+
+def group_norms(x: Floats, labels: Integers) -> Floats:
+    """Return the Euclidean norm of each group; it over- or underflows only if the norm does."""
+    largest = float(np.abs(x).max(initial=0.0))
+    if largest == 0.0:
+        return np.zeros(int(labels.max()) + 1)
+    scaled = x / largest
+    return np.asarray(largest * np.sqrt(np.bincount(labels, weights=scaled * scaled)))
+
+
+@dataclass(frozen=True)
+class GroupLasso(VectorSet):
+    """Vectors of length d whose groups' Euclidean norms sum to at most `radius`.
+
+    Parameters
+    ----------
+    d
+        Length of a vector.
+    radius
+        Bound of the sum of norms; groups have no weights of their own.
+    groups
+        The length of consecutive groups (the last may be shorter), or the indices of each group:
+        disjoint, and together all of 0, ..., d-1.
+
+    Raises
+    ------
+    InputError
+        If d or the radius is out of range, or the groups do not partition the entries.
+    """
+
+    name = "group-lasso"
+    source = "Yuan, Lin 2006; Jaggi 2013 section 4"
+    diameter_is_exact: ClassVar[bool] = True
+    has_projection: ClassVar[bool] = True
+
+    groups: Groups = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "groups", checked_groups(self.d, self.groups))
+
+    @cached_property
+    def _labels(self) -> Integers:
+        return group_labels(self.d, self.groups)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(d,)."""
+        return (self.d,)
+
+    @property
+    def diameter(self) -> float:
+        """Exact: the distance of a vertex and its negative, 2 radius."""
+        return 2.0 * self.radius
+
+    def lo(self, g: Floats) -> Floats:
+        """Return -radius g_j/|g_j| on the group j of largest norm, 0 elsewhere; O(d).
+
+        Ties go to the lowest group; for g = 0 it is radius at the first entry of group 0.
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        largest = float(np.abs(gradient(g, self.shape)).max())
+        if largest == 0.0:
+            return self._unit(int(np.argmax(self._labels == 0)), self.radius)
+        scaled = g / largest
+        norms = np.bincount(self._labels, weights=scaled * scaled)
+        best = int(np.argmax(norms))
+        factor = -self.radius / math.sqrt(float(norms[best]))
+        return np.where(self._labels == best, factor * scaled, 0.0)
+
+    def minimum(self, g: Floats) -> tuple[float, float]:
+        """Return minus radius times the largest norm of a group of g, twice; O(d).
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        norms = group_norms(gradient(g, self.shape), self._labels)
+        value = -self.radius * float(norms.max())
+        return value, value
+
+    def project(self, y: Floats) -> Floats:
+        """Return the nearest point: the vector of norms is projected onto the l1 ball.
+
+        Exact up to rounding; O(d log d).
+
+        Raises
+        ------
+        Diverged
+            If y has NaN or infinite entries.
+        """
+        y = projectable(y, self.shape)
+        if float(np.abs(y).max()) > _HUGE:
+            smaller = GroupLasso(self.d, self.radius * 2.0**-60, groups=self.groups)
+            return smaller.project(y * 2.0**-60) * 2.0**60
+        norms = group_norms(y, self._labels)
+        if norms.sum() <= self.radius:
+            return y.copy()
+        return rescaled(y, self._labels, norms, project_simplex(norms, self.radius))
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether the sum of norms is at most ``radius (1 + tolerance)``."""
+        return self._is_vector(x) and bool(
+            group_norms(x, self._labels).sum() <= self.radius * (1.0 + tolerance)
+        )
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a uniform point of the sphere of a uniformly random group."""
+        members = self._labels == rng.integers(int(self._labels.max()) + 1)
+        return self.lo(np.where(members, rng.standard_normal(self.d), 0.0))
+
+
+def rescaled(y: Floats, labels: Integers, norms: Floats, wanted: Floats) -> Floats:
+    """Return y with its groups of these norms scaled to the wanted ones (0 where a norm is 0)."""
+    # Divided first: a quotient of two norms may underflow.
+    own = norms[labels]
+    units = np.divide(y, own, out=np.zeros_like(y), where=own > 0.0)
+    return np.asarray(units * wanted[labels])

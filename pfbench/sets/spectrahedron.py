@@ -1,0 +1,161 @@
+"""The positive semidefinite matrices of fixed trace."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from pfbench.base.checks import integer, real
+from pfbench.points import RankOne
+from pfbench.sets.body import Body, gradient, is_point, normalised, projectable
+from pfbench.sets.simplex import project_simplex
+
+Floats = npt.NDArray[np.float64]
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Spectrahedron(Body):
+    """Symmetric positive semidefinite d x d matrices whose trace is `radius`, as dense arrays.
+
+    A gradient or a point to project need not be symmetric: only its symmetric part matters.
+
+    Raises
+    ------
+    InputError
+        If d is below 1 or the radius is not positive and finite.
+    """
+
+    name: ClassVar[str] = "spectrahedron"
+    source: ClassVar[str] = "Hazan 2008; Jaggi 2013 section 4"
+    has_projection: ClassVar[bool] = True
+
+    d: int
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        integer("d", self.d, least=1)
+        real("radius", self.radius, above=0.0)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(d, d)."""
+        return self.d, self.d
+
+    @property
+    def diameter(self) -> float:
+        """Exact: the distance of two orthogonal vertices, radius times sqrt 2 (0 if d = 1)."""
+        return self.radius * math.sqrt(2.0) if self.d > 1 else 0.0
+
+    def lo(self, g: Any) -> RankOne:
+        """Return radius times uu' for a unit eigenvector u of the least eigenvalue of g; O(d^3).
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        u = _bottom(_symmetric(normalised(gradient(g, self.shape))[0]))
+        return RankOne(u, u, self.radius)
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return certified bounds of the minimum of <g, v>: radius times the least eigenvalue.
+
+        The upper one is a Rayleigh quotient. The lower one mu is proved by a Cholesky factorisation
+        of g - mu I that runs to its end, with a margin for its rounding errors: S. Rump,
+        "Verification of positive definiteness" (BIT 46, 2006). The width is of the order
+        d^2 2^-53 times the norm of g.
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        scaled, exponent = normalised(gradient(g, self.shape))
+        S = _symmetric(scaled)
+        if not S.any():
+            return 0.0, 0.0
+        u = _bottom(S)
+        theta = float(u @ (S @ u)) / float(u @ u)
+        # Rounding of the symmetric part and of the quotient, bounded by the Frobenius norm.
+        slack = step = (self.d + 4) * _EPS * float(np.linalg.norm(S))
+        while (proved := _below_spectrum(S, theta - step)) is None:
+            step *= 4.0
+        lower, upper = self.radius * (proved - slack), self.radius * (theta + slack)
+        return float(np.ldexp(lower, exponent)), float(np.ldexp(upper, exponent))
+
+    def project(self, y: Any) -> Floats:
+        """Return the nearest point, shape (d, d): its eigenvalues are projected onto the simplex.
+
+        O(d^3).
+
+        Raises
+        ------
+        Diverged
+            If y has NaN or infinite entries.
+        """
+        values, vectors = scipy.linalg.eigh(
+            _symmetric(projectable(y, self.shape)), check_finite=False
+        )
+        weights = project_simplex(values, self.radius)
+        used = np.flatnonzero(weights)
+        root = vectors[:, used] * np.sqrt(weights[used])
+        return np.asarray(root @ root.T)
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether x (an array or a vertex) is in the set, up to tolerance * radius.
+
+        Asymmetry, the trace and the least eigenvalue may each be off by that much.
+        """
+        if isinstance(x, RankOne):
+            x = x.matrix()
+        if not is_point(x, self.shape):
+            return False
+        slack = tolerance * self.radius
+        if np.abs(x - x.T).max() > slack or abs(float(np.trace(x)) - self.radius) > slack:
+            return False
+        least = scipy.linalg.eigh(
+            _symmetric(x), eigvals_only=True, subset_by_index=(0, 0), check_finite=False
+        )
+        return float(least[0]) >= -slack
+
+    def random_vertex(self, rng: np.random.Generator) -> RankOne:
+        """Return radius times uu' for a uniform unit vector u."""
+        u = rng.standard_normal(self.d)
+        u /= np.linalg.norm(u)
+        return RankOne(u, u, self.radius)
+
+    def start(self) -> Floats:
+        """Return the vertex radius e_1 e_1', shape (d, d): 0 is not in the set."""
+        point = np.zeros(self.shape)
+        point[0, 0] = self.radius
+        return point
+
+
+def _symmetric(array: Floats) -> Floats:
+    # Halves first: the sum of two entries may overflow.
+    half = 0.5 * array
+    return np.asarray(half + half.T)
+
+
+def _bottom(S: Floats) -> Floats:
+    """Return a unit eigenvector of the least eigenvalue of S."""
+    vectors = scipy.linalg.eigh(S, subset_by_index=(0, 0), check_finite=False)[1]
+    return np.ascontiguousarray(vectors[:, 0])
+
+
+def _below_spectrum(S: Floats, mu: float) -> float | None:
+    """Return a proved lower bound, near mu, of the least eigenvalue; None if mu is too large."""
+    shifted = S.copy()
+    diagonal = np.einsum("ii->i", shifted)
+    diagonal -= mu
+    trace = float(np.abs(diagonal).sum())
+    try:
+        scipy.linalg.cholesky(shifted, lower=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    return mu - (len(S) + 4) * _EPS * trace

@@ -1,0 +1,180 @@
+"""Small problems, and the same problems written down a second time as plain dense NumPy.
+
+The references follow the definitions in THEORY and share no code with pfbench, so that a test
+against them is a test against the definition.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pfbench.points import Factored, Pattern, RankOne
+from pfbench.points.factored import Factors
+from pfbench.problems.logistic import NonconvexLogistic
+from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
+from pfbench.sets import L1Ball
+
+# --- making things --------------------------------------------------------------------------------
+
+
+def random_pattern(rng, shape=(5, 4), n=11):
+    """Observed positions in random order, then sorted by the pattern."""
+    cells = rng.choice(shape[0] * shape[1], size=n, replace=False)
+    return Pattern.from_coordinates(*np.divmod(cells, shape[1]), shape)[0]
+
+
+def in_chunks(pattern, *cuts):
+    """The same pattern, cut into chunks of rows as for several threads."""
+    return replace(pattern, bounds=np.array([0, *cuts, pattern.shape[0]]))
+
+
+def random_vertex(rng, pattern, scale=3.0):
+    u, v = (rng.standard_normal(size) for size in pattern.shape)
+    return RankOne(u / np.linalg.norm(u), v / np.linalg.norm(v), scale, pattern)
+
+
+def factored(pattern, matrix):
+    """A factored point that equals the dense matrix."""
+    u, s, vt = np.linalg.svd(np.asarray(matrix, dtype=float), full_matrices=False)
+    return Factored.from_factors(pattern, Factors(s, u.T.copy(), vt))
+
+
+def random_point(rng, pattern, rank=2):
+    M, N = pattern.shape
+    return factored(pattern, rng.standard_normal((M, rank)) @ rng.standard_normal((rank, N)))
+
+
+def on_pattern(pattern, matrix):
+    """The entries of a dense matrix on the observed positions."""
+    return matrix[pattern.row_numbers(), pattern.rows.indices]
+
+
+def as_matrix(pattern, g):
+    """A gradient on the observed positions as a dense matrix."""
+    matrix = np.zeros(pattern.shape)
+    matrix[pattern.row_numbers(), pattern.rows.indices] = g
+    return matrix
+
+
+def tiny_recovery(seed=0, shape=(5, 4), n=11, cuts=(), **options):
+    """Matrix recovery on n entries; `cuts` forces the loops for several threads."""
+    rng = np.random.default_rng(seed)
+    cells = rng.choice(shape[0] * shape[1], size=n, replace=False)
+    rows, columns = np.divmod(cells, shape[1])
+    observations = Observations(shape, rows, columns, rng.uniform(-1.5, 1.5, size=n))
+    problem = RobustMatrixRecovery(observations, **{"radius": 20.0, "sigma": 0.8} | options)
+    if cuts:
+        pattern, targets = problem._ordered
+        problem.__dict__["_ordered"] = in_chunks(pattern, *cuts), targets
+    return problem
+
+
+def tiny_logistic(seed=0, n=7, d=4, radius=5.0, alpha=0.2, spread=2.0):
+    """Logistic regression on n rows, some of whose features are 0."""
+    rng = np.random.default_rng(seed)
+    features = spread * rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7)
+    labels = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+    return NonconvexLogistic(features, labels, L1Ball(d, radius), alpha)
+
+
+# --- the definitions ------------------------------------------------------------------------------
+
+
+@dataclass
+class RecoveryReference:
+    """f_i(X) = c psi(X_k - Y_k), psi(z) = 1 - exp(-z^2/(2 sigma)); c = 1, or n for the sum."""
+
+    problem: RobustMatrixRecovery
+
+    def __post_init__(self):
+        data = self.problem.observations
+        order = np.lexsort((data.columns, data.rows))
+        self.rows, self.columns = data.rows[order], data.columns[order]
+        self.targets = data.values[order]
+        self.n = len(self.targets)
+        self.factor = 1.0 if self.problem.scaling == "mean" else float(self.n)
+        self.shape = data.shape
+
+    def point(self, x):
+        return factored(self.problem.pattern, x)
+
+    def random(self, rng):
+        return rng.standard_normal(self.shape)
+
+    def residuals(self, x):
+        return x[self.rows, self.columns] - self.targets
+
+    def components(self, x):
+        z = self.residuals(x)
+        return self.factor * (1.0 - np.exp(-z * z / (2.0 * self.problem.sigma)))
+
+    def component_gradients(self, x):
+        """Shape (n, n): row i is the gradient of f_i on the observed entries."""
+        z, sigma = self.residuals(x), self.problem.sigma
+        return np.diag(self.factor * z / sigma * np.exp(-z * z / (2.0 * sigma)))
+
+    def component_hessian_products(self, s, u):
+        """Shape (n, n): row i is the Hessian of f_i at s, times u."""
+        z, sigma = self.residuals(s), self.problem.sigma
+        curvature = (1.0 - z * z / sigma) / sigma * np.exp(-z * z / (2.0 * sigma))
+        return np.diag(self.factor * curvature * u[self.rows, self.columns])
+
+    def embedded(self, g):
+        """A gradient as an array of the shape of x."""
+        full = np.zeros(self.shape)
+        full[self.rows, self.columns] = g
+        return full
+
+
+@dataclass
+class LogisticReference:
+    """f_i(x) = log(1 + exp(-b_i <a_i, x>)) + alpha sum_j x_j^2/(1 + x_j^2)."""
+
+    problem: NonconvexLogistic
+
+    def __post_init__(self):
+        self.A = np.asarray(self.problem.features, dtype=float)
+        self.b = self.problem.labels
+        self.n, d = self.A.shape
+        self.shape = (d,)
+
+    def point(self, x):
+        return x.copy()
+
+    def random(self, rng):
+        return rng.standard_normal(self.shape)
+
+    def components(self, x):
+        penalty = self.problem.alpha * np.sum(x**2 / (1.0 + x**2))
+        return np.logaddexp(0.0, -self.b * (self.A @ x)) + penalty
+
+    def component_gradients(self, x):
+        slope = -self.b / (1.0 + np.exp(self.b * (self.A @ x)))
+        return slope[:, None] * self.A + self.problem.alpha * 2.0 * x / (1.0 + x**2) ** 2
+
+    def component_hessian_products(self, s, u):
+        p = 1.0 / (1.0 + np.exp(-(self.A @ s)))
+        penalty = self.problem.alpha * (2.0 - 6.0 * s**2) / (1.0 + s**2) ** 3 * u
+        return (p * (1.0 - p) * (self.A @ u))[:, None] * self.A + penalty
+
+    def embedded(self, g):
+        return g
+
+
+def reference_of(problem):
+    kind = RecoveryReference if isinstance(problem, RobustMatrixRecovery) else LogisticReference
+    return kind(problem)
+
+
+# --- messages -------------------------------------------------------------------------------------
+
+
+def assert_one_sentence(error, *words):
+    """The message of an error is one sentence that names what is wrong and what to do."""
+    message = str(error.value)
+    ends = [match.start() for match in re.finditer(r"[.?!](?=\s|$)", message)]
+    assert ends == [len(message) - 1], f"not exactly one sentence: {message}"
+    assert "\n" not in message
+    for word in words:
+        assert word in message, f"{word!r} is not named in: {message}"

@@ -1,0 +1,104 @@
+"""Loops over observed entries against dense matrices, in one piece and in several."""
+
+import numpy as np
+import pytest
+from helpers import as_matrix, in_chunks, on_pattern, random_pattern
+from numpy.testing import assert_allclose
+
+from pfbench.kernels import observed, welsch
+from pfbench.points import Pattern
+
+# Row 0, two middle rows and the last row are empty: the places where a row search goes wrong.
+SPARSE, _ = Pattern.from_coordinates([1, 1, 4, 4, 4], [0, 2, 1, 2, 3], (6, 4))
+PATTERNS = {
+    "full": random_pattern(np.random.default_rng(0), (5, 4), 20),
+    "some": random_pattern(np.random.default_rng(1), (7, 6), 15),
+    "empty rows": SPARSE,
+}
+
+
+@pytest.fixture(params=PATTERNS)
+def pattern(request):
+    return PATTERNS[request.param]
+
+
+def reading(pattern, rng):
+    M, N = pattern.shape
+    return observed.Reading(
+        rng.standard_normal(pattern.n), 0.3, 0.7, rng.standard_normal(M), rng.standard_normal(N)
+    )
+
+
+def read(pattern, x):
+    dense = 0.3 * as_matrix(pattern, x.values) + 0.7 * np.outer(x.u, x.v)
+    return on_pattern(pattern, dense)
+
+
+def test_read_rows_is_the_rank_one_step(pattern):
+    x = reading(pattern, np.random.default_rng(2))
+    out = np.empty(pattern.n)
+    observed.read_rows(0, pattern.shape[0], pattern.rows, x, out)
+    assert_allclose(out, read(pattern, x), rtol=1e-14, atol=1e-15)
+
+
+def test_read_rows_touches_only_the_given_rows(pattern):
+    x = reading(pattern, np.random.default_rng(2))
+    out = np.full(pattern.n, np.nan)
+    observed.read_rows(1, 3, pattern.rows, x, out)
+    assert np.array_equal(~np.isnan(out), np.isin(pattern.row_numbers(), [1, 2]))
+
+
+def test_row_of_and_read_at_find_each_position(pattern):
+    x = reading(pattern, np.random.default_rng(2))
+    positions = range(pattern.n)
+    found = [observed.row_of(pattern.rows.indptr, k) for k in positions]
+    assert found == pattern.row_numbers().tolist()
+    entries = [observed.read_at(pattern.rows, x, k) for k in positions]
+    assert_allclose(entries, read(pattern, x), rtol=1e-14, atol=1e-15)
+
+
+def test_entries_inner_is_a_bilinear_form(pattern):
+    rng = np.random.default_rng(3)
+    g, u, v = (rng.standard_normal(size) for size in (pattern.n, *pattern.shape))
+    expected = u @ as_matrix(pattern, g) @ v
+    assert_allclose(observed.entries_inner(pattern.rows, g, u, v), expected, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("cuts", [(), (2,), (1, 1, 3)], ids=["one", "two", "an empty chunk"])
+def test_normal_step_is_two_products(pattern, cuts):
+    rng = np.random.default_rng(4)
+    M, N = pattern.shape
+    g, v, previous = (rng.standard_normal(size) for size in (pattern.n, N, M))
+    G, bounds = as_matrix(pattern, g), in_chunks(pattern, *cuts).bounds
+    u, y = np.empty(M), np.zeros(N)
+    arguments = (pattern.rows, g, v, previous, 0.4, u, y)
+    if cuts:
+        square = observed.normal_parallel(bounds, *arguments)
+    else:
+        square = observed.normal_rows(0, M, *arguments)
+    expected = G @ v - 0.4 * previous
+    assert_allclose(u, expected, rtol=1e-13, atol=1e-14)
+    assert_allclose(y, G.T @ expected, rtol=1e-13, atol=1e-14)
+    assert_allclose(square, expected @ expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("cuts", [(2,), (1, 1, 3), (1, 2, 3, 4)])
+def test_parallel_loops_equal_the_serial_ones(pattern, cuts):
+    rng = np.random.default_rng(5)
+    M, bounds = pattern.shape[0], in_chunks(pattern, *cuts).bounds
+    targets = rng.standard_normal(pattern.n)
+    serial = reading(pattern, rng)
+    parallel = serial._replace(values=serial.values.copy())
+    total = welsch.loss_rows(0, M, pattern.rows, serial, targets, 0.8)
+    assert_allclose(
+        welsch.loss_parallel(bounds, pattern.rows, parallel, targets, 0.8), total, rtol=1e-14
+    )
+    out = np.empty((2, pattern.n))
+    observed.read_rows(0, M, pattern.rows, serial, out[0])
+    observed.read_parallel(bounds, pattern.rows, parallel, out[1])
+    assert_allclose(out[1], out[0], rtol=1e-15)
+    g = np.empty((2, pattern.n))
+    welsch.gradient_rows(0, M, pattern.rows, serial, targets, 0.8, 0.1, g[0])
+    welsch.gradient_parallel(bounds, pattern.rows, parallel, targets, 0.8, 0.1, g[1])
+    assert_allclose(parallel.values, serial.values, rtol=1e-15)
+    assert_allclose(g[1], g[0], rtol=1e-14)

@@ -1,0 +1,58 @@
+"""The bounded loss and its derivatives against numpy.exp."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from pfbench.kernels import welsch
+
+SIGMAS = st.floats(1e-3, 1e3)
+SCALED = st.floats(-8.0, 8.0)  # z / sqrt(sigma)
+
+
+@given(st.floats(0.0, 13.0))
+def test_decay_is_the_exponential(a):
+    assert_allclose(welsch.decay(a), np.exp(-a), rtol=1e-13)
+
+
+@given(st.floats(0.0, 1e308))
+def test_decay_is_the_exponential_on_the_scale_of_the_loss(a):
+    # Far out the relative error grows; what is lost there is below rounding of a loss near 1.
+    assert abs(welsch.decay(a) - np.exp(-a)) <= 1e-14
+    assert welsch.decay(a) >= 0.0
+
+
+@given(SCALED, SIGMAS)
+def test_slope_is_the_first_derivative(scaled, sigma):
+    z = scaled * np.sqrt(sigma)
+    exact = z / sigma * np.exp(-z * z / (2 * sigma))
+    assert abs(welsch.slope(z, sigma) - exact) <= 1e-13 * abs(exact) + 1e-14 * abs(z) / sigma
+
+
+@given(SCALED, SIGMAS)
+def test_curvature_is_the_second_derivative(scaled, sigma):
+    z = scaled * np.sqrt(sigma)
+    exact = (1.0 - z * z / sigma) / sigma * np.exp(-z * z / (2 * sigma))
+    # Near z^2 = sigma the first factor cancels: compare on the scale of its terms.
+    assert abs(welsch.curvature(z, sigma) - exact) <= 1e-14 * (1.0 + z * z / sigma) / sigma
+
+
+def test_slope_and_curvature_agree_with_finite_differences_of_the_loss():
+    sigma, z, h = 0.7, np.linspace(-3.0, 3.0, 25), 1e-5
+
+    def psi(z):
+        return 1.0 - np.exp(-z * z / (2.0 * sigma))
+
+    slopes = np.array([welsch.slope(t, sigma) for t in z])
+    steps = np.array([welsch.slope(t + h, sigma) - welsch.slope(t - h, sigma) for t in z])
+    curvatures = np.array([welsch.curvature(t, sigma) for t in z])
+    assert_allclose(slopes, (psi(z + h) - psi(z - h)) / (2 * h), atol=1e-9)
+    assert_allclose(curvatures, steps / (2 * h), atol=1e-8)
+
+
+def test_the_sweep_over_curvatures_may_write_over_its_input():
+    z = np.linspace(-4.0, 4.0, 41)
+    expected = np.array([welsch.curvature(t, 0.5) for t in z])
+    welsch.curvatures(z, 0.5, z)
+    assert_allclose(z, expected, rtol=1e-13, atol=1e-15)

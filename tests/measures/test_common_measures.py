@@ -1,0 +1,313 @@
+"""Measures against dense arithmetic, the links between them, and that they disturb nothing."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.linalg
+from helpers import (
+    assert_one_sentence,
+    random_vertex,
+    reference_of,
+    tiny_logistic,
+    tiny_recovery,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+import pfbench as pf
+from pfbench.base.errors import InputError
+from pfbench.base.state import State
+from pfbench.measures import (
+    BRACKETS,
+    MEASURES,
+    available,
+    estimator_error,
+    fw_gap,
+    gradient_mapping_lambda,
+    gradient_mapping_sq,
+    named,
+    objective,
+    value,
+)
+from pfbench.points import combine, inner, keep
+from pfbench.problems.logistic import NonconvexLogistic
+from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
+from pfbench.sets import L1Ball, L2Ball, LinfBall, NuclearBall, Simplex
+
+SEEDS = st.integers(0, 2**32 - 1)
+TRUTH = tiny_logistic()
+
+
+def logistic_over(kind, radius=2.0):
+    """A loss strong enough that minimisers lie on the boundary."""
+    return NonconvexLogistic(TRUTH.features, TRUTH.labels, kind(4, radius), alpha=0.05)
+
+
+PROBLEMS = {
+    "recovery": tiny_recovery(radius=3.0),
+    "recovery, sum": tiny_recovery(radius=3.0, scaling="sum"),
+    "recovery, several threads": tiny_recovery(radius=3.0, cuts=(1, 3)),
+    **{f"logistic, {kind.name}": logistic_over(kind) for kind in (L1Ball, L2Ball, LinfBall)},
+    "logistic, simplex": logistic_over(Simplex),
+}
+EACH = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+
+
+def random_state(problem, seed):
+    """A state at a random convex combination of vertices, and the same point as an array."""
+    rng = np.random.default_rng(seed)
+    x, dense = problem.start(), None
+    for _ in range(3):
+        vertex = problem.set.random_vertex(rng)
+        x = combine(x, vertex, rng.random())
+    dense = x if isinstance(x, np.ndarray) else x.matrix()
+    return State(x), dense
+
+
+def dense_gradient(problem, dense):
+    reference = reference_of(problem)
+    return reference.embedded(reference.component_gradients(dense).mean(axis=0))
+
+
+def support(body, g):
+    """max of <g, v> over the set, from its definition."""
+    norms = {
+        L1Ball: lambda: np.abs(g).max(),
+        L2Ball: lambda: np.linalg.norm(g),
+        LinfBall: lambda: np.abs(g).sum(),
+        Simplex: lambda: g.max(),
+        NuclearBall: lambda: np.linalg.svd(g, compute_uv=False)[0],
+    }
+    return body.radius * norms[type(body)]()
+
+
+# --- each measure against its definition ----------------------------------------------------------
+
+
+@EACH
+@given(SEEDS)
+def test_the_gap_is_exact(problem, seed):
+    state, x = random_state(problem, seed)
+    g = dense_gradient(problem, x)
+    exact = np.vdot(g, x) + support(problem.set, -g)
+    lower, upper = fw_gap(problem, state)
+    assert lower == upper
+    assert_allclose(upper, exact, rtol=1e-10, atol=1e-12 * problem.set.radius * np.abs(g).max())
+
+
+@EACH
+@given(SEEDS)
+def test_value_and_objective_are_f_where_there_is_no_penalty(problem, seed):
+    state, x = random_state(problem, seed)
+    assert_allclose(value(problem, state), reference_of(problem).components(x).mean(), rtol=1e-11)
+    assert objective(problem, state) == value(problem, state)
+
+
+@EACH
+@given(SEEDS)
+def test_the_gradient_mapping_is_the_projected_step(problem, seed):
+    state, x = random_state(problem, seed)
+    constants = problem.constants(problem.start())
+    lam = 1.0 / (2.0 * max(constants.L_f, constants.L_ms))
+    assert gradient_mapping_lambda(problem, state) == pytest.approx(lam)
+    target = x - lam * dense_gradient(problem, x)
+    square = gradient_mapping_sq(problem, state)
+    p = problem.set.project(target)
+    if not isinstance(p, np.ndarray):
+        p = (p.left * p.weights[:, None]).T @ p.right
+    # p is optimal, by <target - p, v - p> <= 0 over the set; the mapping is the step to it.
+    assert support(problem.set, target - p) - np.vdot(target - p, p) <= 1e-9 * (1 + np.abs(x).max())
+    assert_allclose(square, np.sum(((x - p) / lam) ** 2), rtol=1e-8, atol=1e-16 / lam**2)
+
+
+def test_the_estimator_error_is_taken_where_the_estimate_was_formed(recovery):
+    rng = np.random.default_rng(0)
+    at = recovery.start()
+    g = recovery.gradient(at)
+    estimate = g + rng.standard_normal(g.size)
+    x = combine(at, random_vertex(rng, recovery.pattern), 0.5)
+    state = State(x, at, estimate)
+    assert_allclose(estimator_error(recovery, state), np.linalg.norm(estimate - g), rtol=1e-12)
+    assert estimator_error(recovery, State(x)) is None
+    assert estimator_error(recovery, State(x, at)) is None
+
+
+def test_rmse_of_held_out_entries_and_of_the_truth():
+    problem = pf.problem("robust-matrix-recovery", rows=9, columns=7, rank=2, density=0.4)
+    state, x = random_state(problem, 0)
+    truth = problem.observations.truth
+    whole = (truth.left * truth.weights[:, None]).T @ truth.right
+    found = available(problem)["rmse_truth"](problem, state)
+    assert_allclose(found, np.sqrt(np.mean((x - whole) ** 2)), rtol=1e-12)
+
+    held = problem.observations.__class__(
+        (3, 2),
+        np.array([0, 1]),
+        np.array([0, 1]),
+        np.array([1.0, 3.0]),
+        np.array([2, 0, 1]),
+        np.array([1, 1, 0]),
+        np.array([5.0, -1.0, 0.0]),
+    )
+    problem = RobustMatrixRecovery(held, radius=5.0)
+    state, x = random_state(problem, 1)
+    errors = x[[2, 0, 1], [1, 1, 0]] - [5.0, -1.0, 0.0]
+    measures = problem.measures()
+    assert_allclose(measures["rmse_heldout"](problem, state), np.sqrt(np.mean(errors**2)))
+    mean_errors = 2.0 - np.array([5.0, -1.0, 0.0])
+    assert_allclose(measures["rmse_heldout_mean"](problem, state), np.sqrt(np.mean(mean_errors**2)))
+
+
+# --- large matrices -------------------------------------------------------------------------------
+
+
+def large_problem():
+    """510 x 500: above the size at which the gap is exact."""
+    rng = np.random.default_rng(0)
+    cells = rng.choice(510 * 500, size=6000, replace=False)
+    data = Observations((510, 500), *np.divmod(cells, 500), rng.standard_normal(6000))
+    return RobustMatrixRecovery(data, radius=30.0)
+
+
+def test_above_250000_entries_the_gap_is_a_certified_bracket():
+    problem = large_problem()
+    state, x = random_state(problem, 0)
+    g = dense_gradient(problem, x)
+    exact = np.vdot(g, x) + 30.0 * scipy.linalg.svdvals(g)[0]
+    lower, upper = fw_gap(problem, state)
+    assert lower <= exact * (1.0 + 1e-10)
+    assert lower < upper
+    assert exact <= upper
+    assert upper - lower <= 1.001e-3 * 30.0 * scipy.linalg.svdvals(g)[0]
+
+
+def test_a_loose_linear_minimisation_would_falsify_the_gap():
+    """ANCHORS 2.3: the measured gap never relies on the minimiser that the run uses."""
+    problem = large_problem()
+    loose = RobustMatrixRecovery(problem.observations, radius=30.0, tolerance=1.0)
+    state, x = random_state(loose, 0)
+    g = loose.gradient(keep(state.x))
+    vertex = loose.open(np.random.default_rng(0)).lo(g)
+    at_the_loose_vertex = inner(g, state.x) - inner(g, vertex)
+    exact = np.vdot(dense_gradient(loose, x), x)
+    exact += 30.0 * scipy.linalg.svdvals(dense_gradient(loose, x))[0]
+    assert at_the_loose_vertex < 0.95 * exact
+    assert fw_gap(loose, state) == fw_gap(problem, State(keep(state.x)))
+    assert fw_gap(loose, state)[1] >= exact
+
+
+def test_the_gradient_mapping_of_a_huge_matrix_is_not_defined():
+    observations = Observations((2001, 2000), np.array([0]), np.array([0]), np.ones(1))
+    problem = RobustMatrixRecovery(observations)
+    assert gradient_mapping_sq(problem, State(problem.start())) is None
+
+
+# --- THEORY section 3: links between the criteria -------------------------------------------------
+
+
+@EACH
+@given(SEEDS)
+def test_links_1_and_2_between_gap_and_gradient_mapping(problem, seed):
+    state, _ = random_state(problem, seed)
+    lam = gradient_mapping_lambda(problem, state)
+    gap, square = fw_gap(problem, state)[1], gradient_mapping_sq(problem, state)
+    g = np.linalg.norm(problem.gradient(keep(state.x)))
+    rounding = 1e-10 * problem.set.radius * (g + 1.0)
+    assert square * lam <= gap + rounding
+    assert gap <= (problem.set.diameter + lam * g) * math.sqrt(square) + rounding
+
+
+@pytest.mark.parametrize("kind", [L1Ball, L2Ball, LinfBall, Simplex])
+def test_link_3_the_gap_bounds_the_suboptimality_of_a_convex_loss(kind):
+    body = kind(4, 2.0)
+    problem = NonconvexLogistic(TRUTH.features, TRUTH.labels, body, alpha=0.0)  # convex
+    reference = reference_of(problem)
+
+    def loss(z):
+        return reference.components(body.project(z)).mean()
+
+    starts = np.random.default_rng(0).standard_normal((4, 4))
+    least = min(
+        minimize(loss, z, method="Nelder-Mead", options={"maxiter": 4000}).fun for z in starts
+    )
+    for seed in range(30):
+        state, _ = random_state(problem, seed)
+        assert value(problem, state) - least <= fw_gap(problem, state)[1] + 1e-12
+
+
+@EACH
+@given(SEEDS)
+def test_the_gap_is_never_negative(problem, seed):
+    state, x = random_state(problem, seed)
+    assert fw_gap(problem, state)[1] >= -1e-13 * problem.set.radius * (1.0 + np.abs(x).max())
+
+
+@EACH
+def test_all_criteria_vanish_at_a_stationary_point(problem):
+    """Projected gradient to a fixed point: its step is the mapping itself."""
+    x, lam = problem.start(), gradient_mapping_lambda(problem, State(problem.start()))
+    for _ in range(4000):
+        x = problem.prox(x, problem.gradient(keep(x)), lam)
+    state = State(x)
+    scale = problem.set.radius * np.linalg.norm(problem.gradient(keep(problem.start())))
+    assert fw_gap(problem, state)[1] <= 1e-5 * scale
+    assert math.sqrt(gradient_mapping_sq(problem, state)) <= 1e-5 * scale
+
+
+# --- measures are never seen by the run -----------------------------------------------------------
+
+
+@EACH
+def test_measures_never_modify_a_point(problem):
+    """Neither the newest point, whose step is only recorded, nor the one before."""
+    rng = np.random.default_rng(0)
+    at = problem.start()
+    at = combine(at, problem.set.random_vertex(rng), 0.3)
+    estimate = problem.gradient(at)
+    x = combine(at, problem.set.random_vertex(rng), 0.4)
+    state = State(x, at, estimate)
+    seen = [bits(each) for each in (x, at)]
+    estimate_before = estimate.copy()
+    first = {name: measure(problem, state) for name, measure in available(problem).items()}
+    assert [bits(each) for each in (x, at)] == seen
+    assert_array_equal(estimate, estimate_before)
+    again = {name: measure(problem, state) for name, measure in available(problem).items()}
+    assert again == first
+
+
+def bits(x):
+    """Everything that is stored about a point, to the bit."""
+    if isinstance(x, np.ndarray):
+        return x.tobytes()
+    trail = x._trail
+    stored = (trail.values, trail.weights, *x.factors(), x.values())
+    return (*(array.tobytes() for array in stored), trail.atoms.used, x._token is trail.current)
+
+
+def test_a_measure_between_two_moves_changes_no_bit_of_the_run(recovery):
+    def run(measured):
+        rng, x = np.random.default_rng(0), recovery.start()
+        for _ in range(6):
+            at, g = x, recovery.gradient(x)
+            x = combine(at, random_vertex(rng, recovery.pattern), 0.3)
+            if measured:
+                for measure in available(recovery).values():
+                    measure(recovery, State(x, at, g))
+        return bits(x)
+
+    assert run(measured=True) == run(measured=False)
+
+
+# --- by name --------------------------------------------------------------------------------------
+
+
+def test_measures_by_name(recovery):
+    assert set(named(recovery, ["fw_gap", "value"])) == {"fw_gap", "value"}
+    assert set(available(recovery)) == set(MEASURES)
+    assert set(MEASURES) >= BRACKETS
+    with pytest.raises(InputError) as error:
+        named(recovery, ["fw_gpa"])
+    assert_one_sentence(error, "'fw_gpa'", "'fw_gap'")

@@ -1,0 +1,229 @@
+"""combine, keep, tilt, inner, distance and entries against dense arithmetic; mistakes."""
+
+import math
+
+import numpy as np
+import pytest
+from helpers import (
+    as_matrix,
+    factored,
+    on_pattern,
+    random_pattern,
+    random_point,
+    random_vertex,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from pfbench.base.errors import InputError
+from pfbench.points import (
+    Factored,
+    RankOne,
+    combine,
+    distance,
+    inner,
+    is_finite,
+    keep,
+    shift,
+    tilt,
+)
+from pfbench.points.factored import Factors, frobenius_norm, orthogonalised
+from pfbench.points.operators import DenseOperator, SparseOperator
+
+PATTERN = random_pattern(np.random.default_rng(0))
+SEEDS = st.integers(0, 2**32 - 1)
+REALS = st.floats(-3.0, 3.0)
+
+
+def several_kinds(rng):
+    """Points that are read in different ways: settled, recorded, one behind, zero."""
+    settled, recorded = random_point(rng, PATTERN), random_point(rng, PATTERN)
+    recorded = combine(recorded, random_vertex(rng, PATTERN), 0.4)
+    behind = random_point(rng, PATTERN)
+    combine(behind, random_vertex(rng, PATTERN), 0.4).settle()
+    return [settled, recorded, behind, Factored.zero(PATTERN)]
+
+
+@given(SEEDS)
+def test_inner_distance_and_entries_of_every_kind_of_point(seed):
+    rng = np.random.default_rng(seed)
+    g, vertex = rng.standard_normal(PATTERN.n), random_vertex(rng, PATTERN)
+    G = as_matrix(PATTERN, g)
+    points = several_kinds(rng)
+    for x in points:
+        X = x.matrix()
+        assert_allclose(inner(g, x), np.vdot(G, X), atol=1e-12)
+        assert_allclose(x.entries([0, 4, 0], [3, 0, 3]), X[[0, 4, 0], [3, 0, 3]], atol=1e-14)
+        assert_allclose(distance(x, vertex), np.linalg.norm(X - vertex.matrix()), rtol=1e-12)
+        assert_allclose(distance(vertex, x), distance(x, vertex), rtol=1e-14)
+        for y in points:
+            assert_allclose(distance(x, y), np.linalg.norm(X - y.matrix()), rtol=1e-12, atol=1e-12)
+    assert_allclose(inner(g, vertex), np.vdot(G, vertex.matrix()), atol=1e-12)
+
+
+@given(SEEDS, REALS)
+def test_combine_with_a_point_is_new_and_independent_for_any_weight(seed, c):
+    rng = np.random.default_rng(seed)
+    for x in several_kinds(rng):
+        y = random_point(rng, PATTERN)
+        expected, y_values = (1 - c) * x.matrix() + c * y.matrix(), y.values()
+        z = combine(x, y, c)
+        assert_allclose(z.matrix(), expected, atol=1e-12)
+        z_values = z.values()
+        assert_allclose(z_values, on_pattern(PATTERN, expected), atol=1e-12)
+        combine(z, random_vertex(rng, PATTERN), 1.0).settle()
+        assert_array_equal(y.values(), y_values)
+        z = combine(x, y, c)
+        combine(y, random_vertex(rng, PATTERN), 1.0).settle()
+        assert_array_equal(z.values(), z_values)
+
+
+@given(SEEDS, REALS)
+def test_tilt_is_the_gradient_plus_a_multiple_of_a_difference(seed, c):
+    rng = np.random.default_rng(seed)
+    g, vertex, test = rng.standard_normal(PATTERN.n), random_vertex(rng, PATTERN), None
+    for x in several_kinds(rng):
+        u = random_point(rng, PATTERN)
+        dense = as_matrix(PATTERN, g) + c * (x.matrix() - u.matrix())
+        tilted = tilt(g, x, u, c)
+        assert_allclose(tilted.dense(), dense, atol=1e-12)
+        assert_allclose(inner(tilted, vertex), np.vdot(dense, vertex.matrix()), atol=1e-11)
+        test = random_point(rng, PATTERN)
+        assert_allclose(inner(tilted, test), np.vdot(dense, test.matrix()), atol=1e-11)
+
+
+def test_tilt_stays_as_it_is_when_its_point_moves_on():
+    rng = np.random.default_rng(0)
+    x, u = random_point(rng, PATTERN), random_point(rng, PATTERN)
+    tilted = tilt(np.zeros(PATTERN.n), x, u, 1.0)
+    before = tilted.dense()
+    for _ in range(3):
+        x = combine(x, random_vertex(rng, PATTERN), 0.5)
+    x.settle()
+    assert_array_equal(tilted.dense(), before)
+
+
+@given(SEEDS, st.floats(-5, 5).filter(lambda c: abs(c) > 1e-3), st.booleans())
+def test_operators_multiply_like_their_dense_matrix(seed, c, first):
+    rng = np.random.default_rng(seed)
+    g, x, u = rng.standard_normal(PATTERN.n), random_point(rng, PATTERN), random_point(rng, PATTERN)
+    M, N = PATTERN.shape
+    v, previous = rng.standard_normal(N), np.zeros(M) if first else rng.standard_normal(M)
+    beta = 0.0 if first else 0.7
+    for operator in (
+        SparseOperator(PATTERN, g),
+        DenseOperator(as_matrix(PATTERN, g)),
+        tilt(g, x, u, c),
+    ):
+        for G in (operator, operator.scaled(0.25)):
+            dense, left, y = G.dense(), np.empty(M), np.full(N, np.nan)
+            square = G.normal_step(v, previous, beta, left, y)
+            expected = dense @ v - beta * previous
+            assert_allclose(left, expected, atol=1e-11)
+            assert_allclose(y, dense.T @ expected, atol=1e-10)
+            assert_allclose(square, expected @ expected, rtol=1e-11)
+            assert G.shape == dense.shape
+            assert G.largest() > 0.0
+        assert_allclose(operator.scaled(0.25).dense(), 0.25 * operator.dense(), rtol=1e-15)
+
+
+@given(st.lists(REALS, min_size=3, max_size=3), REALS)
+def test_shift_is_a_point_plus_a_multiple_of_a_difference(entries, c):
+    rng, c = np.random.default_rng(0), abs(c)
+    x, a, b = (random_point(rng, PATTERN) for _ in range(3))
+    expected = x.matrix() + c * (a.matrix() - b.matrix())
+    shifted = shift(x, a, b, c)
+    assert_allclose(shifted.matrix(), expected, atol=1e-11)
+    assert_allclose(shifted.values(), on_pattern(PATTERN, expected), atol=1e-11)
+    y = np.array(entries)
+    assert_allclose(shift(y, 2.0 * y, np.ones(3), c), y + c * (2.0 * y - 1.0), atol=1e-13)
+
+
+@given(st.lists(REALS, min_size=3, max_size=3), REALS)
+def test_dense_points(entries, c):
+    x, y, g = np.array(entries), np.array([1.0, -2.0, 0.5]), np.array([0.3, 0.0, -1.0])
+    assert_allclose(combine(x, y, c), (1 - c) * x + c * y)
+    assert_allclose(tilt(g, x, y, c), g + c * (x - y))
+    assert_allclose(inner(g, x), math.fsum(g * x), atol=1e-15)
+    assert_allclose(distance(x, y), math.sqrt(math.fsum((x - y) ** 2)), rtol=1e-15)
+    copy = keep(x)
+    copy += 1.0
+    assert_array_equal(x, entries)
+
+
+def test_a_dense_matrix_point_moves_towards_a_rank_one_vertex():
+    rng = np.random.default_rng(0)
+    x, vertex = rng.standard_normal((3, 2)), RankOne(np.eye(3)[0], np.eye(2)[1], -2.0)
+    assert_allclose(combine(x, vertex, 0.25), 0.75 * x + 0.25 * vertex.matrix())
+    assert_allclose(inner(x, vertex), -2.0 * x[0, 1])
+    assert_allclose(distance(x, vertex), np.linalg.norm(x - vertex.matrix()))
+    assert_allclose(distance(vertex, vertex), 0.0)
+
+
+def test_singular_values_of_a_factored_matrix():
+    rng = np.random.default_rng(0)
+    parts = Factors(
+        rng.standard_normal(9), rng.standard_normal((9, 5)), rng.standard_normal((9, 4))
+    )
+    whole = (parts.left * parts.weights[:, None]).T @ parts.right
+    found = orthogonalised(parts)
+    assert_allclose(found.weights, np.linalg.svd(whole, compute_uv=False), rtol=1e-12)
+    assert_allclose((found.left * found.weights[:, None]).T @ found.right, whole, atol=1e-13)
+    assert_allclose(found.left @ found.left.T, np.eye(4), atol=1e-13)
+    assert_allclose(frobenius_norm(parts), np.linalg.norm(whole), rtol=1e-13)
+
+
+def test_the_distance_of_nearly_equal_points_that_share_atoms_does_not_cancel():
+    rng = np.random.default_rng(0)
+    x, vertex = random_point(rng, PATTERN), random_vertex(rng, PATTERN)
+    exact = 1e-12 * np.linalg.norm(x.matrix() - vertex.matrix())
+    before = keep(x)
+    assert_allclose(distance(before, combine(x, vertex, 1e-12)), exact, rtol=1e-3)
+
+
+def test_what_is_not_finite_is_noticed():
+    rng = np.random.default_rng(0)
+    x, vertex = random_point(rng, PATTERN), random_vertex(rng, PATTERN)
+    assert is_finite(combine(x, vertex, 0.5))
+    assert not is_finite(combine(x, vertex, math.nan))
+    assert not is_finite(combine(x, RankOne(np.full(5, np.nan), vertex.v, 1.0, PATTERN), 0.5))
+    assert not is_finite(np.array([1.0, np.inf]))
+
+
+OTHER = random_pattern(np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        RankOne(np.ones(4), np.ones(4), 1.0),
+        RankOne(np.ones(1), np.ones(1), 1.0),  # would broadcast
+        Factored.zero(OTHER),  # the same shape and number of entries, other positions
+        Factored.zero(random_pattern(np.random.default_rng(0), n=3)),
+        np.zeros(PATTERN.shape),
+        "x",
+    ],
+    ids=["shape", "shape 1 x 1", "positions", "number of entries", "dense", "text"],
+)
+def test_points_that_do_not_belong_together_are_refused(wrong):
+    x = random_point(np.random.default_rng(0), PATTERN)
+    before = x.matrix()
+    with pytest.raises(InputError):
+        combine(x, wrong, 0.5)
+    assert_array_equal(x.matrix(), before)
+
+
+def test_what_is_no_point_is_refused():
+    with pytest.raises(InputError, match="list"):
+        combine([1.0], np.ones(1), 0.5)
+    with pytest.raises(InputError, match="str"):
+        distance(Factored.zero(PATTERN), "x")
+
+
+def test_a_factored_point_can_be_made_from_its_factors_alone():
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal(PATTERN.shape)
+    x = factored(PATTERN, matrix)
+    assert_allclose(as_matrix(PATTERN, x.values()), matrix * (as_matrix(PATTERN, x.values()) != 0))
+    assert x.shape == (5, 4)

@@ -1,0 +1,353 @@
+"""From names to arrays, on small sets that the tests write."""
+
+import bz2
+import hashlib
+import sys
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits
+
+from pfbench.base.errors import DataError, InputError
+from pfbench.problems.data import catalogue
+from pfbench.problems.data.catalogue import DataFile, DataSet
+from pfbench.problems.data.digests import arrays_digest
+from pfbench.problems.data.loading import (
+    load_classification,
+    load_digits_matrix,
+    load_ratings,
+)
+from pfbench.problems.data.management import check, status, statuses
+
+TEXT = b"+1 1:1 3:2\n-1 2:0.5\n-1\n"
+SUM = arrays_digest(
+    np.array([0, 2, 3, 3]),
+    np.array([0, 2, 1], dtype=np.int32),
+    np.array([1.0, 2.0, 0.5]),
+    np.array([1.0, -1.0, -1.0]),
+)
+TOY = DataSet(
+    name="toy",
+    summary="three rows",
+    home="this test",
+    citation="none",
+    terms="none",
+    format="svmlight",
+    task="binary",
+    rows=3,
+    features=3,
+    classes=2,
+    counts=(2, 1),
+    nonzeros=3,
+    file=DataFile("http://localhost/toy", "toy", "toy", "toy"),
+    sha256_arrays=SUM,
+)
+UNVERIFIED = replace(TOY, sha256_arrays=None)
+CSV = b"userId,movieId,rating,timestamp\n1,10,4.0,1\n1,20,3.5,2\n5,10,0.5,3\n"
+FILMS = replace(
+    TOY,
+    name="films",
+    format="ratings",
+    task="ratings",
+    rows=3,
+    users=2,
+    features=2,
+    classes=0,
+    counts=(),
+    nonzeros=None,
+    file=DataFile(
+        "http://localhost/films.zip",
+        "films",
+        "films.zip",
+        "ratings.csv",
+        sha256_raw=hashlib.sha256(CSV).hexdigest(),
+    ),
+    sha256_arrays=None,
+)
+
+
+def put(folder, name, data):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def test_a_set_is_loaded_from_the_cache(tmp_path):
+    put(tmp_path, "toy/toy.bz2", bz2.compress(TEXT))
+    found = load_classification(TOY, folder=tmp_path)
+    assert found.features.toarray().tolist() == [[1, 0, 2], [0, 0.5, 0], [0, 0, 0]]
+    assert found.features.has_sorted_indices
+    assert found.features.indices.dtype == np.int32
+    assert found.features.dtype == found.labels.dtype == np.float64
+    assert found.labels.tolist() == [1.0, -1.0, -1.0]
+    assert (found.name, found.classes, found.digest, found.verified) == ("toy", 2, SUM, True)
+
+
+def test_the_variable_names_the_cache(tmp_path, monkeypatch):
+    put(tmp_path, "toy/toy", TEXT)
+    monkeypatch.setenv("PFBENCH_DATA", str(tmp_path))
+    assert load_classification(TOY).verified
+
+
+def test_a_set_that_is_absent_says_how_to_get_it(tmp_path):
+    with pytest.raises(
+        DataError, match=r"toy is not in the data folder .*`pfbench data fetch toy`"
+    ):
+        load_classification(TOY, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (TEXT[:-4], "number of rows is 2 instead of 3"),
+        (TEXT[:-7], "line 2 .* where index:value is expected"),
+        (TEXT.replace(b"2:0.5", b"2:0.25"), "sha256 of arrays is .* instead of"),
+        (TEXT.replace(b"2:0.5", b""), "number of nonzeros is 2 instead of 3"),
+        (TEXT.replace(b"+1", b"-1"), "number of classes is 1 instead of 2"),
+        (TEXT.replace(b"-1", b"+1", 1), r"rows in each class is \(1, 2\) instead of \(2, 1\)"),
+        (TEXT.replace(b"+1", b"+2"), r"pair of labels is \[-1.0, 2.0\]"),
+        (TEXT.replace(b"3:2", b"4:2"), r"line 1 .* the index 4 outside 1\.\.3"),
+        (b"", "it is empty"),
+    ],
+)
+def test_a_wrong_file_is_refused_by_name_with_the_remedy(tmp_path, text, reason):
+    path = put(tmp_path, "toy/toy", text)
+    with pytest.raises(DataError) as caught:
+        load_classification(TOY, folder=tmp_path)
+    message = str(caught.value)
+    assert message.startswith(f"{path} is not the data set toy: ")
+    assert message.endswith("; delete it and run `pfbench data fetch toy`.")
+    with pytest.raises(DataError, match=reason):
+        load_classification(TOY, folder=tmp_path)
+
+
+def test_a_truncated_packed_file_is_refused(tmp_path):
+    put(tmp_path, "toy/toy.bz2", bz2.compress(TEXT)[:-10])
+    with pytest.raises(DataError, match=r"damaged or truncated.*pfbench data fetch toy"):
+        load_classification(TOY, folder=tmp_path)
+
+
+def test_a_set_without_a_recorded_sum_is_unverified(tmp_path):
+    put(tmp_path, "toy/toy", TEXT)
+    assert not load_classification(UNVERIFIED, folder=tmp_path).verified
+    assert not status(UNVERIFIED, folder=tmp_path).verified
+    assert not check(UNVERIFIED, folder=tmp_path).verified
+
+
+def test_an_unverified_set_must_stay_as_it_was_first_downloaded(tmp_path):
+    put(tmp_path, "toy/toy", TEXT)
+    put(tmp_path, "toy/toy.sha256", hashlib.sha256(TEXT).hexdigest().encode() + b"  toy\n")
+    assert not load_classification(UNVERIFIED, folder=tmp_path).verified
+    put(tmp_path, "toy/toy", TEXT.replace(b"2:0.5", b"2:0.25"))
+    with pytest.raises(DataError, match=r"its first download had .* toy\.sha256"):
+        load_classification(UNVERIFIED, folder=tmp_path)
+
+
+def test_the_recorded_sum_of_the_archive_verifies_only_the_archive(tmp_path):
+    file = replace(TOY.file, sha256_archive=hashlib.sha256(TEXT).hexdigest())
+    record = replace(UNVERIFIED, file=file)
+    put(tmp_path, "toy/toy.bz2", bz2.compress(TEXT))
+    assert not load_classification(record, folder=tmp_path).verified
+    assert not status(record, folder=tmp_path).verified
+    put(tmp_path, "toy/toy", TEXT)
+    assert load_classification(record, folder=tmp_path).verified
+    assert status(record, folder=tmp_path).verified
+    put(tmp_path, "toy/toy", TEXT.replace(b"2:0.5", b"2:0.25"))
+    with pytest.raises(DataError, match="its sha256 is"):
+        load_classification(record, folder=tmp_path)
+
+
+def test_classes_are_numbered_in_the_order_of_their_labels(tmp_path):
+    text = b"1,0,7\n0,0,2\n3,4,7\n5,5,3\n"
+    file = replace(TOY.file, sha256_raw=hashlib.sha256(text).hexdigest())
+    record = replace(
+        UNVERIFIED,
+        format="comma-table",
+        task="multiclass",
+        rows=4,
+        features=2,
+        classes=3,
+        counts=(1, 1, 2),
+        nonzeros=None,
+        file=file,
+    )
+    put(tmp_path, "toy/toy", text)
+    found = load_classification(record, folder=tmp_path)
+    assert found.labels.tolist() == [2.0, 0.0, 2.0, 1.0]
+    assert found.features.toarray().tolist() == [[1, 0], [0, 0], [3, 4], [5, 5]]
+    assert found.verified
+    put(tmp_path, "toy/toy", text.replace(b"5,5", b"5,6"))
+    with pytest.raises(DataError, match=r"sha256 \(unpacked\) is"):
+        load_classification(record, folder=tmp_path)
+
+
+def test_aloi_is_read_as_what_it_is_and_called_unverified(tmp_path):
+    # A small file of the same format; nothing else is called aloi.
+    small = replace(catalogue.data_set("aloi"), name="aloi-format", rows=4, features=128, classes=2)
+    text = b"0 1:0.25 128:0.5 \n1 2:0.125 \n0 3:1 \n1 128:0.0625 \n"
+    put(tmp_path, "aloi/aloi.bz2", bz2.compress(text))
+    found = load_classification(small, folder=tmp_path)
+    assert found.features.shape == (4, 128)
+    assert found.labels.tolist() == [0.0, 1.0, 0.0, 1.0]
+    assert not found.verified
+    real = catalogue.data_set("aloi")
+    with pytest.raises(DataError, match="number of rows is 4 instead of 108000"):
+        load_classification(real, folder=tmp_path)
+
+
+@pytest.mark.parametrize("load", [load_classification, load_ratings])
+def test_a_set_of_another_kind_is_refused(load, tmp_path):
+    record = catalogue.data_set("digits")
+    with pytest.raises(InputError, match="the data set digits is of the kind 'matrix'"):
+        load(record, folder=tmp_path)
+
+
+def test_an_unknown_set_is_refused_with_the_nearest():
+    with pytest.raises(InputError, match="did you mean 'a9a'"):
+        load_classification("a9")
+
+
+# --- ratings
+
+
+def zipped(folder, name, members):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for member, data in members.items():
+            archive.writestr(member, data)
+    return path
+
+
+def test_ratings_are_loaded_from_the_home_archive(tmp_path):
+    zipped(tmp_path, "films/films.zip", {"ml/movies.csv": b"x", "ml/ratings.csv": CSV})
+    found = load_ratings(FILMS, folder=tmp_path)
+    assert found.users.tolist() == [1, 1, 5]
+    assert found.items.tolist() == [10, 20, 10]
+    assert found.values.tolist() == [4.0, 3.5, 0.5]
+    assert found.verified
+    assert found.digest == arrays_digest(found.users, found.items, found.values)
+    rows, columns, shape = found.positions()
+    assert (rows.tolist(), columns.tolist(), shape) == ([0, 0, 1], [0, 1, 0], (2, 2))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"rows": 4}, "number of ratings is 3 instead of 4"),
+        ({"users": 3}, "number of users is 2 instead of 3"),
+        ({"features": 3}, "number of items is 2 instead of 3"),
+        ({"sha256_arrays": "0" * 64}, "sha256 of arrays is"),
+        ({"file": replace(FILMS.file, sha256_raw="0" * 64)}, r"sha256 \(unpacked\) is"),
+    ],
+)
+def test_another_edition_is_refused(tmp_path, change, reason):
+    put(tmp_path, "films/ratings.csv", CSV)
+    with pytest.raises(DataError, match=f"is not the data set films: its {reason}"):
+        load_ratings(replace(FILMS, **change), folder=tmp_path)
+
+
+def test_a_ratings_file_of_ones_own_is_loaded_from_its_path(tmp_path):
+    path = put(tmp_path, "mine.csv", CSV)
+    found = load_ratings(path)
+    assert (found.name, found.verified) == ("mine.csv", False)
+    assert found.values.tolist() == [4.0, 3.5, 0.5]
+    packed = put(tmp_path, "u.data.bz2", bz2.compress(b"5\t10\t1\t3\n1\t10\t4\t1\n"))
+    assert load_ratings(str(packed)).users.tolist() == [1, 5]
+    archive = zipped(tmp_path, "ml.zip", {"ml-1m/ratings.dat": b"1::2::3::4\n"})
+    assert load_ratings(archive).values.tolist() == [3.0]
+
+
+def test_a_bad_file_of_ones_own_is_named_with_its_line(tmp_path):
+    path = put(tmp_path, "mine.csv", CSV.replace(b"3.5", b"nan"))
+    with pytest.raises(DataError) as caught:
+        load_ratings(path)
+    assert str(caught.value) == (
+        f"{path} is not a usable ratings file: line 3 ('1,20,nan,2') has the rating 'nan' where a "
+        "number from 0.5 to 5.0 is expected."
+    )
+
+
+def test_a_missing_path_and_an_unknown_edition_are_refused(tmp_path):
+    with pytest.raises(InputError, match="does not exist: give an edition"):
+        load_ratings(tmp_path / "ratings.csv")
+    with pytest.raises(InputError, match="does not exist: give an edition"):
+        load_ratings("ratings.csv.gz")
+    with pytest.raises(InputError, match="is a folder, not a ratings file"):
+        load_ratings(tmp_path)
+    with pytest.raises(InputError, match="unknown edition of MovieLens '2m': did you mean"):
+        load_ratings("2m")
+
+
+@pytest.mark.parametrize("name", ["1m", "ml-1m", "movielens-1m", "ML-1M"])
+def test_an_edition_has_several_names(tmp_path, name):
+    with pytest.raises(DataError, match="movielens-1m is not in the data folder"):
+        load_ratings(name, folder=tmp_path)
+
+
+# --- sets that come with scikit-learn
+
+
+def test_digits_are_the_images_of_scikit_learn():
+    matrix = load_digits_matrix()
+    assert matrix.shape == (1797, 64)
+    assert matrix.dtype == np.float64
+    assert np.array_equal(matrix, load_digits().data)
+
+
+def test_breast_cancer_is_standardised():
+    found = load_classification("breast-cancer")
+    values = found.features.toarray()
+    assert values.shape == (569, 30)
+    assert np.abs(values.mean(axis=0)).max() < 1e-13
+    assert np.abs(values.std(axis=0) - 1).max() < 1e-13
+    raw = load_breast_cancer()
+    assert np.array_equal(found.labels, 2.0 * raw.target - 1.0)
+    expected = (raw.data - raw.data.mean(axis=0)) / raw.data.std(axis=0)
+    assert np.allclose(values, expected, rtol=0, atol=1e-10)
+    assert found.verified
+
+
+def test_without_scikit_learn_one_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    for load in (load_digits_matrix, lambda: load_classification("breast-cancer")):
+        with pytest.raises(DataError, match=r'pip install "pfbench\[data\]"'):
+            load()
+
+
+def test_without_pooch_the_cache_needs_the_variable(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    monkeypatch.delenv("PFBENCH_DATA", raising=False)
+    with pytest.raises(DataError, match=r'pip install "pfbench\[data\]", or set PFBENCH_DATA'):
+        load_classification("a9a")
+    assert status("a9a", folder=tmp_path).state == "absent"
+
+
+# --- list and check
+
+
+def test_status_tells_embedded_absent_and_cached(tmp_path):
+    assert status("digits", folder=tmp_path).state == "embedded"
+    assert status(TOY, folder=tmp_path).state == "absent"
+    path = put(tmp_path, "toy/toy", TEXT)
+    found = status(TOY, folder=tmp_path)
+    assert (found.state, found.path, found.size) == ("cached", path, len(TEXT))
+    assert found.digest is None
+    assert check(TOY, folder=tmp_path).digest == SUM
+
+
+def test_the_status_of_all_sets_needs_no_folder(tmp_path):
+    found = {one.name: one for one in statuses(folder=tmp_path / "none")}
+    assert list(found) == list(catalogue.DATA_SETS)
+    assert {one.state for one in found.values()} == {"absent", "embedded"}
+    assert [one.name for one in found.values() if not one.verified] == ["w8a-test", "aloi"]
+
+
+def test_checking_the_embedded_sets():
+    for name in ("digits", "breast-cancer"):
+        found = check(name)
+        assert found.verified
+        assert found.digest == catalogue.data_set(name).sha256_arrays

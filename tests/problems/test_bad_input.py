@@ -1,0 +1,192 @@
+"""What a new user gets wrong: refused up front, in one sentence with the culprit and the remedy."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse
+from helpers import assert_one_sentence
+
+import pfbench as pf
+from pfbench.base.errors import InputError
+from pfbench.problems.logistic import NonconvexLogistic
+from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
+from pfbench.sets import L1Ball
+
+RECOVERY, LOGISTIC = "robust-matrix-recovery", "nonconvex-logistic"
+SMALL = {"rows": 6, "columns": 5, "rank": 2, "density": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "words"),
+    [
+        ("robust-matrix-recovry", {}, ["problem", "'robust-matrix-recovery'"]),
+        ("", {}, ["problem", "''"]),
+        (RECOVERY, {"denisty": 0.1}, ["'denisty'", "'density'"]),
+        (RECOVERY, {"source": "sythetic"}, ["source", "'synthetic'"]),
+        (RECOVERY, {"source": 3}, ["source", "'3'"]),
+        (RECOVERY, {"source": ["digits"]}, ["source"]),
+        (RECOVERY, {"source": "digits", "rank": 3}, ["'rank'", "digits"]),
+        (RECOVERY, {"rank": 7}, ["rank=7", "at most 5"]),
+        (RECOVERY, {"rank": 0}, ["rank=0", "at least 1"]),
+        (RECOVERY, {"rank": 2.0}, ["rank=2.0", "integer"]),
+        (RECOVERY, {"rows": -3}, ["rows=-3", "at least 1"]),
+        (RECOVERY, {"columns": "5"}, ["columns='5'", "integer"]),
+        (RECOVERY, {"seed": -1}, ["seed=-1", "at least 0"]),
+        (RECOVERY, {"seed": "x"}, ["seed='x'", "integer"]),
+        (RECOVERY, {"noise": -1.0}, ["noise=-1.0", "at least 0"]),
+        (RECOVERY, {"noise": math.nan}, ["noise=nan", "finite"]),
+        (RECOVERY, {"outliers": 1.5}, ["outliers=1.5", "at most 1"]),
+        (RECOVERY, {"density": 0.0}, ["density=0", "greater than 0"]),
+        (RECOVERY, {"density": 1.5}, ["density=1.5", "at most 1"]),
+        (RECOVERY, {"density": 0.001}, ["density=0.001", "raise it"]),
+        (RECOVERY, {"radius": 0}, ["radius=0", "greater than 0"]),
+        (RECOVERY, {"radius": "big"}, ["radius='big'", "number"]),
+        (RECOVERY, {"sigma": -1.0}, ["sigma=-1.0"]),
+        (RECOVERY, {"scaling": "total"}, ["scaling", "'total'", "mean, sum"]),
+        (RECOVERY, {"tolerance": 0.0}, ["tolerance=0", "greater than 0"]),
+        (RECOVERY, {"tolerance": 2.0}, ["tolerance=2.0", "at most 1"]),
+        (LOGISTIC, {"set": "L1"}, ["set", "'L1'", "'l1'"]),
+        (LOGISTIC, {"set": "nuclear"}, ["set", "'nuclear'", "l1, l2"]),
+        (LOGISTIC, {"source": "breast-cancr"}, ["source", "'breast-cancer'"]),
+        (LOGISTIC, {"source": 3}, ["source", "'3'"]),
+        (LOGISTIC, {"alpha": -0.1}, ["alpha=-0.1", "at least 0"]),
+        (LOGISTIC, {"radius": -0.1}, ["radius=-0.1", "greater than 0"]),
+        (LOGISTIC, {"wieght": 1}, ["'wieght'"]),
+    ],
+)
+def test_bad_parameters_by_name(name, parameters, words):
+    data = {} if name == LOGISTIC or "source" in parameters else SMALL
+    with pytest.raises(InputError) as error:
+        pf.problem(name, **{**data, **parameters})
+    assert_one_sentence(error, *words)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"density": 0.95, "heldout": 0.2}, ["density=0.95", "heldout=0.2", "lower one"]),
+        ({"heldout": -0.1}, ["heldout=-0.1", "at least 0"]),
+        ({"density": 1e-9}, ["raise density"]),
+        ({"density": 0.5, "heldout": math.nan}, ["heldout=nan", "finite"]),
+    ],
+)
+def test_bad_shares_of_digits(parameters, words):
+    with pytest.raises(InputError) as error:
+        pf.problem(RECOVERY, source="digits", **parameters)
+    assert_one_sentence(error, *words)
+
+
+def observed(**changes):
+    data = {
+        "shape": (3, 4),
+        "rows": np.array([0, 1, 2]),
+        "columns": np.array([0, 3, 1]),
+        "values": np.array([1.0, -2.0, 0.5]),
+    }
+    return Observations(**{**data, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"values": np.array([1.0, math.nan, 0.5])}, ["observed entries", "1 NaN", "clean"]),
+        ({"values": np.array([math.inf, 1.0, 0.5])}, ["observed entries", "NaN or infinite"]),
+        ({"values": np.array([1.0, 2.0])}, ["observed entries", "(2,)", "(3,)"]),
+        ({"values": np.array(["a", "b", "c"])}, ["observed entries", "numbers"]),
+        ({"columns": np.array([0, 3])}, ["columns", "one length"]),
+        ({"rows": np.array([0, 1, 3])}, ["inside", "3 x 4"]),
+        ({"columns": np.array([0, -1, 1])}, ["inside", "3 x 4"]),
+        ({"rows": np.array([0.0, 1.0, 1.5])}, ["integers"]),
+        (
+            {"rows": np.array([2, 1, 2]), "columns": np.array([1, 3, 1])},
+            ["(2, 1)", "more than once"],
+        ),
+        (
+            {"rows": np.array([], int), "columns": np.array([], int), "values": np.array([])},
+            ["at least one"],
+        ),
+        ({"shape": (0, 4)}, ["inside", "0 x 4"]),
+        (
+            {
+                "held_rows": np.array([0]),
+                "held_columns": np.array([1]),
+                "held_values": np.array([math.nan]),
+            },
+            ["held-out entries", "1 NaN"],
+        ),
+        (
+            {
+                "held_rows": np.array([0]),
+                "held_columns": np.array([4]),
+                "held_values": np.array([1.0]),
+            },
+            ["held-out", "inside", "3 x 4"],
+        ),
+        (
+            {
+                "held_rows": np.array([0]),
+                "held_columns": np.array([1, 2]),
+                "held_values": np.array([1.0]),
+            },
+            ["held-out", "one length"],
+        ),
+    ],
+)
+def test_bad_observations(changes, words):
+    with pytest.raises(InputError) as error:
+        RobustMatrixRecovery(observed(**changes))
+    assert_one_sentence(error, *words)
+
+
+def classified(features=None, labels=None, d=2):
+    features = np.array([[1.0, 2.0], [3.0, 4.0]]) if features is None else features
+    labels = np.array([1.0, -1.0]) if labels is None else labels
+    return NonconvexLogistic(features, labels, L1Ball(d))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"features": np.array([[1.0, math.nan], [0.0, 1.0]])}, ["features", "1 NaN", "clean"]),
+        ({"features": np.array([[1.0, math.inf], [0.0, 1.0]])}, ["features", "NaN or infinite"]),
+        ({"features": np.zeros((0, 2)), "labels": np.zeros(0)}, ["at least one row"]),
+        ({"features": np.zeros((2, 0))}, ["one feature"]),
+        ({"features": np.array([1.0, 2.0])}, ["features", "matrix"]),
+        ({"features": np.array([["a", "b"], ["c", "d"]])}, ["features", "matrix"]),
+        ({"features": [[1.0, 2.0], [3.0]]}, ["features", "matrix"]),
+        ({"labels": np.array([1.0, 0.0])}, ["labels", "+1 or -1"]),
+        ({"labels": np.array([1.0, 2.0])}, ["labels", "+1 or -1"]),
+        ({"labels": np.array([1.0, math.nan])}, ["labels", "1 NaN"]),
+        ({"labels": np.array([1.0])}, ["labels", "(1,)", "(2,)"]),
+        ({"labels": np.array(["spam", "ham"])}, ["labels", "numbers"]),
+        ({"d": 3}, ["dimension 3", "2 features"]),
+    ],
+)
+def test_bad_classification_data(changes, words):
+    with pytest.raises(InputError) as error:
+        classified(**changes)
+    assert_one_sentence(error, *words)
+
+
+def test_the_users_own_arrays_are_neither_changed_nor_followed():
+    # A row whose columns are neither sorted nor distinct, as a user may have it.
+    rows = (np.array([1.0, 2.0, 3.0]), np.array([1, 0, 1]), np.array([0, 3]))
+    features = scipy.sparse.csr_array(tuple(a.copy() for a in rows), shape=(1, 2))
+    labels = np.array([1.0])
+    problem = NonconvexLogistic(features, labels, L1Ball(2))
+    x = np.array([0.3, -0.2])
+    before = problem.value(x)
+    for mine, theirs in zip(rows, (features.data, features.indices, features.indptr), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    features.data[:] = 100.0
+    labels[:] = -1.0
+    assert problem.value(x) == before
+
+
+def test_later_changes_of_the_observed_values_do_not_reach_the_problem():
+    data = observed()
+    problem = RobustMatrixRecovery(data)
+    before = problem.value(problem.start())
+    data.values[:] = 100.0
+    assert problem.value(problem.start()) == before

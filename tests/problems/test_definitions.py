@@ -1,0 +1,393 @@
+"""Every oracle of both problems against its definition as a mean over components.
+
+The references in helpers.py are plain NumPy; they are themselves compared with finite
+differences of the components' values.
+"""
+
+import numpy as np
+import pytest
+from helpers import (
+    in_chunks,
+    random_vertex,
+    reference_of,
+    tiny_logistic,
+    tiny_recovery,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from pfbench.base.errors import InputError, Refused, StalePoint
+from pfbench.base.sample import Sample
+from pfbench.points import combine, distance, keep
+from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
+
+PROBLEMS = {
+    "recovery": tiny_recovery(),
+    "recovery, sum": tiny_recovery(scaling="sum"),
+    "recovery, several threads": tiny_recovery(cuts=(1, 1, 3)),
+    "logistic": tiny_logistic(),
+    "logistic without regulariser": tiny_logistic(alpha=0.0),
+}
+EACH = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+SEEDS = st.integers(0, 2**32 - 1)
+CLOSE = {"rtol": 1e-11, "atol": 1e-12}
+
+
+def setting(problem, seed):
+    """A backend, the reference, and two points both as arrays and as points."""
+    rng = np.random.default_rng(seed)
+    reference, backend = reference_of(problem), problem.open(np.random.default_rng(0))
+    x, y = reference.random(rng), reference.random(rng)
+    return backend, reference, rng, x, y, reference.point(x), reference.point(y)
+
+
+def drawn(rng, n):
+    """A sample with repetitions, as an index array and as counts in any order."""
+    indices = rng.integers(n, size=rng.integers(1, 2 * n))
+    distinct, counts = np.unique(indices, return_counts=True)
+    order = rng.permutation(len(distinct))
+    return indices, Sample(distinct[order], counts[order])
+
+
+# --- the references themselves --------------------------------------------------------------------
+
+
+@EACH
+def test_reference_gradients_are_finite_differences_of_component_values(problem):
+    _, reference, rng, x, _, _, _ = setting(problem, 0)
+    for _ in range(3):
+        d, h = reference.random(rng), 1e-5
+        slopes = (reference.components(x + h * d) - reference.components(x - h * d)) / (2 * h)
+        gradients = [np.vdot(reference.embedded(g), d) for g in reference.component_gradients(x)]
+        assert_allclose(gradients, slopes, rtol=1e-7, atol=1e-8 * problem.n)
+
+
+@EACH
+def test_reference_hessians_are_finite_differences_of_component_gradients(problem):
+    _, reference, rng, x, _, _, _ = setting(problem, 0)
+    d, h = reference.random(rng), 1e-5
+    change = reference.component_gradients(x + h * d) - reference.component_gradients(x - h * d)
+    products = reference.component_hessian_products(x, d)
+    assert_allclose(products, change / (2 * h), rtol=1e-7, atol=1e-8 * problem.n)
+
+
+# --- values and gradients -------------------------------------------------------------------------
+
+
+@EACH
+@given(SEEDS)
+def test_value_and_gradient_are_means_over_the_components(problem, seed):
+    backend, reference, _, x, _, px, _ = setting(problem, seed)
+    assert_allclose(problem.value(px), reference.components(x).mean(), rtol=1e-12)
+    assert_allclose(backend.value(px), problem.value(px))
+    expected = reference.component_gradients(x).mean(axis=0)
+    assert_allclose(problem.gradient(keep(px)), expected, **CLOSE)
+    assert_allclose(backend.gradient(px), expected, **CLOSE)
+
+
+@EACH
+def test_gradient_is_the_slope_of_value(problem):
+    _, reference, rng, x, _, px, _ = setting(problem, 3)
+    g, h = reference.embedded(problem.gradient(px)), 1e-6
+    d = reference.random(rng)
+    ends = [problem.value(reference.point(x + sign * h * d)) for sign in (1, -1)]
+    assert_allclose(np.vdot(g, d), (ends[0] - ends[1]) / (2 * h), rtol=1e-6, atol=1e-8)
+
+
+@EACH
+def test_each_single_component_gradient(problem):
+    backend, reference, _, x, _, px, _ = setting(problem, 1)
+    for i, expected in enumerate(reference.component_gradients(x)):
+        assert_allclose(backend.batch(np.array([i]), px), expected, **CLOSE)
+
+
+@EACH
+@given(SEEDS)
+def test_batch_and_difference_are_means_with_multiplicity(problem, seed):
+    backend, reference, rng, x, y, px, py = setting(problem, seed)
+    indices, sample = drawn(rng, problem.n)
+    at_x = reference.component_gradients(x)[indices].mean(axis=0)
+    at_y = reference.component_gradients(y)[indices].mean(axis=0)
+    for each in (indices, sample):
+        assert_allclose(backend.batch(each, px), at_x, **CLOSE)
+        assert_allclose(backend.difference(each, px, py), at_x - at_y, **CLOSE)
+
+
+@EACH
+def test_the_batch_of_all_components_is_the_gradient(problem):
+    backend, _, _, _, _, px, _ = setting(problem, 0)
+    everyone = np.arange(problem.n)
+    g = backend.gradient(px)
+    assert_allclose(backend.batch(everyone, px), g, **CLOSE)
+    huge = Sample(everyone, np.full(problem.n, 10**15))
+    assert_allclose(backend.batch(huge, px), g, **CLOSE)
+
+
+@EACH
+def test_a_component_with_count_zero_has_no_weight(problem):
+    backend, _, _, _, _, px, py = setting(problem, 0)
+    with_zero = Sample(np.array([0, 1, 2]), np.array([2, 0, 1]))
+    without = Sample(np.array([0, 2]), np.array([2, 1]))
+    assert_allclose(backend.batch(with_zero, px), backend.batch(without, px), **CLOSE)
+    assert_allclose(
+        backend.difference(with_zero, px, py), backend.difference(without, px, py), **CLOSE
+    )
+
+
+@EACH
+def test_the_difference_at_one_point_is_exactly_zero(problem):
+    backend, _, rng, _, _, px, _ = setting(problem, 0)
+    indices, _ = drawn(rng, problem.n)
+    assert not backend.difference(indices, px, px).any()
+
+
+@EACH
+def test_what_an_oracle_returned_is_the_callers(problem):
+    backend, _, _, _, _, px, py = setting(problem, 0)
+    indices = np.array([0, 1])
+    hessian = backend.hessian(px)
+    for ask in (
+        lambda: backend.gradient(px),
+        lambda: backend.batch(indices, px),
+        lambda: backend.difference(indices, px, py),
+        lambda: hessian.product(px, py),
+        lambda: hessian.batch(indices, px, py),
+    ):
+        first = ask()
+        kept = first.copy()
+        first[:] = np.nan
+        assert_array_equal(ask(), kept)
+
+
+# --- Hessians and tables --------------------------------------------------------------------------
+
+
+@EACH
+@given(SEEDS)
+def test_hessian_products_are_means_with_multiplicity(problem, seed):
+    backend, reference, rng, x, y, px, py = setting(problem, seed)
+    s = reference.random(rng)
+    hessian = backend.hessian(reference.point(s))
+    each = reference.component_hessian_products(s, x - y)
+    assert_allclose(hessian.product(px, py), each.mean(axis=0), **CLOSE)
+    indices, sample = drawn(rng, problem.n)
+    for drawing in (indices, sample):
+        assert_allclose(hessian.batch(drawing, px, py), each[indices].mean(axis=0), **CLOSE)
+
+
+@EACH
+def test_hessians_stay_at_the_point_where_they_were_asked(problem):
+    backend, reference, _, x, y, px, py = setting(problem, 0)
+    point = keep(px)
+    hessian = backend.hessian(point)
+    combine(point, py, 0.5)  # a new point; and one that moves in place:
+    moved = combine(point, problem.set.lo(np.ones(reference.shape)), 0.9)
+    backend.gradient(moved)
+    expected = reference.component_hessian_products(x, x - y).mean(axis=0)
+    assert_allclose(hessian.product(px, py), expected, **CLOSE)
+
+
+@EACH
+@given(SEEDS)
+def test_a_table_keeps_one_gradient_for_each_component(problem, seed):
+    """A model that stores every gradient densely, through several replacements."""
+    backend, reference, rng, x, _, px, _ = setting(problem, seed)
+    stored = reference.component_gradients(x)
+    table = backend.table(px)
+    assert_allclose(table.mean, stored.mean(axis=0), **CLOSE)
+    for round_number in range(4):
+        z = reference.random(rng)
+        fresh, indices_and_sample = reference.component_gradients(z), drawn(rng, problem.n)
+        indices, each = indices_and_sample[0], indices_and_sample[round_number % 2]
+        expected = (fresh - stored)[indices].mean(axis=0)
+        assert_allclose(table.difference(each, reference.point(z)), expected, **CLOSE)
+        assert_allclose(table.mean, stored.mean(axis=0), **CLOSE)  # difference stores nothing
+        if round_number < 3:
+            assert_allclose(table.replace(each, reference.point(z)), expected, **CLOSE)
+            stored[indices] = fresh[indices]
+            assert_allclose(table.mean, stored.mean(axis=0), **CLOSE)
+
+
+@EACH
+def test_an_earlier_mean_of_a_table_does_not_change_under_the_caller(problem):
+    backend, _, _, _, _, px, py = setting(problem, 0)
+    table = backend.table(px)
+    mean = table.mean
+    kept = mean.copy()
+    table.replace(np.arange(problem.n), py)
+    assert_array_equal(mean, kept)
+
+
+def test_a_logistic_table_holds_no_more_regulariser_gradients_than_it_needs():
+    problem = tiny_logistic()
+    table, rng = problem.table(np.zeros(4)), np.random.default_rng(0)
+    for _ in range(100):
+        table.replace(rng.integers(problem.n, size=2), rng.standard_normal(4))
+    assert len(table._regulariser) <= problem.n
+
+
+# --- linear minimisation and projection -----------------------------------------------------------
+
+
+@EACH
+@given(SEEDS)
+def test_lo_minimum_and_prox_belong_to_the_feasible_set(problem, seed):
+    backend, reference, _, x, _, px, _ = setting(problem, seed)
+    g = backend.gradient(px)
+    G = reference.embedded(g)
+    vertex, (lower, upper) = backend.lo(g), problem.minimum(g)
+    dense = vertex if isinstance(vertex, np.ndarray) else vertex.matrix()
+    assert problem.set.contains(vertex)
+    assert lower * (1 + 1e-12) <= np.vdot(G, dense) <= upper * (1.0 - 1e-6)
+    lam = 0.7 * problem.n
+    for p in (backend.prox(px, g, lam), problem.prox(px, g, lam)):
+        array = p if isinstance(p, np.ndarray) else p.matrix()
+        assert problem.set.contains(p)
+        # <x - lam g - p, v - p> <= 0 for all v in C.
+        outward = x - lam * G - array
+        norm = np.linalg.norm(outward, 2) if outward.ndim == 2 else np.abs(outward).max()
+        support = problem.set.radius * norm
+        assert support - np.vdot(outward, array) <= 1e-10 * (1.0 + support)
+
+
+def test_prox_of_a_recovery_problem_is_refused_where_it_would_form_a_huge_matrix():
+    observations = Observations((2001, 2000), np.array([0]), np.array([0]), np.ones(1))
+    problem = RobustMatrixRecovery(observations)
+    with pytest.raises(Refused, match="2001 x 2000"):
+        problem.prox(problem.start(), np.ones(1), 1.0)
+
+
+# --- recorded steps of factored points ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cuts", [(), (2, 3)])
+@given(SEEDS, st.floats(0.0, 0.95))
+def test_all_oracles_read_recorded_and_previous_points(cuts, seed, w):
+    problem = tiny_recovery(cuts=cuts)
+    backend, reference, rng, y, _, py, _ = setting(problem, seed)
+    vertex = random_vertex(rng, problem.pattern)
+    x, px = (1 - w) * y + w * vertex.matrix(), combine(py, vertex, w)
+    indices, _ = drawn(rng, problem.n)
+
+    def check():
+        at_x, at_y = (reference.component_gradients(each) for each in (x, y))
+        assert_allclose(backend.value(px), reference.components(x).mean(), rtol=1e-11)
+        assert_allclose(backend.value(py), reference.components(y).mean(), rtol=1e-10)
+        assert_allclose(backend.batch(indices, px), at_x[indices].mean(axis=0), **CLOSE)
+        change = (at_x - at_y)[indices].mean(axis=0)
+        assert_allclose(backend.difference(indices, px, py), change, rtol=1e-9, atol=1e-11)
+        products = reference.component_hessian_products(x, x - y)
+        hessian = backend.hessian(px)
+        assert_allclose(hessian.product(px, py), products.mean(axis=0), rtol=1e-9, atol=1e-11)
+        found = hessian.batch(indices, px, py)
+        assert_allclose(found, products[indices].mean(axis=0), rtol=1e-9, atol=1e-11)
+
+    check()  # the step is only recorded
+    expected = reference.component_gradients(x).mean(axis=0)
+    for _ in range(2):  # applied by the first gradient, and not again by the second
+        assert_allclose(backend.gradient(px), expected, **CLOSE)
+    check()  # py is now the point before
+
+
+def test_a_gradient_at_a_point_that_has_been_passed_is_refused():
+    problem = tiny_recovery()
+    x = problem.start()
+    moved = combine(x, random_vertex(np.random.default_rng(0), problem.pattern), 0.5)
+    problem.gradient(moved)
+    with pytest.raises(StalePoint, match="keep"):
+        problem.gradient(x)
+
+
+def test_loops_for_several_threads_equal_the_serial_ones():
+    serial, parallel = tiny_recovery(seed=3), tiny_recovery(seed=3, cuts=(1, 1, 4))
+    assert parallel.pattern.bounds.size == 5
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal(serial.shape)
+    points = [reference_of(problem).point(matrix) for problem in (serial, parallel)]
+    vertices = [random_vertex(np.random.default_rng(1), p.pattern) for p in (serial, parallel)]
+    moved = [combine(x, v, 0.3) for x, v in zip(points, vertices, strict=True)]
+    assert_allclose(serial.value(moved[0]), parallel.value(moved[1]), rtol=1e-14)
+    assert_allclose(serial.gradient(moved[0]), parallel.gradient(moved[1]), rtol=1e-14)
+    assert_allclose(moved[0].values(), moved[1].values(), rtol=1e-14)
+
+
+# --- scaling --------------------------------------------------------------------------------------
+
+
+def test_the_sum_is_n_times_the_mean_everywhere():
+    mean, total = tiny_recovery(seed=2), tiny_recovery(seed=2, scaling="sum")
+    n, rng = mean.n, np.random.default_rng(0)
+    x, y = (rng.standard_normal(mean.shape) for _ in range(2))
+    indices = np.array([0, 4, 4])
+
+    def answers(problem):
+        backend, point = problem.open(rng), reference_of(problem).point
+        hessian, table = backend.hessian(point(x)), backend.table(point(x))
+        return [
+            backend.value(point(x)),
+            backend.gradient(point(x)),
+            backend.batch(indices, point(x)),
+            backend.difference(indices, point(x), point(y)),
+            hessian.product(point(x), point(y)),
+            hessian.batch(indices, point(x), point(y)),
+            table.mean,
+            table.replace(indices, point(y)),
+            table.mean,
+        ]
+
+    for of_mean, of_sum in zip(answers(mean), answers(total), strict=True):
+        assert_allclose(of_sum, n * np.asarray(of_mean), rtol=1e-12, atol=1e-14)
+    a, b = (problem.constants(problem.start()) for problem in (mean, total))
+    for name in ("L_f", "L_ms", "L_max", "L2_ms", "delta", "ell"):
+        assert_allclose(getattr(b, name), n * getattr(a, name), rtol=1e-12)
+    assert_allclose(b.sigma2, n**2 * a.sigma2, rtol=1e-12)
+    assert b.D == a.D
+
+
+# --- the rest of a problem's interface ------------------------------------------------------------
+
+
+@EACH
+def test_the_start_is_fixed_feasible_and_fresh(problem):
+    first, second = problem.start(), problem.start()
+    assert problem.set.contains(first)
+    assert distance(first, second) == 0.0
+    moved = combine(first, problem.open(np.random.default_rng(0)).lo(problem.gradient(first)), 0.5)
+    problem.gradient(moved)
+    assert distance(problem.start(), second) == 0.0
+
+
+def test_the_digest_is_of_everything_that_defines_the_problem():
+    def digests(make, variants):
+        return [make(**variant).digest for variant in variants]
+
+    recovery = [{}, {"seed": 1}, {"radius": 9.0}, {"sigma": 2.0}, {"scaling": "sum"}]
+    logistic = [{}, {"seed": 1}, {"radius": 9.0}, {"alpha": 0.7}, {"d": 5}]
+    for make, variants in ((tiny_recovery, recovery), (tiny_logistic, logistic)):
+        found = digests(make, variants)
+        assert len(set(found)) == len(variants)
+        assert found == digests(make, variants)
+
+
+def test_threads_are_no_part_of_the_digest():
+    assert tiny_recovery(cuts=(2,)).digest == tiny_recovery().digest
+
+
+@EACH
+def test_an_empty_sample_is_refused(problem):
+    backend, _, _, _, _, px, py = setting(problem, 0)
+    nobody = np.zeros(0, dtype=np.int64)
+    for ask in (
+        lambda: backend.batch(nobody, px),
+        lambda: backend.difference(nobody, px, py),
+        lambda: backend.hessian(px).batch(nobody, px, py),
+        lambda: backend.table(px).difference(nobody, px),
+    ):
+        with pytest.raises(InputError, match="at least one"):
+            ask()
+
+
+def test_helpers_cut_a_pattern_as_they_say():
+    pattern = in_chunks(tiny_recovery().pattern, 2)
+    assert pattern.bounds.tolist() == [0, 2, 5]

@@ -1,0 +1,449 @@
+"""What `solve` takes, refuses and returns."""
+
+import json
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from helpers import assert_one_sentence, tiny_recovery
+from scipy.stats import chi2
+
+import pfbench
+from pfbench.algorithms import algorithm
+from pfbench.base.counts import COUNTED, Budget
+from pfbench.base.errors import InputError, Refused
+from pfbench.base.state import State
+from pfbench.measures import estimator_error, fw_gap, gradient_mapping_sq
+from pfbench.points import combine, distance, keep
+from pfbench.problems.logistic import NonconvexLogistic
+from pfbench.runs.run import STATUSES
+from pfbench.runs.solve import solve, stream
+from pfbench.runs.stop import Stop
+
+EPOCH = {"batch": 5, "period": 4, "iterations": 9, "step": 0.1}
+
+
+# --- a user's own algorithm -----------------------------------------------------------------------
+
+
+def test_a_users_subclass_runs(problem, walk):
+    run = solve(problem, walk(iterations=6, weight=0.25), measures=["value"])
+    assert run.status == "finished"
+    assert run.schedule == "explicit"
+    assert run.parameters == {"output": "last", "iterations": 6, "weight": 0.25}
+    assert run.algorithm == "walk[output=last,iterations=6,weight=0.25]"
+    assert run.counts.as_dict() == dict.fromkeys(COUNTED, 0) | {
+        "fo": 6,
+        "sfo": 6 * problem.n,
+        "lo": 6,
+    }
+
+
+class Duck:
+    """No relation of pfbench's classes: only the attributes of the protocol."""
+
+    name = "duck"
+    requires = frozenset({"gradient", "lo"})
+    assumes = frozenset()
+    deterministic = True
+    output = "last"
+
+    def run(self, ask, x, rng):
+        for _ in range(4):
+            x = combine(x, ask.lo(ask.gradient(x)), 0.1)
+            yield State(x)
+
+
+def test_a_plain_class_with_the_protocols_attributes_runs(problem, walk):
+    run = solve(problem, Duck())
+    assert (run.status, run.iterations, run.counts.lo) == ("finished", 4, 4)
+    assert distance(run.x, solve(problem, walk(iterations=4)).x) < 1e-12
+    json.dumps(run.as_json(), allow_nan=False)
+
+
+def test_the_algorithm_sees_the_oracles_alone(dense, walk):
+    seen = {}
+
+    class Curious(walk):
+        def before(self, t, ask, x):
+            seen["public"] = {name for name in dir(ask) if not name.startswith("_")}
+            seen["n"], seen["D"] = ask.n, ask.D
+
+    solve(dense, Curious())
+    verbs = {"gradient", "batch", "difference", "value", "lo", "prox", "hessian", "table"}
+    assert seen["public"] == verbs | {"n", "D"}
+    assert (seen["n"], seen["D"]) == (dense.n, dense.set.diameter)
+
+
+# --- the output -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Yields points `at` that say which iteration they are of."""
+
+    output: str
+    T: int = 5
+    with_at: bool = True
+    own: bool = False
+    name = "labelled"
+    requires = frozenset()
+    assumes = frozenset()
+    deterministic = True
+
+    def run(self, ask, x, rng):
+        def label(t):
+            return np.eye(len(x))[0] * t
+
+        for t in range(self.T):
+            at = label(t) if self.with_at else None
+            yield State(label(t + 1), at, output=label(t - 1) if self.own else None)
+
+
+def label(run):
+    return int(run.x[0])
+
+
+def test_output_last_is_the_last_iterate(dense):
+    assert label(solve(dense, Labelled("last"))) == 5
+
+
+@pytest.mark.parametrize(("with_at", "first"), [(True, 0), (False, 1)])
+def test_output_uniform_is_uniform_over_the_points_at(dense, with_at, first):
+    """Chi-square over 1500 seeds; false alarm 1e-7. Without `at` the points are the x."""
+    chosen, seeds, T = Labelled("uniform", with_at=with_at), 1500, 5
+    bare = Bare(dense)
+    drawn = [label(solve(bare, chosen, seed=seed)) - first for seed in range(seeds)]
+    frequencies = np.bincount(drawn, minlength=T)
+    assert frequencies.size == T
+    statistic = ((frequencies - seeds / T) ** 2 / (seeds / T)).sum()
+    assert statistic < chi2.isf(1e-7, T - 1)
+
+
+class Bare:
+    """A problem whose constants are computed once, so that many runs take little time."""
+
+    def __init__(self, problem):
+        self._problem = problem
+        self._constants = problem.constants(problem.start())
+
+    def __getattr__(self, name):
+        return getattr(self._problem, name)
+
+    def constants(self, start):
+        return self._constants
+
+
+def test_a_states_own_output_overrides_the_declared_one(dense):
+    for output in ("last", "uniform"):
+        assert label(solve(dense, Labelled(output, own=True))) == 3
+
+
+def test_the_draw_has_a_stream_of_its_own(problem):
+    """The iterates do not depend on the declared output."""
+    runs = [
+        solve(problem, algorithm("nfwu-svrg", **EPOCH, output=output), measures=["value"])
+        for output in ("last", "uniform")
+    ]
+    assert runs[0].trace["value"].tolist() == runs[1].trace["value"].tolist()
+
+
+def test_streams_differ_by_purpose_and_by_seed():
+    first = {
+        (seed, purpose): stream(seed, purpose).random()
+        for seed in range(3)
+        for purpose in ("algorithm", "output", "oracles")
+    }
+    assert len(set(first.values())) == len(first)
+
+
+def test_final_is_measured_at_the_output(problem):
+    run = solve(problem, algorithm("nfwu-svrg", **EPOCH, output="uniform"), seed=4)
+    state = State(keep(run.x))
+    assert run.final["value"] == problem.value(keep(run.x))
+    assert (run.final["fw_gap_lower"], run.final["fw_gap"]) == fw_gap(problem, state)
+    assert run.final["gradient_mapping_sq"] == gradient_mapping_sq(problem, state)
+
+
+# --- the result -----------------------------------------------------------------------------------
+
+OF_EVERY_PROBLEM = {
+    "objective",
+    "value",
+    "fw_gap",
+    "fw_gap_lower",
+    "gradient_mapping_sq",
+    "gradient_mapping_lambda",
+}
+
+
+def test_final_has_the_published_keys_and_the_problems_own(problem):
+    own = set(problem.measures())
+    run = solve(problem, algorithm("frank-wolfe", iterations=3))
+    assert set(run.final) == OF_EVERY_PROBLEM | own
+    if problem.name == "robust-matrix-recovery":
+        assert own == {"rmse_heldout", "rmse_heldout_mean", "rmse_truth"}
+    constants = problem.constants(problem.start())
+    L = max(constants.L_f, constants.L_ms)
+    assert run.final["gradient_mapping_lambda"] == pytest.approx(1 / (2 * L), rel=1e-14)
+
+
+def test_json_is_valid_and_has_the_published_keys(problem):
+    run = solve(problem, algorithm("nfwu-svrg", **EPOCH), seed=7)
+    text = json.dumps(run.as_json(), allow_nan=False)
+    found = json.loads(text)
+    published = {
+        "schema": int,
+        "problem": str,
+        "algorithm": str,
+        "parameters": dict,
+        "schedule": str,
+        "seed": int,
+        "status": str,
+        "stop_reason": str,
+        "iterations": int,
+        "counts": dict,
+        "final": dict,
+        "seconds": float,
+    }
+    assert {name: type(found[name]) for name in published} == published
+    assert found["schema"] == 1
+    assert found["status"] in STATUSES
+    assert list(found["counts"]) == list(COUNTED)
+    assert found["parameters"] == {
+        **EPOCH,
+        "output": "uniform",
+        "restarts": None,
+        "probability": None,
+    }
+
+
+@pytest.mark.parametrize("constant", ["L_f", "L_ms"])
+def test_a_problem_that_does_not_state_its_smoothness_can_be_run(dense, constant, walk):
+    """There is no lambda then, so no gradient mapping; JSON has null for both."""
+
+    class Unknown(NonconvexLogistic):
+        def constants(self, start):
+            return replace(super().constants(start), **{constant: np.inf})
+
+    problem = Unknown(dense.features, dense.labels, dense.set, dense.alpha)
+    run = solve(problem, walk())
+    assert run.status == "finished"
+    assert run.final["gradient_mapping_sq"] is None
+    assert run.final["gradient_mapping_lambda"] is None
+    json.dumps(run.as_json(), allow_nan=False)
+
+
+def test_json_of_a_cut_run_and_of_a_measure_that_is_infinite(dense, walk):
+    class Odd(NonconvexLogistic):
+        def measures(self):
+            return {"odd": lambda problem, state: np.inf, "none": lambda problem, state: None}
+
+    problem = Odd(dense.features, dense.labels, dense.set, dense.alpha)
+    found = solve(problem, walk(), budget=Budget(fo=0)).as_json()
+    assert json.loads(json.dumps(found, allow_nan=False))["final"]["odd"] is None
+
+
+def test_seconds_stand_still_during_measures(dense, walk):
+    def slow(problem, state):
+        time.sleep(0.1)
+        return 0.0
+
+    run = solve(dense, walk(iterations=6), measures={"slow": slow})
+    assert run.seconds < 0.35
+    assert run.trace["seconds"].iloc[-1] <= run.seconds
+    assert run.oracle_seconds >= 0.0
+
+
+def test_seconds_run_while_the_algorithm_thinks(dense, walk):
+    class Thinks(walk):
+        def before(self, t, ask, x):
+            time.sleep(0.05)
+
+    run = solve(dense, Thinks(iterations=4))
+    assert run.seconds >= 0.2
+    assert run.oracle_seconds < 0.1
+
+
+def test_seconds_inside_oracles_are_told_apart(dense, walk):
+    class Slow(NonconvexLogistic):
+        def gradient(self, x):
+            time.sleep(0.05)
+            return super().gradient(x)
+
+    problem = Slow(dense.features, dense.labels, dense.set, dense.alpha)
+    run = solve(problem, walk(iterations=4))
+    assert run.seconds >= run.oracle_seconds >= 0.2
+
+
+def test_a_watcher_is_told_every_iteration_while_the_clock_stands_still(dense, walk):
+    told = []
+
+    def watch(iteration):
+        told.append(iteration)
+        time.sleep(0.1)
+
+    run = solve(dense, walk(iterations=4), watch=watch, every=3)
+    assert told == [1, 2, 3, 4]
+    assert run.seconds < 0.3
+
+
+def test_failure_probability_counts_the_certificates(dense, walk):
+    """A bracket of width 0 is exact; each other one shown may fail with probability 1e-9."""
+
+    def loose(problem, state):
+        return 0.0, 1.0
+
+    assert solve(dense, walk(), measures=["fw_gap"]).failure_probability == 0.0
+    run = solve(dense, walk(iterations=3), measures={"loose": loose})
+    assert run.failure_probability == pytest.approx(4e-9)
+
+
+def test_public_names_lead_here():
+    assert pfbench.solve is solve
+    assert pfbench.algorithm is algorithm
+    assert (pfbench.Budget, pfbench.Stop, pfbench.State) == (Budget, Stop, State)
+
+
+# --- the start ------------------------------------------------------------------------------------
+
+
+def test_a_start_inside_the_set_is_used_and_left_alone(dense, walk):
+    start = np.array([0.5, -1.0, 0.0, 0.25, 0.0, 1.0])
+    before = start.copy()
+    run = solve(dense, walk(), start=start, measures=["value"])
+    assert run.trace["value"][0] == dense.value(start)
+    assert np.array_equal(start, before)
+
+
+def test_a_factored_start_is_used_and_left_alone(walk):
+    problem = tiny_recovery()
+    start = solve(problem, walk()).x
+    before = start.matrix()
+    run = solve(problem, walk(), start=start, measures=["value"])
+    assert run.trace["value"][0] == problem.value(start)
+    assert np.array_equal(start.matrix(), before)
+
+
+def test_in_place_changes_by_the_algorithm_do_not_reach_the_callers_start(dense, walk):
+    class InPlace(walk):
+        def before(self, t, ask, x):
+            x += 0.01
+
+    start = np.zeros(6)
+    solve(dense, InPlace(), start=start)
+    assert not start.any()
+
+
+@pytest.mark.parametrize(
+    "start", [np.full(6, 3.0), np.zeros(5), np.full(6, np.nan), np.zeros((6, 1)), [0.0] * 6]
+)
+def test_a_start_outside_the_set_is_refused(dense, walk, start):
+    with pytest.raises(InputError, match="outside the feasible set") as error:
+        solve(dense, walk(), start=start)
+    assert_one_sentence(error)
+
+
+def test_a_start_outside_the_nuclear_ball_is_refused(walk):
+    problem, larger = tiny_recovery(radius=1.0), tiny_recovery(radius=2.0)
+    start = solve(larger, walk(weight=1.0, iterations=1)).x
+    with pytest.raises(InputError, match="outside the feasible set"):
+        solve(problem, walk(), start=start)
+
+
+# --- refusals before the first call ---------------------------------------------------------------
+
+
+def test_an_oracle_that_the_problem_lacks_is_refused_by_name(dense):
+    class FirstOrder(NonconvexLogistic):
+        def open(self, rng):
+            whole = super().open(rng)
+
+            class Backend:
+                n = whole.n
+                gradient, batch = whole.gradient, whole.batch
+                difference, lo = whole.difference, whole.lo
+
+            return Backend()
+
+    problem = FirstOrder(dense.features, dense.labels, dense.set, dense.alpha)
+    with pytest.raises(Refused, match="nfwu-casvrg asks for hessian") as error:
+        solve(problem, algorithm("nfwu-casvrg", **EPOCH))
+    assert_one_sentence(error, "nonconvex-logistic")
+    assert solve(problem, algorithm("nfwu-svrg", **EPOCH)).status == "finished"
+
+
+def test_a_missing_constant_is_refused_by_name(dense):
+    class Unknown(NonconvexLogistic):
+        def constants(self, start):
+            return replace(super().constants(start), L2_ms=np.inf)
+
+    problem = Unknown(dense.features, dense.labels, dense.set, dense.alpha)
+    with pytest.raises(Refused, match="needs the constant L2_ms"):
+        solve(problem, algorithm("nfwu-casvrg", epsilon=0.1))
+    assert solve(problem, algorithm("nfwu-casvrg", **EPOCH)).status == "finished"
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        *(("seed", value) for value in (-1, 1.5, "x", None, True)),
+        *(("every", value) for value in (0, -2, 2.5, "often")),
+        *(("time_limit", value) for value in (0, -1.0, np.nan, "long")),
+    ],
+)
+def test_a_bad_argument_is_refused_by_name(dense, walk, argument, value):
+    with pytest.raises(InputError, match=f"^{argument}=") as error:
+        solve(dense, walk(), **{argument: value})
+    assert_one_sentence(error)
+
+
+@pytest.mark.parametrize("where", ["measures", "stop"])
+def test_an_unknown_measure_suggests_the_nearest(dense, walk, where):
+    argument = ["fw_gpa"] if where == "measures" else Stop("fw_gpa", 0.1)
+    with pytest.raises(InputError, match="did you mean 'fw_gap'") as error:
+        solve(dense, walk(), **{where: argument})
+    assert_one_sentence(error)
+
+
+@pytest.mark.parametrize("name", ["iteration", "sfo", "seconds"])
+def test_a_measure_is_not_called_like_a_column_of_the_trace(dense, walk, name):
+    with pytest.raises(InputError, match=name) as error:
+        solve(dense, walk(), measures={name: lambda problem, state: 0.0})
+    assert_one_sentence(error)
+
+
+@pytest.mark.parametrize("text", ["fw_gap", "fw_gap=", "fw_gap=small", "fw_gap=nan"])
+def test_a_target_that_cannot_be_read_is_refused(text):
+    with pytest.raises(InputError):
+        Stop.parse(text)
+
+
+def test_a_target_is_read_as_written():
+    assert Stop.parse(" fw_gap = 1e-3 ") == Stop("fw_gap", 1e-3)
+
+
+def test_nothing_is_asked_before_a_refusal(dense, walk):
+    asked = []
+
+    class Nosy(NonconvexLogistic):
+        def gradient(self, x):
+            asked.append(x)
+            return super().gradient(x)
+
+    problem = Nosy(dense.features, dense.labels, dense.set, dense.alpha)
+
+    class Demanding(walk):
+        requires = frozenset({"telepathy"})
+
+    with pytest.raises(Refused, match="walk asks for telepathy"):
+        solve(problem, Demanding())
+    assert asked == []
+
+
+def test_estimator_error_is_not_final(dense, walk):
+    """It belongs to an iteration, not to a point."""
+    run = solve(dense, walk(), measures={"error": estimator_error})
+    assert "error" in run.columns
+    assert "estimator_error" not in run.final

@@ -1,0 +1,135 @@
+"""The certified singular value: on hard spectra the bounds must hold, not merely look converged."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from pfbench.base.errors import Diverged
+from pfbench.points.operators import DenseOperator
+from pfbench.sets.lanczos import leading_triple
+
+N = 150
+
+# sigma_1 = 1 beside clusters that hide it. Only the spectrum matters: the start is isotropic.
+SPECTRA = {
+    "pair": np.r_[1.0, 1.0 - 1e-4, np.linspace(0.9, 0.1, N - 2)],
+    "crowd": np.r_[1.0, np.linspace(0.999, 0.95, N - 1)],
+    "loose crowd": np.r_[1.0, np.linspace(0.99, 0.9, N - 1)],
+    "flat": np.linspace(1.0, 0.5, N),
+    "shelf": np.r_[1.0, np.full(N - 1, 0.99)],
+    "high shelf": np.r_[1.0, np.full(N - 1, 0.999)],
+    "multiple": np.ones(N),
+    "rank one": np.r_[1.0, np.zeros(N - 1)],
+}
+SEEDS = range(40)
+
+
+def certified(spectrum, seed, failure=1e-9, **options):
+    operator = DenseOperator(np.diag(SPECTRA[spectrum]))
+    rng = np.random.default_rng(seed)
+    return leading_triple(operator, rng, tolerance=1e-3, failure=failure, **options)
+
+
+@pytest.mark.parametrize("spectrum", SPECTRA)
+def test_the_certified_interval_contains_the_largest_singular_value(spectrum):
+    for seed in SEEDS:
+        triple = certified(spectrum, seed)
+        assert triple.sigma <= 1.0 + 1e-13
+        assert triple.upper >= 1.0 - 1e-13
+        assert triple.upper <= triple.sigma * (1.0 + 1e-3) * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("spectrum", ["crowd", "shelf", "flat"])
+def test_a_small_residual_certifies_nothing(spectrum):
+    """The spectra are hard: a bound of sigma (1 + tolerance) at convergence is often too low."""
+    wrong = 0
+    for seed in SEEDS:
+        operator, rng = DenseOperator(np.diag(SPECTRA[spectrum])), np.random.default_rng(seed)
+        loose = leading_triple(operator, rng, tolerance=1e-2)
+        assert loose.upper == np.inf  # and the code claims no bound there
+        wrong += loose.sigma * (1.0 + 1e-3) < 1.0
+    assert wrong >= len(SEEDS) // 4
+
+
+@pytest.mark.parametrize("spectrum", ["crowd", "shelf", "high shelf"])
+def test_the_stated_probability_of_failure_is_an_upper_limit(spectrum):
+    failures = sum(certified(spectrum, seed, failure=0.3).upper < 1.0 for seed in range(300))
+    # Exactly 0.3 would exceed 0.4 of 300 with probability 1e-4; a failure seen at all shows that
+    # the bound is no looser than it says.
+    assert 0 < failures <= 0.4 * 300
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("spectrum", ["rank one", "shelf", "flat"])
+def test_the_upper_bound_holds_however_early_it_stops(spectrum, steps):
+    for seed in SEEDS:
+        triple = certified(spectrum, seed, most_steps=steps)
+        assert triple.steps <= steps
+        assert triple.sigma <= 1.0 + 1e-13
+        assert triple.upper >= 1.0
+
+
+def test_one_step_on_a_long_row_whose_direction_the_start_hardly_sees():
+    # The first Ritz value is 1/10000 of the true one.
+    direction = np.random.default_rng(0).standard_normal(10_000)
+    operator = DenseOperator(direction[None, :].repeat(2, axis=0) / np.linalg.norm(direction))
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        triple = leading_triple(operator, rng, tolerance=1e-3, failure=1e-9, most_steps=1)
+        assert triple.upper >= np.sqrt(2.0)
+
+
+def test_a_warm_start_does_not_spoil_the_certificate():
+    """Warm starts that lie exactly in the wrong direction."""
+    for seed in SEEDS:
+        wrong = np.eye(N)[1]
+        triple = certified("shelf", seed, warm=wrong)
+        assert triple.sigma <= 1.0 + 1e-13
+        assert triple.upper >= 1.0
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1), (5, 40), (40, 5), (30, 30)])
+def test_the_triple_is_the_singular_triple(shape):
+    G = np.random.default_rng(0).standard_normal(shape)
+    triple = leading_triple(DenseOperator(G), np.random.default_rng(1), tolerance=1e-10)
+    exact = np.linalg.norm(G, 2)
+    assert_allclose(triple.sigma, exact, rtol=1e-12)
+    assert_allclose(triple.u @ G @ triple.v, exact, rtol=1e-12)
+    assert_allclose([np.linalg.norm(triple.u), np.linalg.norm(triple.v)], 1.0, rtol=1e-14)
+    assert_allclose(np.linalg.norm(G @ triple.v - triple.sigma * triple.u), 0, atol=1e-9 * exact)
+
+
+def test_it_takes_few_steps_and_a_warm_start_fewer():
+    G = DenseOperator(np.diag(np.r_[1.0, np.linspace(0.8, 0.0, N - 1)]))
+    cold = leading_triple(G, np.random.default_rng(0), tolerance=1e-4)
+    warm = leading_triple(G, np.random.default_rng(0), tolerance=1e-4, warm=cold.v)
+    assert warm.steps < cold.steps < 25
+
+
+@pytest.mark.parametrize("size", [1e300, 1e150, 1e-150, 1e-300, 5e-324])
+def test_the_scale_of_the_matrix_does_not_matter(size):
+    G = np.array([[3.0, 1.0], [1.0, -2.0], [0.0, 1.0]])
+    G /= np.abs(G).max()
+    exact = np.linalg.norm(np.round(G) if size == 5e-324 else G, 2)
+    triple = leading_triple(
+        DenseOperator(size * G), np.random.default_rng(0), tolerance=1e-10, failure=1e-9
+    )
+    assert_allclose(triple.sigma / size, exact, rtol=0.2 if size == 5e-324 else 1e-12)
+    assert_allclose(np.linalg.norm(triple.v), 1.0, rtol=1e-14)
+    assert triple.upper >= triple.sigma
+
+
+def test_a_zero_matrix_gives_unit_vectors_and_zero():
+    triple = leading_triple(
+        DenseOperator(np.zeros((3, 2))), np.random.default_rng(0), tolerance=1e-3, failure=1e-9
+    )
+    assert (triple.sigma, triple.upper) == (0.0, 0.0)
+    assert np.linalg.norm(triple.u) == np.linalg.norm(triple.v) == 1.0
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_what_is_not_finite_is_divergence(bad):
+    G = np.ones((4, 3))
+    G[2, 1] = bad
+    with pytest.raises(Diverged):
+        leading_triple(DenseOperator(G), np.random.default_rng(0), tolerance=1e-3)
