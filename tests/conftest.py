@@ -4,7 +4,7 @@ import pytest
 from helpers import tiny_logistic, tiny_recovery
 from hypothesis import settings
 
-from pfbench.problems.logistic import NonconvexLogistic
+from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 
 # The same examples on every run and machine: a test either fails for everyone or for no one.
@@ -14,7 +14,7 @@ settings.load_profile("pfbench")
 
 @pytest.fixture(scope="session")
 def recovery() -> RobustMatrixRecovery:
-    """Matrix recovery on 11 entries of a 5 x 4 matrix; problems do not change, so one serves all."""
+    """Matrix recovery on 11 entries of a 5 x 4 matrix; no test can change it."""
     return tiny_recovery()
 
 

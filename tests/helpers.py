@@ -5,13 +5,14 @@ against them is a test against the definition.
 """
 
 import re
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pfbench.points import Factored, Pattern, RankOne
 from pfbench.points.factored import Factors
-from pfbench.problems.logistic import NonconvexLogistic
+from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
 from pfbench.sets import L1Ball
 
@@ -76,6 +77,24 @@ def tiny_logistic(seed=0, n=7, d=4, radius=5.0, alpha=0.2, spread=2.0):
     features = spread * rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7)
     labels = np.where(rng.random(n) < 0.5, -1.0, 1.0)
     return NonconvexLogistic(features, labels, L1Ball(d, radius), alpha)
+
+
+class Echo:
+    """A backend that answers everything, and notes what it was asked."""
+
+    unconstrained = False
+
+    def __init__(self, n=10, seconds=0.0):
+        self.n, self.seconds, self.asked = n, seconds, []
+
+    def __getattr__(self, verb):
+        def answer(*arguments):
+            self.asked.append(verb)
+            if self.seconds:
+                time.sleep(self.seconds)
+            return Echo(self.n)
+
+        return answer
 
 
 # --- the definitions ------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from timing import compare
 
 import pfbench as pf
-from pfbench.problems.logistic import NonconvexLogistic
+from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.sets import L1Ball
 
 N, D, NONZERO, CALLS = 32_000, 123, 14, 200

@@ -194,7 +194,7 @@ class ProxRSAG(Accelerated):
         super().__post_init__()
         choice("momentum", self.momentum, ("nonconvex", "convex"))
 
-    def weight(self, k: int) -> float:
+    def output_weight(self, k: int) -> float:
         """p_k proportional to 1/Gamma_k = k (k+1)/2."""
         return k * (k + 1.0) / 2.0
 

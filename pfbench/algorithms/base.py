@@ -56,6 +56,8 @@ class Algorithm(ABC):
         What its theorem assumes of the problem beyond THEORY section 1.
     deterministic
         Whether it draws no random numbers.
+    scheduled
+        The parameters that its theorem's schedule sets.
     """
 
     name: ClassVar[str]
@@ -65,6 +67,7 @@ class Algorithm(ABC):
     requires: ClassVar[frozenset[str]]
     assumes: ClassVar[frozenset[str]] = frozenset()
     deterministic: ClassVar[bool] = False
+    scheduled: ClassVar[frozenset[str]] = frozenset({"iterations", "step", "batch", "period"})
 
     output: str = field(default="last", metadata={"about": "last, or uniform among the x_t"})
 
@@ -75,9 +78,14 @@ class Algorithm(ABC):
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield a state after each update, starting at x."""
 
-    def weight(self, k: int) -> float:
+    def output_weight(self, k: int) -> float:
         """Return the weight p_k, k = 1, 2, ..., of iteration k in the draw of a weighted output."""
         return 1.0
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """What a run with these parameters requires: `requires`, unless a subclass knows more."""
+        return self.requires
 
     @property
     def endless(self) -> bool:

@@ -5,8 +5,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from pfbench.algorithms.accelerated import (
+    ASVRG,
+    RSAG,
+    KatyushaNS,
+    ProxASVRG,
+    ProxKatyushaNS,
+    ProxRSAG,
+)
 from pfbench.algorithms.base import Algorithm
 from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.algorithms.natasha import Natasha15
 from pfbench.algorithms.nfwu import (
     NFWUCASPIDERG,
     NFWUCASVRG,
@@ -14,6 +23,22 @@ from pfbench.algorithms.nfwu import (
     NFWUSPIDERG,
     NFWUSVRG,
 )
+from pfbench.algorithms.proximal import (
+    ProjectedGradient,
+    ProjectedSVRG,
+    ProxGD,
+    ProxSAGA,
+    ProxSGD,
+    ProxSpiderBoost,
+    ProxSVRG,
+    ProxSVRGPlus,
+    SmoothSAGA,
+    SmoothSVRG,
+    SpiderBoost,
+)
+from pfbench.algorithms.sliding import CGS, NCGS, NCGSVR, STORC, StochasticNCGS
+from pfbench.algorithms.spider import SARAH, ProxSpiderBoostM, Spider
+from pfbench.algorithms.stochastic_frank_wolfe import SAGAFW, SFW, SVFW
 from pfbench.base.checks import choice, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -25,7 +50,43 @@ SCHEDULES = ("theory", "explicit")
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {
         cls.name: cls
-        for cls in (FrankWolfe, NFWUSG, NFWUSVRG, NFWUSPIDERG, NFWUCASVRG, NFWUCASPIDERG)
+        for cls in (
+            FrankWolfe,
+            SFW,
+            SVFW,
+            SAGAFW,
+            NFWUSG,
+            NFWUSVRG,
+            NFWUSPIDERG,
+            NFWUCASVRG,
+            NFWUCASPIDERG,
+            NCGS,
+            StochasticNCGS,
+            NCGSVR,
+            CGS,
+            STORC,
+            ProxGD,
+            ProjectedGradient,
+            ProxSGD,
+            SmoothSVRG,
+            ProxSVRG,
+            ProjectedSVRG,
+            ProxSVRGPlus,
+            SmoothSAGA,
+            ProxSAGA,
+            SARAH,
+            Spider,
+            SpiderBoost,
+            ProxSpiderBoost,
+            ProxSpiderBoostM,
+            ASVRG,
+            ProxASVRG,
+            KatyushaNS,
+            ProxKatyushaNS,
+            RSAG,
+            ProxRSAG,
+            Natasha15,
+        )
     }
 )
 """Every algorithm by its name."""
@@ -60,7 +121,7 @@ class AlgorithmChoice:
             raise InputError(f"schedule=theory of {self.name} needs epsilon.")
         if epsilon is None:
             return cls.explicit(constants, **given), "explicit"
-        replaced = {"iterations", "step", "batch", "period"} & set(given)
+        replaced = cls.scheduled & set(given)
         if schedule == "theory" and replaced:
             raise InputError(
                 f"schedule=theory of {self.name} sets {', '.join(sorted(replaced))} itself: "

@@ -40,8 +40,9 @@ class FrankWolfe(Algorithm):
     summary = "Frank-Wolfe: full gradients, one linear minimisation an iteration"
     source = "lacoste2016 algorithm 1, options I and II; open loop of Jaggi 2013"
     counts = "T iterations: FO T, SFO nT, LO T; line-search also n FV for each value it asks"
-    requires = frozenset({"gradient", "lo", "value"})
+    requires = frozenset({"gradient", "lo"})
     deterministic = True
+    scheduled = frozenset({"iterations", "curvature"})
 
     step: str = field(default="line-search", metadata={"about": ", ".join(STEPS)})
     iterations: int | None = field(
@@ -60,6 +61,11 @@ class FrankWolfe(Algorithm):
             real("curvature", self.curvature, above=0.0)
         elif self.step == "adaptive":
             raise InputError("step=adaptive needs curvature, a number C >= C_f.")
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """`requires`, and function values where they are searched along."""
+        return self.requires | {"value"} if self.step == "line-search" else self.requires
 
     @property
     def endless(self) -> bool:

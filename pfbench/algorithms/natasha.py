@@ -37,6 +37,7 @@ class Natasha15(Algorithm):
     source = "Allen-Zhu, Natasha 2, NeurIPS 2018, Natasha1.5"
     counts = "T iterations, an epoch has pm: SFO B ceil(T/(pm)) + 2bT, PO T (B = n: also FO)"
     requires = frozenset({"gradient", "batch", "difference"}) | COMPOSITE
+    scheduled = frozenset({"iterations", "step", "sigma", "snapshot", "subepochs", "batch"})
 
     iterations: int = field(metadata={"about": "T, inner steps"})
     step: float = field(metadata={"about": "alpha"})

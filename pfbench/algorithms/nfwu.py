@@ -70,6 +70,11 @@ class NFWU(Algorithm):
             return round_up(math.log2(1.0 / self.probability))
         return self.restarts or 1
 
+    @property
+    def asks(self) -> frozenset[str]:
+        """`requires`, and the full gradient where the best of several runs is chosen by it."""
+        return self.requires | {"gradient"} if self.runs > 1 else self.requires
+
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code; several runs as in remark 3.1."""
         if self.runs > 1:

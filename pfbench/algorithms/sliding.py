@@ -50,6 +50,7 @@ class Sliding(Algorithm):
     )
 
     requires = frozenset({"gradient", "lo"})
+    scheduled = frozenset({"iterations", "smoothness", "batch", "period"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,7 +64,7 @@ class Sliding(Algorithm):
         """The gap at which condg stops."""
         return 1.0 / self.iterations if self.tolerance is None else self.tolerance
 
-    def weight(self, k: int) -> float:
+    def output_weight(self, k: int) -> float:
         """p_k proportional to k (k+1)."""
         return k * (k + 1.0)
 
@@ -237,6 +238,7 @@ class CGS(Algorithm):
     counts = "T = restarts x N iterations: FO T, SFO nT, LO as many as condg needs"
     requires = frozenset({"gradient", "lo"})
     assumes = frozenset({"restricted strong convexity"})
+    scheduled = frozenset({"restarts", "period", "smoothness", "curvature", "delta", "batch"})
     deterministic = True
 
     restarts: int = field(default=1, metadata={"about": "outer iterations"})

@@ -91,6 +91,16 @@ class FeasibleSet(Protocol):
         """Return a random vertex."""
 
 
+class Penalty(Protocol):
+    """A convex penalty h >= 0 with an easy proximal map."""
+
+    def value(self, x: Any) -> float:
+        """Return h(x)."""
+
+    def prox(self, y: Any, t: float) -> Any:
+        """Return the minimiser of t h(x) + |x - y|^2/2."""
+
+
 class Problem(Protocol):
     """A finite sum over a feasible set, with its constants; the same for every run."""
 

@@ -42,18 +42,19 @@ def problems() -> Iterator[Item]:
         yield Item(family.name, "problem", family.source, family.summary)
 
 
-def feasible_sets() -> dict[str, type]:
+def feasible_sets() -> dict[str, Any]:
     """Return every feasible set by name."""
-    from pfbench.problems.catalogue import SETS
-    from pfbench.sets import NuclearBall
+    from pfbench.sets import SETS
 
-    return {**SETS, NuclearBall.name: NuclearBall}
+    return dict(SETS)
 
 
 def sets() -> Iterator[Item]:
     """Yield the feasible sets."""
+    from pfbench.sets.catalogue import SET_ENTRIES
+
     for name, cls in feasible_sets().items():
-        yield Item(name, "set", getattr(cls, "source", ""), first_line(cls))
+        yield Item(name, "set", cls.source, SET_ENTRIES[name].summary)
 
 
 def claims() -> Iterator[Item]:

@@ -94,12 +94,12 @@ def _each(names: Sequence[str], task: "Callable[[str], Status]", *, as_json: boo
     """
     from pfbench.problems.data.catalogue import data_set
 
-    records = {data_set(name).name: name for name in names}
+    known = list(dict.fromkeys(data_set(name).name for name in names))
     found: list[Status] = []
     failures: list[DataError] = []
-    for number, name in enumerate(records, 1):
-        if not as_json and len(records) > 1:
-            console(error=True).print(f"{name} ({number} of {len(records)})")
+    for number, name in enumerate(known, 1):
+        if not as_json and len(known) > 1:
+            console(error=True).print(f"{name} ({number} of {len(known)})")
         try:
             found.append(task(name))
         except DataError as failure:

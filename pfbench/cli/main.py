@@ -4,6 +4,7 @@ Exit status: 0 done; 1 ran, and something failed; 2 bad input. Every refusal is 
 standard error; ``PFBENCH_TRACEBACK=1`` prints the traceback before it.
 """
 
+import io
 import os
 import sys
 import traceback
@@ -109,4 +110,7 @@ def main() -> None:
     """Run the command ``pfbench``."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     app()

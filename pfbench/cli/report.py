@@ -110,10 +110,12 @@ def _check_drawing() -> None:
 
 
 def _check_writable(folder: Path) -> None:
-    """Make the output folder, refused if that or writing there is impossible."""
+    """Refuse an output folder that cannot be made or written; nothing is left there."""
+    there = folder.absolute()
+    while not there.exists() and there != there.parent:
+        there = there.parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder):
+        with tempfile.NamedTemporaryFile(dir=there):
             pass
     except OSError as error:
         raise StorageError(
@@ -146,19 +148,18 @@ def _run(
 
     kept = Store(folder)
     outcomes: dict[str, list[Outcome]] = {}
-    tallies = [_Tally() for _ in read]
     try:
-        for tally, (one, plans) in zip(tallies, planned, strict=True):
+        for one, plans in planned:
+            tally = _Tally()
             with Steps(one.name, len(plans), "runs", quiet=quiet) as tally.steps:
                 outcomes[one.name] = execute(plans, kept, jobs=jobs, progress=tally)
             if not quiet:
                 number = f"{plural(len(plans), 'run')}, {tally.made:,} of them made now"
                 console(error=True).print(f"{one.name}: {number}; drawing")
     except KeyboardInterrupt:
-        made = sum(tally.made for tally in tallies)
         complain(
-            f"interrupted; the runs made so far ({made:,} by this command) are kept in {folder}, "
-            "and the same command goes on from there."
+            f"interrupted; every finished run is kept in {folder}, and the same command goes on "
+            "from there."
         )
         raise typer.Exit(1) from None
     return outcomes

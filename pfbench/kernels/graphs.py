@@ -87,7 +87,12 @@ def follow(choice: Integers, heads: Integers, source: int, sink: int) -> Integer
 
 @compiled
 def residual_gain(
-    tails: Integers, heads: Integers, used: npt.NDArray[np.bool_], nodes: int, source: int, sink: int
+    tails: Integers,
+    heads: Integers,
+    used: npt.NDArray[np.bool_],
+    nodes: int,
+    source: int,
+    sink: int,
 ) -> int:
     """Return the largest number of edges that a second unit of flow can add.
 
@@ -109,7 +114,7 @@ def residual_gain(
                 changed = True
         if not changed:
             break
-    return -cost[sink]
+    return int(-cost[sink])
 
 
 @compiled

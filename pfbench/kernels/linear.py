@@ -17,6 +17,15 @@ Floats = npt.NDArray[np.float64]
 LOGISTIC = 0
 """phi(z; b) = log(1 + exp(-b z))."""
 
+ROBUST = 1
+"""phi(z; b) = log(1 + (z - b)^2/2)."""
+
+LOG_COSH = 2
+"""phi(z; b) = log cosh(z - b)."""
+
+SQUARE = 3
+"""phi(z; b) = (z - b)^2/2."""
+
 
 class Data(NamedTuple):
     """Rows a_i in CSR form and their labels b_i (shape (n,))."""
@@ -33,7 +42,12 @@ def loss(kind: int, z: float, b: float) -> float:
     if kind == LOGISTIC:
         t = b * z
         return math.log1p(math.exp(-t)) if t > 0.0 else math.log1p(math.exp(t)) - t
-    return math.nan
+    r = z - b
+    if kind == ROBUST:
+        return math.log1p(0.5 * r * r)
+    if kind == LOG_COSH:
+        return abs(r) + math.log1p(math.exp(-2.0 * abs(r))) - math.log(2.0)
+    return 0.5 * r * r
 
 
 @compiled
@@ -41,7 +55,12 @@ def slope(kind: int, z: float, b: float) -> float:
     """Return the first derivative of phi in z."""
     if kind == LOGISTIC:
         return -b / (1.0 + math.exp(b * z))
-    return math.nan
+    r = z - b
+    if kind == ROBUST:
+        return r / (1.0 + 0.5 * r * r)
+    if kind == LOG_COSH:
+        return math.tanh(r)
+    return r
 
 
 @compiled
@@ -50,7 +69,14 @@ def curvature(kind: int, z: float, b: float) -> float:
     if kind == LOGISTIC:
         e = math.exp(-abs(z))
         return b * b * e / ((1.0 + e) * (1.0 + e))
-    return math.nan
+    r = z - b
+    if kind == ROBUST:
+        q = 1.0 + 0.5 * r * r
+        return (2.0 - q) / (q * q)
+    if kind == LOG_COSH:
+        c = math.tanh(r)
+        return 1.0 - c * c
+    return 1.0
 
 
 @compiled

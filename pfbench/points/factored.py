@@ -207,12 +207,15 @@ class Factored:
 
     @property
     def is_finite(self) -> bool:
-        """Whether the newest step, the only thing that can spoil a sequence, is finite."""
+        """Whether the recorded step is finite, or, where there is none, all observed entries.
+
+        Only a step can spoil a sequence, and a NaN spoils a whole singular vector.
+        """
         vertex = self._vertex
-        return bool(
-            np.isfinite(self._weight)
-            and (vertex is None or np.isfinite(vertex.scale * vertex.u[0] * vertex.v[0]))
-        )
+        if vertex is None:
+            values = self.reading().values
+            return math.isfinite(values @ values)
+        return math.isfinite(self._weight * vertex.scale * vertex.u[0] * vertex.v[0])
 
     def entries(self, rows: npt.ArrayLike, columns: npt.ArrayLike) -> Floats:
         """Return single entries, shape (k,), at positions rows (k,) and columns (k,)."""
@@ -278,7 +281,7 @@ class Factored:
         trail.step = (vertex, self._weight)
         trail.previous, trail.current = trail.current, self._token
         self._base = self._vertex = None
-        if trail.atoms.used > trail.limit:
+        if np.count_nonzero(trail.weights) > trail.limit:
             trail.atoms, trail.weights = _compressed(trail.atoms, trail.weights)
             trail.limit = max(trail.limit, 2 * trail.atoms.used)
 

@@ -7,26 +7,37 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from pfbench.base.checks import choice
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
-from pfbench.base.protocols import Problem
+from pfbench.base.protocols import Penalty, Problem
 from pfbench.base.selectors import Selector
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.loading import load_classification
-from pfbench.problems.logistic import NonconvexLogistic
+from pfbench.problems.linear_models import (
+    LeastSquares,
+    LinearModel,
+    LogCosh,
+    NonconvexLogistic,
+    RobustRegression,
+)
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
 from pfbench.problems.observations import digits, movielens, synthetic
-from pfbench.sets import L1Ball, L2Ball, LinfBall, Simplex, VectorSet
+from pfbench.problems.rows import synthetic_rows
+from pfbench.sets import WholeSpace, feasible_set
+from pfbench.sets import penalty as build_penalty
 
 ABOUT: Mapping[str, str] = MappingProxyType(
     {
         "source": "where the data come from",
         "seed": "seed of the problem's data",
-        "rows": "M, rows of the matrix",
-        "columns": "N, columns of the matrix",
+        "rows": "rows of the matrix (M), or of the data (n)",
+        "columns": "columns of the matrix (N), or of the data (d)",
         "rank": "rank of the underlying matrix",
-        "noise": "outliers are changed by uniform noise in [-noise, noise]",
+        "noise": "uniform in [-noise, noise] on the outliers; of labels, its standard deviation",
         "outliers": "share of all entries that are changed by noise",
         "density": "share of all entries that are observed",
         "heldout": "share of the entries or ratings that is held out",
@@ -35,16 +46,18 @@ ABOUT: Mapping[str, str] = MappingProxyType(
         "sigma": "scale of the loss 1 - exp(-z^2/(2 sigma))",
         "scaling": "mean: f = (1/n) sum; sum: f = sum, as shen2019 (4) is printed",
         "tolerance": "relative residual at which a run's linear minimisation stops",
-        "set": "feasible set",
+        "set": "feasible set, see `pfbench list sets`; none for the whole space",
+        "penalty": "penalty h on the whole space, see `pfbench list sets`",
+        "weight": "weight of the penalty",
+        "k": "number of nonzero entries of a vertex (set=k-sparse), rank (set=matroid-base)",
+        "groups": "length of consecutive groups of entries (group-lasso)",
+        "lower": "least value of every entry (set=box)",
+        "upper": "largest value of every entry (set=box)",
+        "signs": "labels are signs",
         "alpha": "weight of the non-convex regulariser",
     }
 )
 """What each parameter of a problem means; a parameter has one name everywhere."""
-
-SETS: Mapping[str, type[VectorSet]] = MappingProxyType(
-    {cls.name: cls for cls in (L1Ball, L2Ball, LinfBall, Simplex)}
-)
-"""The sets of vectors by name."""
 
 _SOURCES: Mapping[str, Callable[..., Observations]] = MappingProxyType(
     {
@@ -54,7 +67,10 @@ _SOURCES: Mapping[str, Callable[..., Observations]] = MappingProxyType(
     }
 )
 
-_BINARY = tuple(name for name, record in DATA_SETS.items() if record.task == "binary")
+_LINEAR = (
+    *(name for name, record in DATA_SETS.items() if record.task == "binary"),
+    "synthetic",
+)
 
 
 def robust_matrix_recovery(
@@ -92,13 +108,72 @@ def robust_matrix_recovery(
 
 
 def nonconvex_logistic(
-    *, source: str = "breast-cancer", set: str = "l1", radius: float = 10.0, alpha: float = 0.1
+    *,
+    source: str = "breast-cancer",
+    set: str | None = None,
+    radius: float | None = None,
+    penalty: str | None = None,
+    weight: float | None = None,
+    alpha: float = 0.1,
+    **own: Any,
 ) -> NonconvexLogistic:
-    """Build logistic regression with the non-convex regulariser on a binary data set."""
-    choice("set", set, SETS)
-    data = load_classification(choice("source", source, _BINARY))
-    feasible = SETS[set](data.features.shape[1], radius)
-    return NonconvexLogistic(data.features, data.labels, feasible, alpha)
+    """Build logistic regression with the non-convex regulariser."""
+    features, labels, own = _rows(source, own, signs=True)
+    feasible, added = _domain(features.shape[1], set, radius, penalty, weight, own)
+    return NonconvexLogistic(features, labels, feasible, alpha, added)
+
+
+def _regression(cls: type[LinearModel]) -> Callable[..., LinearModel]:
+    def build(
+        *,
+        source: str = "synthetic",
+        set: str | None = None,
+        radius: float | None = None,
+        penalty: str | None = None,
+        weight: float | None = None,
+        **own: Any,
+    ) -> LinearModel:
+        features, labels, own = _rows(source, own, signs=False)
+        feasible, added = _domain(features.shape[1], set, radius, penalty, weight, own)
+        return cls(features, labels, feasible, penalty=added)
+
+    return build
+
+
+def _rows(
+    source: str, own: dict[str, Any], *, signs: bool
+) -> tuple[Any, npt.NDArray[np.float64], dict[str, Any]]:
+    """Return features, labels, and the parameters that the source does not take."""
+    if choice("source", source, _LINEAR) == "synthetic":
+        taken = {name: own[name] for name in _keywords(synthetic_rows) if name in own}
+        features, labels = synthetic_rows(**taken, signs=signs)
+        return features, labels, {name: own[name] for name in own if name not in taken}
+    data = load_classification(source)
+    return data.features, data.labels, own
+
+
+def _domain(
+    d: int,
+    set: str | None,
+    radius: float | None,
+    penalty: str | None,
+    weight: float | None,
+    own: dict[str, Any],
+) -> tuple[Any, Penalty | None]:
+    """Return the feasible set and the penalty; the l1 ball of radius 10 if neither is given."""
+    own = own | ({} if radius is None else {"radius": radius})
+    own = own | ({} if weight is None else {"weight": weight})
+    if penalty is not None and set is not None:
+        raise InputError(f"set={set} and penalty={penalty} exclude each other: leave one out.")
+    if penalty is not None:
+        return WholeSpace(d), build_penalty(penalty, (d,), **own)
+    if set == "none":
+        if own:
+            raise InputError(f"set=none takes no {next(iter(own))}: leave it out.")
+        return WholeSpace(d), None
+    if set in (None, "l1"):
+        own = {"radius": 10.0} | own
+    return feasible_set(set or "l1", (d,), **own), None
 
 
 @dataclass(frozen=True)
@@ -157,6 +232,25 @@ def _keywords(builder: Callable[..., Any]) -> dict[str, Any]:
     return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
+def _of_domain(
+    *, k: int | None = None, groups: int | None = None, lower: float = -1.0, upper: float = 1.0
+) -> None:
+    """Name the parameters of single sets and penalties; `feasible_set` says what each takes."""
+
+
+_LINEAR_MAKERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {"synthetic": synthetic_rows, "any": _of_domain}
+)
+
+_DOMAIN: Mapping[str, str] = MappingProxyType(
+    {
+        "set": "l1 where there is no penalty; none for the whole space",
+        "radius": "10 for l1, else 1",
+        "penalty": "none",
+        "weight": "1",
+    }
+)
+
 PROBLEMS: Mapping[str, Family] = MappingProxyType(
     {
         family.name: family
@@ -179,8 +273,26 @@ PROBLEMS: Mapping[str, Family] = MappingProxyType(
                 "nonconvex-logistic",
                 "logistic regression with the regulariser alpha sum x^2/(1+x^2)",
                 NonconvexLogistic.source,
-                _BINARY,
+                _LINEAR,
                 nonconvex_logistic,
+                _LINEAR_MAKERS,
+                _DOMAIN,
+            ),
+            *(
+                Family(
+                    cls.name,
+                    summary,
+                    cls.source,
+                    _LINEAR,
+                    _regression(cls),
+                    _LINEAR_MAKERS,
+                    _DOMAIN,
+                )
+                for cls, summary in (
+                    (RobustRegression, "regression with the loss log(1 + r^2/2)"),
+                    (LogCosh, "regression with the loss log cosh r, convex"),
+                    (LeastSquares, "least squares, a convex quadratic"),
+                )
             ),
         )
     }

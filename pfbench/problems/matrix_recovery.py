@@ -25,8 +25,8 @@ from pfbench.kernels import welsch
 from pfbench.kernels.observed import Reading
 from pfbench.points import Factored, Pattern, RankOne, SparseOperator, keep
 from pfbench.points.factored import Factors, frobenius_norm
-from pfbench.points.pattern import checked_positions
 from pfbench.points.operators import Operator
+from pfbench.points.pattern import checked_positions
 from pfbench.sets import NuclearBall, NuclearMinimiser
 
 Floats = npt.NDArray[np.float64]

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-_POINTS = 41
-_MARKERS = 5
+_POINTS, _MARKERS = 1600, 400
+"""So many points and markers at most all lines have together: a file stays below 200 kB."""
 
 _LOOK: Mapping[Any, Any] = MappingProxyType(
     {
@@ -33,6 +33,7 @@ _LOOK: Mapping[Any, Any] = MappingProxyType(
         "grid.linewidth": 0.6,
         "pdf.fonttype": 42,
         "svg.fonttype": "path",
+        "text.parse_math": False,
         "svg.hashsalt": "pfbench",
         "xtick.color": "#555555",
         "ytick.color": "#555555",
@@ -114,11 +115,15 @@ def _canvas(drawn: Figure, labels: Sequence[str]) -> "Canvas":
     width = max(6.4, 0.9 + 1.9 * columns) if columns > 2 else 7.2
     canvas = Canvas(figsize=(width, 0.8 + 1.75 * rows), layout="constrained")
     grid = canvas.subplots(rows, columns, squeeze=False, sharex="col", sharey="row")
+    lines = rows * columns * len(study.labels)
+    most, markers = min(41, max(9, _POINTS // lines)), min(5, max(1, _MARKERS // lines))
     for row, measure in enumerate(study.measures):
         for at, setting in enumerate(study.columns):
             axes = grid[row][at]
             for line in drawn.lines[axis, measure, at]:
-                _draw(axes, line, labels.index(line.label), drawn.scales[measure].low)
+                _draw(
+                    axes, line, labels.index(line.label), drawn.scales[measure].low, most, markers
+                )
             _frame(axes, drawn.scales[measure], drawn.widths[axis, at])
             if row == 0:
                 axes.set_title(setting.title)
@@ -143,8 +148,8 @@ def _canvas(drawn: Figure, labels: Sequence[str]) -> "Canvas":
     return canvas
 
 
-def _draw(axes: "Axes", line: Line, number: int, floor: float) -> None:
-    look, band = style(number), line.band.thinned(_POINTS)
+def _draw(axes: "Axes", line: Line, number: int, floor: float, most: int, markers: int) -> None:
+    look, band = style(number), line.band.thinned(most)
     axes.fill_between(
         band.x,
         band.low.clip(floor),
@@ -153,7 +158,7 @@ def _draw(axes: "Axes", line: Line, number: int, floor: float) -> None:
         alpha=0.16,
         linewidth=0,
     )
-    every = max(1, band.x.size // _MARKERS)
+    every = max(1, band.x.size // markers)
     axes.plot(
         band.x,
         band.median,
@@ -163,7 +168,7 @@ def _draw(axes: "Axes", line: Line, number: int, floor: float) -> None:
         marker=look.marker,
         markersize=3,
         # Each algorithm's markers begin elsewhere, so that they do not hide one another.
-        markevery=(number * every // _MARKERS, every),
+        markevery=(number % 5 * every // 5, every),
     )
     for end in line.endings:
         axes.plot(end.x, end.y, color=look.color, marker="x", markersize=5, zorder=5)

@@ -130,13 +130,13 @@ def _scale(lines: Sequence[Line]) -> Scale:
         low, high = 10 ** (low - margin), 10 ** (high + margin)
         return Scale(True, low, high, tuple(log_ticks(low, high)))
     low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    margin = 0.04 * (high - low) or 1.0
+    margin = max(0.04 * (high - low), 1e-6 * abs(high)) or 1.0
     low, high = low - margin, high + margin
     return Scale(False, low, high, tuple(linear_ticks(low, high)))
 
 
 def log_ticks(low: float, high: float) -> Iterator[tuple[float, str]]:
-    """Yield three to six ticks of a logarithmic axis, with what to write there."""
+    """Yield two to seven ticks of a logarithmic axis, with what to write there."""
     first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
     decades = math.log10(high / low)
     if decades >= 2.0:
@@ -156,9 +156,9 @@ def log_ticks(low: float, high: float) -> Iterator[tuple[float, str]]:
 
 
 def linear_ticks(low: float, high: float) -> Iterator[tuple[float, str]]:
-    """Yield two to five ticks of a linear axis, with what to write there."""
+    """Yield two to six ticks of a linear axis, with what to write there."""
     power = math.floor(math.log10((high - low) / 2))
-    size = next(size for size in (1, 2, 5, 10) if (high - low) / (size * 10.0**power) <= 4.5)
+    size = next(size for size in (1, 2, 5, 10) if (high - low) / (size * 10.0**power) <= 5.5)
     step, digits = size * 10.0**power, max(0, -power - (size == 10))
     for number in range(math.ceil(low / step), math.floor(high / step) + 1):
         tick = number * step

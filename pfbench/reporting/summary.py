@@ -44,7 +44,8 @@ def _falls(results: Results, measure: str) -> str:
     against = [
         f"{group.label} at {group.column}"
         for group in results
-        if not final(group.runs, measure).median < first(group.runs, measure)
+        if math.isfinite(first(group.runs, measure))
+        and not final(group.runs, measure).median < first(group.runs, measure)
     ]
     name = inside(measure)
     if against:

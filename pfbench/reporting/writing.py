@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pfbench.base.errors import InputError, PfbenchError, StorageError
+from pfbench.base.errors import InputError, StorageError
 from pfbench.reporting import figures_svg, tables
 from pfbench.reporting.contents import Contents, contents
 from pfbench.reporting.markdown import document
@@ -27,16 +27,15 @@ def prepare(spec: Spec, folder: Path) -> None:
     Raises
     ------
     InputError
-        If a study's key cannot be part of a file's name.
-    PfbenchError
-        If jinja2, matplotlib or plotly is not installed.
+        If a study's key cannot be part of a file's name, or jinja2, matplotlib or plotly is not
+        installed.
     StorageError
         If nothing can be written to the folder.
     """
     _check_keys(spec)
     for package in ("jinja2", "matplotlib", "plotly"):
         if find_spec(package) is None:
-            raise PfbenchError(f"reports need {package}, which is not installed: {EXTRA}.")
+            raise InputError(f"reports need {package}, which is not installed: {EXTRA}.")
     probe = folder / f".{spec.name}.{os.getpid()}.partial"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -59,8 +58,8 @@ def write_report(
 
     For a report NAME with a study STUDY these are ``NAME.html`` (one page, opens offline);
     ``NAME.md`` with ``NAME-STUDY.svg`` for publication; and ``NAME-STUDY.pdf``,
-    ``NAME-STUDY-counts.csv`` and ``NAME-STUDY-counts.tex`` for papers. Either all are written or
-    none. The same runs give the same bytes, up to `command`, `commit` and `made`.
+    ``NAME-STUDY-counts.csv`` and ``NAME-STUDY-counts.tex`` for papers. No file is put in its place
+    before all are written. The same runs give the same bytes, up to the last three arguments.
 
     Parameters
     ----------
@@ -85,9 +84,8 @@ def write_report(
     Raises
     ------
     InputError
-        If a planned run has no outcome, or a study's key cannot be part of a file's name.
-    PfbenchError
-        If jinja2, matplotlib or plotly is not installed.
+        If a planned run has no outcome, a study's key cannot be part of a file's name, or
+        jinja2, matplotlib or plotly is not installed.
     StorageError
         If the folder or a file cannot be written; nothing is half-written.
     """

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -68,7 +67,7 @@ def execute(
         # Not forked: threads of numba and BLAS do not survive a fork.
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(jobs, mp_context=context, initializer=_be_worker) as pool:
-            with _interrupts_ignored():
+            with _interrupts_held():
                 futures = {pool.submit(make, plan, store.folder): plan for plan in plans}
             try:
                 for future in as_completed(futures):
@@ -82,7 +81,7 @@ def execute(
                     "fewer jobs; the runs that are stored already stay."
                 ) from error
             except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
+                pool.shutdown(cancel_futures=True)
                 raise
     outcomes = []
     for plan in plans:
@@ -149,22 +148,24 @@ def _be_worker() -> None:
     numba.set_num_threads(1)
     threadpool_limits(1)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 @contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C inside, and in the processes that are started inside until they are ready.
+def _interrupts_held() -> Iterator[None]:
+    """Hold back Ctrl-C inside, and in the processes that are started inside until they are ready.
 
     Otherwise each of them would print a traceback if it came while they still import.
     """
-    if threading.current_thread() is not threading.main_thread():
+    if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class _one_thread:  # noqa: N801

@@ -20,7 +20,7 @@ from pfbench.base.errors import (
     StalePoint,
     TimeLimitReached,
 )
-from pfbench.base.protocols import Algorithm, Choice, Measure, Problem
+from pfbench.base.protocols import Algorithm, Backend, Choice, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.kernels.compiled import CompilationClock
@@ -31,7 +31,10 @@ from pfbench.runs.run import STATUSES, TRACE_COLUMNS, Run
 from pfbench.runs.stop import Stop
 from pfbench.sets.nuclear import CERTIFICATE_FAILURE
 
-_WEIGHTS: Mapping[str, Callable[[int], float]] = {"uniform": lambda k: 1.0}
+_KINDS = {
+    "smooth": "is for problems without set and penalty",
+    "set": "is for problems with a feasible set",
+}
 
 _STREAMS = {"algorithm": 1, "output": 2, "oracles": 3}
 
@@ -49,7 +52,7 @@ def solve(
     budget: Budget | None = None,
     stop: Stop | None = None,
     time_limit: float | None = None,
-    measures: Sequence[str] | Mapping[str, Measure] = (),
+    measures: str | Sequence[str] | Mapping[str, Measure] = (),
     every: int = 1,
     start: Point = None,
     watch: Callable[[int], object] | None = None,
@@ -99,6 +102,8 @@ def solve(
     if start is not None and not problem.set.contains(x0):
         raise InputError("the start point is outside the feasible set: project it first.")
     chosen, schedule = _resolved(problem, algorithm, x0)
+    if isinstance(measures, str):
+        measures = [measures]
     recorded = dict(measures) if isinstance(measures, Mapping) else named(problem, list(measures))
     if stop is not None and stop.measure not in recorded:
         recorded |= named(problem, [stop.measure])
@@ -107,9 +112,7 @@ def solve(
             raise InputError(f"{name!r} is a column of every trace: call the measure otherwise.")
     check_ends(chosen, budget, stop, time_limit)
     backend = problem.open(stream(seed, "oracles"))
-    for verb in sorted(chosen.requires):
-        if not hasattr(backend, verb):
-            raise Refused(f"{chosen.name} asks for {verb}, which {problem.name} does not offer.")
+    check_offered(problem, backend, chosen)
     ledger = Ledger(budget)
     driver = _Driver(problem, chosen, ledger, recorded, stop, time_limit, every, watch)
     states = chosen.run(
@@ -139,6 +142,19 @@ def solve(
     )
 
 
+def check_offered(problem: Problem, backend: Backend, algorithm: Algorithm) -> None:
+    """Refuse an algorithm that requires what the problem does not offer."""
+    lacks: Mapping[str, str] = getattr(problem, "lacks", {})
+    for verb in sorted(getattr(algorithm, "asks", algorithm.requires)):
+        if verb in lacks:
+            wants = _KINDS.get(verb, f"asks for {verb}")
+            raise Refused(
+                f"{algorithm.name} {wants}, but {problem.name} does not fit: {lacks[verb]}."
+            )
+        if verb not in _KINDS and not hasattr(backend, verb):
+            raise Refused(f"{algorithm.name} asks for {verb}, which {problem.name} does not offer.")
+
+
 def check_ends(
     algorithm: Algorithm, budget: Budget | None, stop: Stop | None, time_limit: float | None
 ) -> None:
@@ -158,7 +174,9 @@ def _resolved(problem: Problem, algorithm: Choice | Algorithm, x0: Point) -> tup
 
 
 def _given(algorithm: Choice | Algorithm, chosen: Algorithm) -> Mapping[str, Any]:
-    return algorithm.parameters if isinstance(algorithm, Choice) else parameters_of(chosen)
+    if isinstance(algorithm, Choice):
+        return algorithm.parameters
+    return {name: value for name, value in parameters_of(chosen).items() if value is not None}
 
 
 class _Driver:
@@ -176,8 +194,9 @@ class _Driver:
         watch: Callable[[int], object] | None,
     ) -> None:
         self.problem = problem
-        self.weight = _WEIGHTS.get(algorithm.output, getattr(algorithm, "weight", None))
-        self.drawn = algorithm.output != "last"
+        self.weight = getattr(algorithm, "output_weight", None)
+        if algorithm.output != "weighted":
+            self.weight = _uniform if algorithm.output == "uniform" else None
         self.total_weight = 0.0
         self.ledger = ledger
         self.measures = measures
@@ -198,9 +217,19 @@ class _Driver:
     ) -> tuple[str, str]:
         """Run to the end; return the status and its reason."""
         self.x = self.output = x0
-        state = State(x0)
+        self.state = State(x0)
         self._arrive()
-        ended = self._record(state)
+        ended = self._record(self.state)
+        try:
+            ended = ended or self._loop(states, rng)
+        except KeyboardInterrupt:
+            ended = "killed", "interrupted by the user"
+        if self.rows[-1]["iteration"] != self.arrival[0]:
+            ended = self._record(self.state) or ended
+        return ended
+
+    def _loop(self, states: Iterator[State], rng: np.random.Generator) -> tuple[str, str]:
+        ended: tuple[str, str] | None = None
         with CompilationClock(self._extend_deadline) as compilation:
             while not ended:
                 compiled = compilation.seconds
@@ -219,18 +248,16 @@ class _Driver:
                         f"the iterate of iteration {self.iterations} is not finite",
                     )
                     break
-                state, self.x = new, new.x
+                self.state, self.x = new, new.x
                 self._arrive()
-                self._choose_output(state, rng)
+                self._choose_output(new, rng)
                 if self.watch is not None:
                     self.watch(self.iterations)
                 if self.iterations % self.every == 0:
-                    ended = self._record(state)
+                    ended = self._record(new)
                 if not ended and self.time_limit is not None and self.seconds > self.time_limit:
                     ended = self._timeout()
         assert ended is not None
-        if self.rows[-1]["iteration"] != self.arrival[0]:
-            ended = self._record(state) or ended
         return ended
 
     def _arrive(self) -> None:
@@ -267,10 +294,10 @@ class _Driver:
         return "timeout", f"the time limit of {self.time_limit:g} s was reached"
 
     def _choose_output(self, state: State, rng: np.random.Generator) -> None:
-        """Keep the declared output: the state's own, a weighted draw, or (at the end) the last x."""
+        """Keep the declared output: the state's own, a draw, or (at the end) the last x."""
         if state.output is not None:
             self.output = state.output
-        elif self.drawn:
+        elif self.weight is not None:
             weight = self.weight(self.iterations)
             self.total_weight += weight
             if rng.random() * self.total_weight < weight:
@@ -333,6 +360,10 @@ class _Driver:
         mapped = final["gradient_mapping_sq"] is not None
         lam = gradient_mapping_lambda(self.problem, state) if mapped else None
         return final | {"gradient_mapping_lambda": lam}
+
+
+def _uniform(iteration: int) -> float:
+    return 1.0
 
 
 def _finite(number: float | None) -> float | None:

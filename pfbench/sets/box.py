@@ -63,7 +63,9 @@ class Box(Body):
     @property
     def diameter(self) -> float:
         """Exact: the norm of upper - lower."""
-        return float(np.linalg.norm(np.broadcast_to(np.subtract(self.upper, self.lower), (self.d,))))
+        return float(
+            np.linalg.norm(np.broadcast_to(np.subtract(self.upper, self.lower), (self.d,)))
+        )
 
     def lo(self, g: Any) -> Floats:
         """Return lower where g is positive, else upper, so that it is a vertex; O(d).
@@ -125,8 +127,6 @@ class KSparse(VectorSet):
 
     name = "k-sparse"
     source = "Argyriou, Foygel, Srebro 2012; Jaggi 2013 section 4"
-    diameter_is_exact: ClassVar[bool] = True
-    has_projection: ClassVar[bool] = True
 
     k: int = field(kw_only=True)
 
@@ -134,11 +134,6 @@ class KSparse(VectorSet):
         super().__post_init__()
         if integer("k", self.k, least=1) > self.d:
             raise InputError(f"k={self.k} must be at most d={self.d}.")
-
-    @property
-    def shape(self) -> tuple[int]:
-        """(d,)."""
-        return (self.d,)
 
     @property
     def diameter(self) -> float:

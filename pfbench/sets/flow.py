@@ -41,7 +41,7 @@ def checked_edges(edges: Any, kind: str) -> Integers:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class UnitFlow(Body):
-    """Flows of value 1 from a source to a sink of a directed acyclic graph.
+    """Flows of value 1 from an origin to a destination in a directed acyclic graph.
 
     A point has one entry for each edge; the vertices are the incidence vectors of the paths.
 
@@ -49,42 +49,43 @@ class UnitFlow(Body):
     ----------
     edges
         Pairs (tail, head) of nodes 0, 1, ..., shape (E, 2); several edges may join two nodes.
-    source, sink
+    origin, destination
         The nodes between which the unit flows.
 
     Raises
     ------
     InputError
-        If an edge, the source or the sink is no node, the graph has a cycle, or no path leads from
-        the source to the sink.
+        If an edge, the origin or the destination is no node, the graph has a cycle, or no path
+        leads from the one to the other.
     """
 
     name: ClassVar[str] = "unit-flow"
-    source_of: ClassVar[str] = "shortest path in topological order"
+    source: ClassVar[str] = "shortest path in topological order: Cormen et al., chapter 22"
 
     edges: Integers
-    source: int
-    sink: int
+    origin: int
+    destination: int
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", checked_edges(self.edges, "tail, head"))
-        for name in ("source", "sink"):
+        for name in ("origin", "destination"):
             node = integer(name, getattr(self, name), least=0)
             if node >= self._nodes:
                 raise InputError(f"{name}={node} is no end of an edge: name a node of the graph.")
-        if self.source == self.sink:
-            raise InputError(f"source and sink are both {self.sink}: name two different nodes.")
+        if self.origin == self.destination:
+            raise InputError(
+                f"origin and destination are both {self.origin}: name two different nodes."
+            )
         if self._order.size < self._nodes:
             edge = self._edge_on_cycle()
             tail, head = self.edges[edge]
             raise InputError(
-                f"edge {edge} ({tail} -> {head}) is on a cycle: the unit flow polytope needs an "
-                "acyclic graph."
+                f"edge {edge} ({tail} -> {head}) is on a cycle: give an acyclic graph."
             )
-        if self._choice[self.source] < 0:
+        if self._choice[self.origin] < 0:
             raise InputError(
-                f"no path leads from source={self.source} to sink={self.sink}: add the missing "
-                "edges or exchange the two."
+                f"no path leads from origin={self.origin} to destination={self.destination}: add "
+                "the missing edges, or exchange the two."
             )
 
     # --- the graph ----------------------------------------------------------------------------
@@ -124,12 +125,12 @@ class UnitFlow(Body):
 
     @cached_property
     def _choice(self) -> Integers:
-        """An edge towards the sink for each node, -1 where there is none."""
+        """An edge towards the destination for each node, -1 where there is none."""
         return self._cheapest(np.zeros(self.d))
 
     def _cheapest(self, costs: Floats) -> Integers:
         choice = np.empty(self._nodes, dtype=np.int64)
-        costs_to_go(self._order, *self._rows, self._heads, costs, self.sink, choice)
+        costs_to_go(self._order, *self._rows, self._heads, costs, self.destination, choice)
         return choice
 
     def _edge_on_cycle(self) -> int:
@@ -156,13 +157,15 @@ class UnitFlow(Body):
         used = np.zeros(self.d, dtype=bool)
         longest = self._path(np.full(self.d, -1.0))
         used[longest] = True
-        gain = residual_gain(self._tails, self._heads, used, self._nodes, self.source, self.sink)
+        gain = residual_gain(
+            self._tails, self._heads, used, self._nodes, self.origin, self.destination
+        )
         return math.sqrt(longest.size + gain)
 
     def lo(self, g: Any) -> Floats:
         """Return the incidence vector of a path of least cost g, shape (E,); O(E).
 
-        Ties go to the lowest edge at each node, from the source on.
+        Ties go to the lowest edge at each node, from the origin on.
 
         Raises
         ------
@@ -178,28 +181,28 @@ class UnitFlow(Body):
         balance = np.bincount(self._tails, weights=x, minlength=self._nodes) - np.bincount(
             self._heads, weights=x, minlength=self._nodes
         )
-        balance[self.source] -= 1.0
-        balance[self.sink] += 1.0
+        balance[self.origin] -= 1.0
+        balance[self.destination] += 1.0
         return bool(np.abs(balance).max() <= tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a random path: at each node a uniform one of the edges from which it can go on."""
         indptr, outgoing = self._rows
-        path, node = [], self.source
-        while node != self.sink:
+        path, node = [], self.origin
+        while node != self.destination:
             edges = outgoing[indptr[node] : indptr[node + 1]]
             ends = self._heads[edges]
-            open_ones = edges[(self._choice[ends] >= 0) | (ends == self.sink)]
+            open_ones = edges[(self._choice[ends] >= 0) | (ends == self.destination)]
             path.append(int(rng.choice(open_ones)))
             node = int(self._heads[path[-1]])
         return self._vertex(np.array(path))
 
     def start(self) -> Floats:
         """Return the path that takes the lowest possible edge at each node: 0 is not in the set."""
-        return self._vertex(follow(self._choice, self._heads, self.source, self.sink))
+        return self._vertex(follow(self._choice, self._heads, self.origin, self.destination))
 
     def _path(self, costs: Floats) -> Integers:
-        return follow(self._cheapest(costs), self._heads, self.source, self.sink)
+        return follow(self._cheapest(costs), self._heads, self.origin, self.destination)
 
     def _vertex(self, path: Integers) -> Floats:
         vertex = np.zeros(self.d)

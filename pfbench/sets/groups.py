@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -97,8 +97,6 @@ class GroupLasso(VectorSet):
 
     name = "group-lasso"
     source = "Yuan, Lin 2006; Jaggi 2013 section 4"
-    diameter_is_exact: ClassVar[bool] = True
-    has_projection: ClassVar[bool] = True
 
     groups: Groups = field(kw_only=True)
 
@@ -109,11 +107,6 @@ class GroupLasso(VectorSet):
     @cached_property
     def _labels(self) -> Integers:
         return group_labels(self.d, self.groups)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """(d,)."""
-        return (self.d,)
 
     @property
     def diameter(self) -> float:

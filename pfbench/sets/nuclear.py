@@ -42,6 +42,8 @@ class NuclearBall:
 
     name: ClassVar[str] = "nuclear"
     source: ClassVar[str] = "Jaggi 2013 section 4; Golub-Kahan-Lanczos"
+    diameter_is_exact: ClassVar[bool] = True
+    has_projection: ClassVar[bool] = True
 
     shape: tuple[int, int]
     radius: float

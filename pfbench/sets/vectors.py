@@ -32,6 +32,8 @@ class VectorSet(ABC):
 
     name: ClassVar[str]
     source: ClassVar[str] = "Jaggi 2013 section 4"
+    diameter_is_exact: ClassVar[bool] = True
+    has_projection: ClassVar[bool] = True
 
     d: int
     radius: float = 1.0
@@ -39,6 +41,11 @@ class VectorSet(ABC):
     def __post_init__(self) -> None:
         integer("d", self.d, least=1)
         real("radius", self.radius, above=0.0)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(d,)."""
+        return (self.d,)
 
     @property
     @abstractmethod

@@ -232,17 +232,17 @@ class FaultyCASPIDERG(CASPIDERG):
 
 MUTANTS = [
     (Mean(S), "mean"),
-    (Faulty(S, PERIOD, "never refreshed"), "snapshot"),
-    (Faulty(S, PERIOD, "old snapshot, new mean"), "mean"),
-    (Faulty(S, PERIOD, "divided by n"), "mean"),
-    (Faulty(S, PERIOD, "mean subtracted"), "mean"),
-    (FaultySPIDERG(S, PERIOD, "difference from the snapshot"), "mean"),
-    (FaultySPIDERG(S, PERIOD, "points swapped"), "mean"),
-    (FaultyCASVRG(S, PERIOD, "wrong sign"), "mean square"),
-    (FaultyCASVRG(S, PERIOD, "no mean Hessian"), "mean"),
-    (FaultyCASVRG(S, PERIOD, "old Hessians"), "mean square"),
-    (FaultyCASPIDERG(S, PERIOD, "wrong sign"), "mean square"),
-    (FaultyCASPIDERG(S, PERIOD, "curvature from the snapshot"), "mean square"),
+    (Faulty(S, PERIOD, fault="never refreshed"), "snapshot"),
+    (Faulty(S, PERIOD, fault="old snapshot, new mean"), "mean"),
+    (Faulty(S, PERIOD, fault="divided by n"), "mean"),
+    (Faulty(S, PERIOD, fault="mean subtracted"), "mean"),
+    (FaultySPIDERG(S, PERIOD, fault="difference from the snapshot"), "mean"),
+    (FaultySPIDERG(S, PERIOD, fault="points swapped"), "mean"),
+    (FaultyCASVRG(S, PERIOD, fault="wrong sign"), "mean square"),
+    (FaultyCASVRG(S, PERIOD, fault="no mean Hessian"), "mean"),
+    (FaultyCASVRG(S, PERIOD, fault="old Hessians"), "mean square"),
+    (FaultyCASPIDERG(S, PERIOD, fault="wrong sign"), "mean square"),
+    (FaultyCASPIDERG(S, PERIOD, fault="curvature from the snapshot"), "mean square"),
 ]
 
 

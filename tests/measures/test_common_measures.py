@@ -33,7 +33,7 @@ from pfbench.measures import (
     value,
 )
 from pfbench.points import combine, inner, keep
-from pfbench.problems.logistic import NonconvexLogistic
+from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
 from pfbench.sets import L1Ball, L2Ball, LinfBall, NuclearBall, Simplex
 
@@ -49,7 +49,6 @@ def logistic_over(kind, radius=2.0):
 PROBLEMS = {
     "recovery": tiny_recovery(radius=3.0),
     "recovery, sum": tiny_recovery(radius=3.0, scaling="sum"),
-    "recovery, several threads": tiny_recovery(radius=3.0, cuts=(1, 3)),
     **{f"logistic, {kind.name}": logistic_over(kind) for kind in (L1Ball, L2Ball, LinfBall)},
     "logistic, simplex": logistic_over(Simplex),
 }
@@ -247,7 +246,7 @@ def test_the_gap_is_never_negative(problem, seed):
 
 @EACH
 def test_all_criteria_vanish_at_a_stationary_point(problem):
-    """Projected gradient to a fixed point: its step is the mapping itself."""
+    """Found by projected gradient, whose step is the mapping itself."""
     x, lam = problem.start(), gradient_mapping_lambda(problem, State(problem.start()))
     for _ in range(4000):
         x = problem.prox(x, problem.gradient(keep(x)), lam)

@@ -5,6 +5,7 @@ import time
 
 import numpy as np
 import pytest
+from helpers import Echo
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
@@ -77,7 +78,7 @@ VERBS = ["gradient", "batch", "difference", "lo", "value", "prox", "hessian", "t
 @given(st.lists(st.tuples(st.sampled_from(VERBS), st.integers(1, 40)), max_size=120))
 def test_any_sequence_of_calls_is_counted_exactly(calls):
     """Also where quick calls run past the clock: the quiet stretches lose no count."""
-    backend = Echo()
+    backend = Echo(n=100)
     ledger = Ledger()
     oracles = Oracles(backend, ledger, 1.0)
     expected = dict.fromkeys(COUNTED, 0)
@@ -104,34 +105,25 @@ def test_any_sequence_of_calls_is_counted_exactly(calls):
             }[verb]
             expected[name] += amount
     assert ledger.counts() == Counts(**expected)
-    assert backend.calls == len(calls)
-
-
-class Echo:
-    """A backend of 100 components that only notes that it was asked."""
-
-    n = 100
-
-    def __init__(self, seconds=0.0):
-        self.calls, self.seconds = 0, seconds
-
-    def __getattr__(self, verb):
-        def answer(*arguments):
-            self.calls += 1
-            if self.seconds:
-                time.sleep(self.seconds)
-
-        return answer
+    assert len(backend.asked) == len(calls)
 
 
 def test_the_answers_are_the_problems_own(problem):
-    oracles, _, x, y = ask(problem)
+    oracles, _, x, _ = ask(problem)
     backend, other = problem.open(np.random.default_rng(0)), problem.start()
     assert_array_equal(oracles.gradient(x), backend.gradient(other))
     assert_array_equal(oracles.batch(THREE, x), backend.batch(THREE, other))
     assert oracles.value(x) == backend.value(other)
-    assert oracles.n == problem.n
-    assert oracles.D == problem.set.diameter
+    assert (oracles.n, oracles.D) == (problem.n, problem.set.diameter)
+
+
+def test_without_set_and_penalty_a_prox_is_a_step_and_counts_nothing():
+    backend, ledger = Echo(), Ledger()
+    backend.unconstrained = True
+    step = Oracles(backend, ledger, math.inf).prox(np.ones(2), np.array([1.0, 2.0]), 0.5)
+    assert_array_equal(step, [0.5, 0.0])
+    assert ledger.counts() == Counts()
+    assert backend.asked == []
 
 
 def test_an_algorithm_finds_no_problem_and_no_counts_among_its_oracles(problem):

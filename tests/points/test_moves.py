@@ -18,7 +18,6 @@ from pfbench.base.errors import StalePoint
 from pfbench.points import Factored, combine, distance, inner, keep
 
 PATTERN = random_pattern(np.random.default_rng(0))
-PATTERNS = {"serial": PATTERN, "parallel": in_chunks(PATTERN, 1, 1, 3)}
 
 
 @pytest.fixture
@@ -68,20 +67,18 @@ MOVES = st.lists(
 )
 
 
-@settings(max_examples=150)
-@given(MOVES, st.sampled_from(sorted(PATTERNS)), st.sampled_from([None, 2]))
-def test_any_sequence_of_moves_equals_dense_arithmetic(moves, kind, limit):
-    """`limit` forces atoms to be compressed again after every second step."""
+def compare(moves, pattern, limit=None):
+    """Make the moves with points and with dense matrices; compare all of them after each."""
     rng = np.random.default_rng(1)
-    start = random_point(rng, PATTERNS[kind])
-    sequences, vertex = [Sequence(start, start.matrix())], random_vertex(rng, PATTERNS[kind])
+    start = random_point(rng, pattern)
+    sequences, vertex = [Sequence(start, start.matrix())], random_vertex(rng, pattern)
     for move, w, which in moves:
         sequence = sequences[which % len(sequences)]
         newest, matrix = sequence.newest, sequence.matrices[-1]
         if limit:
             newest._trail.limit = limit
         if move == "step":
-            vertex = random_vertex(rng, PATTERNS[kind])
+            vertex = random_vertex(rng, pattern)
             sequence.move(vertex, w)
         elif move == "same vertex":
             sequence.move(vertex, w)
@@ -101,6 +98,19 @@ def test_any_sequence_of_moves_equals_dense_arithmetic(moves, kind, limit):
             sequences.append(Sequence(mixed, (1 - c) * matrix + c * other.matrices[-1]))
         for each in sequences:
             each.check()
+
+
+@settings(max_examples=150)
+@given(MOVES, st.sampled_from([None, 2]))
+def test_any_sequence_of_moves_equals_dense_arithmetic(moves, limit):
+    """`limit` forces atoms to be compressed again after every second step."""
+    compare(moves, PATTERN, limit)
+
+
+@settings(max_examples=10)  # threads are slow where the cores are busy
+@given(MOVES)
+def test_any_sequence_of_moves_with_several_threads(moves):
+    compare(moves, in_chunks(PATTERN, 1, 1, 3))
 
 
 @settings(max_examples=40)

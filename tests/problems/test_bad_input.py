@@ -9,7 +9,7 @@ from helpers import assert_one_sentence
 
 import pfbench as pf
 from pfbench.base.errors import InputError
-from pfbench.problems.logistic import NonconvexLogistic
+from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
 from pfbench.sets import L1Ball
 

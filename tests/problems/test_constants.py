@@ -14,8 +14,9 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from pfbench.base.constants import MEANING
-from pfbench.problems import logistic, matrix_recovery
-from pfbench.problems.logistic import NonconvexLogistic
+from pfbench.problems import linear_models as logistic
+from pfbench.problems import matrix_recovery
+from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.sets import L1Ball, Simplex
 
 PROBLEMS = {
@@ -133,7 +134,7 @@ def test_delta_belongs_to_the_given_start(problem):
 def test_the_remaining_constants(problem):
     constants = problem.constants(problem.start())
     assert constants.n == problem.n == reference_of(problem).n
-    assert constants.D == problem.set.diameter
+    assert_allclose(constants.D, problem.set.diameter, rtol=1e-15)
     assert constants.L_f <= constants.L_ms <= constants.L_max
     assert constants.ell <= constants.L_f
 
@@ -170,7 +171,7 @@ SUPREMA = {
     "psi' squared": (np.max((Z * E) ** 2), matrix_recovery.SUP_SLOPE_SQUARED),
     "psi''' ": (np.max(np.abs((Z**3 - 3.0 * Z) * E)), matrix_recovery.SUP_THIRD),
     "minus psi''": (-np.min((1.0 - Z * Z) * E), matrix_recovery.INF_CURVATURE),
-    "phi'''": (np.max(np.abs(P * (1.0 - P) * (1.0 - 2.0 * P))), logistic.SUP_LOGISTIC_THIRD),
+    "phi'''": (np.max(np.abs(P * (1.0 - P) * (1.0 - 2.0 * P))), logistic.LOGISTIC.third),
     "r'''": (
         np.max(np.abs(24.0 * Z * (Z * Z - 1.0) / (1.0 + Z * Z) ** 4)),
         logistic.SUP_REGULARISER_THIRD,

@@ -7,7 +7,6 @@ differences of the components' values.
 import numpy as np
 import pytest
 from helpers import (
-    in_chunks,
     random_vertex,
     reference_of,
     tiny_logistic,
@@ -25,7 +24,6 @@ from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
 PROBLEMS = {
     "recovery": tiny_recovery(),
     "recovery, sum": tiny_recovery(scaling="sum"),
-    "recovery, several threads": tiny_recovery(cuts=(1, 1, 3)),
     "logistic": tiny_logistic(),
     "logistic without regulariser": tiny_logistic(alpha=0.0),
 }
@@ -261,10 +259,9 @@ def test_prox_of_a_recovery_problem_is_refused_where_it_would_form_a_huge_matrix
 # --- recorded steps of factored points ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cuts", [(), (2, 3)])
 @given(SEEDS, st.floats(0.0, 0.95))
-def test_all_oracles_read_recorded_and_previous_points(cuts, seed, w):
-    problem = tiny_recovery(cuts=cuts)
+def test_all_oracles_read_recorded_and_previous_points(seed, w):
+    problem = tiny_recovery()
     backend, reference, rng, y, _, py, _ = setting(problem, seed)
     vertex = random_vertex(rng, problem.pattern)
     x, px = (1 - w) * y + w * vertex.matrix(), combine(py, vertex, w)
@@ -299,17 +296,22 @@ def test_a_gradient_at_a_point_that_has_been_passed_is_refused():
         problem.gradient(x)
 
 
-def test_loops_for_several_threads_equal_the_serial_ones():
-    serial, parallel = tiny_recovery(seed=3), tiny_recovery(seed=3, cuts=(1, 1, 4))
-    assert parallel.pattern.bounds.size == 5
-    rng = np.random.default_rng(0)
-    matrix = rng.standard_normal(serial.shape)
-    points = [reference_of(problem).point(matrix) for problem in (serial, parallel)]
-    vertices = [random_vertex(np.random.default_rng(1), p.pattern) for p in (serial, parallel)]
-    moved = [combine(x, v, 0.3) for x, v in zip(points, vertices, strict=True)]
-    assert_allclose(serial.value(moved[0]), parallel.value(moved[1]), rtol=1e-14)
-    assert_allclose(serial.gradient(moved[0]), parallel.gradient(moved[1]), rtol=1e-14)
-    assert_allclose(moved[0].values(), moved[1].values(), rtol=1e-14)
+@pytest.mark.parametrize("seed", range(3))
+def test_loops_for_several_threads_equal_the_serial_ones(seed):
+    serial, parallel = tiny_recovery(seed=seed), tiny_recovery(seed=seed, cuts=(1, 1, 4))
+    assert (serial.pattern.serial, parallel.pattern.serial) == (True, False)
+    matrix = np.random.default_rng(seed).standard_normal(serial.shape)
+
+    def answers(problem):
+        x = reference_of(problem).point(matrix)
+        x = combine(x, random_vertex(np.random.default_rng(1), problem.pattern), 0.3)
+        backend = problem.open(np.random.default_rng(0))
+        before = backend.value(x), x.values()
+        g = backend.gradient(x)
+        return *before, g, x.values(), backend.lo(g).matrix(), problem.minimum(g)
+
+    for one, several in zip(answers(serial), answers(parallel), strict=True):
+        assert_allclose(several, one, rtol=1e-12, atol=1e-14)
 
 
 # --- scaling --------------------------------------------------------------------------------------
@@ -386,8 +388,3 @@ def test_an_empty_sample_is_refused(problem):
     ):
         with pytest.raises(InputError, match="at least one"):
             ask()
-
-
-def test_helpers_cut_a_pattern_as_they_say():
-    pattern = in_chunks(tiny_recovery().pattern, 2)
-    assert pattern.bounds.tolist() == [0, 2, 5]

@@ -62,13 +62,13 @@ class Walk(Algorithm):
     requires = frozenset({"gradient", "lo"})
 
     iterations: int = 10
-    weight: float = 0.1
+    step: float = 0.1
 
     def run(self, ask, x, rng):
         for t in range(self.iterations):
             self.before(t, ask, x)
             g = ask.gradient(x)
-            at, x = x, combine(x, ask.lo(g), self.weight)
+            at, x = x, combine(x, ask.lo(g), self.step)
             yield self.after(t, State(x, at, g))
 
     def before(self, t, ask, x):

@@ -16,7 +16,7 @@ from pfbench.base.errors import InputError, Refused
 from pfbench.base.state import State
 from pfbench.measures import estimator_error, fw_gap, gradient_mapping_sq
 from pfbench.points import combine, distance, keep
-from pfbench.problems.logistic import NonconvexLogistic
+from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.runs.run import STATUSES
 from pfbench.runs.solve import solve, stream
 from pfbench.runs.stop import Stop
@@ -28,11 +28,11 @@ EPOCH = {"batch": 5, "period": 4, "iterations": 9, "step": 0.1}
 
 
 def test_a_users_subclass_runs(problem, walk):
-    run = solve(problem, walk(iterations=6, weight=0.25), measures=["value"])
+    run = solve(problem, walk(iterations=6, step=0.25), measures=["value"])
     assert run.status == "finished"
     assert run.schedule == "explicit"
-    assert run.parameters == {"output": "last", "iterations": 6, "weight": 0.25}
-    assert run.algorithm == "walk[output=last,iterations=6,weight=0.25]"
+    assert run.parameters == {"output": "last", "iterations": 6, "step": 0.25}
+    assert run.algorithm == "walk[output=last,iterations=6,step=0.25]"
     assert run.counts.as_dict() == dict.fromkeys(COUNTED, 0) | {
         "fo": 6,
         "sfo": 6 * problem.n,
@@ -92,6 +92,9 @@ class Labelled:
     assumes = frozenset()
     deterministic = True
 
+    def output_weight(self, k):
+        return float(k)
+
     def run(self, ask, x, rng):
         def label(t):
             return np.eye(len(x))[0] * t
@@ -109,16 +112,24 @@ def test_output_last_is_the_last_iterate(dense):
     assert label(solve(dense, Labelled("last"))) == 5
 
 
-@pytest.mark.parametrize(("with_at", "first"), [(True, 0), (False, 1)])
-def test_output_uniform_is_uniform_over_the_points_at(dense, with_at, first):
-    """Chi-square over 1500 seeds; false alarm 1e-7. Without `at` the points are the x."""
-    chosen, seeds, T = Labelled("uniform", with_at=with_at), 1500, 5
-    bare = Bare(dense)
-    drawn = [label(solve(bare, chosen, seed=seed)) - first for seed in range(seeds)]
-    frequencies = np.bincount(drawn, minlength=T)
-    assert frequencies.size == T
-    statistic = ((frequencies - seeds / T) ** 2 / (seeds / T)).sum()
-    assert statistic < chi2.isf(1e-7, T - 1)
+@pytest.mark.parametrize(
+    ("output", "with_at", "shares"),
+    [
+        ("uniform", True, [0.2, 0.2, 0.2, 0.2, 0.2, 0.0]),
+        ("uniform", False, [0.0, 0.2, 0.2, 0.2, 0.2, 0.2]),
+        ("weighted", True, [1 / 15, 2 / 15, 3 / 15, 4 / 15, 5 / 15, 0.0]),
+    ],
+)
+def test_drawn_output_has_the_declared_law_over_the_points_at(dense, output, with_at, shares):
+    """Chi-square over 1000 seeds; false alarm 1e-7. Without `at` the points are the x."""
+    problem, seeds, expected = Bare(dense), 1000, np.array(shares)
+    chosen = Labelled(output, with_at=with_at)
+    drawn = [label(solve(problem, chosen, seed=seed)) for seed in range(seeds)]
+    frequencies, possible = np.bincount(drawn, minlength=6), expected > 0
+    assert not frequencies[~possible].any()
+    misses = frequencies[possible] - seeds * expected[possible]
+    statistic = (misses**2 / (seeds * expected[possible])).sum()
+    assert statistic < chi2.isf(1e-7, possible.sum() - 1)
 
 
 class Bare:
@@ -334,6 +345,7 @@ def test_in_place_changes_by_the_algorithm_do_not_reach_the_callers_start(dense,
     start = np.zeros(6)
     solve(dense, InPlace(), start=start)
     assert not start.any()
+    assert not solve(dense, InPlace(), start=start, budget=Budget(fo=0)).x.any()
 
 
 @pytest.mark.parametrize(
@@ -347,7 +359,7 @@ def test_a_start_outside_the_set_is_refused(dense, walk, start):
 
 def test_a_start_outside_the_nuclear_ball_is_refused(walk):
     problem, larger = tiny_recovery(radius=1.0), tiny_recovery(radius=2.0)
-    start = solve(larger, walk(weight=1.0, iterations=1)).x
+    start = solve(larger, walk(step=1.0, iterations=1)).x
     with pytest.raises(InputError, match="outside the feasible set"):
         solve(problem, walk(), start=start)
 

@@ -12,7 +12,7 @@ from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError
 from pfbench.base.state import State
 from pfbench.points import combine, distance, is_finite
-from pfbench.problems.logistic import NonconvexLogistic
+from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.runs.run import STATUSES
 from pfbench.runs.solve import solve
@@ -149,6 +149,22 @@ def test_an_algorithm_that_swallows_exceptions_cannot_escape_its_budget(dense, w
     assert (run.status, run.iterations, run.counts.fo, run.counts.lo) == ("budget", 3, 3, 3)
 
 
+def test_the_end_of_a_budget_is_no_exception_that_an_algorithm_could_swallow(dense, walk):
+    swallowed = []
+
+    class Deaf(walk):
+        def run(self, ask, x, rng):
+            for _ in range(10):
+                try:
+                    ask.gradient(x)
+                except Exception as error:
+                    swallowed.append(error)
+            yield State(x)
+
+    run = solve(dense, Deaf(), budget=Budget(fo=3))
+    assert (run.status, run.iterations, swallowed) == ("budget", 0, [])
+
+
 @pytest.mark.parametrize("verb", ["gradient", "batch", "difference", "value", "lo", "hessian"])
 def test_no_oracle_answers_after_the_budget_is_spent(dense, walk, verb):
     """Not even to an algorithm that swallows everything."""
@@ -246,7 +262,7 @@ def test_diverged_when_an_iterate_is_not_finite(dense, walk):
 
 
 def test_diverged_when_a_factored_step_is_not_finite(walk):
-    run = solve(tiny_recovery(), walk(weight=np.nan))
+    run = solve(tiny_recovery(), walk(step=np.nan))
     assert (run.status, run.iterations) == ("diverged", 1)
     assert is_finite(run.x)
 

@@ -110,10 +110,6 @@ def test_same_seed_same_bits_and_another_seed_in_between_does_not_matter(problem
         assert bits(first.x) != bits(other.x)
 
 
-@pytest.mark.xfail(
-    reason="a copy shares its list of atoms with its original, which is compressed the earlier",
-    raises=AssertionError,
-)
 def test_a_measure_may_move_its_own_copy_of_a_matrix():
     """No bit of the run depends on it."""
 

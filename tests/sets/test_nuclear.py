@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pfbench.base.errors import Diverged, InputError, Refused
 from pfbench.points import Factored, RankOne, SparseOperator, combine, keep, tilt
 from pfbench.points.factored import Factors
-from pfbench.sets.lanczos import leading_triple
 from pfbench.sets import NuclearBall, nuclear
+from pfbench.sets.lanczos import leading_triple
 
 SEEDS = st.integers(0, 2**32 - 1)
 SHAPES = st.tuples(st.integers(1, 8), st.integers(1, 8))

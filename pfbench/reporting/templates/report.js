@@ -11,14 +11,15 @@
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const number = new Intl.NumberFormat("en", {maximumSignificantDigits: 3});
-  const exact = new Intl.NumberFormat("en", {maximumFractionDigits: 3});
+  const places = new Intl.NumberFormat("en", {maximumFractionDigits: 3});
+  const exact = (x) => places.format(x).replaceAll(",", "\u202f");
   const shown = (y) => (Math.abs(y) < 1e-4 && y !== 0 ? y.toExponential(2) : number.format(y));
 
   function traces(line, color, seeds) {
     const look = report.algorithms[line.algorithm];
     const at = line.x.map((x, k) => {
       const runs = line.runs ? `${line.runs[k]} of ${seeds} runs` : "";
-      return `<b>${look.label}</b> at ${exact.format(x)}<br>${shown(line.median[k])} ` +
+      return `<b>${look.label}</b> at ${exact(x)}<br>${shown(line.median[k])} ` +
         `(${shown(line.low[k])} to ${shown(line.high[k])}) ${runs}`;
     });
     return [{
@@ -83,7 +84,7 @@
       yaxis: {
         type: scale.log ? "log" : "linear", range: scale.range,
         tickmode: "array", tickvals: scale.ticks, ticktext: scale.texts,
-        gridcolor: rule, zeroline: false, linecolor: muted,
+        exponentformat: "power", gridcolor: rule, zeroline: false, linecolor: muted,
       },
       uirevision: `${axis}`,
     };

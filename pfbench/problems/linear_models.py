@@ -1,16 +1,18 @@
-"""Logistic regression with the non-convex regulariser alpha sum_j x_j^2/(1+x_j^2) (wang2019).
+"""Finite sums of losses of linear functions: f_i(x) = phi(<a_i, x>; b_i) + r(x).
 
-f(x) = (1/n) sum_i log(1 + exp(-b_i <a_i, x>)) + alpha sum_j x_j^2/(1 + x_j^2); the regulariser is
-part of every component.
+r(x) = alpha sum_j x_j^2/(1 + x_j^2) is part of every component (alpha is 0 except for the
+non-convex logistic problem of wang2019). The problem is over a set of vectors, or over the whole
+space with a penalty h or without.
 """
 
 import hashlib
 import math
+from abc import ABC
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,50 +22,104 @@ import scipy.sparse.linalg
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import Measure
+from pfbench.base.protocols import Measure, Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import linear
-from pfbench.sets import VectorSet
+from pfbench.sets.vectors import VectorSet
+from pfbench.sets.whole import WholeSpace
 
 Floats = npt.NDArray[np.float64]
-
-SUP_LOGISTIC_THIRD = 1.0 / (6.0 * math.sqrt(3.0))
-"""sup |phi'''| of log(1 + exp(-z))."""
 
 SUP_REGULARISER_THIRD = 4.6685593
 """sup |r'''| of r(t) = t^2/(1+t^2), attained at t^2 = 1 - 2/sqrt 5; rounded up."""
 
 
+@dataclass(frozen=True)
+class Loss:
+    """A loss phi(z; b) with bounds of its derivatives in z.
+
+    Attributes
+    ----------
+    kind
+        Its number in `pfbench.kernels.linear`.
+    slope, curvature, third
+        sup |phi'|, sup |phi''|, sup |phi'''|.
+    lower
+        -inf phi'', 0 for a convex loss.
+    words
+        The bounds in words, with where they are attained.
+    """
+
+    kind: int
+    slope: float
+    curvature: float
+    third: float
+    lower: float
+    words: str
+
+
+LOGISTIC = Loss(
+    linear.LOGISTIC,
+    1.0,
+    0.25,
+    1.0 / (6.0 * math.sqrt(3.0)),
+    0.0,
+    "log(1 + exp(-b z)): |phi'| <= 1, 0 <= phi'' <= 1/4 at 0, |phi'''| <= 1/(6 sqrt 3)",
+)
+ROBUST = Loss(
+    linear.ROBUST,
+    math.sqrt(0.5),
+    1.0,
+    1.0303302,
+    0.125,
+    "log(1 + r^2/2): |phi'| <= 1/sqrt 2 at r^2 = 2, -1/8 <= phi'' <= 1 at r^2 = 6 and 0, "
+    "|phi'''| <= 1.03033 at r = 2 - sqrt 2",
+)
+LOG_COSH = Loss(
+    linear.LOG_COSH,
+    1.0,
+    1.0,
+    4.0 / (3.0 * math.sqrt(3.0)),
+    0.0,
+    "log cosh r: |phi'| <= 1, 0 <= phi'' <= 1 at 0, |phi'''| <= 4/(3 sqrt 3)",
+)
+SQUARE = Loss(linear.SQUARE, math.inf, 1.0, 0.0, 0.0, "r^2/2: phi'' = 1, phi''' = 0")
+
+
 @dataclass(frozen=True, eq=False)
-class NonconvexLogistic:
-    """The problem on given data over a set of vectors.
+class LinearModel(ABC):
+    """A linear model on given data.
 
     Parameters
     ----------
     features
         Rows a_i, a matrix of shape (n, d) in any scipy sparse format or a dense array.
     labels
-        b_i, each +1 or -1, shape (n,).
+        b_i, shape (n,).
     set
-        The feasible set of vectors of length d.
+        The feasible set of vectors of length d; `WholeSpace` for none.
     alpha
-        Weight of the regulariser, at least 0.
+        Weight of the non-convex regulariser, at least 0.
+    penalty
+        A penalty h on the whole space; not together with a set.
     parameters
         The defining parameters by name, as `pfbench info` and stored runs show them.
 
     Raises
     ------
     InputError
-        If the data are empty, not finite, of differing lengths, or a label is not +1 or -1.
+        If the data are empty, not finite or of differing lengths, or a set and a penalty are given.
     """
 
-    name: ClassVar[str] = "nonconvex-logistic"
-    source: ClassVar[str] = "wang2019 section 5; THEORY section 10"
+    name: ClassVar[str]
+    source: ClassVar[str]
+    loss: ClassVar[Loss]
 
     features: Any
     labels: Floats
     set: VectorSet
-    alpha: float = 0.1
+    alpha: float = 0.0
+    penalty: Penalty | None = None
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
@@ -73,10 +129,41 @@ class NonconvexLogistic:
             raise InputError("a linear model needs at least one row and one feature.")
         finite_array("the features", self._csr.data)
         labels = finite_array("the labels", self.labels, shape=(n,))
-        if not np.isin(labels, (-1.0, 1.0)).all():
-            raise InputError("the labels of a logistic problem must all be +1 or -1.")
+        self._check_labels(labels)
+        if self.penalty is not None and self.bounded:
+            raise InputError("a problem has a feasible set or a penalty, not both: leave one out.")
         if self.set.d != d:
             raise InputError(f"the set has dimension {self.set.d}, the data have {d} features.")
+
+    def _check_labels(self, labels: Floats) -> None:
+        """Refuse labels that the loss does not know."""
+        return
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is a feasible set."""
+        return not isinstance(self.set, WholeSpace)
+
+    @property
+    def unconstrained(self) -> bool:
+        """Whether there is neither a set nor a penalty."""
+        return self.penalty is None and not self.bounded
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """What the problem cannot offer, by what algorithms require, with the reason."""
+        if self.bounded:
+            return {"smooth": "it has a feasible set"}
+        if self.penalty is not None:
+            reason = "it has a penalty and no feasible set"
+            return {"smooth": "it has a penalty", "lo": reason, "set": reason}
+        return {"lo": "it has no feasible set", "set": "it has no feasible set"}
+
+    @property
+    def properties(self) -> frozenset[str]:
+        """What is known of f: "convex" if it is."""
+        convex = self.loss.lower == 0.0 and self.alpha == 0.0
+        return frozenset({"convex"}) if convex else frozenset()
 
     @cached_property
     def _csr(self) -> Any:
@@ -112,8 +199,10 @@ class NonconvexLogistic:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of rows and labels, the set, and alpha."""
-        digest = hashlib.sha256(repr((self._csr.shape, self.set, self.alpha)).encode())
+        """A hash of rows and labels, the set, the penalty and alpha."""
+        digest = hashlib.sha256(
+            repr((self._csr.shape, self.set, self.penalty, self.alpha)).encode()
+        )
         for array in self.data:
             digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
         return digest.hexdigest()
@@ -122,7 +211,7 @@ class NonconvexLogistic:
         """Return the set's start point: 0 where 0 is in it, else its first vertex."""
         return self.set.start()
 
-    def open(self, rng: np.random.Generator) -> "NonconvexLogistic":
+    def open(self, rng: np.random.Generator) -> Self:
         """Return itself: every oracle is exact and has no state."""
         return self
 
@@ -136,26 +225,26 @@ class NonconvexLogistic:
         """Return f(x)."""
         squares = x * x
         penalty = self.alpha * float((squares / (1.0 + squares)).sum())
-        return linear.total_loss(linear.LOGISTIC, self.data, x) / self.n + penalty
+        return linear.total_loss(self.loss.kind, self.data, x) / self.n + penalty
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (d,)."""
         g = self._regulariser_slope(x)
-        linear.add_full_gradient(linear.LOGISTIC, self.data, x, 1.0 / self.n, g)
+        linear.add_full_gradient(self.loss.kind, self.data, x, 1.0 / self.n, g)
         return g
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
         indices, weights = weighted(sample)
         g = self._regulariser_slope(x)
-        linear.add_gradients(linear.LOGISTIC, self.data, indices, weights, x, g)
+        linear.add_gradients(self.loss.kind, self.data, indices, weights, x, g)
         return g
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d,)."""
         indices, weights = weighted(sample)
         g = self._regulariser_slope(x) - self._regulariser_slope(y)
-        linear.add_differences(linear.LOGISTIC, self.data, indices, weights, x, y, g)
+        linear.add_differences(self.loss.kind, self.data, indices, weights, x, y, g)
         return g
 
     def lo(self, g: Floats) -> Floats:
@@ -167,16 +256,17 @@ class NonconvexLogistic:
         return self.set.minimum(g)
 
     def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
-        """Return the projection of x - lam g onto the set."""
-        return self.set.project(x - lam * g)
+        """Return the projection of x - lam g onto the set, or the proximal map of lam h there."""
+        y = x - lam * g
+        return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
 
-    def hessian(self, s: Floats) -> "LogisticHessian":
+    def hessian(self, s: Floats) -> "LinearHessian":
         """Return all component Hessians at s."""
-        return LogisticHessian(self, s)
+        return LinearHessian(self, s)
 
-    def table(self, x: Floats) -> "LogisticTable":
+    def table(self, x: Floats) -> "LinearTable":
         """Return a table with every component gradient at x."""
-        return LogisticTable(self, x)
+        return LinearTable(self, x)
 
     def _regulariser_slope(self, x: Floats) -> Floats:
         q = 1.0 + x * x
@@ -186,37 +276,50 @@ class NonconvexLogistic:
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants of THEORY section 1 for this problem."""
-        a, top, squares = self.alpha, self._norms, self._row_squares
+        a, top, squares, loss = self.alpha, self._norms, self._row_squares, self.loss
+        h = 0.0 if self.penalty is None else self.penalty.value(start)
+        D = self.set.diameter
+        slope = loss.slope if math.isfinite(loss.slope) else self._largest_residual(start, D)
         return Constants(
             n=self.n,
-            D=self.set.diameter,
-            L_f=top[0] / 4.0 + 2.0 * a,
-            L_ms=math.sqrt(top[1]) / 4.0 + 2.0 * a,
-            L_max=float(squares.max()) / 4.0 + 2.0 * a,
-            L2_ms=SUP_LOGISTIC_THIRD * math.sqrt(top[2]) + SUP_REGULARISER_THIRD * a,
-            sigma2=float(squares.mean()),
-            delta=self.value(start),
-            ell=a / 2.0,
+            D=D,
+            L_f=loss.curvature * top[0] + 2.0 * a,
+            L_ms=loss.curvature * math.sqrt(top[1]) + 2.0 * a,
+            L_max=loss.curvature * float(squares.max()) + 2.0 * a,
+            L2_ms=loss.third * math.sqrt(top[2]) + SUP_REGULARISER_THIRD * a,
+            sigma2=slope**2 * float(squares.mean()),
+            delta=self.value(start) + h,
+            M=float(np.linalg.norm(start)) + D,
+            ell=loss.lower * top[0] + a / 2.0,
             derivations=MappingProxyType(
                 {
                     "n": "number of rows",
-                    "D": f"diameter of the {self.set.name} set, exact",
-                    "L_f": "lambda_max(A'A/n)/4 + 2 alpha: phi'' <= 1/4, r'' <= 2, both at 0",
+                    "D": f"diameter of the set {self.set.name}, exact",
+                    "L_f": f"sup|phi''| lambda_max(A'A/n) + 2 alpha (r'' <= 2 at 0); {loss.words}",
                     "L_ms": (
-                        "sqrt(lambda_max(E|a|^2 a a'))/4 + 2 alpha, by the triangle inequality in "
-                        "mean square"
+                        "sup|phi''| sqrt(lambda_max(E|a|^2 a a')) + 2 alpha, by the triangle "
+                        "inequality in mean square"
                     ),
-                    "L_max": "max |a_i|^2/4 + 2 alpha",
+                    "L_max": "sup|phi''| max |a_i|^2 + 2 alpha",
                     "L2_ms": (
-                        "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')) + alpha sup|r'''|, with "
-                        "sup|phi'''| = 1/(6 sqrt 3), sup|r'''| = 4.66856"
+                        "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')) + alpha sup|r'''|, "
+                        "sup|r'''| = 4.66856"
                     ),
-                    "sigma2": "E|a|^2, since |phi'| <= 1 and the regulariser has no variance",
-                    "delta": "f(start) - 0, since f >= 0",
-                    "ell": "alpha/2: the logistic loss is convex, r'' >= -1/2",
+                    "sigma2": (
+                        "sup|phi'|^2 E|a|^2; the regulariser has no variance (where phi' is not "
+                        "bounded: its largest value over the set)"
+                    ),
+                    "delta": "f(start) + h(start) - 0, since all losses and penalties are >= 0",
+                    "M": "|start| + D",
+                    "ell": "-inf phi'' lambda_max(A'A/n) + alpha/2 (r'' >= -1/2)",
                 }
             ),
         )
+
+    def _largest_residual(self, start: Floats, D: float) -> float:
+        """Return a bound of |<a_i, x> - b_i| over the set, by Cauchy and Schwarz from the start."""
+        residuals = np.abs(self._csr @ start - self.labels)
+        return float((residuals + np.sqrt(self._row_squares) * D).max())
 
     @cached_property
     def _row_squares(self) -> Floats:
@@ -238,13 +341,13 @@ class NonconvexLogistic:
         return float(sigma[0]) ** 2 * (1.0 + 1e-6)
 
 
-class LogisticHessian:
+class LinearHessian:
     """phi'' of every row and r'' of every coordinate at one point; 8 (n + d) bytes."""
 
-    def __init__(self, problem: NonconvexLogistic, s: Floats) -> None:
+    def __init__(self, problem: LinearModel, s: Floats) -> None:
         self._problem = problem
         self._curvature = np.empty(problem.n)
-        linear.curvatures(linear.LOGISTIC, problem.data, s, self._curvature)
+        linear.curvatures(problem.loss.kind, problem.data, s, self._curvature)
         q = 1.0 + s * s
         self._regulariser = problem.alpha * (2.0 * (4.0 - 3.0 * q)) / (q * q * q)
         self._all = np.arange(problem.n)
@@ -263,17 +366,17 @@ class LogisticHessian:
         return np.asarray(g)
 
 
-class LogisticTable:
+class LinearTable:
     """phi' of every row, and which regulariser gradient goes with it.
 
     All rows replaced in one call share one regulariser gradient, so the memory is 16 n bytes plus
     8 d for each call whose rows are still in the table.
     """
 
-    def __init__(self, problem: NonconvexLogistic, x: Floats) -> None:
+    def __init__(self, problem: LinearModel, x: Floats) -> None:
         self._problem = problem
         self._slopes = np.empty(problem.n)
-        linear.slopes_at(linear.LOGISTIC, problem.data, np.arange(problem.n), x, self._slopes)
+        linear.slopes_at(problem.loss.kind, problem.data, np.arange(problem.n), x, self._slopes)
         self._calls = 0
         self._call_of = np.zeros(problem.n, dtype=np.int64)
         self._regulariser = {0: problem._regulariser_slope(x)}
@@ -301,7 +404,7 @@ class LogisticTable:
 
     def _slopes_at(self, indices: npt.NDArray[np.int64], x: Floats) -> Floats:
         out = np.empty(indices.size)
-        linear.slopes_at(linear.LOGISTIC, self._problem.data, indices, x, out)
+        linear.slopes_at(self._problem.loss.kind, self._problem.data, indices, x, out)
         return out
 
     def _change(
@@ -315,3 +418,45 @@ class LogisticTable:
         change = weights * (slopes - self._slopes[indices])
         linear.add_rows(self._problem.data, indices, change, g)
         return g
+
+
+@dataclass(frozen=True, eq=False)
+class NonconvexLogistic(LinearModel):
+    """Logistic regression with the non-convex regulariser; labels are +1 and -1."""
+
+    name = "nonconvex-logistic"
+    source = "wang2019 section 5; THEORY section 10"
+    loss = LOGISTIC
+
+    alpha: float = 0.1
+
+    def _check_labels(self, labels: Floats) -> None:
+        if not np.isin(labels, (-1.0, 1.0)).all():
+            raise InputError("the labels of a logistic problem must all be +1 or -1.")
+
+
+@dataclass(frozen=True, eq=False)
+class RobustRegression(LinearModel):
+    """Regression with the bounded-slope loss log(1 + (<a, x> - b)^2/2), non-convex."""
+
+    name = "robust-regression"
+    source = "wang2019 section 5"
+    loss = ROBUST
+
+
+@dataclass(frozen=True, eq=False)
+class LogCosh(LinearModel):
+    """Regression with the loss log cosh(<a, x> - b), convex: for calibration."""
+
+    name = "log-cosh"
+    source = "calibration: the error laws of gradient estimators are tight on it"
+    loss = LOG_COSH
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquares(LinearModel):
+    """Least squares, (<a, x> - b)^2/2 on average: a convex quadratic with exact constants."""
+
+    name = "quadratic"
+    source = "calibration: a convex quadratic with exact constants"
+    loss = SQUARE

@@ -1,0 +1,368 @@
+"""Matroids, and the polytopes of their bases; the spanning trees of a graph are one of them."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import integer
+from pfbench.base.errors import InputError
+from pfbench.kernels.graphs import greedy_forest
+from pfbench.sets.body import Body, Described, frozen, gradient, is_point
+from pfbench.sets.flow import checked_edges
+from pfbench.sets.nearest import distance_bounds
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+# --- matroids -------------------------------------------------------------------------------------
+
+
+class Matroid(Described, ABC):
+    """A matroid on the elements 0, ..., d-1, known by its independent sets."""
+
+    d: int
+
+    @abstractmethod
+    def independent(self, members: Integers) -> bool:
+        """Return whether the set of these (distinct) elements is independent."""
+
+    def basis(self, order: Integers) -> Integers:
+        """Return the basis that the greedy algorithm builds, taking elements in this order.
+
+        Asks `independent` once for each element.
+        """
+        chosen = np.empty(self.d, dtype=np.int64)
+        count = 0
+        for element in order:
+            chosen[count] = element
+            if self.independent(chosen[: count + 1]):
+                count += 1
+        return chosen[:count]
+
+    def most_exchanged(self) -> int:
+        """Return an upper bound of the number of elements of a basis that another one lacks.
+
+        Here min(r, d' - r) for rank r and d' elements that are independent on their own; asks
+        `independent` for each element.
+        """
+        rank = self.basis(np.arange(self.d)).size
+        useful = sum(self.independent(np.array([i])) for i in range(self.d))
+        return min(rank, useful - rank)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class UniformMatroid(Matroid):
+    """Every set of at most k of d elements is independent.
+
+    Raises
+    ------
+    InputError
+        If d is below 1, or k is not in 0, ..., d.
+    """
+
+    d: int
+    k: int
+
+    def __post_init__(self) -> None:
+        integer("d", self.d, least=1)
+        if integer("k", self.k, least=0) > self.d:
+            raise InputError(f"k={self.k} must be at most d={self.d}.")
+
+    def independent(self, members: Integers) -> bool:
+        """Return whether there are at most k."""
+        return len(members) <= self.k
+
+    def basis(self, order: Integers) -> Integers:
+        """Return the first k elements."""
+        return order[: self.k]
+
+    def most_exchanged(self) -> int:
+        """Return min(k, d - k), exact."""
+        return min(self.k, self.d - self.k)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PartitionMatroid(Matroid):
+    """A set is independent if it has at most ``capacities[j]`` elements of each class j.
+
+    Parameters
+    ----------
+    labels
+        The class 0, 1, ... of each element, shape (d,).
+    capacities
+        A number of at least 0 for each class.
+
+    Raises
+    ------
+    InputError
+        If there is no element, a label has no capacity, or a capacity is negative.
+    """
+
+    labels: Integers
+    capacities: Integers
+
+    def __post_init__(self) -> None:
+        for name in ("labels", "capacities"):
+            array = np.asarray(getattr(self, name))
+            if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+                raise InputError(f"{name} must be a vector of integers, at least one.")
+            if array.min() < 0:
+                raise InputError(f"{name} has the negative entry {array.min()}: use 0, 1, ...")
+            object.__setattr__(self, name, frozen(array.astype(np.int64)))
+        if self.labels.max() >= self.capacities.size:
+            raise InputError(
+                f"class {self.labels.max()} has no capacity: give {self.labels.max() + 1} "
+                "capacities."
+            )
+
+    @property
+    def d(self) -> int:  # type: ignore[override]
+        """Number of elements."""
+        return self.labels.size
+
+    def independent(self, members: Integers) -> bool:
+        """Return whether no class has more elements than its capacity."""
+        counts = np.bincount(self.labels[members], minlength=self.capacities.size)
+        return bool((counts <= self.capacities).all())
+
+    def basis(self, order: Integers) -> Integers:
+        """Return the first elements of each class, as many as its capacity."""
+        labels = self.labels[order]
+        sorted_ = np.argsort(labels, kind="stable")
+        starts = np.searchsorted(labels[sorted_], np.arange(self.capacities.size))
+        place = np.empty(self.d, dtype=np.int64)
+        place[sorted_] = np.arange(self.d) - starts[labels[sorted_]]
+        return order[place < self.capacities[labels]]
+
+    def most_exchanged(self) -> int:
+        """Return the sum over the classes of min(capacity, rest), exact."""
+        sizes = np.bincount(self.labels, minlength=self.capacities.size)
+        kept = np.minimum(self.capacities, sizes)
+        return int(np.minimum(kept, sizes - kept).sum())
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class GraphicMatroid(Matroid):
+    """A set of edges of an undirected graph is independent if it has no cycle.
+
+    Parameters
+    ----------
+    edges
+        Pairs of nodes 0, 1, ..., shape (E, 2); several edges may join two nodes.
+
+    Raises
+    ------
+    InputError
+        If an edge is no pair of two different nodes.
+    """
+
+    edges: Integers
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", checked_edges(self.edges, "node, node"))
+        loops = np.flatnonzero(self.edges[:, 0] == self.edges[:, 1])
+        if loops.size:
+            raise InputError(f"edge {loops[0]} joins a node to itself: leave it out.")
+
+    @property
+    def d(self) -> int:  # type: ignore[override]
+        """Number of edges."""
+        return len(self.edges)
+
+    @cached_property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return int(self.edges.max()) + 1
+
+    def independent(self, members: Integers) -> bool:
+        """Return whether these edges form no cycle."""
+        return greedy_forest(members, self.edges, self.nodes).size == len(members)
+
+    def basis(self, order: Integers) -> Integers:
+        """Return the edges that close no cycle with those before them (Kruskal)."""
+        return greedy_forest(order, self.edges, self.nodes)
+
+    def most_exchanged(self) -> int:
+        """Return min(rank, edges - rank)."""
+        rank = self.basis(np.arange(self.d)).size
+        return min(rank, self.d - rank)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class OracleMatroid(Matroid):
+    """A matroid given by a function that says whether a set is independent.
+
+    Parameters
+    ----------
+    d
+        Number of elements.
+    oracle
+        Takes an array of distinct elements; returns whether their set is independent.
+
+    Raises
+    ------
+    InputError
+        If d is below 1, or the empty set is not independent.
+    """
+
+    d: int
+    oracle: Callable[[Integers], bool]
+
+    def __post_init__(self) -> None:
+        integer("d", self.d, least=1)
+        if not self.independent(np.array([], dtype=np.int64)):
+            raise InputError(
+                "the oracle says that the empty set is dependent, which no matroid allows: "
+                "correct the oracle."
+            )
+
+    def independent(self, members: Integers) -> bool:
+        """Return what the oracle says."""
+        return bool(self.oracle(members))
+
+
+# --- their base polytopes -------------------------------------------------------------------------
+
+
+class _Bases(Body):
+    """The convex hull of the incidence vectors of a matroid's bases."""
+
+    source: ClassVar[str] = "Edmonds 1971 (greedy algorithm)"
+    diameter_is_exact: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def _matroid(self) -> Matroid:
+        """The matroid."""
+
+    @property
+    def d(self) -> int:
+        """Number of elements."""
+        return self._matroid.d
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(number of elements,)."""
+        return (self.d,)
+
+    @cached_property
+    def rank(self) -> int:
+        """Number of elements of every basis."""
+        return self._matroid.basis(np.arange(self.d)).size
+
+    @cached_property
+    def diameter(self) -> float:
+        """An upper bound: two bases differ in at most twice min(r, d - r) elements for rank r.
+
+        Elements that are in no basis do not count in d. Exact for uniform and partition matroids.
+        """
+        return math.sqrt(2.0 * self._matroid.most_exchanged())
+
+    def lo(self, g: Any) -> Floats:
+        """Return the incidence vector of a basis of least weight g, shape (d,): the greedy one.
+
+        Exact in floating point: only entries of g are compared. Ties go to the lowest index.
+        O(d log d) and d independence tests (a graph: O(d log d) in all).
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        return self._vertex(np.argsort(gradient(g, self.shape), kind="stable"))
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether x is within ``tolerance * sqrt(rank)`` of the polytope.
+
+        Decided by Wolfe's algorithm, which asks for up to some multiple of d greedy bases.
+        """
+        slack = tolerance * max(1.0, self.rank)
+        if not is_point(x, self.shape) or abs(float(x.sum()) - self.rank) > slack:
+            return False
+        if x.min() < -tolerance or x.max() > 1.0 + tolerance:
+            return False
+        enough = tolerance * max(1.0, math.sqrt(self.rank))
+        return distance_bounds(self.lo, x, enough)[1] <= enough
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return the greedy basis of a uniformly random order; every basis can occur."""
+        return self._vertex(rng.permutation(self.d))
+
+    def start(self) -> Floats:
+        """Return the greedy basis of the order 0, 1, ...; it is 0 if the rank is 0."""
+        return self._vertex(np.arange(self.d))
+
+    def _vertex(self, order: Integers) -> Floats:
+        vertex = np.zeros(self.d)
+        vertex[self._matroid.basis(order)] = 1.0
+        return vertex
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MatroidBase(_Bases):
+    """The base polytope of a matroid: the convex hull of its bases' incidence vectors.
+
+    Parameters
+    ----------
+    matroid
+        `UniformMatroid`, `PartitionMatroid`, `GraphicMatroid`, `OracleMatroid`, or one's own.
+    """
+
+    name: ClassVar[str] = "matroid-base"
+
+    matroid: Matroid
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.matroid, Matroid):
+            raise InputError(
+                f"a {type(self.matroid).__name__} is no matroid: wrap an independence oracle as "
+                "OracleMatroid(d, oracle)."
+            )
+
+    @property
+    def _matroid(self) -> Matroid:
+        return self.matroid
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SpanningTree(_Bases):
+    """The convex hull of the incidence vectors of a connected graph's spanning trees.
+
+    A point has one entry for each edge.
+
+    Parameters
+    ----------
+    edges
+        Pairs of nodes 0, 1, ..., shape (E, 2); several edges may join two nodes.
+
+    Raises
+    ------
+    InputError
+        If an edge is no pair of two different nodes, or the graph is not connected.
+    """
+
+    name: ClassVar[str] = "spanning-tree"
+    source: ClassVar[str] = "Kruskal 1956; Edmonds 1971"
+
+    edges: Integers
+
+    def __post_init__(self) -> None:
+        graph = GraphicMatroid(self.edges)
+        object.__setattr__(self, "edges", graph.edges)
+        if self.rank < graph.nodes - 1:
+            raise InputError(
+                f"the graph on {graph.nodes} nodes is not connected (it falls into "
+                f"{graph.nodes - self.rank} parts): add edges, or use MatroidBase(GraphicMatroid) "
+                "for its spanning forests."
+            )
+
+    @cached_property
+    def _matroid(self) -> GraphicMatroid:
+        return GraphicMatroid(self.edges)

@@ -1,0 +1,206 @@
+"""Convex penalties h with their proximal maps argmin_x t h(x) + |x - y|^2 / 2."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from pfbench.base.checks import integer, real
+from pfbench.base.errors import Diverged, InputError, Refused
+from pfbench.sets.body import Integers
+from pfbench.sets.groups import Groups, checked_groups, group_labels, group_norms, rescaled
+from pfbench.sets.nuclear import DENSE_ENTRIES
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Penalty(ABC):
+    """A norm times `weight`.
+
+    Attributes
+    ----------
+    lower_bound
+        The least value of h.
+    dual
+        The name of the norm's dual ball, {u : <u, x> <= norm(x) for all x}: y minus its proximal
+        map is y's projection onto ``t weight`` times that ball (Moreau).
+
+    Raises
+    ------
+    InputError
+        If the weight is negative or not finite.
+    """
+
+    name: ClassVar[str]
+    source: ClassVar[str]
+    dual: ClassVar[str]
+    lower_bound: ClassVar[float] = 0.0
+
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        real("weight", self.weight, least=0.0)
+
+    @abstractmethod
+    def value(self, x: Floats) -> float:
+        """Return h(x)."""
+
+    @abstractmethod
+    def prox(self, y: Floats, t: float) -> Floats:
+        """Return argmin_x t h(x) + |x - y|^2 / 2, a new array of the shape of y, for t >= 0.
+
+        Raises
+        ------
+        Diverged
+            If y has NaN or infinite entries.
+        InputError
+            If t is negative or not finite, or y has a wrong shape.
+        """
+
+    def _threshold(self, y: Floats, t: float) -> float:
+        """Return t times the weight; refuse what is not finite."""
+        if not np.isfinite(y).all():
+            raise Diverged("the point handed to the proximal map has NaN or infinite entries")
+        return real("t", t, least=0.0) * self.weight
+
+
+@dataclass(frozen=True)
+class L1Penalty(Penalty):
+    """Weight times the sum of moduli; takes arrays of any shape."""
+
+    name = "l1"
+    source = "Donoho, Johnstone 1994 (soft threshold)"
+    dual = "linf"
+
+    def value(self, x: Floats) -> float:
+        """Return weight times the sum of moduli."""
+        return self.weight * float(np.abs(x).sum())
+
+    def prox(self, y: Floats, t: float) -> Floats:
+        """Return y with its moduli lowered by t weight, to no less than 0 (soft threshold); O(d).
+
+        Raises
+        ------
+        Diverged
+            If y has NaN or infinite entries.
+        InputError
+            If t is negative or not finite.
+        """
+        threshold = self._threshold(y, t)
+        return np.asarray(y - np.clip(y, -threshold, threshold))
+
+
+@dataclass(frozen=True)
+class NuclearPenalty(Penalty):
+    """Weight times the sum of singular values of a dense M x N array."""
+
+    name = "nuclear"
+    source = "Cai, Candes, Shen 2010 (singular value threshold)"
+    dual = "spectral"
+
+    def value(self, x: Floats) -> float:
+        """Return weight times the nuclear norm; O(M N min(M, N))."""
+        return self.weight * float(scipy.linalg.svdvals(_matrix(x), check_finite=False).sum())
+
+    def prox(self, y: Floats, t: float) -> Floats:
+        """Return y with its singular values lowered by t weight, to no less than 0.
+
+        A dense array; O(M N min(M, N)).
+
+        Raises
+        ------
+        Diverged
+            If y has NaN or infinite entries.
+        InputError
+            If t is negative or not finite, or y is no matrix.
+        Refused
+            If y has more than 4 000 000 entries.
+        """
+        y = _matrix(y)
+        if y.size > DENSE_ENTRIES:
+            raise Refused(
+                f"the proximal map of the nuclear norm would decompose a {y.shape[0]} x "
+                f"{y.shape[1]} matrix, above {DENSE_ENTRIES} entries: use a set instead of the "
+                "penalty and a projection-free method."
+            )
+        threshold = self._threshold(y, t)
+        if threshold == 0.0:
+            return y.copy()
+        u, s, vt = scipy.linalg.svd(y, full_matrices=False, check_finite=False)
+        left = np.maximum(s - threshold, 0.0)
+        rank = int(np.count_nonzero(left))
+        return np.asarray((u[:, :rank] * left[:rank]) @ vt[:rank])
+
+
+@dataclass(frozen=True)
+class GroupPenalty(Penalty):
+    """Weight times the sum of the Euclidean norms of disjoint groups of entries.
+
+    Parameters
+    ----------
+    weight
+        Factor of the sum; groups have no weights of their own.
+    d
+        Length of a vector.
+    groups
+        The length of consecutive groups (the last may be shorter), or the indices of each group:
+        disjoint, and together all of 0, ..., d-1.
+
+    Raises
+    ------
+    InputError
+        If the weight or d is out of range, or the groups do not partition the entries.
+    """
+
+    name = "group"
+    source = "Yuan, Lin 2006 (block soft threshold)"
+    dual = "largest norm of a group"
+
+    d: int = field(kw_only=True)
+    groups: Groups = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        integer("d", self.d, least=1)
+        object.__setattr__(self, "groups", checked_groups(self.d, self.groups))
+
+    @cached_property
+    def _labels(self) -> Integers:
+        return group_labels(self.d, self.groups)
+
+    def _vector(self, x: Floats) -> Floats:
+        if np.shape(x) != (self.d,):
+            raise InputError(f"the group penalty takes shape ({self.d},), not {np.shape(x)}.")
+        return x
+
+    def value(self, x: Floats) -> float:
+        """Return weight times the sum of the groups' norms; O(d)."""
+        return self.weight * float(group_norms(self._vector(x), self._labels).sum())
+
+    def prox(self, y: Floats, t: float) -> Floats:
+        """Return y with its groups' norms lowered by t weight, to no less than 0; O(d).
+
+        Raises
+        ------
+        Diverged
+            If y has NaN or infinite entries.
+        InputError
+            If t is negative or not finite, or y has another length.
+        """
+        threshold = self._threshold(self._vector(y), t)
+        if threshold == 0.0:
+            return y.copy()
+        norms = group_norms(y, self._labels)
+        return rescaled(y, self._labels, norms, np.maximum(norms - threshold, 0.0))
+
+
+def _matrix(x: Any) -> Floats:
+    if not isinstance(x, np.ndarray) or x.ndim != 2:
+        found = x.shape if isinstance(x, np.ndarray) else type(x).__name__
+        raise InputError(f"the nuclear penalty takes a dense matrix, not {found}.")
+    return x

@@ -1,0 +1,271 @@
+"""The base polytope of a submodular function, and the permutahedron."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import isotonic_regression
+
+from pfbench.base.checks import finite_array, integer, real
+from pfbench.base.errors import InputError
+from pfbench.sets.body import Body, frozen, gradient, is_point, projectable
+from pfbench.sets.nearest import distance_bounds
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+_SPOT_CHECKS = 64
+"""How many inequalities of submodularity are tried before any work."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SubmodularBase(Body):
+    """Vectors x with x(S) <= f(S) for every set S of elements, and equality for all of them.
+
+    Parameters
+    ----------
+    d
+        Number of elements 0, ..., d-1.
+    function
+        f: takes an array of distinct elements in any order, returns a number. Submodular, and 0 on
+        the empty set.
+
+    Raises
+    ------
+    InputError
+        If d is below 1, f is not 0 on the empty set, not finite, or one of 64 random inequalities
+        of submodularity does not hold.
+    """
+
+    name: ClassVar[str] = "submodular-base"
+    source: ClassVar[str] = "Edmonds 1970 (greedy algorithm); Bach 2013"
+    diameter_is_exact: ClassVar[bool] = False
+
+    d: int
+    function: Callable[[Integers], float]
+
+    def __post_init__(self) -> None:
+        integer("d", self.d, least=1)
+        empty = self.value(np.array([], dtype=np.int64))
+        if empty != 0.0:
+            raise InputError(
+                f"the function is {empty:g} on the empty set: subtract that, so that it is 0 there."
+            )
+        self._check_submodular()
+
+    def value(self, members: Integers) -> float:
+        """Return f of a set of elements.
+
+        Raises
+        ------
+        InputError
+            If it is not a finite number.
+        """
+        value = float(self.function(members))
+        if not math.isfinite(value):
+            raise InputError(
+                f"the function is {value} on the elements {members.tolist()}: it must be finite."
+            )
+        return value
+
+    def _check_submodular(self) -> None:
+        """Try f(S+i) + f(S+j) >= f(S+i+j) + f(S) for random S, i, j."""
+        rng = np.random.default_rng(0)
+        for _ in range(_SPOT_CHECKS if self.d > 1 else 0):
+            order = rng.permutation(self.d)
+            size = int(rng.integers(2, self.d + 1))
+            S, i, j = order[: size - 2], order[size - 2], order[size - 1]
+            with_i, with_j, both = np.append(S, i), np.append(S, j), np.append(S, [i, j])
+            one, other = self.value(with_i), self.value(with_j)
+            more, less = self.value(both), self.value(S)
+            rounding = 1e-9 * max(abs(one), abs(other), abs(more), abs(less))
+            if one + other < more + less - rounding:
+                raise InputError(
+                    f"the function is not submodular: element {i} adds {one - less:g} to the "
+                    f"elements {S.tolist()}, but {more - other:g} with {j} among them."
+                )
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(d,)."""
+        return (self.d,)
+
+    @cached_property
+    def total(self) -> float:
+        """The sum of every point's entries, f of all elements."""
+        return self.value(np.arange(self.d))
+
+    @cached_property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """The least and the largest value of each entry over the set, each attained.
+
+        f(all) - f(all but i) and f(i); 2d values of f.
+        """
+        everything = np.arange(self.d)
+        rest = [self.value(np.delete(everything, i)) for i in range(self.d)]
+        alone = [self.value(np.array([i])) for i in range(self.d)]
+        return self.total - np.array(rest), np.array(alone)
+
+    @cached_property
+    def diameter(self) -> float:
+        """An upper bound: the diagonal of the least box around the set."""
+        lower, upper = self.bounds
+        return float(np.linalg.norm(upper - lower))
+
+    def lo(self, g: Any) -> Floats:
+        """Return the vertex of marginal values along increasing g, shape (d,): the greedy one.
+
+        O(d log d) and d values of f; ties in g go to the lowest index.
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        InputError
+            If f is not finite.
+        """
+        return self._greedy(np.argsort(gradient(g, self.shape), kind="stable"))
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether x is within tolerance times the size of the set of it.
+
+        The size is that of the least box around 0 and the set: its largest entry times sqrt d.
+        Decided by Wolfe's algorithm, which asks for up to some multiple of d greedy vertices.
+        """
+        if not is_point(x, self.shape):
+            return False
+        lower, upper = self.bounds
+        slack = tolerance * float(max(np.abs(lower).max(), np.abs(upper).max()))
+        if (x < lower - slack).any() or (x > upper + slack).any():
+            return False
+        if abs(float(x.sum()) - self.total) > self.d * slack:
+            return False
+        enough = slack * math.sqrt(self.d)
+        return distance_bounds(self.lo, x, enough)[1] <= enough
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return the greedy vertex of a uniformly random order; every vertex can occur."""
+        return self._greedy(rng.permutation(self.d))
+
+    def start(self) -> Floats:
+        """Return 0 if it is in the set, else the greedy vertex of the order 0, 1, ..."""
+        zero = np.zeros(self.d)
+        inside = self.total == 0.0 and self.contains(zero)
+        return zero if inside else self._greedy(np.arange(self.d))
+
+    def _greedy(self, order: Integers) -> Floats:
+        values = [self.value(order[:k]) for k in range(1, self.d)]
+        vertex = np.empty(self.d)
+        vertex[order] = np.diff([0.0, *values, self.total])
+        return vertex
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Permutahedron(Body):
+    """The convex hull of all permutations of a vector of entries.
+
+    Parameters
+    ----------
+    entries
+        The entries in any order, shape (d,); (1, ..., d) gives the standard permutahedron.
+
+    Raises
+    ------
+    InputError
+        If there is no entry or one is not finite.
+    """
+
+    name: ClassVar[str] = "permutahedron"
+    source: ClassVar[str] = "Rado 1952; Lim, Wright 2016; Blondel et al. 2020 (projection)"
+    has_projection: ClassVar[bool] = True
+
+    entries: Floats
+
+    def __post_init__(self) -> None:
+        entries = finite_array("the entries of the permutahedron", self.entries)
+        if entries.ndim != 1 or entries.size == 0:
+            raise InputError(
+                f"entries of shape {entries.shape} must be a vector of at least one number."
+            )
+        object.__setattr__(self, "entries", frozen(np.sort(entries)[::-1]))
+
+    @classmethod
+    def standard(cls, d: int, radius: float = 1.0) -> "Permutahedron":
+        """Return radius times the convex hull of the permutations of (1, ..., d)."""
+        integer("d", d, least=1)
+        return cls(real("radius", radius, above=0.0) * np.arange(1.0, d + 1.0))
+
+    @property
+    def d(self) -> int:
+        """Length of a vector."""
+        return self.entries.size
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(d,)."""
+        return (self.d,)
+
+    @property
+    def diameter(self) -> float:
+        """Exact: the distance of the increasing and the decreasing order."""
+        return float(np.linalg.norm(self.entries - self.entries[::-1]))
+
+    def lo(self, g: Any) -> Floats:
+        """Return the entries with the largest where g is least, and so on; O(d log d).
+
+        Ties in g: the larger entry goes to the lower index.
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        return self._vertex(np.argsort(gradient(g, self.shape), kind="stable"))
+
+    def project(self, y: Any) -> Floats:
+        """Return the nearest point, by isotonic regression of y minus the entries, both sorted.
+
+        Exact up to rounding; O(d log d).
+
+        Raises
+        ------
+        Diverged
+            If y has NaN or infinite entries.
+        """
+        order = np.argsort(-projectable(y, self.shape), kind="stable")
+        descending = y[order]
+        # A gap of the whole range of entries always separates two blocks, so wider gaps may be
+        # closed to it: then huge points are projected as exactly as small ones.
+        spread = float(self.entries[0] - self.entries[-1])
+        gaps = np.minimum(0.5 * descending[:-1] - 0.5 * descending[1:], 0.5 * spread)
+        capped = np.concatenate([[0.0], -2.0 * np.cumsum(gaps)])
+        rest = isotonic_regression(capped - self.entries, increasing=False).x
+        point = np.empty(self.d)
+        point[order] = capped - rest
+        return point
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether x is majorised by the entries, up to tolerance times the sum of moduli."""
+        if not is_point(x, self.shape):
+            return False
+        slack = tolerance * float(np.abs(self.entries).sum())
+        excess = np.cumsum(np.sort(x)[::-1] - self.entries)
+        return bool(excess.max() <= slack and excess[-1] >= -slack)
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a uniformly random permutation of the entries."""
+        return self._vertex(rng.permutation(self.d))
+
+    def start(self) -> Floats:
+        """Return 0 if it is in the set, else the entries in descending order."""
+        zero = np.zeros(self.d)
+        return zero if self.contains(zero, 1e-15) else self.entries.copy()
+
+    def _vertex(self, order: Integers) -> Floats:
+        vertex = np.empty(self.d)
+        vertex[order] = self.entries
+        return vertex

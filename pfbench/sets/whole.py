@@ -1,0 +1,45 @@
+"""The whole space: no constraint."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.errors import Refused
+from pfbench.sets.vectors import VectorSet
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class WholeSpace(VectorSet):
+    """All vectors of length d; `radius` plays no role."""
+
+    name = "none"
+
+    @property
+    def diameter(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    def lo(self, g: Floats) -> Floats:
+        """Refuse: a linear function has no minimum on the whole space."""
+        raise Refused("there is no linear minimisation without a feasible set: choose set=l1, l2 …")
+
+    def minimum(self, g: Floats) -> tuple[float, float]:
+        """Refuse, as `lo` does."""
+        raise Refused("a linear function has no minimum without a feasible set.")
+
+    def project(self, y: Floats) -> Floats:
+        """Return y itself."""
+        return y
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether x is a finite vector of length d."""
+        return self._is_vector(x)
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Refuse: there is no vertex."""
+        raise Refused("the whole space has no vertex.")

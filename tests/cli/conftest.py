@@ -1,0 +1,46 @@
+"""The command line run inside the test's process, in an empty folder and a clean environment."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+from command_line import Outcome
+from typer.testing import CliRunner
+
+from pfbench.cli.main import app
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current folder: empty, and with an empty data folder in it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PFBENCH_DATA", str(tmp_path / "data"))
+    for variable in ("PFBENCH_STORE", "PFBENCH_TRACEBACK", "COLUMNS", "FORCE_COLOR"):
+        monkeypatch.delenv(variable, raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def pfbench(folder):
+    """Run the command line with these arguments."""
+
+    def run(*arguments):
+        result = CliRunner().invoke(app, [str(a) for a in arguments], prog_name="pfbench")
+        assert result.exception is None or isinstance(result.exception, SystemExit)
+        return Outcome(result.exit_code, result.stdout, result.stderr)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def conforms():
+    """Check a value against one of the published schemas."""
+
+    def check(value, name):
+        schema = json.loads((Path(str(files("pfbench.cli"))) / "schemas" / name).read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.validate(value, schema, cls=jsonschema.Draft202012Validator)
+
+    return check

@@ -1,0 +1,124 @@
+"""``pfbench info``."""
+
+import math
+
+import pytest
+
+
+def every_name(pfbench):
+    return [(item["name"], item["kind"]) for item in pfbench("list", "--json").json]
+
+
+def test_everything_that_is_listed_can_be_shown(pfbench):
+    for name, kind in every_name(pfbench):
+        about = pfbench("info", name, "--json").json
+        assert (about["schema"], about["name"], about["kind"]) == (1, name, kind)
+        shown = pfbench("info", name)
+        assert (shown.status, shown.err) == (0, "")
+        assert f"{name} ({kind})" in shown.out
+
+
+def test_an_algorithm_shows_its_parameters_and_how_to_ask_for_the_theory(pfbench):
+    about = pfbench("info", "nfwu-casvrg", "--json").json
+    parameters = {p["name"]: p for p in about["parameters"]}
+    assert {"iterations", "step", "batch", "period", "restarts"} <= set(parameters)
+    assert parameters["batch"]["needed"]
+    assert not parameters["restarts"]["needed"]
+    assert all(p["about"] for p in about["parameters"])
+    assert set(about["requires"]) == {"gradient", "difference", "hessian", "lo"}
+    assert "SSO nE" in about["counts"]
+    assert about["deterministic"] is False
+    text = pfbench("info", "nfwu-casvrg").out
+    assert '"nfwu-casvrg[epsilon=0.1]"' in text
+    assert "theorem 3.1" in text
+
+
+@pytest.mark.parametrize(
+    ("selector", "n", "shape"),
+    [
+        ("robust-matrix-recovery", 4000, [200, 200]),
+        ("robust-matrix-recovery[rows=20,columns=10,density=0.5]", 100, [20, 10]),
+        ("nonconvex-logistic[set=simplex,radius=3]", 569, [30]),
+    ],
+)
+def test_a_problem_shows_every_constant_with_its_derivation(pfbench, selector, n, shape):
+    about = pfbench("info", selector, "--json").json
+    built = about["built"]
+    assert (built["n"], built["shape"]) == (n, shape)
+    constants = {c["name"]: c for c in built["constants"]}
+    assert {"n", "D", "L_f", "L_ms", "L_max", "L2_ms", "sigma2", "delta"} <= set(constants)
+    for constant in constants.values():
+        assert math.isfinite(constant["value"])
+        assert constant["derivation"]
+        assert constant["meaning"]
+    assert {"objective", "value", "fw_gap"} <= set(built["measures"])
+    assert all(built["measures"].values())
+    text = pfbench("info", selector).out
+    assert all(c["derivation"] in text for c in built["constants"])
+
+
+def test_a_problem_shows_which_source_knows_a_parameter(pfbench):
+    parameters = {
+        p["name"]: p for p in pfbench("info", "robust-matrix-recovery", "--json").json["parameters"]
+    }
+    assert parameters["rank"] == {
+        "name": "rank",
+        "default": "5",
+        "sources": ["synthetic"],
+        "about": "rank of the underlying matrix",
+    }
+    assert parameters["density"]["default"] == "0.1 (synthetic), 0.5 (digits)"
+    assert parameters["radius"]["default"].startswith("100 (synthetic)")
+
+
+def test_the_digest_is_that_of_the_parameters(pfbench):
+    one, same, other = (
+        pfbench("info", f"robust-matrix-recovery[seed={seed}]", "--json").json["built"]["digest"]
+        for seed in (1, 1, 2)
+    )
+    assert one == same != other
+
+
+def test_a_set_names_the_problems_that_take_it(pfbench):
+    assert pfbench("info", "simplex", "--json").json["problems"] == ["nonconvex-logistic"]
+    assert pfbench("info", "nuclear", "--json").json["problems"] == ["robust-matrix-recovery"]
+
+
+def test_a_data_set_shows_citation_terms_and_state(pfbench):
+    about = pfbench("info", "a9a", "--json").json
+    assert about["state"] == "absent"
+    assert "Platt" in about["citation"]
+    assert about["terms"]
+    assert "pfbench data fetch a9a" in pfbench("info", "a9a").out
+    assert pfbench("info", "movielens", "--json").json["name"] == "movielens-latest-small"
+
+
+def test_a_report_shows_its_studies(pfbench):
+    about = pfbench("info", "gradient-estimators", "--json").json
+    assert about["runs"] == sum(study["runs"] for study in about["studies"])
+    assert set(about["studies"][0]["algorithms"]) == {
+        "SG",
+        "SVRG",
+        "SPIDERG",
+        "CASVRG",
+        "CASPIDERG",
+    }
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_of_any_kind(pfbench):
+    assert pfbench("info", "a9").refusal == "unknown name 'a9': did you mean 'a9a'?"
+    assert "'frank-wolfe'" in pfbench("info", "frankwolfe").refusal
+    assert "'nuclear'" in pfbench("info", "nuclar").refusal
+    assert "pfbench list" in pfbench("info", "qqq").refusal
+
+
+def test_namesakes_are_told_apart_by_their_kind(pfbench, folder):
+    (folder / "reports").mkdir()
+    (folder / "reports" / "a9a.toml").write_text('title = "x"\n')
+    assert pfbench("info", "a9a").refusal.endswith("write report:a9a or data:a9a.")
+    assert pfbench("info", "data:a9a", "--json").json["kind"] == "data"
+
+
+def test_a_problem_without_its_data_says_how_to_get_them(pfbench):
+    refusal = pfbench("info", "nonconvex-logistic[source=a9a]").refusal
+    assert "pfbench data fetch a9a" in refusal

@@ -1,0 +1,79 @@
+"""``pfbench list``."""
+
+import pytest
+
+KINDS = ("algorithms", "problems", "sets", "claims", "reports", "data")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_json_conforms_to_the_published_schema(pfbench, conforms, kind):
+    outcome = pfbench("list", kind, "--json")
+    assert outcome.status == 0
+    assert outcome.err == ""
+    conforms(outcome.json, "list.json")
+
+
+def test_a_schema_that_is_not_met_would_be_noticed(pfbench, conforms):
+    items = pfbench("list", "sets", "--json").json
+    del items[0]["source"]
+    with pytest.raises(Exception, match="'source' is a required property"):
+        conforms(items, "list.json")
+
+
+def test_every_kind_has_its_members(pfbench):
+    names = {kind: {i["name"] for i in pfbench("list", kind, "--json").json} for kind in KINDS}
+    assert {"frank-wolfe", "nfwu-sg", "nfwu-caspiderg"} <= names["algorithms"]
+    assert {"robust-matrix-recovery", "nonconvex-logistic"} <= names["problems"]
+    assert {"l1", "l2", "linf", "simplex", "nuclear"} <= names["sets"]
+    assert {"a9a", "movielens-latest-small", "digits"} <= names["data"]
+    assert names["reports"] >= {"gradient-estimators"}
+
+
+def test_without_a_kind_everything_is_listed(pfbench):
+    everything = pfbench("list", "--json").json
+    apart = [item for kind in KINDS for item in pfbench("list", kind, "--json").json]
+    assert everything == apart
+
+
+def test_every_item_has_a_source_and_a_summary_of_one_line(pfbench):
+    for item in pfbench("list", "--json").json:
+        assert item["source"].strip(), item
+        assert item["summary"].strip(), item
+        assert "\n" not in item["summary"]
+
+
+def test_no_claims_is_one_line_and_no_error(pfbench):
+    outcome = pfbench("list", "claims")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out == "There are no claims yet.\n"
+    assert pfbench("list", "claims", "--json").json == []
+
+
+def test_away_from_a_terminal_each_item_is_one_line(pfbench):
+    items = pfbench("list", "data", "--json").json
+    lines = pfbench("list", "data").out.splitlines()[1:]
+    assert len(lines) == len(items)
+    for line, item in zip(lines, items, strict=True):
+        assert line.split()[0] == item["name"]
+        assert item["summary"] in line
+        assert item["source"] in line
+        assert line == line.rstrip()
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_in_a_narrow_terminal_nothing_is_cut(pfbench, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = pfbench("list").out
+    assert max(map(len, text.splitlines())) <= columns
+    assert "…" not in text
+    words = set(text.split())
+    for item in pfbench("list", "--json").json:
+        assert item["name"] in words
+
+
+def test_reports_of_the_current_folder_come_first(pfbench, folder):
+    (folder / "reports").mkdir()
+    (folder / "reports" / "gradient-estimators.toml").write_text('title = "mine"\n')
+    (found,) = pfbench("list", "reports", "--json").json
+    assert found["source"] == "reports/gradient-estimators.toml"
+    assert found["summary"].startswith("damaged: ")

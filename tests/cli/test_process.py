@@ -1,0 +1,185 @@
+"""The command as a process of its own: exit statuses, streams, signals, start-up."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_line import SMALL, SVRG
+
+import pfbench as package
+from pfbench.cli import catalogue
+
+COMMAND = (sys.executable, "-m", "pfbench")
+
+
+@pytest.fixture
+def start(folder, monkeypatch):
+    """Start the command in the folder; it inherits the environment that these fixtures set."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(package.__file__).parents[1]))
+
+    def popen(*arguments, **options):
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+        return subprocess.Popen([*COMMAND, *map(str, arguments)], **options)
+
+    return popen
+
+
+@pytest.fixture
+def finish(start):
+    def run(*arguments, **options):
+        process = start(*arguments, **options)
+        out, err = process.communicate(timeout=120)
+        return process.returncode, out, err
+
+    return run
+
+
+def test_help_and_version_need_no_numerics(start):
+    code = (
+        "import sys\n"
+        "sys.argv = ['pfbench', *sys.argv[1:]]\n"
+        "from pfbench.cli.main import main\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit as end:\n"
+        "    assert end.code == 0, end.code\n"
+        "heavy = {'numpy', 'scipy', 'numba', 'pandas', 'pyarrow', 'sklearn', 'matplotlib'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    for arguments in (("--help",), (), ("--version",), ("solve", "--help"), ("data", "--help")):
+        done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True)
+        assert done.returncode == 0, done.stderr.decode()
+        assert done.stderr == b""
+
+
+def test_help_names_every_verb(finish):
+    status, out, err = finish("--help")
+    assert (status, err) == (0, "")
+    for verb in ("list", "info", "solve", "data", "report"):
+        assert f"\n  {verb} " in out
+        assert finish(verb, "--help")[0] == 0
+    assert "..." not in out.split("Commands:")[1]
+    assert finish()[:2] == (0, out)
+
+
+def test_version(finish):
+    status, out, _ = finish("--version")
+    assert status == 0
+    assert out.startswith("pfbench ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (("list", "sets"), 0),
+        (("solve", "-p", SMALL, "-a", "nfwu-sg[batch=1000000000000000,iterations=1,step=1]"), 1),
+        (("solve", "-p", SMALL, "-a", "nope"), 2),
+        (("nope",), 2),
+        (("solve", "--nope"), 2),
+    ],
+)
+def test_exit_statuses(finish, arguments, status):
+    assert finish(*arguments)[0] == status
+
+
+def test_json_stands_alone_on_the_standard_output(finish):
+    status, out, err = finish("solve", "-p", SMALL, "-a", SVRG, "--repeat", 2, "--json")
+    assert (status, err) == (0, "")
+    assert len(json.loads(out)) == 2
+
+
+def test_no_escape_codes_away_from_a_terminal(finish):
+    _, out, err = finish("solve", "-p", SMALL, "-a", SVRG, "--repeat", 2)
+    assert "\x1b" not in out + err
+
+
+def test_a_reader_that_stops_early_is_no_error(start):
+    process = start("list", "data", "--json", bufsize=0, text=False)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.wait(timeout=60)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_a_full_device_is_told_in_one_line(finish):
+    with open("/dev/full", "w") as full:
+        status, _, err = finish("list", "sets", stdout=full)
+    assert status == 1
+    assert "No space left on device" in err.splitlines()[0]
+    assert "Traceback" not in err
+
+
+def test_a_traceback_is_shown_on_request(finish, monkeypatch):
+    monkeypatch.setenv("PFBENCH_TRACEBACK", "1")
+    status, _, err = finish("info", "nope")
+    assert status == 2
+    assert "Traceback" in err
+    assert err.splitlines()[-1].startswith("pfbench: unknown name 'nope'")
+
+
+def test_an_unexpected_error_is_called_a_bug(pfbench, monkeypatch):
+    monkeypatch.setattr(catalogue, "specs", lambda: 1 / 0)
+    outcome = pfbench("list", "reports")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.err == (
+        "pfbench: ZeroDivisionError: division by zero (this is a bug in pfbench: please report "
+        "it, with what PFBENCH_TRACEBACK=1 prints).\n"
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_an_interrupted_run_shows_how_far_it_came(start, folder):
+    endless = "nfwu-sg[batch=5,iterations=1000000000000,step=0.1]"
+    process = start("solve", "-p", SMALL, "-a", endless, "--trace", "t.csv", "--every", 10**12)
+    assert "iterations" in process.stderr.readline()  # after five seconds
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (1, "")
+    assert "killed: interrupted by the user" in out
+    assert "fw_gap" in out
+    assert len((folder / "t.csv").read_text().splitlines()) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_an_interrupted_report_goes_on_where_it_stopped(start, finish, folder):
+    (folder / "long.toml").write_text(
+        f"""
+title = "Long"
+[[study]]
+key = "long"
+title = "Long"
+problem = "{SMALL}"
+seeds = 40
+measures = ["value"]
+every = 100000
+[study.algorithms]
+SG = "nfwu-sg[batch=5,iterations=20000,step=0.1,output=last]"
+[[study.column]]
+title = "S = 5"
+"""
+    )
+
+    def stored():
+        return len(list(folder.rglob("*.parquet")))
+
+    process = start("report", "long.toml", "--jobs", 2, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while stored() < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, "")
+    assert err.count("\n") <= 2
+    assert "interrupted; every finished run is kept in .pfbench/store" in err.splitlines()[-1]
+    before = stored()
+    assert 3 <= before < 40
+    status, _, err = finish("report", "long.toml", "--jobs", 2)
+    assert status == 0, err
+    assert f"long: 40 runs, {40 - before} of them made now; drawing" in err
+    assert stored() == 40

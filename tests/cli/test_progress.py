@@ -1,0 +1,83 @@
+"""What is told of long work, and where."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from pfbench.cli import progress
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands until it is moved."""
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    return now
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What is told, on a terminal or not."""
+
+    def on(*, terminal):
+        stream = io.StringIO()
+        target = Console(file=stream, force_terminal=terminal, width=80, highlight=False)
+        monkeypatch.setattr(progress, "console", lambda *, error: target)
+        return stream
+
+    return on
+
+
+def work(clock, *, quiet=False, unit="runs", seconds=20):
+    with progress.Steps("report", 20, unit, quiet=quiet) as steps:
+        for _ in range(20):
+            clock[0] += seconds / 20
+            steps.advance()
+
+
+def test_away_from_a_terminal_a_plain_line_now_and_then(clock, told):
+    stream = told(terminal=False)
+    work(clock)
+    assert stream.getvalue().splitlines() == [
+        "report: 5 of 20 runs",
+        "report: 10 of 20 runs",
+        "report: 15 of 20 runs",
+        "report: 20 of 20 runs",
+    ]
+
+
+def test_short_work_is_not_worth_a_line(clock, told):
+    stream = told(terminal=False)
+    work(clock, seconds=4)
+    assert stream.getvalue() == ""
+
+
+def test_quiet_work_says_nothing_away_from_a_terminal(clock, told):
+    stream = told(terminal=False)
+    work(clock, quiet=True)
+    assert stream.getvalue() == ""
+
+
+def test_a_terminal_gets_a_bar(clock, told):
+    stream = told(terminal=True)
+    work(clock, quiet=True)
+    assert "report" in stream.getvalue()
+    assert "━" in stream.getvalue()
+    assert "13 of 20 runs" in stream.getvalue()
+
+
+def test_bytes_are_told_in_their_units(clock, told):
+    stream = told(terminal=False)
+    with progress.Steps("a9a", None, "bytes") as steps:
+        clock[0] += 6
+        steps.reach(2_300_000, 2_345_678)
+    assert stream.getvalue() == "a9a: 2.3 MB of 2.35 MB\n"
+
+
+def test_telling_very_often_costs_little(told):
+    import timeit
+
+    told(terminal=True)
+    with progress.Steps("run", 10**9, "iterations") as steps:
+        assert min(timeit.repeat(lambda: steps.reach(1), number=1000, repeat=5)) < 2e-3

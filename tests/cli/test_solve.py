@@ -1,0 +1,247 @@
+"""``pfbench solve``."""
+
+import csv
+import math
+
+import pandas as pd
+import pytest
+from command_line import SMALL, SVRG
+
+N = 60
+
+
+def solve(pfbench, *more, problem=SMALL, algorithm=SVRG):
+    return pfbench("solve", "-p", problem, "-a", algorithm, *more)
+
+
+def timeless(run):
+    return {k: v for k, v in run.items() if k not in ("seconds", "oracle_seconds")}
+
+
+def test_json_conforms_to_the_published_schema(pfbench, conforms):
+    outcome = solve(pfbench, "--json")
+    assert (outcome.status, outcome.err) == (0, "")
+    conforms(outcome.json, "solve.json")
+
+
+def test_counts_are_exact_and_the_run_is_described(pfbench):
+    run = solve(pfbench, "--json").json
+    T, p, S = 10, 4, 7
+    epochs = math.ceil(T / p)
+    assert run["counts"] == {
+        "fo": epochs,
+        "sfo": epochs * N + 2 * S * (T - epochs),
+        "sso": 0,
+        "hvp": 0,
+        "lo": T,
+        "po": 0,
+        "fv": 0,
+    }
+    assert (run["problem"], run["algorithm"]) == (SMALL, SVRG)
+    assert (run["status"], run["schedule"], run["iterations"], run["seed"]) == (
+        "finished",
+        "explicit",
+        10,
+        0,
+    )
+    assert run["parameters"]["restarts"] is None
+    assert run["final"]["rmse_truth"] > 0
+
+
+def test_selectors_in_the_output_give_the_same_run_again(pfbench):
+    run = solve(pfbench, "--seed", 3, "--json").json
+    again = pfbench(
+        "solve", "-p", run["problem"], "-a", run["algorithm"], "--seed", run["seed"], "--json"
+    ).json
+    assert timeless(again) == timeless(run)
+
+
+def test_repeat_gives_an_array_of_the_single_runs(pfbench, conforms):
+    outcome = solve(pfbench, "--seed", 5, "--repeat", 3, "--json")
+    conforms(outcome.json, "solve.json")
+    alone = [solve(pfbench, "--seed", seed, "--json").json for seed in (5, 6, 7)]
+    assert [timeless(run) for run in outcome.json] == [timeless(run) for run in alone]
+    assert len({run["final"]["value"] for run in alone}) == 3
+    assert len(solve(pfbench, "--repeat", 1, "--json").json) == 1
+
+
+def test_the_theory_is_asked_for_by_epsilon(pfbench):
+    run = solve(pfbench, "--json", algorithm="nfwu-spiderg[epsilon=0.3]").json
+    assert run["schedule"] == "theory"
+    assert run["algorithm"] == "nfwu-spiderg[epsilon=0.3]"
+    assert run["parameters"]["batch"] == math.ceil(4 * math.sqrt(N))
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ((), "finished"),
+        (("--budget", "sfo=100"), "budget"),
+        (("--budget", "sfo=1e9,lo=4"), "budget"),
+        (("--stop", "fw_gap=1e9"), "target"),
+    ],
+)
+def test_a_run_that_ended_as_it_should_exits_0(pfbench, options, status):
+    outcome = solve(pfbench, *options, "--json")
+    assert outcome.status == 0
+    assert outcome.json["status"] == status
+
+
+def test_a_time_limit_ends_an_endless_run(pfbench):
+    outcome = solve(pfbench, "--time-limit", 0.05, "--json", algorithm="frank-wolfe")
+    assert (outcome.status, outcome.json["status"]) == (0, "timeout")
+
+
+def test_a_budget_is_never_exceeded(pfbench):
+    assert solve(pfbench, "--budget", "sfo=100", "--json").json["counts"]["sfo"] <= 100
+
+
+def test_a_run_that_failed_exits_1_and_is_shown(pfbench):
+    # No machine has the memory for this batch.
+    failing = "nfwu-sg[batch=1000000000000000,iterations=3,step=0.1]"
+    outcome = solve(pfbench, "--json", algorithm=failing)
+    assert (outcome.status, outcome.json["status"]) == (1, "error")
+    assert "MemoryError" in outcome.json["stop_reason"]
+    shown = solve(pfbench, algorithm=failing)
+    assert shown.status == 1
+    assert "error: MemoryError" in shown.out
+    several = solve(pfbench, "--repeat", 2, algorithm=failing)
+    assert several.status == 1
+    assert "seed 1: error" in several.err
+
+
+def test_people_read_counts_with_separators_and_measures_with_meaning(pfbench):
+    text = solve(pfbench, problem="robust-matrix-recovery").out
+    assert "finished: the schedule ran out" in text
+    assert "12,098" in text
+    assert "linear minimisations" in text
+    assert "Frank-Wolfe gap" in text
+    assert "root mean square error" in text
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("more", [(), ("--repeat", 3), ("--dry-run",)])
+def test_what_people_read_fits_a_narrow_terminal(pfbench, monkeypatch, columns, more):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = solve(pfbench, *more, problem="robust-matrix-recovery").out
+    assert max(map(len, text.splitlines())) <= columns
+    assert "…" not in text
+
+
+def test_repeated_runs_are_summarised(pfbench):
+    outcome = solve(pfbench, "--repeat", 3)
+    assert "3 finished" in outcome.out
+    assert "median" in outcome.out
+    assert [line.split(":")[0] for line in outcome.err.splitlines()] == [
+        f"nfwu-svrg, seed {seed}" for seed in range(3)
+    ]
+
+
+# --- traces ---------------------------------------------------------------------------------------
+
+
+def test_a_trace_has_a_row_for_each_iteration(pfbench, folder):
+    run = solve(pfbench, "--trace", "t.csv", "--json").json
+    with (folder / "t.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["iteration"]) for row in rows] == list(range(11))
+    assert [int(rows[-1][name]) for name in run["counts"]] == list(run["counts"].values())
+    assert float(rows[-1]["fw_gap"]) == run["final"]["fw_gap"]
+    assert float(rows[-1]["objective"]) == run["final"]["objective"]
+    assert set(rows[0]) >= {"seconds", "fw_gap_lower"}
+
+
+def test_a_parquet_trace_is_the_same_table(pfbench, folder):
+    solve(pfbench, "--trace", "t.csv")
+    solve(pfbench, "--trace", "t.parquet")
+    one, other = pd.read_csv(folder / "t.csv"), pd.read_parquet(folder / "t.parquet")
+    pd.testing.assert_frame_equal(
+        one.drop(columns="seconds"), other.drop(columns="seconds"), check_exact=True
+    )
+
+
+def test_measures_and_their_frequency_are_chosen_and_change_nothing(pfbench, folder):
+    plain = solve(pfbench, "--json").json
+    recorded = solve(
+        pfbench,
+        "--measure",
+        "estimator_error, rmse_truth",
+        "--every",
+        4,
+        "--trace",
+        "t.csv",
+        "--json",
+    ).json
+    assert timeless(recorded) == timeless(plain)
+    table = pd.read_csv(folder / "t.csv")
+    assert list(table["iteration"]) == [0, 4, 8, 10]
+    assert list(table.columns[-2:]) == ["estimator_error", "rmse_truth"]
+
+
+def test_several_seeds_share_a_trace_file(pfbench, folder):
+    solve(pfbench, "--seed", 2, "--repeat", 2, "--every", 5, "--trace", "t.csv")
+    table = pd.read_csv(folder / "t.csv")
+    assert list(table["seed"]) == [2, 2, 2, 3, 3, 3]
+    assert list(table["iteration"]) == [0, 5, 10] * 2
+
+
+def test_a_trace_replaces_an_older_one_and_leaves_nothing_beside(pfbench, folder):
+    (folder / "t.csv").write_text("old")
+    solve(pfbench, "--trace", "t.csv")
+    assert (folder / "t.csv").read_text().startswith("iteration,")
+    assert [path.name for path in folder.iterdir()] == ["t.csv"]
+
+
+def test_a_trace_that_cannot_be_written_does_not_take_the_result_with_it(
+    pfbench, folder, monkeypatch
+):
+    def full(self, *arguments, **keywords):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+    outcome = solve(pfbench, "--trace", "t.csv", "--json")
+    assert outcome.status == 1
+    assert outcome.json["status"] == "finished"
+    assert "No space left" in outcome.err
+    assert outcome.err.count("\n") == 1
+
+
+# --- dry runs -------------------------------------------------------------------------------------
+
+
+def test_a_dry_run_tells_size_memory_and_time_and_leaves_nothing(pfbench, folder):
+    outcome = solve(pfbench, "--dry-run", "--repeat", 4, "--trace", "t.csv", "--json")
+    assert (outcome.status, outcome.err) == (0, "")
+    expected = outcome.json
+    assert (expected["n"], expected["shape"], expected["seeds"]) == (N, [12, 10], [0, 1, 2, 3])
+    assert expected["iterations"] == 10
+    assert expected["seconds"] > 0
+    assert 1e7 < expected["bytes"] < 1e10
+    assert list(folder.iterdir()) == []
+
+
+def test_a_dry_run_of_a_long_run_is_short_and_believable(pfbench):
+    long = "nfwu-svrg[batch=7,period=4,iterations=1000000000,step=0.1]"
+    expected = solve(pfbench, "--dry-run", "--json", algorithm=long).json
+    assert expected["iterations"] == 10**9
+    trial = expected["trial"]
+    assert trial["seconds"] < 3
+    each = trial["seconds"] / trial["iterations"]
+    assert 0.2 * each < expected["seconds"] / 10**9 < 5 * each
+
+
+def test_a_dry_run_knows_what_a_budget_allows(pfbench):
+    long = "nfwu-sg[batch=5,iterations=1000000000,step=0.1]"
+    expected = solve(pfbench, "--dry-run", "--json", "--budget", "sfo=1e7", algorithm=long).json
+    assert expected["iterations"] == 2_000_000
+    limited = solve(pfbench, "--dry-run", "--json", "--time-limit", 1.5, algorithm=long).json
+    assert limited["seconds"] <= 1.5
+
+
+def test_a_dry_run_of_an_endless_run_does_not_know_its_time(pfbench):
+    expected = solve(
+        pfbench, "--dry-run", "--json", "--stop", "fw_gap=1e-9", algorithm="frank-wolfe"
+    ).json
+    assert (expected["iterations"], expected["seconds"]) == (None, None)
+    text = solve(pfbench, "--dry-run", "--stop", "fw_gap=1e-9", algorithm="frank-wolfe").out
+    assert "not known" in text

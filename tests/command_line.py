@@ -1,0 +1,35 @@
+"""What the tests of the command line share."""
+
+import json
+from dataclasses import dataclass
+
+import pytest
+
+SMALL = "robust-matrix-recovery[rows=12,columns=10,rank=1,density=0.5]"
+"""A problem of 60 components that is built and solved in milliseconds."""
+
+SVRG = "nfwu-svrg[batch=7,period=4,iterations=10,step=0.1,output=last]"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        assert self.status in (0, 1), self.err
+        return json.loads(self.out, parse_constant=pytest.fail)
+
+    @property
+    def refusal(self):
+        """The one line of a refusal."""
+        assert self.status == 2, self.out + self.err
+        assert self.out == ""
+        assert self.err.startswith("pfbench: ")
+        assert self.err.endswith("\n")
+        assert self.err.count("\n") == 1
+        assert "Traceback" not in self.err
+        assert "this is a bug" not in self.err
+        return self.err.removeprefix("pfbench: ").strip()

@@ -1,0 +1,128 @@
+"""A report of a few runs made by hand, so that every number in it is known."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from pfbench.base.counts import Counts
+from pfbench.runs.execute import Outcome
+from pfbench.runs.run import TRACE_COLUMNS, Run
+from pfbench.runs.store import Entry
+from pfbench.runs.study import read_spec
+
+SPEC = """
+title = "Two estimators & <three> seeds"
+about = "Made by hand."
+
+[[study]]
+key = "tiny"
+title = "A tiny <study>"
+about = '''
+First paragraph,
+of two lines.
+
+Second "paragraph" </script>.
+'''
+problem = "problem[seed={seed}]"
+seeds = 3
+measures = ["fw_gap", "estimator_error"]
+every = "{period}"
+
+[study.algorithms]
+SVRG = "nfwu-svrg[batch={batch},period={period}]"
+"CA<SVRG>" = "nfwu-casvrg[batch={batch},period={period}]"
+
+[[study.column]]
+title = "S = 3 | p = 4"
+batch = 3
+period = 4
+
+[[study.column]]
+title = "S = √n"
+batch = 5
+period = 2
+"""
+
+N, T = 12, 8
+"""Components and iterations of every run."""
+
+
+def trace(plan, gaps, *, batch, period, aided, seconds):
+    """Return the trace of a run: a row for each epoch, whose counts follow from the definition."""
+    rows = []
+    for epoch in range(T // period + 1):
+        k = epoch * period
+        counts = {
+            "fo": epoch,
+            "sfo": N * epoch + 2 * batch * (k - epoch),
+            "sso": N * epoch if aided else 0,
+            "hvp": (N + batch) * (k - epoch) if aided else 0,
+            "lo": k,
+            "po": 0,
+            "fv": 0,
+        }
+        error = None if k == 0 else gaps[epoch] / (100 if aided else 2)
+        rows.append((k, *counts.values(), seconds * k / T, gaps[epoch], gaps[epoch] / 2, error))
+    return rows
+
+
+def run_of(plan):
+    batch, period = (3, 4) if "batch=3" in plan.algorithm else (5, 2)
+    aided = "casvrg" in plan.algorithm
+    gaps = [2.0 ** (-epoch) * (1 + plan.seed) for epoch in range(T // period + 1)]
+    rows = trace(plan, gaps, batch=batch, period=period, aided=aided, seconds=0.5 + plan.seed)
+    return Run(
+        problem=plan.problem,
+        algorithm=plan.algorithm,
+        parameters={"batch": batch, "period": period, "restarts": None, "probability": None},
+        schedule="explicit",
+        seed=plan.seed,
+        status="finished",
+        stop_reason="the schedule ran out",
+        iterations=T,
+        counts=Counts(*rows[-1][1:8]),
+        final={"fw_gap": gaps[-1]},
+        seconds=0.5 + plan.seed,
+        oracle_seconds=0.9 * (0.5 + plan.seed),
+        failure_probability=0.0,
+        columns=(*TRACE_COLUMNS, "fw_gap", "fw_gap_lower", "estimator_error"),
+        rows=rows,
+    )
+
+
+@pytest.fixture(scope="session")
+def spec(tmp_path_factory):
+    path = tmp_path_factory.mktemp("spec") / "by-hand.toml"
+    path.write_text(SPEC, encoding="utf-8")
+    return read_spec(path)
+
+
+@pytest.fixture(scope="session")
+def outcomes(spec):
+    environment = {"python": "3.x", "threads": "1", "blas": "openblas <1>"}
+    return [Outcome(plan, Entry("0" * 64, run_of(plan), environment)) for plan in spec.runs()]
+
+
+@pytest.fixture(scope="session")
+def with_failures(outcomes):
+    """The same, but two runs of the first group end early: one fails, one spends its budget."""
+
+    def changed(outcome):
+        plan, run = outcome.plan, outcome.entry.run
+        if "nfwu-svrg" not in plan.algorithm or "batch=3" not in plan.algorithm:
+            return outcome
+        if plan.seed == 1:
+            run = replace(
+                run, status="diverged", stop_reason="x <is> not finite", rows=run.rows[:2]
+            )
+        if plan.seed == 2:
+            run = replace(run, status="budget", stop_reason="too much", rows=run.rows[:2])
+        return replace(outcome, entry=replace(outcome.entry, run=run))
+
+    return [changed(outcome) for outcome in outcomes]
+
+
+@pytest.fixture(scope="session")
+def made():
+    return datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -1,0 +1,333 @@
+"""The page and the other files of a report."""
+
+import errno
+import json
+import os
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from pfbench.base.counts import Counts
+from pfbench.base.errors import InputError, StorageError
+from pfbench.reporting import prepare, write_report, writing
+
+VOID = {"br", "col", "hr", "img", "input", "link", "meta", "path", "line", "wbr"}
+
+
+class Page(HTMLParser):
+    """What a page consists of; fails where elements are not closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.open, self.scripts, self.texts = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.scripts.append(data)
+        else:
+            self.texts.append(data)
+
+    def all(self, tag, **wanted):
+        return [
+            attributes
+            for name, attributes in self.elements
+            if name == tag and wanted.items() <= attributes.items()
+        ]
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+
+def write(spec, outcomes, folder, made, command="pfbench report by-hand.toml", commit="abc123"):
+    paths = write_report(spec, outcomes, folder, command=command, commit=commit, made=made)
+    return {path.name: path for path in paths}
+
+
+@pytest.fixture(scope="module")
+def written(spec, outcomes, made, tmp_path_factory):
+    return write(spec, outcomes, tmp_path_factory.mktemp("report"), made)
+
+
+@pytest.fixture(scope="module")
+def page(written):
+    return Page(written["by-hand.html"].read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def failed(spec, with_failures, made, tmp_path_factory):
+    return write(spec, with_failures, tmp_path_factory.mktemp("failed"), made)
+
+
+def test_the_files_are_those_that_are_promised(written):
+    assert list(written) == [
+        "by-hand.html",
+        "by-hand.md",
+        "by-hand-tiny.svg",
+        "by-hand-tiny.pdf",
+        "by-hand-tiny-counts.csv",
+        "by-hand-tiny-counts.tex",
+    ]
+    folder = written["by-hand.html"].parent
+    assert sorted(path.name for path in folder.iterdir()) == sorted(written)
+
+
+def test_the_page_asks_nobody_for_anything(page):
+    for _, attributes in page.elements:
+        for name in ("src", "srcset", "data", "poster", "action", "background", "xlink:href"):
+            assert name not in attributes
+        assert attributes.get("href", "#").startswith("#")
+    assert page.all("link") == []
+    assert page.all("iframe") == []
+    (policy,) = page.all("meta", **{"http-equiv": "Content-Security-Policy"})
+    assert policy["content"].startswith("default-src 'none';")
+    style = Path(writing.__file__).with_name("templates") / "report.css"
+    assert "url(" not in style.read_text(encoding="utf-8")
+
+
+def test_plotly_is_there_once(page):
+    assert sum("plotly.js v" in script for script in page.scripts) == 1
+
+
+def test_user_texts_are_escaped(page, written):
+    assert "Two estimators & <three> seeds" in page.text
+    assert "A tiny <study>" in page.text
+    assert 'Second "paragraph" </script>.' in page.text
+    assert page.all("three") == []
+    assert page.all("study") == []
+    (data,) = (script for script in page.scripts if script.startswith('{"algorithms"'))
+    assert "<" not in data
+    assert json.loads(data)["algorithms"][1]["label"] == "CA<SVRG>"
+
+
+def test_paragraphs_stay_paragraphs(page):
+    assert "First paragraph, of two lines." in page.text
+
+
+def test_the_page_carries_where_it_comes_from(page, spec):
+    for text in (
+        "pfbench report by-hand.toml",
+        "abc123",
+        "2026-11-21 12:00 UTC",
+        "0 to 2",
+        "Environment of 12 runs",
+        "openblas <1>",
+    ):
+        assert text in page.text
+    assert " ".join(spec.text.split()) in page.text
+    assert 'pfbench solve -p "problem[seed=2]" -a "nfwu-casvrg[batch=5,period=2]" --seed 2' in (
+        page.text
+    )
+
+
+def test_the_page_has_a_switch_a_legend_and_a_panel_for_each_measure_and_setting(page):
+    assert [radio["value"] for radio in page.all("input", type="radio")] == [
+        "sfo",
+        "lo",
+        "sso",
+        "seconds",
+    ]
+    buttons = page.all("button", type="button")
+    assert [button["data-label"] for button in buttons] == ["SVRG", "CA<SVRG>"]
+    panels = page.all("div", role="img")
+    assert len(panels) == 2 * 2
+    assert panels[0]["aria-label"] == (
+        "Frank-Wolfe gap V(x) at S = 3 | p = 4: SVRG ends at 0.500 and CA<SVRG> ends at 0.500."
+    )
+
+
+def test_tables_say_what_their_cells_are(page):
+    assert len(page.all("table")) == len(page.all("caption"))
+    assert all("scope" in heading for heading in page.all("th"))
+
+
+def test_figures_have_exact_counts_and_name_who_makes_none(page):
+    (data,) = (json.loads(script) for script in page.scripts if script.startswith('{"algorithms"'))
+    (study,) = data["studies"]
+    first, second = study["axes"]["sfo"]["panels"][0][0]
+    assert first["x"] == [0, 30, 60]
+    assert first["median"] == [2, 1, 0.5]
+    assert second["algorithm"] == 1
+    (only,) = study["axes"]["sso"]["panels"][0][0]
+    assert only["algorithm"] == 1
+    assert only["x"] == [0, 12, 24]
+    assert study["axes"]["sso"]["without"] == (
+        "SVRG makes no SSO calls, so it has no line on this axis."
+    )
+    assert study["axes"]["sso"]["widths"] == [24, 48]
+    assert study["axes"]["seconds"]["panels"][0][0][0]["x"] == [0, 0.75, 1.5]
+
+
+def test_interval_measures_say_which_end_is_shown(page):
+    assert "Of Frank-Wolfe gap V(x) the upper end of its certified interval is shown." in page.text
+
+
+def test_a_failed_run_is_listed_and_marked(failed):
+    page = Page(failed["by-hand.html"].read_text(encoding="utf-8"))
+    assert "Runs that did not finish" in page.text
+    assert "x <is> not finite" in page.text
+    (data,) = (json.loads(script) for script in page.scripts if script.startswith('{"algorithms"'))
+    line = data["studies"][0]["axes"]["lo"]["panels"][0][0][0]
+    assert line["runs"] == [3, 3, 2]
+    assert line["ends"] == [
+        {"x": 4, "y": 1, "text": "seed 1: diverged"},
+        {"x": 4, "y": 1.5, "text": "seed 2: budget"},
+    ]
+    markdown = failed["by-hand.md"].read_text(encoding="utf-8")
+    assert "| SVRG | 1 | diverged | x &lt;is> not finite |" in markdown
+
+
+def test_the_probability_of_a_wrong_certificate_is_summed_and_shown(spec, outcomes, made, tmp_path):
+    changed = [
+        replace(one, entry=replace(one.entry, run=replace(one.entry.run, failure_probability=1e-9)))
+        for one in outcomes
+    ]
+    text = Page(write(spec, changed, tmp_path, made)["by-hand.html"].read_text("utf-8")).text
+    assert "of these 12 runs is wrong is at most 1.2·10⁻⁸." in text
+
+
+def test_the_same_runs_give_the_same_bytes(spec, outcomes, made, written, tmp_path):
+    again = write(spec, list(reversed(outcomes)), tmp_path, made)
+    for name, path in written.items():
+        assert path.read_bytes() == again[name].read_bytes(), name
+
+
+def test_time_changes_nothing_that_is_published(spec, outcomes, made, written, tmp_path):
+    slower = [
+        replace(
+            one,
+            entry=replace(
+                one.entry,
+                run=replace(
+                    one.entry.run,
+                    seconds=99.0,
+                    rows=[(*row[:8], 7 * row[8], *row[9:]) for row in one.entry.run.rows],
+                ),
+            ),
+        )
+        for one in outcomes
+    ]
+    again = write(spec, slower, tmp_path, made)
+    for name in set(written) - {"by-hand.html"}:
+        assert written[name].read_bytes() == again[name].read_bytes(), name
+
+
+def test_the_picture_is_small_and_whole(written, failed):
+    for files in (written, failed):
+        source = files["by-hand-tiny.svg"].read_bytes()
+        assert len(source) < 200_000
+        root = ElementTree.fromstring(source)
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        names = set(re.findall(rb' id="([^"]+)"', source))
+        assert set(re.findall(rb'href="#([^"]+)"', source)) <= names
+        assert set(re.findall(rb"url\(#([^)]+)\)", source)) <= names
+    assert written["by-hand-tiny.svg"].read_bytes() != failed["by-hand-tiny.svg"].read_bytes()
+    assert written["by-hand-tiny.pdf"].read_bytes().startswith(b"%PDF")
+
+
+def test_markdown_shows_the_picture_the_counts_and_the_specification(written, spec):
+    text = written["by-hand.md"].read_text(encoding="utf-8")
+    assert text.startswith("# Two estimators & &lt;three> seeds\n")
+    assert "](by-hand-tiny.svg)" in text
+    assert r"| S = 3 \| p = 4 | SVRG | 2 | 60 | 48 | 0 |" in text
+    assert f"```toml\n{spec.text.strip()}\n```" in text
+    assert "- commit: abc123" in text
+
+
+def test_without_a_commit_the_page_says_so(spec, outcomes, made, tmp_path):
+    written = write(spec, outcomes, tmp_path, made, commit=None)
+    assert "commit: unknown (not a git checkout)" in written["by-hand.md"].read_text("utf-8")
+
+
+def test_a_report_of_one_run_that_recorded_nothing_is_still_a_report(
+    spec, outcomes, made, tmp_path
+):
+    (study,) = spec.studies
+    one = replace(
+        study,
+        title="costs $5 or $6",
+        seeds=1,
+        algorithms=study.algorithms[:1],
+        labels=study.labels[:1],
+        columns=study.columns[:1],
+    )
+    spec = replace(spec, studies=(one,))
+    (outcome,) = [each for each in outcomes if each.plan in spec.runs()]
+    run = replace(
+        outcome.entry.run, status="error", stop_reason="?", columns=(), rows=[], counts=Counts()
+    )
+    outcome = replace(outcome, entry=replace(outcome.entry, run=run))
+    written = write(spec, [outcome], tmp_path, made)
+    text = Page(written["by-hand.html"].read_text(encoding="utf-8")).text
+    assert "0 runs of 1 finished" in text
+    assert "SVRG 0 error ? 8 has no value from there on" in text
+
+
+def test_a_run_that_was_not_made_is_refused(spec, outcomes, made, tmp_path):
+    with pytest.raises(InputError, match="1 of the 12 runs of by-hand have no outcome"):
+        write(spec, outcomes[1:], tmp_path, made)
+
+
+@pytest.mark.parametrize("key", ["../up", "a b", "", ".hidden"])
+def test_a_key_that_cannot_be_a_file_name_is_refused(spec, outcomes, made, tmp_path, key):
+    changed = replace(spec, studies=(replace(spec.studies[0], key=key),))
+    with pytest.raises(InputError, match="becomes part of a file's name"):
+        write(changed, outcomes, tmp_path, made)
+
+
+def test_two_studies_of_one_key_are_refused(spec, tmp_path):
+    with pytest.raises(InputError, match="two studies of by-hand have the key 'tiny'"):
+        prepare(replace(spec, studies=spec.studies * 2), tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_refused_in_one_sentence(spec, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        StorageError, match=r"^the report cannot be written to .*file/report \("
+    ) as e:
+        prepare(spec, tmp_path / "file" / "report")
+    assert "\n" not in str(e.value)
+
+
+@pytest.mark.parametrize("fails_at", [1, 4])
+def test_a_full_disk_leaves_nothing_half_written(
+    spec, outcomes, made, tmp_path, monkeypatch, fails_at
+):
+    before = tmp_path / "by-hand.html"
+    before.write_text("the report before")
+    synced = []
+
+    def full(number):
+        synced.append(number)
+        if len(synced) == fails_at:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match="No space left on device"):
+        write(spec, outcomes, tmp_path, made)
+    assert before.read_text() == "the report before"
+    assert list(tmp_path.iterdir()) == [before]
+
+
+def test_a_missing_extra_is_named_before_any_work(spec, tmp_path, monkeypatch):
+    monkeypatch.setattr(writing, "find_spec", lambda name: None if name == "plotly" else object())
+    with pytest.raises(InputError, match=r"need plotly.*pip install \"pfbench\[report\]\""):
+        prepare(spec, tmp_path)

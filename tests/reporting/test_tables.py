@@ -1,0 +1,166 @@
+"""Tables say exactly what the runs spent, in every format."""
+
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+
+from pfbench.reporting import summary, tables
+from pfbench.reporting.results import collect
+from pfbench.reporting.words import SEPARATOR, significant, whole
+
+
+@pytest.fixture
+def results(spec, outcomes):
+    return collect(spec, outcomes)[0]
+
+
+def cells(table, group, name):
+    (row,) = (row for row in table.rows if (row.group, row.name) == (group, name))
+    return dict(zip(table.head[2:], row.cells, strict=True))
+
+
+def test_counts_are_exact_and_stand_beside_those_of_the_paper(results):
+    table = tables.counts(results)
+    # n = 12, S = 3, p = 4, T = 8, so E = 2 epochs: nE + 2S(T-E), and T(S + n/p) in the paper.
+    assert cells(table, "S = 3 | p = 4", "CA<SVRG>") == {
+        "FO": 2,
+        "SFO": 12 * 2 + 2 * 3 * (8 - 2),
+        tables.PAPERS_SFO: 8 * (3 + 12 // 4),
+        "SSO": 12 * 2,
+        "HVP": (12 + 3) * (8 - 2),
+        "LO": 8,
+        "PO": 0,
+        "FV": 0,
+    }
+    assert cells(table, "S = √n", "SVRG")["SFO"] == 12 * 4 + 2 * 5 * (8 - 4)
+    assert cells(table, "S = √n", "SVRG")["SSO"] == 0
+
+
+def test_counts_that_differ_between_seeds_show_least_and_greatest(spec, outcomes):
+    first = outcomes[0]
+    run = replace(first.entry.run, counts=replace(first.entry.run.counts, lo=1234567))
+    changed = [replace(first, entry=replace(first.entry, run=run)), *outcomes[1:]]
+    table = tables.counts(collect(spec, changed)[0])
+    assert cells(table, "S = 3 | p = 4", "SVRG")["LO"] == tables.Span(8, 1234567)
+    assert f"8–1{SEPARATOR}234{SEPARATOR}567" in tables.markdown(table)
+    assert "least to greatest" in table.note
+
+
+def test_there_is_no_paper_column_where_no_paper_counts_differently(results):
+    groups = tuple(
+        tuple(replace(group, algorithm="frank-wolfe") for group in groups)
+        for groups in results.groups
+    )
+    assert tables.PAPERS_SFO not in tables.counts(replace(results, groups=groups)).head
+
+
+def test_csv_has_every_run_with_plain_integers(results):
+    rows = list(csv.DictReader(io.StringIO(tables.counts_csv(results))))
+    assert len(rows) == 2 * 2 * 3
+    assert {row["sfo"] for row in rows if row["setting"] == "S = 3 | p = 4"} == {"60"}
+    assert {row["sfo_by_the_paper"] for row in rows if row["setting"] == "S = √n"} == {"88"}
+
+
+def test_latex_and_markdown_escape_what_they_would_read(results):
+    table = tables.counts(results)
+    latex, markdown = tables.latex(table), tables.markdown(table)
+    assert r"S = 3 \textbar{} p = 4 & SVRG & 2 & 60" in latex
+    assert r"\ensuremath{\surd}n" in latex
+    assert "\n\\midrule\n" in latex
+    assert r"| S = 3 \| p = 4 | SVRG | 2 | 60 |" in markdown
+    assert "|  | CA&lt;SVRG> |" in markdown
+    assert tables.markdown_text(r"a*b_c`d\e|f$g<h") == r"a\*b\_c\`d\\e\|f\$g&lt;h"
+
+
+def test_every_run_has_the_command_behind_it(results):
+    rows = tables.runs(results).rows
+    assert len(rows) == 12
+    assert rows[1].cells[-1] == tables.Command(
+        'pfbench solve -p "problem[seed=1]" -a "nfwu-svrg[batch=3,period=4]" --seed 1'
+    )
+    assert rows[1].cells[-2] == tables.Share(pytest.approx(0.9))
+
+
+def test_commands_can_be_pasted_into_a_shell(results):
+    plan = replace(results.groups[0][0].plans[0], problem='p[path=$HOME/`x`"\\]')
+    assert r'-p "p[path=\$HOME/\`x\`\"\\]"' in tables.command(plan)
+
+
+def test_runs_that_did_not_finish_are_listed(spec, with_failures, results):
+    early = tables.ended_early(collect(spec, with_failures)[0])
+    assert [(row.name, *row.cells[:3]) for row in early.rows] == [
+        ("SVRG", 1, "diverged", "x <is> not finite"),
+        ("SVRG", 2, "budget", "too much"),
+    ]
+    assert tables.ended_early(results) is None
+
+
+def test_the_summary_is_computed(results):
+    medians = summary.medians(results)
+    # Gaps end at (1 + seed)/4 after two epochs, errors at 1/2 or 1/100 of that.
+    row = cells(medians, "Frank-Wolfe gap V(x)", "S = 3 | p = 4")
+    assert row == {"start": 2.0, "SVRG": 0.5, "CA<SVRG>": 0.5}
+    row = cells(medians, "Estimator error |g − ∇f(x)|", "S = 3 | p = 4")
+    assert row == {"start": None, "SVRG": 0.25, "CA<SVRG>": 0.005}
+    assert medians.rows[-1].best == {2}
+    assert medians.rows[0].best == {1, 2}
+    (ratio,) = summary.ratio_table(results).rows
+    assert ratio.name == "CA<SVRG> / SVRG"
+    assert ratio.cells == pytest.approx((0.02, 0.02))
+    said = summary.sentences(results)
+    assert said == [
+        "All 12 runs finished.",
+        "The median Frank-Wolfe gap V(x) ends below its start for every algorithm at every "
+        "setting.",
+        "The estimator error |g − ∇f(x)| of CA<SVRG> ends at 0.020 to 0.020 times that of SVRG: "
+        "below a tenth at every setting.",
+    ]
+
+
+def test_the_summary_names_what_does_not_hold(spec, outcomes):
+    def worse(outcome):
+        rows = [
+            (*row[:-3], 5.0 + row[0], 1.0, 1.0 if row[0] else None)
+            for row in outcome.entry.run.rows
+        ]
+        return replace(
+            outcome, entry=replace(outcome.entry, run=replace(outcome.entry.run, rows=rows))
+        )
+
+    changed = [worse(one) if "casvrg" in one.plan.algorithm else one for one in outcomes]
+    said = summary.sentences(collect(spec, changed)[0])
+    assert said[1].endswith("for CA<SVRG> at S = 3 | p = 4 and CA<SVRG> at S = √n.")
+    assert said[2].endswith("nowhere below a tenth.")
+
+
+def test_the_summary_counts_failures(spec, with_failures):
+    results = collect(spec, with_failures)[0]
+    assert summary.sentences(results)[0].startswith("10 runs of 12 finished;")
+    assert "(1 budget and 1 diverged)" in summary.sentences(results)[0]
+    final = summary.extents(results).rows[0].cells[0]
+    assert (final.runs, final.planned) == (2, 3)
+    assert tables.plain(final).endswith("[2 of 3 runs]")
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.0, "0"),
+        (0.0770, "0.0770"),
+        (0.00107, "0.00107"),
+        (5.25e-4, "5.25·10⁻⁴"),
+        (4.78, "4.78"),
+        (9.999, "10.0"),
+        (12345.6, "12300"),
+        (-2.5e7, "-2.50·10⁷"),
+        (float("inf"), "not finite"),
+    ],
+)
+def test_numbers_have_three_significant_digits(number, text):
+    assert significant(number) == text
+
+
+def test_integers_keep_every_digit():
+    assert whole(55203264, " ") == "55 203 264"

@@ -1,0 +1,118 @@
+"""The sets and penalties by name, as a selector builds them."""
+
+import numpy as np
+import pytest
+from helpers import assert_one_sentence
+
+from pfbench.base.errors import InputError
+from pfbench.base.selectors import Selector
+from pfbench.sets import (
+    PENALTIES,
+    SETS,
+    Box,
+    GroupLasso,
+    GroupPenalty,
+    KSparse,
+    L1Penalty,
+    MatroidBase,
+    NuclearBall,
+    NuclearPenalty,
+    Permutahedron,
+    UniformMatroid,
+    feasible_set,
+    penalty,
+)
+from pfbench.sets.catalogue import PENALTY_ENTRIES, SET_ENTRIES
+
+NAMES = (
+    "nuclear spectrahedron l1 l2 linf box simplex k-sparse group-lasso birkhoff unit-flow "
+    "spanning-tree matroid-base submodular-base permutahedron"
+).split()
+SHAPES = {"vectors": (4,), "matrices": (3, 2), "square matrices": (3, 3), "arrays": (4,)}
+SAMPLES = {"k": 2, "groups": 2, "radius": 1.5, "lower": -2.0, "upper": 3.0, "weight": 0.5}
+BUILT = [name for name in SET_ENTRIES if SET_ENTRIES[name].build is not None]
+
+
+def test_every_set_and_penalty_has_its_name():
+    assert sorted(SETS) == sorted(NAMES)
+    assert sorted(PENALTIES) == ["group", "l1", "nuclear"]
+    for classes in (SETS, PENALTIES):
+        assert all(cls.name == name and cls.source for name, cls in classes.items())
+
+
+@pytest.mark.parametrize("entries", [SET_ENTRIES, PENALTY_ENTRIES])
+def test_every_entry_has_one_line_and_says_how_it_is_built(entries):
+    for name, entry in entries.items():
+        assert entry.name == name
+        assert entry.summary
+        assert "\n" not in entry.summary
+        assert (entry.build is None) == bool(entry.needs)
+        assert set(entry.required) <= set(entry.parameters) <= set(SAMPLES)
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_every_set_that_can_be_is_built_with_all_and_with_its_required_parameters(name):
+    entry = SET_ENTRIES[name]
+    shape = SHAPES[entry.points]
+    for chosen in (entry.parameters, entry.required):
+        body = feasible_set(name, shape, **{key: SAMPLES[key] for key in chosen})
+        assert isinstance(body, SETS[name])
+        assert tuple(body.shape) == shape
+        v = body.lo(np.ones(shape))
+        assert body.contains(v)
+        assert body.diameter > 0.0
+        assert isinstance(type(body).diameter_is_exact, bool)
+        assert isinstance(type(body).has_projection, bool)
+
+
+@pytest.mark.parametrize("name", PENALTY_ENTRIES)
+def test_every_penalty_is_built(name):
+    entry = PENALTY_ENTRIES[name]
+    shape = SHAPES[entry.points]
+    for chosen in (entry.parameters, entry.required):
+        h = penalty(name, shape, **{key: SAMPLES[key] for key in chosen})
+        assert isinstance(h, PENALTIES[name])
+        assert h.value(np.ones(shape)) > 0.0
+
+
+def test_parameters_reach_the_set():
+    assert feasible_set("box", (2,), lower=-2, upper=3.0) == Box(2, -2.0, 3.0)
+    assert feasible_set("k-sparse", (5,), k=2, radius=3.0) == KSparse(5, 3.0, k=2)
+    assert feasible_set("group-lasso", (5,), groups=2) == GroupLasso(5, 1.0, groups=2)
+    assert feasible_set("matroid-base", (5,), k=2) == MatroidBase(UniformMatroid(5, 2))
+    assert feasible_set("nuclear", (5, 3), radius=2.0) == NuclearBall((5, 3), 2.0)
+    assert feasible_set("permutahedron", (3,), radius=2.0) == Permutahedron([2.0, 4.0, 6.0])
+    assert penalty("l1", (5, 3), weight=0.1) == L1Penalty(0.1)
+    assert penalty("nuclear", (5, 3), weight=0.1) == NuclearPenalty(0.1)
+    assert penalty("group", (5,), groups=2) == GroupPenalty(1.0, d=5, groups=2)
+
+
+def test_the_parameters_of_a_selector_fit():
+    selector = Selector.parse("k-sparse[k=2,radius=3]")
+    assert feasible_set(selector.name, (4,), **selector.parameters) == KSparse(4, 3, k=2)
+
+
+REFUSED = {
+    "name": (lambda: feasible_set("nuklear", (3, 3)), ["'nuklear'", "'nuclear'"]),
+    "parameter": (lambda: feasible_set("l1", (3,), raduis=2.0), ["'raduis'", "'radius'"]),
+    "no parameter": (lambda: feasible_set("birkhoff", (3, 3), radius=2.0), ["'radius'", "none"]),
+    "missing": (lambda: feasible_set("k-sparse", (3,)), ["k-sparse", "needs k", "nonzero"]),
+    "range": (lambda: feasible_set("k-sparse", (3,), k=7), ["k=7", "d=3"]),
+    "vectors": (lambda: feasible_set("l1", (3, 2)), ["vectors", "(3, 2)", "nuclear"]),
+    "square": (lambda: feasible_set("birkhoff", (3, 2)), ["square matrices", "(3, 2)"]),
+    "matrices": (lambda: feasible_set("nuclear", (3,)), ["matrices", "(3,)", "l1"]),
+    "flow": (lambda: feasible_set("unit-flow", (3,)), ["Python", "UnitFlow(edges"]),
+    "tree": (lambda: feasible_set("spanning-tree", (3,)), ["Python", "SpanningTree(edges)"]),
+    "function": (lambda: feasible_set("submodular-base", (3,)), ["Python", "SubmodularBase("]),
+    "penalty": (lambda: penalty("l7", (3,)), ["penalty", "'l7'"]),
+    "penalty shape": (lambda: penalty("nuclear", (3,)), ["matrices", "(3,)", "l1, group"]),
+    "penalty range": (lambda: penalty("l1", (3,), weight=-1.0), ["weight=-1"]),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_built_is_refused_in_one_sentence(name):
+    make, words = REFUSED[name]
+    with pytest.raises(InputError) as error:
+        make()
+    assert_one_sentence(error, *words)
