@@ -12,7 +12,7 @@ import numpy as np
 
 from pfbench.points import Factored, Pattern, RankOne
 from pfbench.points.factored import Factors
-from pfbench.problems.linear_models import NonconvexLogistic
+from pfbench.problems.linear_models import LinearModel, NonconvexLogistic
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
 from pfbench.sets import L1Ball
 
@@ -77,6 +77,14 @@ def tiny_logistic(seed=0, n=7, d=4, radius=5.0, alpha=0.2, spread=2.0):
     features = spread * rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7)
     labels = np.where(rng.random(n) < 0.5, -1.0, 1.0)
     return NonconvexLogistic(features, labels, L1Ball(d, radius), alpha)
+
+
+def tiny_regression(kind, seed=0, n=7, d=4, radius=5.0, spread=1.0, noise=0.0, **options):
+    """Regression on n rows; without noise some point of the set has no residual at all."""
+    rng = np.random.default_rng(seed)
+    features = spread * rng.standard_normal((n, d))
+    labels = features @ rng.uniform(-0.5, 0.5, size=d) + noise * rng.standard_normal(n)
+    return kind(features, labels, **{"set": L1Ball(d, radius)} | options)
 
 
 class Echo:
@@ -146,15 +154,41 @@ class RecoveryReference:
         return full
 
 
-@dataclass
-class LogisticReference:
-    """f_i(x) = log(1 + exp(-b_i <a_i, x>)) + alpha sum_j x_j^2/(1 + x_j^2)."""
+# The losses phi(z; b) of linear models, with first and second derivative in z.
+LOSSES = {
+    "nonconvex-logistic": (
+        lambda z, b: np.logaddexp(0.0, -b * z),
+        lambda z, b: -b * np.exp(-np.logaddexp(0.0, b * z)),
+        lambda z, b: np.exp(-np.logaddexp(0.0, z) - np.logaddexp(0.0, -z)),
+    ),
+    "robust-regression": (
+        lambda z, b: np.log(1.0 + (z - b) ** 2 / 2.0),
+        lambda z, b: 2.0 * (z - b) / (2.0 + (z - b) ** 2),
+        lambda z, b: (4.0 - 2.0 * (z - b) ** 2) / (2.0 + (z - b) ** 2) ** 2,
+    ),
+    "log-cosh": (
+        lambda z, b: np.logaddexp(z - b, b - z) - np.log(2.0),
+        lambda z, b: np.tanh(z - b),
+        lambda z, b: np.cosh(np.clip(z - b, -300.0, 300.0)) ** -2.0,
+    ),
+    "quadratic": (
+        lambda z, b: (z - b) ** 2 / 2.0,
+        lambda z, b: z - b,
+        lambda z, b: np.ones_like(z - b),
+    ),
+}
 
-    problem: NonconvexLogistic
+
+@dataclass
+class LinearReference:
+    """f_i(x) = phi(<a_i, x>; b_i) + alpha sum_j x_j^2/(1 + x_j^2)."""
+
+    problem: LinearModel
 
     def __post_init__(self):
         self.A = np.asarray(self.problem.features, dtype=float)
-        self.b = self.problem.labels
+        self.b, self.alpha = self.problem.labels, self.problem.alpha
+        self.loss, self.slope, self.curvature = LOSSES[self.problem.name]
         self.n, d = self.A.shape
         self.shape = (d,)
 
@@ -165,24 +199,23 @@ class LogisticReference:
         return rng.standard_normal(self.shape)
 
     def components(self, x):
-        penalty = self.problem.alpha * np.sum(x**2 / (1.0 + x**2))
-        return np.logaddexp(0.0, -self.b * (self.A @ x)) + penalty
+        return self.loss(self.A @ x, self.b) + self.alpha * np.sum(x**2 / (1.0 + x**2))
 
     def component_gradients(self, x):
-        slope = -self.b / (1.0 + np.exp(self.b * (self.A @ x)))
-        return slope[:, None] * self.A + self.problem.alpha * 2.0 * x / (1.0 + x**2) ** 2
+        slope = self.slope(self.A @ x, self.b)
+        return slope[:, None] * self.A + self.alpha * 2.0 * x / (1.0 + x**2) ** 2
 
     def component_hessian_products(self, s, u):
-        p = 1.0 / (1.0 + np.exp(-(self.A @ s)))
-        penalty = self.problem.alpha * (2.0 - 6.0 * s**2) / (1.0 + s**2) ** 3 * u
-        return (p * (1.0 - p) * (self.A @ u))[:, None] * self.A + penalty
+        curvature = self.curvature(self.A @ s, self.b) * (self.A @ u)
+        penalty = self.alpha * (2.0 - 6.0 * s**2) / (1.0 + s**2) ** 3 * u
+        return curvature[:, None] * self.A + penalty
 
     def embedded(self, g):
         return g
 
 
 def reference_of(problem):
-    kind = RecoveryReference if isinstance(problem, RobustMatrixRecovery) else LogisticReference
+    kind = RecoveryReference if isinstance(problem, RobustMatrixRecovery) else LinearReference
     return kind(problem)
 
 

@@ -42,19 +42,14 @@ def problems() -> Iterator[Item]:
         yield Item(family.name, "problem", family.source, family.summary)
 
 
-def feasible_sets() -> dict[str, Any]:
-    """Return every feasible set by name."""
-    from pfbench.sets import SETS
-
-    return dict(SETS)
-
-
 def sets() -> Iterator[Item]:
-    """Yield the feasible sets."""
-    from pfbench.sets.catalogue import SET_ENTRIES
+    """Yield the feasible sets and the penalties."""
+    from pfbench.sets.catalogue import PENALTY_ENTRIES, SET_ENTRIES
 
-    for name, cls in feasible_sets().items():
-        yield Item(name, "set", cls.source, SET_ENTRIES[name].summary)
+    for entry in SET_ENTRIES.values():
+        yield Item(entry.name, "set", entry.source, entry.summary)
+    for entry in PENALTY_ENTRIES.values():
+        yield Item(entry.name, "penalty", entry.source, entry.summary)
 
 
 def claims() -> Iterator[Item]:
@@ -98,6 +93,8 @@ KINDS: Mapping[str, Callable[[], Iterator[Item]]] = MappingProxyType(
 def find(name: str) -> Item:
     """Return the one thing of this name; ``KIND:NAME`` tells namesakes apart.
 
+    A set goes before a penalty of the same name.
+
     Raises
     ------
     InputError
@@ -118,6 +115,8 @@ def find(name: str) -> Item:
         near = get_close_matches(name, [item.name for item in everything], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else "`pfbench list` shows all names."
         raise InputError(f"unknown name {name!r}: {hint}")
+    if {item.kind for item in found} == {"set", "penalty"}:
+        found = [item for item in found if item.kind == "set"]
     if len(found) > 1:
         choices = " or ".join(f"{item.kind}:{item.name}" for item in found)
         raise InputError(f"{name} names several things: write {choices}.")

@@ -77,11 +77,18 @@ def forecast(
     }
 
 
+def length_of(algorithm: Any) -> int | None:
+    """Return how many iterations a schedule has, None where that is not one of its parameters."""
+    iterations: int | None = getattr(algorithm, "iterations", None)
+    return None if iterations is None else iterations * getattr(algorithm, "runs", 1)
+
+
 def _iterations(algorithm: Any, budget: "Budget | None", trial: "Run") -> int | None:
     """Return how many iterations schedule and budget allow; None if a target must end the run."""
     limits: list[float] = []
-    if algorithm.iterations is not None:
-        limits.append(algorithm.iterations * getattr(algorithm, "runs", 1))
+    length = length_of(algorithm)
+    if length is not None:
+        limits.append(length)
     if budget is not None and trial.iterations:
         for name, count in trial.counts.as_dict().items():
             limit = getattr(budget, name)

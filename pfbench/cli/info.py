@@ -11,7 +11,7 @@ import typer
 
 from pfbench.base.errors import DataError
 from pfbench.base.selectors import Selector
-from pfbench.cli.catalogue import Item, feasible_sets, find, first_line, specs
+from pfbench.cli.catalogue import Item, find, first_line, specs
 from pfbench.cli.printing import (
     AsJson,
     columns,
@@ -26,6 +26,14 @@ from pfbench.cli.printing import fields as pairs
 
 Description = dict[str, Any]
 """What is known of one thing, as ``--json`` prints it."""
+
+_PROBLEMS: Mapping[str, str] = MappingProxyType(
+    {
+        "smooth": "a problem without set and penalty",
+        "set": "a problem with a feasible set",
+    }
+)
+"""What an algorithm may require beside oracles."""
 
 
 def info(
@@ -57,7 +65,8 @@ def _head(about: Description) -> list[tuple[str, str]]:
 
 def result(function: Any) -> str:
     """Return what a function's documentation says that it returns."""
-    return first_line(function).removeprefix("Return ")
+    text = first_line(function).removeprefix("Return ")
+    return text.replace("Refuse:", "none:", 1)
 
 
 # --- algorithms -----------------------------------------------------------------------------------
@@ -85,7 +94,10 @@ def _algorithm(selector: Selector, item: Item) -> Description:
             for name, text in cls.parameters().items()
         ],
         "theory": "; ".join(schedule) if has_theory else None,
-        "requires": {verb: result(getattr(Oracles, verb)) for verb in sorted(cls.requires)},
+        "requires": {
+            verb: _PROBLEMS.get(verb) or result(getattr(Oracles, verb))
+            for verb in sorted(cls.requires)
+        },
         "assumes": sorted(cls.assumes),
         "counts": cls.counts,
         "deterministic": cls.deterministic,
@@ -112,7 +124,7 @@ def _show_algorithm(about: Description) -> None:
                 ("random", drawn),
             ]
         ),
-        heading("oracles that it asks", pairs(about["requires"].items())),
+        heading("it requires", pairs(about["requires"].items())),
         heading("parameters", columns(("name", "default", "meaning"), rows)),
     )
     if about["theory"]:
@@ -146,24 +158,24 @@ def _problem(selector: Selector, item: Item) -> Description:
         ],
     }
     try:
-        return about | _built(selector)
+        return about | _built(selector, item)
     except DataError as error:
         if selector.parameters:
             raise
         return about | {"selector": item.name, "built": None, "not_built": str(error)}
 
 
-def _built(selector: Selector) -> Description:
+def _built(selector: Selector, item: Item) -> Description:
     """Describe a problem on its data."""
     from pfbench.base.constants import MEANING as CONSTANTS
     from pfbench.measures import MEANING as MEASURES
     from pfbench.measures import available
     from pfbench.problems import problem
 
-    built = problem(selector.name, **selector.parameters)
+    built = problem(item.name, **selector.parameters)
     constants = built.constants(built.start())
     return {
-        "selector": str(selector),
+        "selector": str(Selector(item.name, selector.parameters)),
         "built": {
             "n": built.n,
             "shape": shape_of(built),
@@ -240,32 +252,56 @@ def _show_problem(about: Description) -> None:
 
 def _set(selector: Selector, item: Item) -> Description:
     from pfbench.problems import PROBLEMS
+    from pfbench.sets.catalogue import PENALTY_ENTRIES, SET_ENTRIES
 
-    cls: Any = feasible_sets()[item.name]
-    matrices = item.name == "nuclear"
-    users = [
-        family.name for family in PROBLEMS.values() if ("set" in family.parameters()) != matrices
-    ]
-    return {
-        "parameters": [{"name": "radius", "about": "its size, positive"}],
-        "diameter": first_line(cls.diameter.fget),
-        "linear_minimisation": result(cls.lo),
-        "projection": result(cls.project),
-        "problems": users,
+    entry = (SET_ENTRIES if item.kind == "set" else PENALTY_ENTRIES)[item.name]
+    about: Description = {
+        "points": entry.points,
+        "parameters": [
+            {"name": name, "needed": name in entry.required, "about": text}
+            for name, text in entry.parameters.items()
+        ],
+        "python": entry.needs or None,
     }
+    if item.kind == "set":
+        about |= {
+            "diameter": first_line(entry.cls.diameter),
+            "linear_minimisation": result(entry.cls.lo),
+            "projection": result(entry.cls.project),
+        }
+    else:
+        about |= {"prox": result(entry.cls.prox)}
+    chosen = {"nuclear": "its only set"} if item.kind == "set" else {}
+    if entry.takes((6,)):
+        chosen[item.name] = f"{item.kind}={item.name}"
+    about["problems"] = {
+        family.name: how
+        for family in PROBLEMS.values()
+        if (how := chosen.get(item.name))
+        and (item.kind in family.parameters()) == (how != "its only set")
+    }
+    return about
 
 
 def _show_set(about: Description) -> None:
-    chosen = "its only set" if about["name"] == "nuclear" else f"set={about['name']}"
+    known = {
+        "diameter": "diameter",
+        "LO": "linear_minimisation",
+        "projection": "projection",
+        "prox": "prox",
+    }
     show(
         pairs(
             [
                 *_head(about),
-                ("diameter", about["diameter"]),
-                ("LO", about["linear_minimisation"]),
-                ("projection", about["projection"]),
-                ("parameter", "radius: its size, positive"),
-                *(("problem", f"{name} ({chosen})") for name in about["problems"]),
+                ("points", about["points"]),
+                *((title, about[key]) for title, key in known.items() if key in about),
+                *(
+                    ("parameter", f"{p['name']}: {p['about']}{', needed' if p['needed'] else ''}")
+                    for p in about["parameters"]
+                ),
+                *(("problem", f"{name} ({how})") for name, how in about["problems"].items()),
+                *([("in Python", f"it needs {about['python']}")] if about["python"] else []),
             ]
         )
     )
@@ -378,6 +414,7 @@ _KINDS: Mapping[
         "algorithm": (_algorithm, _show_algorithm),
         "problem": (_problem, _show_problem),
         "set": (_set, _show_set),
+        "penalty": (_set, _show_set),
         "data": (_data, _show_data),
         "report": (_report, _show_report),
     }

@@ -31,9 +31,14 @@ def list_all(
 
 
 def _table(items: list[Item]) -> RenderableType:
-    rows = [(item.name, item.summary, item.source) for item in items]
+    rows = [(_shown(item), item.summary, item.source) for item in items]
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     if sum(widths) <= console().width:
         return columns(("name", "what it is", "source"), rows)
     both = [(name, f"{summary}\n[{source}]") for name, summary, source in rows]
     return columns(("name", "what it is [source]"), both)
+
+
+def _shown(item: Item) -> str:
+    """Return a name as `pfbench info` takes it; penalties share names with sets."""
+    return f"penalty:{item.name}" if item.kind == "penalty" else item.name

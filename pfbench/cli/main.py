@@ -110,6 +110,9 @@ def main() -> None:
     """Run the command ``pfbench``."""
     if not sys.warnoptions:
         warnings.simplefilter("ignore")
+    # A closed stream (`>&-`) is no stream at all.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")

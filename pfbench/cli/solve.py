@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import RenderableType
 from rich.table import Table
 
 from pfbench.base.errors import InputError, StorageError
@@ -171,11 +172,11 @@ def _run_all(
     problem: "Problem", choice: Any, seeds: range, *, quiet: bool, **limits: Any
 ) -> "list[Run]":
     """Run each seed, up to the one that the user interrupts."""
+    from pfbench.cli.forecast import length_of
     from pfbench.runs.solve import solve as run_once
 
     resolved, _ = choice.resolve(problem.constants(problem.start()))
-    iterations = getattr(resolved, "iterations", None)
-    total = None if iterations is None else iterations * getattr(resolved, "runs", 1)
+    total = length_of(resolved)
     runs: list[Run] = []
     for seed in seeds:
         title = choice.name if len(seeds) == 1 else f"{choice.name}, seed {seed}"
@@ -276,12 +277,12 @@ def _value(value: Any) -> str:
     return number(value) if isinstance(value, float) else whole(value).replace(",", "")
 
 
-def _counts(run: "Run") -> Table:
+def _counts(run: "Run") -> RenderableType:
     from pfbench.base.counts import MEANING
 
     counts = run.counts.as_dict()
     rows = [(name, f"{count:,}", MEANING[name]) for name, count in counts.items() if count]
-    return columns(("name", "calls", "meaning"), rows, right=("calls",))
+    return columns(("name", "calls", "meaning"), rows, right=("calls",)) if rows else "none"
 
 
 def _final(run: "Run") -> Table:

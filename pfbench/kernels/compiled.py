@@ -1,8 +1,13 @@
 """The one place that touches numba's decorators, so that the rest of pfbench stays typed."""
 
+import os
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Self, TypeVar, cast
+
+# Waiting threads must sleep: on a busy machine, spinning ones make every loop many times slower. The
+# OpenMP runtime reads this once, when numba loads it.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numba
 from numba.core.event import Event, Listener, register, unregister

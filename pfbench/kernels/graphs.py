@@ -4,6 +4,8 @@ A directed graph is given by its edges sorted by tail: `outgoing[indptr[i]:indpt
 edges that leave node i, in ascending order; `heads` and `tails` are indexed by edge.
 """
 
+from heapq import heappop, heappush
+
 import numpy as np
 import numpy.typing as npt
 
@@ -86,35 +88,61 @@ def follow(choice: Integers, heads: Integers, source: int, sink: int) -> Integer
 
 
 @compiled
-def residual_gain(
-    tails: Integers,
+def most_different_paths(
+    order: Integers,
+    indptr: Integers,
+    outgoing: Integers,
     heads: Integers,
-    used: npt.NDArray[np.bool_],
-    nodes: int,
-    source: int,
-    sink: int,
+    origin: int,
+    destination: int,
 ) -> int:
-    """Return the largest number of edges that a second unit of flow can add.
+    """Return the largest number of edges that are on exactly one of two paths.
 
-    Where the first unit passes (`used`, shape (edges,)), a second one costs an edge, and so does
-    taking the first one back; elsewhere it gains an edge (Bellman-Ford).
+    Two units of flow are sent, where an edge gains 1 with the first unit and loses it with the
+    second: the first one takes a longest path, the second one a shortest path in the residual
+    graph (Dijkstra, with the longest distances as potentials).
     """
-    cost = np.full(nodes, nodes * 4)
-    cost[source] = 0
-    for _ in range(nodes):
-        changed = False
-        for edge in range(tails.size):
-            tail, head = tails[edge], heads[edge]
-            step = 1 if used[edge] else -1
-            if cost[tail] < nodes * 2 and cost[tail] + step < cost[head]:
-                cost[head] = cost[tail] + step
-                changed = True
-            if used[edge] and cost[head] < nodes * 2 and cost[head] + 1 < cost[tail]:
-                cost[tail] = cost[head] + 1
-                changed = True
-        if not changed:
-            break
-    return int(-cost[sink])
+    nodes = indptr.size - 1
+    longest = np.full(nodes, -1)
+    before = np.full(nodes, -1)
+    via = np.full(nodes, -1)
+    longest[origin] = 0
+    for k in range(order.size):
+        node = order[k]
+        if longest[node] < 0:
+            continue
+        for j in range(indptr[node], indptr[node + 1]):
+            head = heads[outgoing[j]]
+            if longest[node] + 1 > longest[head]:
+                longest[head] = longest[node] + 1
+                before[head] = node
+                via[head] = outgoing[j]
+    used = np.zeros(heads.size, dtype=np.bool_)
+    back = np.full(nodes, -1)
+    node = destination
+    while node != origin:
+        used[via[node]] = True
+        back[node] = before[node]
+        node = before[node]
+    far = 4 * nodes
+    reduced = np.full(nodes, far)
+    reduced[origin] = 0
+    heap = [(0, origin)]
+    while len(heap) > 0:
+        here, node = heappop(heap)
+        if here > reduced[node]:
+            continue
+        for j in range(indptr[node], indptr[node + 1]):
+            edge = outgoing[j]
+            head = heads[edge]
+            there = here + longest[head] - longest[node] + (1 if used[edge] else -1)
+            if there < reduced[head]:
+                reduced[head] = there
+                heappush(heap, (there, head))
+        if back[node] >= 0 and here < reduced[back[node]]:
+            reduced[back[node]] = here
+            heappush(heap, (here, back[node]))
+    return int(2 * longest[destination] - reduced[destination])
 
 
 @compiled

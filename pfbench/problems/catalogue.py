@@ -176,6 +176,10 @@ def _domain(
     return feasible_set(set or "l1", (d,), **own), None
 
 
+_ANY = "any"
+"""In place of a source: what takes these parameters whatever the source."""
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A parameter of a family of problems.
@@ -210,20 +214,28 @@ class Family:
     def parameters(self) -> dict[str, Parameter]:
         """Return the parameters by name: those of every source, then those of single ones."""
         found = {
-            name: Parameter(ABOUT[name], self.computed.get(name, str(default)))
+            name: Parameter(ABOUT[name], self.computed.get(name, _in_words(default)))
             for name, default in _keywords(self.build).items()
         }
         own: dict[str, dict[str, str]] = {}
         for source, maker in self.makers.items():
             for name, default in _keywords(maker).items():
-                own.setdefault(name, {})[source] = str(default)
+                own.setdefault(name, {})[source] = _in_words(default)
         for name, defaults in own.items():
             words = [f"{default} ({source})" for source, default in defaults.items()]
             alike = len(set(defaults.values())) == 1
             default = next(iter(defaults.values())) if alike else ", ".join(words)
-            sources = () if len(defaults) == len(self.makers) else tuple(defaults)
+            everywhere = _ANY in defaults or len(defaults) == len(self.makers)
+            sources = () if everywhere else tuple(defaults)
             found[name] = Parameter(ABOUT[name], default, sources)
         return found
+
+
+def _in_words(default: Any) -> str:
+    """Return a default as the command line would write it."""
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "none" if default is None else str(default)
 
 
 def _keywords(builder: Callable[..., Any]) -> dict[str, Any]:
@@ -239,7 +251,7 @@ def _of_domain(
 
 
 _LINEAR_MAKERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
-    {"synthetic": synthetic_rows, "any": _of_domain}
+    {"synthetic": synthetic_rows, _ANY: _of_domain}
 )
 
 _DOMAIN: Mapping[str, str] = MappingProxyType(

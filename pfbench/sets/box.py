@@ -204,7 +204,7 @@ class KSparse(VectorSet):
         count = int(np.count_nonzero(falling))
         full = int(np.count_nonzero(reach > breaks[low]))
         tau = (float(rest[falling].sum()) - (self.k - full) * r) / count if count else 0.0
-        return np.clip(rest - tau, 0.0, r)
+        return np.asarray(np.clip(rest - tau, 0.0, r))
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether both norms are within their bounds, times ``1 + tolerance``."""

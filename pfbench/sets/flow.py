@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
-from pfbench.kernels.graphs import costs_to_go, follow, residual_gain, topological_order
+from pfbench.kernels.graphs import costs_to_go, follow, most_different_paths, topological_order
 from pfbench.sets.body import Body, frozen, gradient, is_point, normalised
 
 Floats = npt.NDArray[np.float64]
@@ -152,15 +152,13 @@ class UnitFlow(Body):
     def diameter(self) -> float:
         """Exact: the square root of the most edges in which two paths differ.
 
-        Two units of flow are sent, where an edge counts only if one unit passes it; O(nodes E).
+        O(E log E); see `pfbench.kernels.graphs.most_different_paths`.
         """
-        used = np.zeros(self.d, dtype=bool)
-        longest = self._path(np.full(self.d, -1.0))
-        used[longest] = True
-        gain = residual_gain(
-            self._tails, self._heads, used, self._nodes, self.origin, self.destination
+        return math.sqrt(
+            most_different_paths(
+                self._order, *self._rows, self._heads, self.origin, self.destination
+            )
         )
-        return math.sqrt(longest.size + gain)
 
     def lo(self, g: Any) -> Floats:
         """Return the incidence vector of a path of least cost g, shape (E,); O(E).

@@ -101,9 +101,10 @@ class Spectrahedron(Body):
         values, vectors = scipy.linalg.eigh(
             _symmetric(projectable(y, self.shape)), check_finite=False
         )
-        # Eigenvalues this far below the largest one become 0; cut, they cannot overflow.
-        values = np.maximum(values, values[-1] - self.radius)
-        weights = project_simplex(values, self.radius)
+        # Eigenvalues by `radius` below the largest one become 0; cut there, no sum overflows.
+        with np.errstate(over="ignore"):
+            below = np.maximum(values - values[-1], -self.radius)
+        weights = project_simplex(below, self.radius)
         used = np.flatnonzero(weights)
         root = vectors[:, used] * np.sqrt(weights[used])
         return np.asarray(root @ root.T)

@@ -11,9 +11,9 @@ def every_name(pfbench):
 
 def test_everything_that_is_listed_can_be_shown(pfbench):
     for name, kind in every_name(pfbench):
-        about = pfbench("info", name, "--json").json
+        about = pfbench("info", f"{kind}:{name}", "--json").json
         assert (about["schema"], about["name"], about["kind"]) == (1, name, kind)
-        shown = pfbench("info", name)
+        shown = pfbench("info", f"{kind}:{name}")
         assert (shown.status, shown.err) == (0, "")
         assert f"{name} ({kind})" in shown.out
 
@@ -80,8 +80,17 @@ def test_the_digest_is_that_of_the_parameters(pfbench):
 
 
 def test_a_set_names_the_problems_that_take_it(pfbench):
-    assert pfbench("info", "simplex", "--json").json["problems"] == ["nonconvex-logistic"]
-    assert pfbench("info", "nuclear", "--json").json["problems"] == ["robust-matrix-recovery"]
+    simplex = pfbench("info", "simplex", "--json").json
+    assert simplex["problems"]["nonconvex-logistic"] == "set=simplex"
+    nuclear = pfbench("info", "nuclear", "--json").json
+    assert nuclear["problems"] == {"robust-matrix-recovery": "its only set"}
+
+
+def test_a_set_goes_before_a_penalty_of_its_name(pfbench):
+    assert pfbench("info", "l1", "--json").json["kind"] == "set"
+    penalty = pfbench("info", "penalty:l1", "--json").json
+    assert penalty["kind"] == "penalty"
+    assert penalty["problems"]["nonconvex-logistic"] == "penalty=l1"
 
 
 def test_a_data_set_shows_citation_terms_and_state(pfbench):

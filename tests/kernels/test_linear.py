@@ -1,39 +1,49 @@
-"""The logistic loss and its derivatives, also where a naive formula overflows."""
+"""The losses of linear models and their derivatives, also where a naive formula overflows."""
+
+import math
 
 import numpy as np
 import pytest
+from helpers import LOSSES
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
 
 from pfbench.kernels import linear
 
-SCORES = st.floats(-700.0, 700.0)
-LABELS = st.sampled_from([-1.0, 1.0])
+KINDS = {
+    "nonconvex-logistic": linear.LOGISTIC,
+    "robust-regression": linear.ROBUST,
+    "log-cosh": linear.LOG_COSH,
+    "quadratic": linear.SQUARE,
+}
+EACH = pytest.mark.parametrize("name", KINDS)
 
 
-@given(SCORES, LABELS)
-def test_loss_is_log_one_plus_exp(z, b):
-    assert_allclose(linear.loss(linear.LOGISTIC, z, b), np.logaddexp(0.0, -b * z), rtol=1e-13)
+@EACH
+@given(z=st.floats(-600.0, 600.0), label=st.floats(-3.0, 3.0))
+def test_losses_and_derivatives_are_what_they_say(name, z, label):
+    b = math.copysign(1.0, label) if name == "nonconvex-logistic" else label
+    functions = linear.loss, linear.slope, linear.curvature
+    for function, definition in zip(functions, LOSSES[name], strict=True):
+        exact = float(definition(z, b))
+        found = function(KINDS[name], z, b)
+        assert math.isclose(found, exact, rel_tol=1e-11, abs_tol=1e-15)
 
 
-@given(SCORES, LABELS)
-def test_slope_is_the_first_derivative(z, b):
-    expected = -b * np.exp(-np.logaddexp(0.0, b * z))
-    assert_allclose(linear.slope(linear.LOGISTIC, z, b), expected, rtol=1e-11)
+@EACH
+def test_derivatives_are_slopes_of_what_they_derive(name):
+    h = 1e-5
+    for z in np.linspace(-4.0, 4.0, 17):
+        for function, derivative in (
+            (linear.loss, linear.slope),
+            (linear.slope, linear.curvature),
+        ):
+            rise = function(KINDS[name], z + h, 1.0) - function(KINDS[name], z - h, 1.0)
+            assert math.isclose(derivative(KINDS[name], z, 1.0), rise / (2 * h), abs_tol=1e-9)
 
 
-@given(SCORES, LABELS)
-def test_curvature_is_the_second_derivative(z, b):
-    expected = np.exp(-np.logaddexp(0.0, z) - np.logaddexp(0.0, -z))
-    assert_allclose(linear.curvature(linear.LOGISTIC, z, b), expected, rtol=1e-11)
-
-
-@pytest.mark.parametrize("z", [-1e308, -1e4, 1e4, 1e308])
-def test_nothing_overflows_far_out(z):
+@EACH
+@pytest.mark.parametrize("z", [-1e150, -1e4, 1e4, 1e150])
+def test_nothing_overflows_far_out(name, z):
     for function in (linear.loss, linear.slope, linear.curvature):
-        assert np.isfinite(function(linear.LOGISTIC, z, 1.0))
-
-
-def test_an_unknown_loss_is_not_a_number():
-    assert np.isnan(linear.loss(99, 0.5, 1.0))
+        assert math.isfinite(function(KINDS[name], z, 1.0))

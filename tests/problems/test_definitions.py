@@ -11,6 +11,7 @@ from helpers import (
     reference_of,
     tiny_logistic,
     tiny_recovery,
+    tiny_regression,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pfbench.base.errors import InputError, Refused, StalePoint
 from pfbench.base.sample import Sample
 from pfbench.points import combine, distance, keep
+from pfbench.problems.linear_models import LeastSquares, LogCosh, RobustRegression
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
 
 PROBLEMS = {
@@ -26,6 +28,9 @@ PROBLEMS = {
     "recovery, sum": tiny_recovery(scaling="sum"),
     "logistic": tiny_logistic(),
     "logistic without regulariser": tiny_logistic(alpha=0.0),
+    "robust regression": tiny_regression(RobustRegression, noise=0.5),
+    "log cosh": tiny_regression(LogCosh, noise=0.5),
+    "quadratic": tiny_regression(LeastSquares, noise=0.5),
 }
 EACH = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 SEEDS = st.integers(0, 2**32 - 1)

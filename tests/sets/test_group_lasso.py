@@ -1,5 +1,7 @@
 """The group-lasso ball against its definition by the norms of the groups."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -107,7 +109,7 @@ def test_diameter_membership_and_vertices():
     assert all(is_vertex(v, 1.7) for v in drawn)
     assert {int(np.argmax(norms(v))) for v in drawn} == {0, 1, 2}
     assert_allclose(np.linalg.norm(drawn[0] - -drawn[0]), body.diameter, rtol=1e-14)
-    for v, w in zip(drawn, drawn[1:], strict=False):
+    for v, w in itertools.pairwise(drawn):
         assert np.linalg.norm(v - w) <= body.diameter * (1.0 + 1e-14)
         assert body.contains(0.4 * v + 0.6 * w)
         assert body.contains(v * (1.0 + 1e-10))

@@ -316,10 +316,17 @@ def test_lo_and_minimum_of_huge_and_tiny_gradients(case, size):
 
 @every_case
 def test_sums_of_the_largest_floats_do_not_overflow_on_the_way_to_the_vertex(case):
-    signs = np.sign(np.random.default_rng(4).standard_normal(case.body.shape))
-    v = case.body.lo(1.7e308 * signs)
-    assert is_vertex(case, v)
-    assert_allclose(np.vdot(signs, v), (case.vertices @ signs.ravel()).min(), rtol=1e-13)
+    random = np.sign(np.random.default_rng(4).standard_normal(case.body.shape))
+    for signs in (random, np.ones(case.body.shape), -np.ones(case.body.shape)):
+        v = case.body.lo(1.7e308 * signs)
+        assert is_vertex(case, v)
+        assert_allclose(np.vdot(signs, v), (case.vertices @ signs.ravel()).min(), rtol=1e-13)
+
+
+def test_the_cost_of_a_path_may_exceed_the_largest_float():
+    body = UnitFlow([(0, 1), (1, 2), (0, 1)], 0, 2)
+    assert_array_equal(body.lo(np.array([1.7e308, 1.7e308, 1.6e308])), [0, 1, 1])
+    assert_array_equal(body.lo(np.array([-1.6e308, -1.7e308, -1.7e308])), [0, 1, 1])
 
 
 @every_case
@@ -501,12 +508,16 @@ def test_vertices_are_members_with_a_tolerance_for_rounding_only(case):
 
 @every_case
 def test_points_off_the_affine_hull_are_outside(case):
-    if np.linalg.matrix_rank(case.vertices[1:] - case.vertices[0]) == case.vertices.shape[1]:
-        return
+    """Moved along an entry, or from one entry to another, so that sums are kept."""
+    d = case.vertices.shape[1]
     centre = case.vertices.mean(axis=0)
-    flat = np.linalg.svd(case.vertices - centre)[2][-1]
-    for step in (1e-6, -1e-6, 0.1):
-        assert not case.body.contains((centre + step * flat).reshape(case.body.shape), 1e-8)
+    spread = case.vertices - centre
+    rank = np.linalg.matrix_rank(spread)
+    moves = [*np.eye(d), *(a - b for a, b in itertools.combinations(np.eye(d), 2))]
+    for move in moves:
+        if np.linalg.matrix_rank(np.vstack([spread, move])) > rank:
+            for step in (1e-6, -1e-6, 0.1):
+                assert not case.body.contains((centre + step * move).reshape(case.body.shape))
 
 
 # --- vertices and starts --------------------------------------------------------------------------
@@ -589,6 +600,15 @@ def test_random_acyclic_graphs():
             assert is_vertex(case, v)
             assert g @ v == (case.vertices @ g).min()
         assert is_vertex(case, case.body.random_vertex(rng))
+
+
+def test_the_two_paths_that_differ_most_need_not_include_a_longest_one():
+    """0 to 1 and 2 to 9 in two edges each; so are 0 to 2 and 1 to 9; and an edge 1 to 2."""
+    edges = [(0, 3), (3, 1), (1, 2), (2, 4), (4, 9), (0, 5), (5, 2), (1, 6), (6, 9)]
+    case = unit_flow(edges, 0, 9)
+    longest = case.vertices[case.vertices.sum(axis=1) == 5.0]
+    assert np.linalg.norm(case.vertices[:, None] - longest, axis=2).max() < math.sqrt(8.0)
+    assert_allclose(case.body.diameter, math.sqrt(8.0), rtol=1e-15)
 
 
 def test_random_connected_graphs():

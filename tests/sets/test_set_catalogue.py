@@ -24,10 +24,11 @@ from pfbench.sets import (
 )
 from pfbench.sets.catalogue import PENALTY_ENTRIES, SET_ENTRIES
 
-NAMES = (
-    "nuclear spectrahedron l1 l2 linf box simplex k-sparse group-lasso birkhoff unit-flow "
-    "spanning-tree matroid-base submodular-base permutahedron"
-).split()
+NAMES = [
+    *("nuclear", "spectrahedron", "l1", "l2", "linf", "box", "simplex", "k-sparse", "group-lasso"),
+    *("birkhoff", "unit-flow", "spanning-tree", "matroid-base", "submodular-base"),
+    "permutahedron",
+]
 SHAPES = {"vectors": (4,), "matrices": (3, 2), "square matrices": (3, 3), "arrays": (4,)}
 SAMPLES = {"k": 2, "groups": 2, "radius": 1.5, "lower": -2.0, "upper": 3.0, "weight": 0.5}
 BUILT = [name for name in SET_ENTRIES if SET_ENTRIES[name].build is not None]
