@@ -174,7 +174,7 @@ class ProxRSAG(Accelerated):
 
     alpha_k = 2/(k+1)
     x_md = (1 - alpha_k) x_ag + alpha_k x
-    G = mean over S of grad f_i(x_md)
+    G = mean over S of grad f_i(x_md)  (batch = n: over all, once, without a draw)
     x = prox_{lambda_k h}(x - lambda_k G),   x_ag = prox_{beta h}(x_md - beta G)
     lambda_k = (1 + alpha_k/4) beta (non-convex), k beta/2 (convex)
     """
@@ -212,11 +212,12 @@ class ProxRSAG(Accelerated):
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
-        beta, ag = self.step, keep(x)
+        beta, ag, everyone = self.step, keep(x), np.arange(ask.n)
         for k in range(1, self.iterations + 1):
             alpha = 2.0 / (k + 1.0)
             md = combine(ag, x, alpha)
-            G = ask.batch(rng.integers(ask.n, size=self.batch), md)
+            S = everyone if self.batch == ask.n else rng.integers(ask.n, size=self.batch)
+            G = ask.batch(S, md)
             convex = self.momentum == "convex"
             x = ask.prox(x, G, k * beta / 2.0 if convex else (1.0 + alpha / 4.0) * beta)
             ag = ask.prox(md, G, beta)

@@ -72,8 +72,13 @@ class Natasha15(Algorithm):
         purpose = f"the schedule of {cls.name}"
         L, h0 = constants.need("L_max", purpose), constants.need("delta", purpose)
         V, n = constants.need("sigma2", purpose), constants.n
-        sigma = given.get("sigma") or min(L, max(constants.need("ell", purpose), epsilon * L))
-        B = min(n, max(1, round_up(V / epsilon**2)))
+        if "sigma" in given:
+            sigma = real("sigma", given["sigma"], above=0.0)
+        else:
+            sigma = min(L, max(constants.need("ell", purpose), epsilon * L))
+        B = integer(
+            "snapshot", given.get("snapshot", min(n, max(1, round_up(V / epsilon**2)))), least=1
+        )
         p = min(B, round_down((sigma**2 * B / L**2) ** (1 / 3)))
         schedule: dict[str, Any] = {
             "snapshot": B,

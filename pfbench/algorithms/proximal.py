@@ -199,6 +199,7 @@ class ProxSVRGPlus(ProxSVRG):
         "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T (online: B instead of n, no FO)"
     )
     requires = ProxSVRG.requires | {"batch"}
+    scheduled = ProximalMethod.scheduled | {"snapshot"}
 
     snapshot: int | None = field(
         default=None, metadata={"about": "B, batch of the reference gradient (online form)"}
@@ -214,7 +215,8 @@ class ProxSVRGPlus(ProxSVRG):
         """36 L h0/T <= epsilon with eta = 1/(6L), m = sqrt b, b = min(n, 1/epsilon)^(2/3)."""
         purpose = f"the schedule of {cls.name}"
         L, h0 = constants.smoothness(purpose), constants.need("delta", purpose)
-        batch = given.get("batch") or round_up(min(constants.n, 1.0 / epsilon) ** (2 / 3))
+        best = round_up(min(constants.n, 1.0 / epsilon) ** (2 / 3))
+        batch = integer("batch", given.get("batch", best), least=1)
         schedule: dict[str, Any] = {
             "iterations": max(1, round_up(36.0 * L * h0 / epsilon)),
             "step": 1.0 / (6.0 * L),
@@ -296,6 +298,7 @@ class ProxSpiderBoost(ProximalMethod):
         "(online: B instead of n, no FO)"
     )
     requires = frozenset({"gradient", "difference", "batch"}) | COMPOSITE
+    scheduled = ProximalMethod.scheduled | {"snapshot"}
 
     batch: int = field(metadata={"about": "S"})
     period: int = field(metadata={"about": "q, iterations between reference gradients"})

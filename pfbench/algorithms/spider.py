@@ -116,7 +116,9 @@ class Spider(Recursive):
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q))"
     requires = _NEEDS | SMOOTH
 
-    output: str = field(default="uniform", metadata={"about": "uniform (option 2), or last"})
+    output: str = field(
+        default="uniform", metadata={"about": "uniform, or last (option 1: always)"}
+    )
     step: float = field(metadata={"about": "length of a step, epsilon/(L n0)"})
     lam: float | None = field(
         default=None, metadata={"about": "option 2: largest multiple of v, 1/(2 L n0)"}
@@ -159,7 +161,7 @@ class Spider(Recursive):
                 return
             eta = self.step / norm if norm > 0.0 else 0.0
             at, x = x, ask.prox(x, v, min(eta, longest) if self.option == 2 else eta)
-            yield State(x, at, v)
+            yield State(x, at, v, x if self.option == 1 else None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -262,6 +262,7 @@ def show_run(run: "Run") -> None:
         ),
         heading("oracle calls", _counts(run)),
         heading(f"measures at the output ({run.parameters.get('output', 'last')})", _final(run)),
+        *_trace(run),
     )
 
 
@@ -295,6 +296,38 @@ def _final(run: "Run") -> Table:
         if name in shown
     ]
     return columns(("name", "value", "meaning"), rows, right=("value",))
+
+
+_ROWS = 12
+"""So many rows of a trace are printed, spread over the run; --trace writes them all."""
+
+
+def _trace(run: "Run") -> list[RenderableType]:
+    """Return the trace of what was measured, if anything was."""
+    from pfbench.runs.run import TRACE_COLUMNS
+
+    trace = run.trace
+    exact = [
+        name
+        for name in run.columns
+        if name.endswith("_lower") and trace[name].equals(trace[name.removesuffix("_lower")])
+    ]
+    measured = [name for name in run.columns if name not in TRACE_COLUMNS and name not in exact]
+    if not measured:
+        return []
+    counts = [name for name, count in run.counts.as_dict().items() if count]
+    last = len(trace) - 1
+    chosen = sorted({round(k * last / (_ROWS - 1)) for k in range(_ROWS)})
+    rows = [
+        (
+            *(f"{trace[name][k]:,}" for name in ("iteration", *counts)),
+            *("" if trace[name].isna()[k] else number(trace[name][k]) for name in measured),
+        )
+        for k in chosen
+    ]
+    names = ["iteration", *counts, *map(str, measured)]
+    title = f"trace ({len(chosen)} of {plural(len(trace), 'row')}; --trace FILE writes all)"
+    return [heading(title, columns(names, rows, right=names))]
 
 
 def _shown(runs: "Sequence[Run]") -> list[str]:

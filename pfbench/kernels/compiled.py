@@ -5,7 +5,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Self, TypeVar, cast
 
-# Waiting threads must sleep: on a busy machine, spinning ones make every loop many times slower. The
+# Waiting threads must sleep: on a busy machine, spinning ones slow every loop many times. The
 # OpenMP runtime reads this once, when numba loads it.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,16 +22,38 @@ import scipy.sparse.linalg
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import Measure, Penalty
+from pfbench.base.protocols import FeasibleSet, Measure, Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import linear
-from pfbench.sets.vectors import VectorSet
 from pfbench.sets.whole import WholeSpace
 
 Floats = npt.NDArray[np.float64]
 
 SUP_REGULARISER_THIRD = 4.6685593
 """sup |r'''| of r(t) = t^2/(1+t^2), attained at t^2 = 1 - 2/sqrt 5; rounded up."""
+
+
+class Domain(FeasibleSet, Protocol):
+    """A set of vectors, or the whole space."""
+
+    @property
+    def name(self) -> str:
+        """As a selector writes it."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(d,)."""
+
+    @property
+    def diameter_is_exact(self) -> bool:
+        """Whether the diameter is the exact one."""
+
+    @property
+    def has_projection(self) -> bool:
+        """Whether there is a projection."""
+
+    def start(self) -> Floats:
+        """Return the fixed start point."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +139,7 @@ class LinearModel(ABC):
 
     features: Any
     labels: Floats
-    set: VectorSet
+    set: Domain
     alpha: float = 0.0
     penalty: Penalty | None = None
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -132,8 +154,11 @@ class LinearModel(ABC):
         self._check_labels(labels)
         if self.penalty is not None and self.bounded:
             raise InputError("a problem has a feasible set or a penalty, not both: leave one out.")
-        if self.set.d != d:
-            raise InputError(f"the set has dimension {self.set.d}, the data have {d} features.")
+        if self.set.shape != (d,):
+            raise InputError(
+                f"the set has dimension {self.set.shape[0]}, the data have {d} features: make them "
+                "equal."
+            )
 
     def _check_labels(self, labels: Floats) -> None:
         """Refuse labels that the loss does not know."""
@@ -153,7 +178,10 @@ class LinearModel(ABC):
     def lacks(self) -> Mapping[str, str]:
         """What the problem cannot offer, by what algorithms require, with the reason."""
         if self.bounded:
-            return {"smooth": "it has a feasible set"}
+            found = {"smooth": "it has a feasible set"}
+            if not self.set.has_projection:
+                found["prox"] = f"there is no projection onto the set {self.set.name}"
+            return found
         if self.penalty is not None:
             reason = "it has a penalty and no feasible set"
             return {"smooth": "it has a penalty", "lo": reason, "set": reason}
@@ -249,7 +277,7 @@ class LinearModel(ABC):
 
     def lo(self, g: Floats) -> Floats:
         """Return a vertex of the set that minimises <g, v>."""
-        return self.set.lo(g)
+        return np.asarray(self.set.lo(g))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return the exact minimum of <g, v> over the set, twice."""
@@ -258,7 +286,9 @@ class LinearModel(ABC):
     def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
         """Return the projection of x - lam g onto the set, or the proximal map of lam h there."""
         y = x - lam * g
-        return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
+        return np.asarray(
+            self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
+        )
 
     def hessian(self, s: Floats) -> "LinearHessian":
         """Return all component Hessians at s."""
@@ -280,44 +310,53 @@ class LinearModel(ABC):
         h = 0.0 if self.penalty is None else self.penalty.value(start)
         D = self.set.diameter
         slope = loss.slope if math.isfinite(loss.slope) else self._largest_residual(start, D)
-        return Constants(
-            n=self.n,
-            D=D,
-            L_f=loss.curvature * top[0] + 2.0 * a,
-            L_ms=loss.curvature * math.sqrt(top[1]) + 2.0 * a,
-            L_max=loss.curvature * float(squares.max()) + 2.0 * a,
-            L2_ms=loss.third * math.sqrt(top[2]) + SUP_REGULARISER_THIRD * a,
-            sigma2=slope**2 * float(squares.mean()),
-            delta=self.value(start) + h,
-            M=float(np.linalg.norm(start)) + D,
-            ell=loss.lower * top[0] + a / 2.0,
-            derivations=MappingProxyType(
-                {
-                    "n": "number of rows",
-                    "D": f"diameter of the set {self.set.name}, exact",
-                    "L_f": f"sup|phi''| lambda_max(A'A/n) + 2 alpha (r'' <= 2 at 0); {loss.words}",
-                    "L_ms": (
-                        "sup|phi''| sqrt(lambda_max(E|a|^2 a a')) + 2 alpha, by the triangle "
-                        "inequality in mean square"
-                    ),
-                    "L_max": "sup|phi''| max |a_i|^2 + 2 alpha",
-                    "L2_ms": (
-                        "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')) + alpha sup|r'''|, "
-                        "sup|r'''| = 4.66856"
-                    ),
-                    "sigma2": (
-                        "sup|phi'|^2 E|a|^2; the regulariser has no variance (where phi' is not "
-                        "bounded: its largest value over the set)"
-                    ),
-                    "delta": "f(start) + h(start) - 0, since all losses and penalties are >= 0",
-                    "M": "|start| + D",
-                    "ell": "-inf phi'' lambda_max(A'A/n) + alpha/2 (r'' >= -1/2)",
-                }
+        size = float(squares.mean())
+        numbers: dict[str, Any] = {
+            "n": self.n,
+            "D": D,
+            "L_f": loss.curvature * top[0] + 2.0 * a,
+            "L_ms": loss.curvature * math.sqrt(top[1]) + 2.0 * a,
+            "L_max": loss.curvature * float(squares.max()) + 2.0 * a,
+            "L2_ms": loss.third * math.sqrt(top[2]) + SUP_REGULARISER_THIRD * a,
+            "sigma2": slope**2 * size if size > 0.0 else 0.0,
+            "delta": self.value(start) + h,
+            "M": float(np.linalg.norm(start)) + D,
+            "ell": loss.lower * top[0] + a / 2.0,
+        }
+        derivations = {
+            "n": "number of rows",
+            "D": (
+                f"diameter of the set {self.set.name}, "
+                + ("exact" if self.set.diameter_is_exact else "an upper bound")
             ),
-        )
+            "L_f": f"sup|phi''| lambda_max(A'A/n) + 2 alpha (r'' <= 2 at 0); {loss.words}",
+            "L_ms": (
+                "sup|phi''| sqrt(lambda_max(E|a|^2 a a')) + 2 alpha, by the triangle "
+                "inequality in mean square"
+            ),
+            "L_max": "sup|phi''| max |a_i|^2 + 2 alpha",
+            "L2_ms": (
+                "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')) + alpha sup|r'''|, sup|r'''| = 4.66856"
+            ),
+            "sigma2": (
+                "sup|phi'|^2 E|a|^2; the regulariser has no variance (where phi' is not "
+                "bounded: its largest value over the set)"
+            ),
+            "delta": "f(start) + h(start) - 0, since all losses and penalties are >= 0",
+            "M": "|start| + D",
+            "ell": "-inf phi'' lambda_max(A'A/n) + alpha/2 (r'' >= -1/2)",
+        }
+        stated = {
+            name: words for name, words in derivations.items() if math.isfinite(numbers[name])
+        }
+        return Constants(**numbers, derivations=MappingProxyType(stated))
 
     def _largest_residual(self, start: Floats, D: float) -> float:
         """Return a bound of |<a_i, x> - b_i| over the set, by Cauchy and Schwarz from the start."""
+        if math.isinf(D):
+            return math.inf
+        if math.isinf(D):
+            return math.inf
         residuals = np.abs(self._csr @ start - self.labels)
         return float((residuals + np.sqrt(self._row_squares) * D).max())
 
@@ -370,7 +409,7 @@ class LinearTable:
     """phi' of every row, and which regulariser gradient goes with it.
 
     All rows replaced in one call share one regulariser gradient, so the memory is 16 n bytes plus
-    8 d for each call whose rows are still in the table.
+    8 d for each call whose rows are still in the table (none without regulariser).
     """
 
     def __init__(self, problem: LinearModel, x: Floats) -> None:
@@ -379,6 +418,7 @@ class LinearTable:
         linear.slopes_at(problem.loss.kind, problem.data, np.arange(problem.n), x, self._slopes)
         self._calls = 0
         self._call_of = np.zeros(problem.n, dtype=np.int64)
+        self._rows_of = {0: problem.n}
         self._regulariser = {0: problem._regulariser_slope(x)}
         self.mean = problem.gradient(x)
 
@@ -395,12 +435,21 @@ class LinearTable:
         weights = np.full(distinct.size, 1.0 / self._problem.n)
         self.mean = self.mean + self._change(distinct, weights, slopes, x)
         self._slopes[distinct] = slopes
+        if self._problem.alpha > 0.0:
+            self._note_call(distinct, x)
+        return change
+
+    def _note_call(self, distinct: npt.NDArray[np.int64], x: Floats) -> None:
+        """Store the regulariser's gradient at x for these rows; drop those no row has any more."""
+        calls, rows = np.unique(self._call_of[distinct], return_counts=True)
+        for call, count in zip(calls.tolist(), rows.tolist(), strict=True):
+            self._rows_of[call] -= count
+            if self._rows_of[call] == 0:
+                del self._rows_of[call], self._regulariser[call]
         self._calls += 1
         self._call_of[distinct] = self._calls
+        self._rows_of[self._calls] = distinct.size
         self._regulariser[self._calls] = self._problem._regulariser_slope(x)
-        live = set(np.unique(self._call_of).tolist())
-        self._regulariser = {k: v for k, v in self._regulariser.items() if k in live}
-        return change
 
     def _slopes_at(self, indices: npt.NDArray[np.int64], x: Floats) -> Floats:
         out = np.empty(indices.size)
@@ -411,10 +460,11 @@ class LinearTable:
         self, indices: npt.NDArray[np.int64], weights: Floats, slopes: Floats, x: Floats
     ) -> Floats:
         g: Floats = weights.sum() * self._problem._regulariser_slope(x)
-        calls, position = np.unique(self._call_of[indices], return_inverse=True)
-        shares = np.bincount(position, weights=weights)
-        for call, share in zip(calls.tolist(), shares.tolist(), strict=True):
-            g -= share * self._regulariser[call]
+        if self._problem.alpha > 0.0:
+            calls, position = np.unique(self._call_of[indices], return_inverse=True)
+            shares = np.bincount(position, weights=weights)
+            for call, share in zip(calls.tolist(), shares.tolist(), strict=True):
+                g -= share * self._regulariser[call]
         change = weights * (slopes - self._slopes[indices])
         linear.add_rows(self._problem.data, indices, change, g)
         return g

@@ -11,20 +11,25 @@ Floats = npt.NDArray[np.float64]
 
 
 def synthetic_rows(
-    *, seed: int = 0, rows: int = 2000, columns: int = 20, noise: float = 0.1, signs: bool = False
+    signs: bool = False,
+    *,
+    seed: int = 0,
+    rows: int = 2000,
+    columns: int = 20,
+    noise: float = 0.1,
 ) -> tuple[Floats, Floats]:
     """Draw isotropic rows on the unit sphere and labels of a linear model.
 
     Parameters
     ----------
+    signs
+        Return the signs of the labels; set by the problem, not by its user.
     seed
         Seed of the data.
     rows, columns
         n and d.
     noise
         Standard deviation of what is added to <a_i, w>, w standard normal.
-    signs
-        Return the signs of the labels.
 
     Returns
     -------

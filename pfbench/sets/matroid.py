@@ -204,7 +204,9 @@ class OracleMatroid(Matroid):
     d
         Number of elements.
     oracle
-        Takes an array of distinct elements; returns whether their set is independent.
+        Takes an array of distinct elements; returns whether their set is independent. It is part
+        of the matroid's identity: give a frozen dataclass with `__call__`, or a problem's digest
+        differs from process to process.
 
     Raises
     ------

@@ -35,7 +35,7 @@ from pfbench.measures import (
 from pfbench.points import combine, inner, keep
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
-from pfbench.sets import L1Ball, L2Ball, LinfBall, NuclearBall, Simplex
+from pfbench.sets import L1Ball, L2Ball, LinfBall, NuclearBall, Simplex, WholeSpace, penalty
 
 SEEDS = st.integers(0, 2**32 - 1)
 TRUTH = tiny_logistic()
@@ -158,6 +158,29 @@ def test_rmse_of_held_out_entries_and_of_the_truth():
     assert_allclose(measures["rmse_heldout"](problem, state), np.sqrt(np.mean(errors**2)))
     mean_errors = 2.0 - np.array([5.0, -1.0, 0.0])
     assert_allclose(measures["rmse_heldout_mean"](problem, state), np.sqrt(np.mean(mean_errors**2)))
+
+
+def test_with_a_penalty_the_objective_has_it_and_the_gap_is_not_defined():
+    h = penalty("l1", (4,), weight=0.3)
+    problem = NonconvexLogistic(TRUTH.features, TRUTH.labels, WholeSpace(4), 0.05, h)
+    x = np.array([0.5, -1.0, 0.0, 2.0])
+    state = State(x)
+    f = reference_of(problem).components(x).mean()
+    assert_allclose(value(problem, state), f, rtol=1e-12)
+    assert_allclose(objective(problem, state), f + 0.3 * 3.5, rtol=1e-12)
+    assert fw_gap(problem, state) is None
+    lam = gradient_mapping_lambda(problem, state)
+    y = x - lam * dense_gradient(problem, x)
+    p = np.sign(y) * np.maximum(np.abs(y) - 0.3 * lam, 0.0)
+    assert_allclose(gradient_mapping_sq(problem, state), np.sum(((x - p) / lam) ** 2), rtol=1e-10)
+
+
+def test_without_set_and_penalty_the_gradient_mapping_is_the_gradient():
+    problem = NonconvexLogistic(TRUTH.features, TRUTH.labels, WholeSpace(4), 0.05)
+    x = np.array([0.5, -1.0, 0.0, 2.0])
+    square = np.sum(dense_gradient(problem, x) ** 2)
+    assert_allclose(gradient_mapping_sq(problem, State(x)), square, rtol=1e-10)
+    assert fw_gap(problem, State(x)) is None
 
 
 # --- large matrices -------------------------------------------------------------------------------
