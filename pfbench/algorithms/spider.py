@@ -116,9 +116,7 @@ class Spider(Recursive):
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q))"
     requires = _NEEDS | SMOOTH
 
-    output: str = field(
-        default="uniform", metadata={"about": "uniform, or last (option 1: always)"}
-    )
+    output: str = field(default="uniform", metadata={"about": "uniform, or last (option 1: last)"})
     step: float = field(metadata={"about": "length of a step, epsilon/(L n0)"})
     lam: float | None = field(
         default=None, metadata={"about": "option 2: largest multiple of v, 1/(2 L n0)"}

@@ -4,15 +4,13 @@ import os
 import shlex
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pfbench.base.errors import InputError, StorageError
+from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.cli.catalogue import specs
 from pfbench.cli.printing import AsJson, complain, console, plural, print_json, show
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
 STORE_VARIABLE = "PFBENCH_STORE"
 STORE = Path(".pfbench/store")
 OUTPUT = Path("build/report")
-
-_DRAWING = ("jinja2", "matplotlib", "plotly")
 
 
 def report(
@@ -54,15 +50,14 @@ def report(
     command goes on where it stopped.
     """
     from pfbench.base.checks import integer
+    from pfbench.reporting import prepare, write_report
     from pfbench.runs.study import read_spec
 
     workers = _cpus() if jobs is None else integer("--jobs", jobs, least=1)
     read = [read_spec(path) for path in _paths(spec or list(specs()))]
-    _check_drawing()
-    _check_writable(output)
+    for one in read:
+        prepare(one, output)
     outcomes = _run(read, store, workers, quiet=as_json)
-
-    from pfbench.reporting import write_report
 
     described = []
     for one in read:
@@ -98,30 +93,6 @@ def _paths(given: Sequence[str]) -> list[Path]:
             raise InputError(f"two specs are called {path.stem}: their reports would be the same.")
         found[path.stem] = path
     return list(found.values())
-
-
-def _check_drawing() -> None:
-    """Refuse to run anything where the libraries that draw are not installed."""
-    for library in _DRAWING:
-        if find_spec(library) is None:
-            raise InputError(
-                f'reports need {library}, which is not installed: pip install "pfbench[report]".'
-            )
-
-
-def _check_writable(folder: Path) -> None:
-    """Refuse an output folder that cannot be made or written; nothing is left there."""
-    there = folder.absolute()
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    try:
-        with tempfile.NamedTemporaryFile(dir=there):
-            pass
-    except OSError as error:
-        raise StorageError(
-            f"the output folder {folder} cannot be written ({error.strerror}): choose another "
-            "with -o."
-        ) from error
 
 
 class _Tally:

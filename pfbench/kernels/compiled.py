@@ -45,6 +45,14 @@ def threads() -> int:
     return int(numba.get_num_threads())
 
 
+@compiled
+def checked(index: int, n: int) -> int:
+    """Return a sampled index; compiled loops would read and write anywhere with one outside."""
+    if index < 0 or index >= n:
+        raise IndexError("a sampled component index is outside 0 .. n - 1")
+    return index
+
+
 class CompilationClock(Listener):
     """Seconds that this process spends compiling loops or loading them, while it is open.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.kernels.compiled import compiled
+from pfbench.kernels.compiled import checked, compiled
 
 Floats = npt.NDArray[np.float64]
 
@@ -117,7 +117,7 @@ def slopes_at(
 ) -> None:
     """Write phi'(<a_i, x>) of the given rows to out."""
     for s in range(indices.size):
-        i = indices[s]
+        i = checked(indices[s], data.labels.size)
         out[s] = slope(kind, dot(data, i, x), data.labels[i])
 
 
@@ -125,7 +125,7 @@ def slopes_at(
 def add_rows(data: Data, indices: npt.NDArray[np.int64], weights: Floats, g: Floats) -> None:
     """Add the weighted rows to g."""
     for s in range(indices.size):
-        add_row(data, indices[s], weights[s], g)
+        add_row(data, checked(indices[s], data.labels.size), weights[s], g)
 
 
 @compiled
@@ -146,7 +146,7 @@ def add_gradients(
 ) -> None:
     """Add the weighted component gradients of the sampled rows to g."""
     for s in range(indices.size):
-        i = indices[s]
+        i = checked(indices[s], data.labels.size)
         add_row(data, i, weights[s] * slope(kind, dot(data, i, x), data.labels[i]), g)
 
 
@@ -162,7 +162,7 @@ def add_differences(
 ) -> None:
     """Add the weighted differences of component gradients at x and y to g; one read of each row."""
     for s in range(indices.size):
-        i = indices[s]
+        i = checked(indices[s], data.labels.size)
         at_x = 0.0
         at_y = 0.0
         for k in range(data.indptr[i], data.indptr[i + 1]):
@@ -185,7 +185,7 @@ def add_curvature_products(
 ) -> None:
     """Add weights * curvature * a_i <a_i, x - y> over the sampled rows to g."""
     for s in range(indices.size):
-        i = indices[s]
+        i = checked(indices[s], data.labels.size)
         total = 0.0
         for k in range(data.indptr[i], data.indptr[i + 1]):
             j = data.indices[k]

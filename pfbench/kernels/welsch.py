@@ -8,7 +8,13 @@ a <= 13, growing to 4e-6 at the cut).
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.kernels.compiled import compiled, compiled_parallel, compiled_vector, parallel_range
+from pfbench.kernels.compiled import (
+    checked,
+    compiled,
+    compiled_parallel,
+    compiled_vector,
+    parallel_range,
+)
 from pfbench.kernels.observed import Floats, Reading, Rows, read_at
 
 
@@ -138,7 +144,7 @@ def add_slopes(
 ) -> None:
     """Add ``weights * psi'`` at the sampled positions to g."""
     for s in range(indices.size):
-        k = indices[s]
+        k = checked(indices[s], g.size)
         g[k] += weights[s] * slope(read_at(rows, x, k) - targets[k], sigma)
 
 
@@ -155,7 +161,7 @@ def add_slope_differences(
 ) -> None:
     """Add ``weights * (psi' at x - psi' at y)`` at the sampled positions to g."""
     for s in range(indices.size):
-        k = indices[s]
+        k = checked(indices[s], g.size)
         at_x = slope(read_at(rows, x, k) - targets[k], sigma)
         at_y = slope(read_at(rows, y, k) - targets[k], sigma)
         g[k] += weights[s] * (at_x - at_y)
@@ -173,5 +179,5 @@ def add_curvature_products(
 ) -> None:
     """Add ``weights * curvature * (x - y)`` at the sampled positions to g."""
     for s in range(indices.size):
-        k = indices[s]
+        k = checked(indices[s], g.size)
         g[k] += weights[s] * curvature_at[k] * (read_at(rows, x, k) - read_at(rows, y, k))

@@ -355,8 +355,6 @@ class LinearModel(ABC):
         """Return a bound of |<a_i, x> - b_i| over the set, by Cauchy and Schwarz from the start."""
         if math.isinf(D):
             return math.inf
-        if math.isinf(D):
-            return math.inf
         residuals = np.abs(self._csr @ start - self.labels)
         return float((residuals + np.sqrt(self._row_squares) * D).max())
 

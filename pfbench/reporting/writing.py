@@ -2,6 +2,7 @@
 
 import os
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -22,7 +23,7 @@ EXTRA = 'pip install "pfbench[report]"'
 
 
 def prepare(spec: Spec, folder: Path) -> None:
-    """Refuse what would stop `write_report`; to be called before minutes of runs.
+    """Refuse what would stop `write_report`, before minutes of runs; nothing is left behind.
 
     Raises
     ------
@@ -36,11 +37,12 @@ def prepare(spec: Spec, folder: Path) -> None:
     for package in ("jinja2", "matplotlib", "plotly"):
         if find_spec(package) is None:
             raise InputError(f"reports need {package}, which is not installed: {EXTRA}.")
-    probe = folder / f".{spec.name}.{os.getpid()}.partial"
+    there = folder.absolute()
+    while not there.exists() and there != there.parent:
+        there = there.parent
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe.write_bytes(b"")
-        probe.unlink()
+        with tempfile.NamedTemporaryFile(dir=there):
+            pass
     except OSError as error:
         raise _unwritable(folder, error) from error
 

@@ -209,6 +209,7 @@ class _Driver:
         self.compiling = 0.0
         self.certificates = 0
         self.brackets = set(BRACKETS)
+        self.undefined: set[str] = set()
         self.rows: list[dict[str, Any]] = []
         self.output: Point = None
 
@@ -220,6 +221,11 @@ class _Driver:
         self.state = State(x0)
         self._arrive()
         ended = self._record(self.state)
+        if self.stop is not None and self.stop.measure in self.undefined - {"estimator_error"}:
+            raise InputError(
+                f"{self.stop.measure} is not defined on {self.problem.name} as it is: choose "
+                "another measure as the target."
+            )
         try:
             ended = ended or self._loop(states, rng)
         except KeyboardInterrupt:
@@ -313,6 +319,8 @@ class _Driver:
         for name, measure in self.measures.items():
             lower, upper = self._measured(measure, state)
             row[name] = math.nan if upper is None else upper
+            if upper is None:
+                self.undefined.add(name)
             if lower is not None:
                 row[f"{name}_lower"] = lower
                 self.brackets.add(name)

@@ -168,8 +168,8 @@ def test_a_damaged_run_in_the_store_is_made_again(pfbench, folder, spec, drawn):
 
 
 def test_missing_libraries_are_named_before_any_run(pfbench, folder, spec, monkeypatch):
-    from pfbench.cli import report as verb
+    from pfbench.reporting import writing
 
-    monkeypatch.setattr(verb, "find_spec", lambda name: None)
+    monkeypatch.setattr(writing, "find_spec", lambda name: None)
     assert 'pip install "pfbench[report]"' in report(pfbench).refusal
     assert not (folder / ".pfbench").exists()

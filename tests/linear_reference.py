@@ -1,0 +1,173 @@
+"""Small linear models on all three kinds of domain, written a second time as dense NumPy.
+
+The algorithms' tests hold their own second implementations against it: `Plain` answers what an
+algorithm asks from the definitions f_i(x) = phi(<a_i, x>; b_i) + alpha sum x^2/(1 + x^2) and
+prox_h(y, t) = argmin t h(x) + |x - y|^2/2, and shares no code with pfbench.
+"""
+
+import numpy as np
+from numpy.testing import assert_allclose
+
+from pfbench.algorithms import ALGORITHMS
+from pfbench.oracles import Ledger, Oracles
+from pfbench.problems.linear_models import (
+    LeastSquares,
+    LogCosh,
+    NonconvexLogistic,
+    RobustRegression,
+)
+from pfbench.sets import L1Ball, L1Penalty, WholeSpace
+
+DOMAINS = ("none", "penalty", "set")
+WEIGHT, RADIUS = 0.07, 1.3
+
+PHI = {
+    "nonconvex-logistic": (
+        lambda z, b: np.logaddexp(0.0, -b * z),
+        lambda z, b: -b / (1.0 + np.exp(b * z)),
+        lambda z, b: 1.0 / (2.0 + np.exp(z) + np.exp(-z)),
+    ),
+    "robust-regression": (
+        lambda z, b: np.log(1.0 + (z - b) ** 2 / 2.0),
+        lambda z, b: 2.0 * (z - b) / (2.0 + (z - b) ** 2),
+        lambda z, b: (4.0 - 2.0 * (z - b) ** 2) / (2.0 + (z - b) ** 2) ** 2,
+    ),
+    "log-cosh": (
+        lambda z, b: np.log(np.cosh(z - b)),
+        lambda z, b: np.tanh(z - b),
+        lambda z, b: 1.0 / np.cosh(z - b) ** 2,
+    ),
+    "quadratic": (
+        lambda z, b: (z - b) ** 2 / 2.0,
+        lambda z, b: z - b,
+        lambda z, b: np.ones_like(z),
+    ),
+}
+"""phi, phi' and phi'' of each loss."""
+
+MODELS = {cls.name: cls for cls in (NonconvexLogistic, RobustRegression, LogCosh, LeastSquares)}
+
+
+def model(name="nonconvex-logistic", domain="none", *, seed=0, n=11, d=4, spread=1.0, **options):
+    """A model on n rows, some of whose features are 0; over R^d, with 0.07 |x|_1, or a ball."""
+    rng = np.random.default_rng(seed)
+    features = spread * rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.8)
+    labels = features @ rng.standard_normal(d) + 0.5 * rng.standard_normal(n)
+    if name == "nonconvex-logistic":
+        labels = np.where(labels > 0.0, 1.0, -1.0)
+        options = {"alpha": 0.2} | options
+    over = L1Ball(d, RADIUS) if domain == "set" else WholeSpace(d)
+    penalty = L1Penalty(WEIGHT) if domain == "penalty" else None
+    return MODELS[name](features, labels, over, **{"penalty": penalty} | options)
+
+
+class Plain:
+    """f, its components, and the proximal map of h, from the definitions."""
+
+    def __init__(self, problem):
+        self.problem = problem
+        self.A = np.asarray(problem.features, dtype=float)
+        self.b, self.alpha = problem.labels, problem.alpha
+        self.phi, self.slope, self.curvature = PHI[problem.name]
+        self.n, self.d = self.A.shape
+
+    def components(self, x):
+        return self.phi(self.A @ x, self.b) + self.alpha * np.sum(x**2 / (1.0 + x**2))
+
+    def gradients(self, x):
+        """Shape (n, d): row i is the gradient of f_i."""
+        slopes = self.slope(self.A @ x, self.b)
+        return slopes[:, None] * self.A + 2.0 * self.alpha * x / (1.0 + x**2) ** 2
+
+    def products(self, s, u):
+        """Shape (n, d): row i is the Hessian of f_i at s, times u."""
+        curvature = self.alpha * (2.0 - 6.0 * s**2) / (1.0 + s**2) ** 3
+        return (self.curvature(self.A @ s, self.b) * (self.A @ u))[:, None] * self.A + curvature * u
+
+    def value(self, x):
+        return self.components(x).mean()
+
+    def full(self, x):
+        return self.gradients(x).mean(axis=0)
+
+    def mean(self, S, x):
+        return self.gradients(x)[S].mean(axis=0)
+
+    def change(self, S, x, y):
+        return self.mean(S, x) - self.mean(S, y)
+
+    def h(self, x):
+        penalty = self.problem.penalty
+        return 0.0 if penalty is None else penalty.weight * np.abs(x).sum()
+
+    def prox(self, y, t):
+        if self.problem.penalty is not None:
+            return np.sign(y) * np.maximum(np.abs(y) - t * self.problem.penalty.weight, 0.0)
+        if isinstance(self.problem.set, WholeSpace) or np.abs(y).sum() <= self.problem.set.radius:
+            return y.copy()
+        # The projection lowers all moduli by the theta at which their sum is the radius.
+        moduli = np.sort(np.abs(y))[::-1]
+        excess = (np.cumsum(moduli) - self.problem.set.radius) / np.arange(1, y.size + 1)
+        theta = excess[np.flatnonzero(moduli > excess)[-1]]
+        return np.sign(y) * np.maximum(np.abs(y) - theta, 0.0)
+
+    def mapping(self, x, t=0.1):
+        """The norm of the gradient mapping at x."""
+        return np.linalg.norm(x - self.prox(x - t * self.full(x), t)) / t
+
+
+def elsewhere(problem):
+    """A start that is not 0, inside the set."""
+    return 0.2 * np.cos(3.0 + np.arange(problem.d))
+
+
+def run(problem, name, *, seed=0, x=None, rng=None, **parameters):
+    """Every state of a run, and its counts."""
+    ledger = Ledger()
+    ask = Oracles(problem, ledger, problem.set.diameter)
+    start = elsewhere(problem) if x is None else x
+    rng = np.random.default_rng(seed) if rng is None else rng
+    before = start.copy()
+    states = list(ALGORITHMS[name](**parameters).run(ask, start, rng))
+    assert np.array_equal(start, before), "the start was changed"
+    return states, ledger.counts().as_dict()
+
+
+def assert_same(states, expected, outputs=False):
+    """Compare states with pairs (at, x), or triples (at, x, output)."""
+    assert len(states) == len(expected)
+    for state, (at, x, *output) in zip(states, expected, strict=True):
+        close = {"rtol": 1e-10, "atol": 1e-12}
+        assert_allclose(state.at, at, **close)
+        assert_allclose(state.x, x, **close)
+        assert (state.output is not None) == outputs
+        if outputs:
+            assert_allclose(state.output, output[0], **close)
+
+
+def fits(name, domain):
+    """Whether an algorithm takes problems over this domain."""
+    requires = ALGORITHMS[name].requires
+    wrong = {"none": {"set"}, "penalty": {"smooth", "set"}, "set": {"smooth"}}
+    return not requires & wrong[domain]
+
+
+def same_bits(first, second):
+    """Compare two runs bit for bit."""
+    assert len(first) == len(second)
+    for a, b in zip(first, second, strict=True):
+        assert np.array_equal(a.x, b.x)
+        assert np.array_equal(a.at, b.at)
+        assert np.array_equal(a.estimate, b.estimate)
+
+
+def ceil(a, b):
+    return -(-a // b)
+
+
+class Everyone:
+    """A stream that draws every component once."""
+
+    def integers(self, n, size):
+        assert size == n
+        return np.arange(n)
