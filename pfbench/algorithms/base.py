@@ -13,9 +13,19 @@ from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State, check_output
 
+_MOST = 2**62
+
 
 def round_up(number: float) -> int:
-    """Return the least integer that is at least `number`, up to rounding errors in it."""
+    """Return the least integer that is at least `number`, up to rounding errors in it.
+
+    Raises
+    ------
+    OverflowError
+        If it is above 2^62, which no run reaches.
+    """
+    if number > _MOST:
+        raise OverflowError(f"{number:g} is above 2^62")
     return math.ceil(number * (1.0 - 1e-12))
 
 
@@ -29,6 +39,8 @@ def least(holds: Callable[[int], bool]) -> int:
     high = 1
     while not holds(high):
         high *= 2
+        if high > _MOST:
+            raise OverflowError("the least such integer is above 2^62")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -101,7 +113,9 @@ class Algorithm(ABC):
         Refused
             If there is no theorem, a constant is missing, or epsilon is out of its range.
         """
-        raise Refused(f"{cls.name} has no theorem's schedule: give its parameters explicitly.")
+        raise Refused(
+            f"{cls.name} has no theorem's schedule for epsilon: give its parameters explicitly."
+        )
 
     @classmethod
     def explicit(cls, constants: Constants, **given: Any) -> Self:

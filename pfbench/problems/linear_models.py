@@ -309,8 +309,6 @@ class LinearModel(ABC):
         a, top, squares, loss = self.alpha, self._norms, self._row_squares, self.loss
         h = 0.0 if self.penalty is None else self.penalty.value(start)
         D = self.set.diameter
-        slope = loss.slope if math.isfinite(loss.slope) else self._largest_residual(start, D)
-        size = float(squares.mean())
         numbers: dict[str, Any] = {
             "n": self.n,
             "D": D,
@@ -318,7 +316,7 @@ class LinearModel(ABC):
             "L_ms": loss.curvature * math.sqrt(top[1]) + 2.0 * a,
             "L_max": loss.curvature * float(squares.max()) + 2.0 * a,
             "L2_ms": loss.third * math.sqrt(top[2]) + SUP_REGULARISER_THIRD * a,
-            "sigma2": slope**2 * size if size > 0.0 else 0.0,
+            "sigma2": self._largest_moment(start, D),
             "delta": self.value(start) + h,
             "M": float(np.linalg.norm(start)) + D,
             "ell": loss.lower * top[0] + a / 2.0,
@@ -339,8 +337,8 @@ class LinearModel(ABC):
                 "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')) + alpha sup|r'''|, sup|r'''| = 4.66856"
             ),
             "sigma2": (
-                "sup|phi'|^2 E|a|^2; the regulariser has no variance (where phi' is not "
-                "bounded: its largest value over the set)"
+                "E sup|phi'|^2 |a|^2; the regulariser has no variance (where phi' is not bounded: "
+                "its largest values over the set, |<a, start> - b| + |a| D)"
             ),
             "delta": "f(start) + h(start) - 0, since all losses and penalties are >= 0",
             "M": "|start| + D",
@@ -351,12 +349,18 @@ class LinearModel(ABC):
         }
         return Constants(**numbers, derivations=MappingProxyType(stated))
 
-    def _largest_residual(self, start: Floats, D: float) -> float:
-        """Return a bound of |<a_i, x> - b_i| over the set, by Cauchy and Schwarz from the start."""
+    def _largest_moment(self, start: Floats, D: float) -> float:
+        """Return a bound of E |phi'|^2 |a|^2 over the set.
+
+        Where phi' is the unbounded residual: by Cauchy and Schwarz from the start, row by row.
+        """
+        squares = self._row_squares
+        if math.isfinite(self.loss.slope):
+            return self.loss.slope**2 * float(squares.mean())
         if math.isinf(D):
-            return math.inf
+            return math.inf if squares.any() else 0.0
         residuals = np.abs(self._csr @ start - self.labels)
-        return float((residuals + np.sqrt(self._row_squares) * D).max())
+        return float(((residuals + np.sqrt(squares) * D) ** 2 * squares).mean())
 
     @cached_property
     def _row_squares(self) -> Floats:

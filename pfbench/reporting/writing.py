@@ -129,6 +129,7 @@ def _check_keys(spec: Spec) -> None:
 def _write(folder: Path, written: Mapping[str, bytes]) -> list[Path]:
     partial = {name: folder / f".{name}.{os.getpid()}.partial" for name in written}
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         for name, content in written.items():
             with partial[name].open("wb") as file:
                 file.write(content)

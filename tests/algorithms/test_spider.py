@@ -1,6 +1,6 @@
 """SARAH, SPIDER and Prox-SpiderBoost-M against their sources, written again, and each other."""
 
-from math import floor, inf, sqrt
+from math import floor, inf, isqrt, sqrt
 
 import numpy as np
 import pytest
@@ -52,10 +52,7 @@ def spider(P, x, rng, T, S, q, step, lam=inf, option=2, tolerance=0.0):
     """BASELINES 15."""
     before = v = None
     for k in range(T):
-        if k % q == 0:
-            v = P.full(x)
-        else:
-            v = P.change(rng.integers(P.n, size=S), x, before) + v
+        v = P.full(x) if k % q == 0 else P.change(rng.integers(P.n, size=S), x, before) + v
         length = sqrt(sum(v**2))
         if option == 1 and length <= 2 * tolerance:
             return
@@ -71,10 +68,7 @@ def spiderboost_m(P, x, rng, T, S, q, beta):
     for k in range(T):
         alpha = 2 / (k // q + 2)
         z = (1 - alpha) * y + alpha * x
-        if k % q == 0:
-            v = P.full(z)
-        else:
-            v = P.change(rng.integers(P.n, size=S), z, z_before) + v
+        v = P.full(z) if k % q == 0 else P.change(rng.integers(P.n, size=S), z, z_before) + v
         lam = (1 + alpha) * beta
         x_new = P.prox(x - lam * v, lam)
         y = z + beta / lam * (x_new - x)
@@ -310,7 +304,7 @@ def test_theory_of_spider_and_of_the_momentum_form(n, epsilon):
     chosen = ALGORITHMS["spider"].theory(epsilon, constants(n))
     assert chosen.iterations == floor(4 * L * DELTA / epsilon**2) + 1
     assert (chosen.step, chosen.lam, chosen.option) == (epsilon / L, 1 / (2 * L), 2)
-    assert chosen.batch == chosen.period == ceil(n, 1) ** 0.5 // 1 + (floor(sqrt(n)) ** 2 < n)
+    assert chosen.batch == chosen.period == isqrt(n - 1) + 1
     chosen = ALGORITHMS["prox-spiderboost-m"].theory(epsilon, constants(n))
     assert chosen.step == 1 / (8 * L)
     assert (chosen.batch - 1) ** 2 < n <= chosen.batch**2
