@@ -6,10 +6,12 @@ prox_h(y, t) = argmin t h(x) + |x - y|^2/2, and shares no code with pfbench.
 """
 
 import numpy as np
+from helpers import reference_of, tiny_recovery
 from numpy.testing import assert_allclose
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.oracles import Ledger, Oracles
+from pfbench.points import keep
 from pfbench.problems.linear_models import (
     LeastSquares,
     LogCosh,
@@ -33,9 +35,9 @@ PHI = {
         lambda z, b: (4.0 - 2.0 * (z - b) ** 2) / (2.0 + (z - b) ** 2) ** 2,
     ),
     "log-cosh": (
-        lambda z, b: np.log(np.cosh(z - b)),
+        lambda z, b: np.logaddexp(z - b, b - z) - np.log(2.0),
         lambda z, b: np.tanh(z - b),
-        lambda z, b: 1.0 / np.cosh(z - b) ** 2,
+        lambda z, b: 1.0 - np.tanh(z - b) ** 2,
     ),
     "quadratic": (
         lambda z, b: (z - b) ** 2 / 2.0,
@@ -114,6 +116,51 @@ class Plain:
     def mapping(self, x, t=0.1):
         """The norm of the gradient mapping at x."""
         return np.linalg.norm(x - self.prox(x - t * self.full(x), t)) / t
+
+
+class PlainNuclear(Plain):
+    """Robust matrix recovery over the nuclear ball, on whole matrices as flat arrays."""
+
+    def __init__(self, problem):
+        self.problem, self.reference = problem, reference_of(problem)
+        self.n, self.d = problem.n, int(np.prod(problem.shape))
+
+    def gradients(self, x):
+        rows = self.reference.component_gradients(x.reshape(self.problem.shape))
+        return np.array([self.reference.embedded(row).ravel() for row in rows])
+
+    def prox(self, y, t):
+        u, s, vt = np.linalg.svd(y.reshape(self.problem.shape), full_matrices=False)
+        radius = self.problem.radius
+        if s.sum() > radius:
+            excess = (np.cumsum(s) - radius) / np.arange(1, s.size + 1)
+            s = np.maximum(s - excess[np.flatnonzero(s > excess)[-1]], 0.0)
+        return ((u * s) @ vt).ravel()
+
+
+def same_on_the_nuclear_ball(name, source, order, parameters):
+    """Compare a run on factored matrices with its source on whole ones; PO are counted."""
+    problem = tiny_recovery(shape=(4, 3), n=9, radius=2.0)
+    ledger = Ledger()
+    backend = problem.open(np.random.default_rng(0))
+    ask = Oracles(backend, ledger, problem.set.diameter)
+    start = 0.2 * np.cos(3.0 + np.arange(12.0))
+    plain, x = PlainNuclear(problem), reference_of(problem).point(start.reshape(4, 3))
+    chosen = ALGORITHMS[name](**parameters)
+    given = [parameters[key] for key in order if key in parameters]
+    expected = source(plain, start, np.random.default_rng(8), *given)
+    count = 0
+    for state in chosen.run(ask, x, np.random.default_rng(8)):
+        # Factored points are read when they are yielded, as the loop does.
+        found = [state.at, state.x] + ([] if state.output is None else [state.output])
+        for point, dense in zip(found, next(expected), strict=True):
+            matrix = keep(point).matrix()
+            assert_allclose(matrix.ravel(), dense, rtol=1e-7, atol=1e-8)
+            assert np.linalg.svd(matrix, compute_uv=False).sum() <= 2.0 * (1.0 + 1e-8)
+        count += 1
+    assert count == parameters["iterations"]
+    assert next(expected, None) is None
+    return ledger.counts().as_dict()
 
 
 def elsewhere(problem):

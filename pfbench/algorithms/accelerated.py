@@ -184,6 +184,7 @@ class ProxRSAG(Accelerated):
     source = "Ghadimi & Lan, Math. Prog. 2016; wang2019 (3); qu2018 algorithm 3"
     counts = "T iterations: SFO bT, PO 2T"
     requires = frozenset({"batch"}) | COMPOSITE
+    scheduled = Accelerated.scheduled | {"momentum"}
 
     output: str = field(
         default="last", metadata={"about": "last, uniform, or weighted by k(k+1), among x_md"}

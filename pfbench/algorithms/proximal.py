@@ -74,6 +74,8 @@ class ProxGD(ProximalMethod):
     requires = frozenset({"gradient"}) | COMPOSITE
     deterministic = True
 
+    output: str = field(default="last", metadata={"about": "last, or uniform"})
+
     @property
     def estimator(self) -> Full:
         """The full gradient."""

@@ -50,7 +50,7 @@ class Sliding(Algorithm):
     )
 
     requires = frozenset({"gradient", "lo"})
-    scheduled = frozenset({"iterations", "smoothness", "batch", "period"})
+    scheduled = frozenset({"iterations", "smoothness", "tolerance", "batch", "period"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -256,10 +256,13 @@ class CGS(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """li2019 theorem 1: N = 8 sqrt(L/sigma_hat), restarts = log2(delta0/epsilon)."""
-        purpose = f"the schedule of {cls.name}"
-        L, sigma = constants.need("L_f", purpose), constants.need("sigma_hat", purpose)
-        delta = constants.need("delta", purpose)
+        """li2019 theorem 1: N = 8 sqrt(L/sigma_hat), restarts = log2(delta0/epsilon).
+
+        L, sigma_hat and delta0 are the given ones, else the problem's.
+        """
+        L = cls.stated("smoothness", constants, given)
+        sigma = cls.stated("curvature", constants, given)
+        delta = cls.stated("delta", constants, given)
         schedule: dict[str, Any] = {
             "restarts": max(1, round_up(math.log2(max(delta / epsilon, 2.0)))),
             "period": round_up(8.0 * math.sqrt(L / sigma)),
@@ -268,6 +271,14 @@ class CGS(Algorithm):
             "delta": delta,
         }
         return cls(**schedule | given)
+
+    @classmethod
+    def stated(cls, name: str, constants: Constants, given: dict[str, Any]) -> float:
+        """Return a parameter that is a constant: as given, else as the problem states it."""
+        if name in given:
+            return real(name, given[name], above=0.0)
+        constant = {"smoothness": "L_f", "curvature": "sigma_hat", "delta": "delta"}[name]
+        return constants.need(constant, f"the schedule of {cls.name}")
 
     def eta(self, t: int, k: int) -> float:
         """Return the gap at which condg stops in inner iteration k of outer iteration t."""
@@ -319,9 +330,10 @@ class STORC(CGS):
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """li2019 theorem 2: m = 5200 N L_max/sigma_hat (convex f_i), else 8000 N L~/sigma_hat."""
         purpose = f"the schedule of {cls.name}"
-        sigma, ell = constants.need("sigma_hat", purpose), constants.need("ell", purpose)
-        L_max = constants.need("L_max", purpose)
-        N = round_up(8.0 * math.sqrt(constants.need("L_f", purpose) / sigma))
+        L = cls.stated("smoothness", constants, given)
+        sigma = cls.stated("curvature", constants, given)
+        L_max, ell = constants.need("L_max", purpose), constants.need("ell", purpose)
+        N = round_up(8.0 * math.sqrt(L / sigma))
         mixed = (L_max + ell) * (1.0 + ell / sigma)
         m = 5200.0 * N * L_max / sigma if ell == 0.0 else 8000.0 * N * mixed / sigma
         return super().theory(epsilon, constants, **{"batch": round_up(m)} | given)

@@ -115,6 +115,7 @@ class Spider(Recursive):
     source = "Fang, Li, Lin, Zhang 2018, algorithm 1"
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q))"
     requires = _NEEDS | SMOOTH
+    scheduled = Recursive.scheduled | {"lam"}
 
     output: str = field(default="uniform", metadata={"about": "uniform, or last (option 1: last)"})
     step: float = field(metadata={"about": "length of a step, epsilon/(L n0)"})

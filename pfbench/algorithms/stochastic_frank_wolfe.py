@@ -68,7 +68,8 @@ def constant_step(error: float, L: float, D: float, h0: float, epsilon: float) -
     """
     curvature = error * L * D * D
     iterations = max(1, round_up(4.0 * curvature * h0 / epsilon**2), round_up(h0 / curvature))
-    return {"iterations": iterations, "step": math.sqrt(h0 / (iterations * curvature))}
+    step = min(1.0, math.sqrt(h0 / (iterations * curvature)))
+    return {"iterations": iterations, "step": step}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +98,7 @@ class SFW(StochasticFrankWolfe):
         schedule: dict[str, Any] = {
             "iterations": T,
             "batch": T,
-            "step": math.sqrt(2.0 * h0 / (T * L * D * D)),
+            "step": min(1.0, math.sqrt(2.0 * h0 / (T * L * D * D))),
         }
         return cls(**schedule | given)
 

@@ -48,7 +48,8 @@ class Estimator(ABC):
 class EpochEstimator(Estimator):
     """An estimator that takes a reference gradient every `period` iterations (epoch length p).
 
-    The reference is the full gradient; with `snapshot` it is a batch of that size (online form).
+    The reference is the full gradient; with `snapshot` it is a batch of that size (online form),
+    which for n is again the full gradient.
     """
 
     period: int
@@ -62,6 +63,6 @@ class EpochEstimator(Estimator):
 
     def reference(self, ask: Asked, x: Point, rng: np.random.Generator) -> Gradient:
         """Return the reference gradient at x."""
-        if self.snapshot is None:
+        if self.snapshot is None or self.snapshot == ask.n:
             return ask.gradient(x)
         return ask.batch(rng.integers(ask.n, size=self.snapshot), x)

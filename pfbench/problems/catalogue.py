@@ -53,7 +53,6 @@ ABOUT: Mapping[str, str] = MappingProxyType(
         "groups": "length of consecutive groups of entries (group-lasso)",
         "lower": "least value of every entry (set=box)",
         "upper": "largest value of every entry (set=box)",
-        "signs": "labels are signs",
         "alpha": "weight of the non-convex regulariser",
     }
 )

@@ -16,6 +16,7 @@ from linear_reference import (
     model,
     run,
     same_bits,
+    same_on_the_nuclear_ball,
 )
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
@@ -135,6 +136,17 @@ def test_counts(name, source, parameters, domain):
     assert counts == dict.fromkeys(counts, 0) | expected | po
 
 
+@pytest.mark.parametrize(
+    ("name", "source", "parameters"), [case for case in CASES if fits(case[0], "set")]
+)
+def test_projections_onto_the_nuclear_ball_count_as_po(name, source, parameters):
+    if parameters.get("batch") == 11 and source is rsag:
+        parameters = parameters | {"batch": 9}
+    counts = same_on_the_nuclear_ball(name, source, ORDER, parameters)
+    twice = source is not asvrg and parameters.get("option") != 2
+    assert (counts["po"], counts["lo"]) == ((1 + twice) * parameters["iterations"], 0)
+
+
 # --- structure ------------------------------------------------------------------------------------
 
 
@@ -226,6 +238,12 @@ def test_theory_of_rsag(epsilon):
     assert (chosen.step, chosen.batch, chosen.momentum) == (1 / 5.0, 9, "nonconvex")
 
 
+def test_the_convex_weights_of_rsag_are_not_its_theorems_schedule():
+    c = Constants(n=9, L_f=1.5, L_ms=2.5, delta=0.875)
+    assert algorithm("rsag", epsilon=0.1).resolve(c)[1] == "theory"
+    assert algorithm("rsag", epsilon=0.1, momentum="convex").resolve(c)[1] == "explicit"
+
+
 def test_the_schedule_of_rsag_meets_its_bound_and_draws_nothing():
     problem = model()
     epsilon = 0.02
@@ -244,8 +262,8 @@ def test_the_schedule_of_rsag_meets_its_bound_and_draws_nothing():
 
 
 def test_the_weighted_output_of_rsag_is_drawn_among_x_md_with_its_weights():
-    """p_k = k (k + 1)/2 up to a factor; chi-square over 1500 seeds, false alarm 1e-7."""
-    problem, T, runs = model(n=3, d=2), 5, 1500
+    """p_k = k (k + 1)/2 up to a factor; chi-square over 800 seeds, false alarm 1e-7."""
+    problem, T, runs = model(n=3, d=2), 5, 800
     chosen = algorithm("rsag", iterations=T, batch=1, step=0.2, output="weighted")
     drawn = []
     for seed in range(runs):

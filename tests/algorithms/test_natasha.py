@@ -4,7 +4,16 @@ from math import inf
 
 import numpy as np
 import pytest
-from linear_reference import DOMAINS, Plain, assert_same, ceil, elsewhere, model, run
+from linear_reference import (
+    DOMAINS,
+    Plain,
+    assert_same,
+    ceil,
+    elsewhere,
+    model,
+    run,
+    same_on_the_nuclear_ball,
+)
 from numpy.testing import assert_allclose
 
 from pfbench.algorithms import ALGORITHMS, algorithm
@@ -70,6 +79,13 @@ def test_counts(parameters, domain):
     expected = {"sfo": B * epochs + 2 * b * T, "fo": epochs if problem.n == B else 0}
     po = {} if domain == "none" else {"po": T}
     assert counts == dict.fromkeys(counts, 0) | expected | po
+
+
+def test_projections_onto_the_nuclear_ball_count_as_po():
+    order = ("iterations", "snapshot", "subepochs", "sigma", "step")
+    for parameters in (CASES[0], CASES[1] | {"snapshot": 9}):
+        counts = same_on_the_nuclear_ball("natasha15", natasha, order, parameters)
+        assert (counts["po"], counts["lo"]) == (parameters["iterations"], 0)
 
 
 def test_an_epoch_costs_three_times_its_reference():

@@ -19,6 +19,7 @@ from linear_reference import (
     model,
     run,
     same_bits,
+    same_on_the_nuclear_ball,
 )
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
@@ -150,6 +151,20 @@ def test_counts(name, source, domain, parameters):
     assert counts == dict.fromkeys(counts, 0) | expected | po
 
 
+@pytest.mark.parametrize(
+    ("name", "source", "parameters"),
+    [
+        (name, source, parameters)
+        for name, source, choices in CASES
+        for parameters in choices
+        if fits(name, "set")
+    ],
+)
+def test_projections_onto_the_nuclear_ball_count_as_po(name, source, parameters):
+    counts = same_on_the_nuclear_ball(name, source, ORDER, parameters)
+    assert (counts["po"], counts["lo"]) == (parameters["iterations"], 0)
+
+
 # --- structure ------------------------------------------------------------------------------------
 
 PAIRS = [("svrg", "prox-svrg"), ("saga", "prox-saga"), ("spiderboost", "prox-spiderboost")]
@@ -275,7 +290,7 @@ def test_theory_schedule(name, n):
         expected = schedule(name, n, eps)
         for key, number in expected.items():
             assert getattr(chosen, key) == pytest.approx(float(number), rel=2e-12), key
-        assert chosen.output == "uniform"
+        assert chosen.output == ("last" if chosen.deterministic else "uniform")
 
 
 @pytest.mark.parametrize("name", ["prox-svrg-plus", "prox-spiderboost"])

@@ -10,9 +10,11 @@ from linear_reference import (
     assert_same,
     ceil,
     elsewhere,
+    fits,
     model,
     run,
     same_bits,
+    same_on_the_nuclear_ball,
 )
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
@@ -123,17 +125,30 @@ def test_spiderboost_m_equals_the_source_written_again(T, S, p, domain):
 
 
 @EACH
-@pytest.mark.parametrize("domain", DOMAINS)
-@pytest.mark.parametrize("name", ["sarah", "spider", "prox-spiderboost-m"])
-def test_counts(T, S, p, domain, name):
-    if name != "prox-spiderboost-m" and domain != "none":
-        return
+@pytest.mark.parametrize(
+    ("name", "domain"),
+    [
+        (name, domain)
+        for name in ("sarah", "spider", "prox-spiderboost-m")
+        for domain in DOMAINS
+        if fits(name, domain)
+    ],
+)
+def test_counts(T, S, p, name, domain):
     problem = model(domain=domain)
     _, counts = run(problem, name, **given(T, S, p, step=0.05))
     full = ceil(T, p)
     expected = {"fo": full, "sfo": full * problem.n + 2 * S * (T - full)}
     po = {} if domain == "none" else {"po": T}
     assert counts == dict.fromkeys(counts, 0) | expected | po
+
+
+@EACH
+def test_projections_onto_the_nuclear_ball_count_as_po(T, S, p):
+    order = ("iterations", "batch", "period", "step")
+    parameters = given(T, S, p, step=0.15)
+    counts = same_on_the_nuclear_ball("prox-spiderboost-m", spiderboost_m, order, parameters)
+    assert (counts["po"], counts["lo"]) == (T, 0)
 
 
 # --- structure ------------------------------------------------------------------------------------
@@ -309,6 +324,11 @@ def test_theory_of_spider_and_of_the_momentum_form(n, epsilon):
     assert chosen.step == 1 / (8 * L)
     assert (chosen.batch - 1) ** 2 < n <= chosen.batch**2
     assert chosen.period**2 <= n < (chosen.period + 1) ** 2
+
+
+def test_a_largest_multiple_of_ones_own_is_not_the_theorems_schedule():
+    assert algorithm("spider", epsilon=0.1).resolve(constants(9))[1] == "theory"
+    assert algorithm("spider", epsilon=0.1, lam=0.5).resolve(constants(9))[1] == "explicit"
 
 
 @pytest.mark.parametrize("name", ["sarah", "spider", "prox-spiderboost-m"])
