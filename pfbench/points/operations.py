@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.errors import InputError
-from pfbench.points.factored import Factored, Factors, frobenius_norm
+from pfbench.points.factored import Factored, Factors, frobenius_norm, most_atoms, orthogonalised
 from pfbench.points.operators import SparseOperator, TiltedOperator, mixture
 from pfbench.points.vertices import RankOne
 
@@ -40,7 +40,10 @@ def combine(x: Any, v: Any, w: float) -> Any:
         if not x.pattern.equals(v.pattern):
             raise InputError("cannot combine points of problems that observe different entries.")
         values = (1.0 - w) * x.values() + w * v.values()
-        return Factored.from_factors(x.pattern, mixture(x, v, 1.0 - w, w), values)
+        factors = mixture(x, v, 1.0 - w, w)
+        if len(factors.weights) > most_atoms(x.shape):
+            factors = orthogonalised(factors)
+        return Factored.from_factors(x.pattern, factors, values)
     raise InputError(f"cannot move a factored matrix towards a {type(v).__name__}.")
 
 
