@@ -9,6 +9,7 @@ import os
 import sys
 import traceback
 import warnings
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -45,15 +46,23 @@ class Verbs(TyperGroup):
                 return FAILED
             return status if isinstance(status, int) else 0
         except BrokenPipeError:
-            # Nobody reads on, as in `pfbench list | head -1`: no complaint at exit either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            # Nobody reads on, as in `pfbench list | head -1`.
+            _forget_output()
             return FAILED
         except Exception as error:
             if os.environ.get("PFBENCH_TRACEBACK"):
                 traceback.print_exc()
             message, status = _told(error)
             complain(message)
+            if isinstance(error, OSError):
+                _forget_output()
             return status
+
+
+def _forget_output() -> None:
+    """Drop what could not be written, so that Python does not try again and complain at exit."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _told(error: Exception) -> tuple[str, int]:

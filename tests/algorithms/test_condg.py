@@ -124,8 +124,8 @@ def test_steps_equal_the_source_written_again(kind, lam, eta, scale):
         found = condg(case, case.l, case.u, lam, eta)
         assert len(case.asked) == len(expected)
         for g, x in zip(case.asked, expected, strict=True):
-            assert_allclose(g, case.tilted(x, lam), rtol=0, atol=1e-7 / lam)
-        assert_allclose(case.dense(found), expected[-1], rtol=0, atol=1e-7)
+            assert_allclose(g, case.tilted(x, lam), rtol=0, atol=1e-5 / lam)
+        assert_allclose(case.dense(found), expected[-1], rtol=0, atol=1e-5)
 
 
 @each_kind
@@ -199,5 +199,5 @@ def test_a_factored_point_and_its_matrix_take_the_same_path(seed):
     other.l = other.plain_l = case.plain_l
     other.u, other.plain_u = case.plain_u.copy(), case.plain_u
     x = condg(case, case.l, case.u, 0.5, 0.2)
-    assert_allclose(case.dense(x), condg(other, other.l, other.u, 0.5, 0.2), rtol=0, atol=1e-7)
+    assert_allclose(case.dense(x), condg(other, other.l, other.u, 0.5, 0.2), rtol=0, atol=1e-5)
     assert_allclose(x.values(), on_pattern(case.pattern, x.matrix()), rtol=0, atol=1e-10)
