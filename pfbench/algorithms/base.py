@@ -118,6 +118,20 @@ class Algorithm(ABC):
         )
 
     @classmethod
+    def practical(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Return a schedule for where the theorem's is absurd, as `theory` does.
+
+        Raises
+        ------
+        Refused
+            If there is none.
+        """
+        raise Refused(
+            f"{cls.name} has no practical schedule for epsilon: take schedule=theory, or give its "
+            "parameters explicitly."
+        )
+
+    @classmethod
     def explicit(cls, constants: Constants, **given: Any) -> Self:
         """Return the algorithm with explicit parameters.
 

@@ -45,7 +45,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.selectors import Selector
 
-SCHEDULES = ("theory", "explicit")
+SCHEDULES = ("theory", "practical", "explicit")
 
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
     {
@@ -117,8 +117,8 @@ class AlgorithmChoice:
         cls = ALGORITHMS[self.name]
         given = dict(self.parameters)
         epsilon, schedule = given.pop("epsilon", None), given.pop("schedule", None)
-        if schedule == "theory" and epsilon is None:
-            raise InputError(f"schedule=theory of {self.name} needs epsilon.")
+        if schedule in ("theory", "practical") and epsilon is None:
+            raise InputError(f"schedule={schedule} of {self.name} needs epsilon.")
         if epsilon is None:
             return cls.explicit(constants, **given), "explicit"
         replaced = cls.scheduled & set(given)
@@ -131,14 +131,15 @@ class AlgorithmChoice:
             raise InputError(
                 f"schedule=explicit of {self.name} takes no epsilon: leave epsilon or schedule out."
             )
+        made = cls.practical if schedule == "practical" else cls.theory
         try:
-            algorithm = cls.theory(real("epsilon", epsilon, above=0.0), constants, **given)
+            algorithm = made(real("epsilon", epsilon, above=0.0), constants, **given)
         except (OverflowError, ZeroDivisionError):
             raise InputError(
                 f"epsilon={epsilon} is too small for the schedule of {self.name}: its numbers "
                 "would exceed the range of floating point."
             ) from None
-        return algorithm, "explicit" if replaced else "theory"
+        return algorithm, "explicit" if replaced else schedule or "theory"
 
 
 def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:

@@ -90,10 +90,12 @@ def _iterations(algorithm: Any, budget: "Budget | None", trial: "Run") -> int | 
     if length is not None:
         limits.append(length)
     if budget is not None and trial.iterations:
-        for name, count in trial.counts.as_dict().items():
+        # The last row, since the counts of the trial include those of an iteration cut short.
+        row = dict(zip(trial.columns, trial.rows[-1], strict=True))
+        for name in trial.counts.as_dict():
             limit = getattr(budget, name)
-            if count and limit != math.inf:
-                limits.append(limit * trial.iterations // count)
+            if row[name] and limit != math.inf:
+                limits.append(limit * row["iteration"] // row[name])
     return int(min(limits)) if limits else None
 
 

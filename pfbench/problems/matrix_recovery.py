@@ -249,6 +249,7 @@ class RobustMatrixRecovery:
             L2_ms=s3 / math.sqrt(n),
             sigma2=s * s * (1.0 - 1.0 / n) * SUP_SLOPE_SQUARED / sigma,
             delta=self.value(start),
+            M=self.radius,
             ell=s1 * INF_CURVATURE / n,
             derivations=MappingProxyType(
                 {
@@ -269,6 +270,7 @@ class RobustMatrixRecovery:
                         f"sup psi'^2 = {unit}{unit}exp(-1)/sigma"
                     ),
                     "delta": "f(start) - 0, since psi >= 0",
+                    "M": "radius: a matrix's Frobenius norm is at most its nuclear norm",
                     "ell": f"-inf psi'' = {unit}2 exp(-1.5)/sigma; each entry carries 1/n of it",
                 }
             ),

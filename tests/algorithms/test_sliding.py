@@ -742,3 +742,18 @@ def test_a_schedule_without_sigma_hat_is_refused():
     with pytest.raises(Refused, match="sigma_hat") as error:
         algorithm("cgs", epsilon=0.1).resolve(problem.constants(problem.start()))
     assert_one_sentence(error)
+
+
+# --- the practical schedule -----------------------------------------------------------------------
+
+
+def test_storc_has_a_practical_schedule_and_others_say_that_they_have_none():
+    c = Constants(n=1000, L_f=2.0, L_max=8.0, sigma_hat=0.5, delta=1.0, ell=0.0)
+    chosen, schedule = algorithm("storc", epsilon=0.1, schedule="practical").resolve(c)
+    theorem, _ = algorithm("storc", epsilon=0.1).resolve(c)
+    assert (schedule, chosen.batch, chosen.period) == ("practical", 100, theorem.period)
+    assert theorem.batch > 1000 * chosen.batch
+    with pytest.raises(Refused, match="no practical schedule"):
+        algorithm("cgs", epsilon=0.1, schedule="practical").resolve(c)
+    with pytest.raises(InputError, match="schedule=practical of storc needs epsilon"):
+        algorithm("storc", schedule="practical").resolve(c)
