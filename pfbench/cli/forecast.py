@@ -6,7 +6,16 @@ import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from pfbench.cli.printing import duration, fields, plural, show, size, whole
+from pfbench.cli.printing import (
+    FAILURES,
+    duration,
+    fields,
+    parameters_in_words,
+    plural,
+    show,
+    size,
+    whole,
+)
 
 if TYPE_CHECKING:
     from pfbench.algorithms import AlgorithmChoice
@@ -134,8 +143,7 @@ def _bytes(shape: list[int], iterations: int | None) -> int | None:
 
 def show_forecast(expected: dict[str, Any]) -> None:
     """Print what would run."""
-    from pfbench.cli.info import in_words as shape_in_words
-    from pfbench.cli.solve import FAILURES, in_words
+    from pfbench.cli.info import in_words
 
     seeds, trial = expected["seeds"], expected["trial"]
     ended = ""
@@ -148,10 +156,13 @@ def show_forecast(expected: dict[str, Any]) -> None:
                 ("problem", expected["problem"]),
                 (
                     "size",
-                    f"{shape_in_words(expected['shape'])}, {expected['n']:,} components",
+                    f"{in_words(expected['shape'])}, {expected['n']:,} components",
                 ),
                 ("algorithm", expected["algorithm"]),
-                ("schedule", f"{expected['schedule']}: {in_words(expected['parameters'])}"),
+                (
+                    "schedule",
+                    f"{expected['schedule']}: {parameters_in_words(expected['parameters'])}",
+                ),
                 ("counts", expected["counts"]),
                 (
                     "runs",

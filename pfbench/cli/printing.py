@@ -19,6 +19,10 @@ _UNBOUNDED = 10_000
 """Width of lines that go to a file or a program: nothing is wrapped."""
 
 
+FAILURES = ("diverged", "error", "killed")
+"""Statuses of a run with which the command fails."""
+
+
 def console(*, error: bool = False) -> Console:
     """Return the console of the standard output, or of the standard error."""
     found = Console(stderr=error, highlight=False, markup=False, emoji=False)
@@ -123,3 +127,15 @@ def size(count: float) -> str:
         if count >= length:
             return f"{count / length:.3g} {unit}"
     return f"{count:.0f} bytes"
+
+
+def parameters_in_words(parameters: Any) -> str:
+    """Return parameters that are set, as the command line writes them."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    return ", ".join(f"{name}={_value(value)}" for name, value in given.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return str(value)
+    return number(value) if isinstance(value, float) else whole(value).replace(",", "")

@@ -13,9 +13,8 @@ import typer
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.cli.catalogue import specs
-from pfbench.cli.printing import AsJson, complain, console, plural, print_json, show
+from pfbench.cli.printing import FAILURES, AsJson, complain, console, plural, print_json, show
 from pfbench.cli.progress import Steps
-from pfbench.cli.solve import FAILURES
 
 if TYPE_CHECKING:
     from pfbench.runs.execute import Outcome

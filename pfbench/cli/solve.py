@@ -14,6 +14,7 @@ from rich.table import Table
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.selectors import Selector
 from pfbench.cli.printing import (
+    FAILURES,
     AsJson,
     columns,
     complain,
@@ -22,19 +23,16 @@ from pfbench.cli.printing import (
     fields,
     heading,
     number,
+    parameters_in_words,
     plural,
     print_json,
     show,
-    whole,
 )
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
     from pfbench.base.protocols import Problem
     from pfbench.runs.run import Run
-
-FAILURES = ("diverged", "error", "killed")
-"""Statuses of a run with which the command fails."""
 
 TRACED = "objective,fw_gap"
 """What a trace records if nothing else is asked for."""
@@ -253,7 +251,7 @@ def show_run(run: "Run") -> None:
             [
                 ("problem", run.problem),
                 ("algorithm", run.algorithm),
-                ("schedule", f"{run.schedule}: {in_words(run.parameters)}"),
+                ("schedule", f"{run.schedule}: {parameters_in_words(run.parameters)}"),
                 ("seed", str(run.seed)),
                 ("status", f"{run.status}: {run.stop_reason}"),
                 ("iterations", f"{run.iterations:,}"),
@@ -264,18 +262,6 @@ def show_run(run: "Run") -> None:
         heading(f"measures at the output ({run.parameters.get('output', 'last')})", _final(run)),
         *_trace(run),
     )
-
-
-def in_words(parameters: Any) -> str:
-    """Return parameters that are set, as the command line writes them."""
-    given = {name: value for name, value in parameters.items() if value is not None}
-    return ", ".join(f"{name}={_value(value)}" for name, value in given.items())
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return str(value)
-    return number(value) if isinstance(value, float) else whole(value).replace(",", "")
 
 
 def _counts(run: "Run") -> RenderableType:
@@ -357,7 +343,7 @@ def show_runs(runs: "Sequence[Run]") -> None:
             [
                 ("problem", first.problem),
                 ("algorithm", first.algorithm),
-                ("schedule", f"{first.schedule}: {in_words(first.parameters)}"),
+                ("schedule", f"{first.schedule}: {parameters_in_words(first.parameters)}"),
                 ("seeds", f"{first.seed} to {runs[-1].seed}"),
                 ("status", told),
             ]
