@@ -5,7 +5,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,14 +14,14 @@ import numba
 from threadpoolctl import threadpool_limits
 
 from pfbench.algorithms.base import parameters_of
-from pfbench.algorithms.catalogue import algorithm
+from pfbench.algorithms.catalogue import AlgorithmChoice, algorithm
 from pfbench.base.errors import WorkerDied
-from pfbench.base.protocols import Problem
+from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.measures import named
 from pfbench.problems.catalogue import problem
 from pfbench.runs.keys import environment, run_key
-from pfbench.runs.solve import solve
+from pfbench.runs.solve import check_ends, check_offered, solve, stream
 from pfbench.runs.store import Entry, Store
 from pfbench.runs.study import PlannedRun
 
@@ -92,18 +92,9 @@ def execute(
 
 
 def check(plans: Sequence[PlannedRun]) -> None:
-    """Refuse unknown names and parameters of any run before the first one starts."""
-    for text in dict.fromkeys(plan.algorithm for plan in plans):
-        selector = Selector.parse(text)
-        algorithm(selector.name, **selector.parameters)
-    for text in dict.fromkeys(plan.problem for plan in plans):
-        built = _problem(text)
-        for plan in plans:
-            if plan.problem == text:
-                named(built, list(plan.measures))
-                selector = Selector.parse(plan.algorithm)
-                choice = algorithm(selector.name, **selector.parameters)
-                choice.resolve(built.constants(built.start()))
+    """Refuse any run that `solve` would refuse, before the first one starts."""
+    for plan in {(plan.problem, plan.algorithm, plan.measures): plan for plan in plans}.values():
+        _resolved(plan)
 
 
 def make(plan: PlannedRun, folder: Path) -> tuple[str, bool]:
@@ -115,11 +106,8 @@ def make(plan: PlannedRun, folder: Path) -> tuple[str, bool]:
         If the user interrupted the run, which is then not stored.
     """
     store = Store(folder)
-    built = _problem(plan.problem)
-    selector = Selector.parse(plan.algorithm)
-    choice = algorithm(selector.name, **selector.parameters)
-    resolved, _ = choice.resolve(built.constants(built.start()))
-    measures = named(built, list(plan.measures))
+    built, choice, resolved, measures = _resolved(plan)
+    there = environment()
     key = run_key(
         built,
         resolved,
@@ -127,14 +115,26 @@ def make(plan: PlannedRun, folder: Path) -> tuple[str, bool]:
         seed=plan.seed,
         limits={"every": plan.every},
         measures=measures,
+        environment=there,
     )
     if store.get(key) is not None:
         return key, False
     run = solve(built, choice, seed=plan.seed, measures=measures, every=plan.every)
     if run.status == "killed":
         raise KeyboardInterrupt
-    store.put(key, run, environment())
+    store.put(key, run, there)
     return key, True
+
+
+def _resolved(plan: PlannedRun) -> tuple[Problem, AlgorithmChoice, Algorithm, dict[str, Measure]]:
+    """Return what a run's selectors and names stand for; refuse what does not fit together."""
+    built = _problem(plan.problem)
+    selector = Selector.parse(plan.algorithm)
+    choice = algorithm(selector.name, **selector.parameters)
+    resolved, _ = choice.resolve(built.constants(built.start()))
+    check_offered(built, built.open(stream(plan.seed, "oracles")), resolved)
+    check_ends(resolved, None, None, None)
+    return built, choice, resolved, named(built, list(plan.measures))
 
 
 @lru_cache(maxsize=4)
@@ -168,13 +168,12 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class _one_thread:  # noqa: N801
-    """One numba thread inside, so that a run has the same bits in this process as in a worker."""
-
-    def __enter__(self) -> None:
-        self._before = numba.get_num_threads()
-        numba.set_num_threads(1)
-
-    def __exit__(self, *exception: object) -> None:
-        with suppress(ValueError):
-            numba.set_num_threads(self._before)
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Use one numba thread inside, so that a run has the same bits here as in a worker."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

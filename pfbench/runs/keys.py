@@ -11,6 +11,7 @@ import importlib.util
 import json
 import platform
 import sys
+import sysconfig
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -19,8 +20,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-from pfbench.algorithms.base import Algorithm
-from pfbench.base.protocols import Problem
+from pfbench.base.protocols import Algorithm, Problem
 from pfbench.kernels.compiled import threads
 
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
@@ -57,6 +57,7 @@ def run_key(
     seed: int,
     limits: Mapping[str, Any],
     measures: Mapping[str, Any],
+    environment: Mapping[str, str],
 ) -> str:
     """Return the key of a run, 64 hexadecimal digits.
 
@@ -72,6 +73,8 @@ def run_key(
         Budget, target, time limit and recording frequency.
     measures
         The recorded measures by name.
+    environment
+        What `environment` returns where the run is made.
     """
     modules = {_LOOP, type(problem).__module__, type(algorithm).__module__}
     modules |= {getattr(measure, "__module__", _LOOP) for measure in measures.values()}
@@ -82,7 +85,7 @@ def run_key(
         "limits": dict(limits),
         "measures": sorted(measures),
         "source": source_digest(frozenset(modules)),
-        "environment": environment(),
+        "environment": dict(environment),
     }
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -100,22 +103,28 @@ def source_digest(modules: frozenset[str]) -> str:
 def reachable(modules: frozenset[str]) -> dict[str, str]:
     """Return the own modules that the given ones reach by static imports, with their files.
 
-    Own modules are those of pfbench and of the packages that the given modules belong to; what is
-    imported for type checking only does not count.
+    Own modules are those of pfbench, of the packages that the given modules belong to, and all that
+    are not installed as libraries; what is imported for type checking only does not count.
     """
     roots = {"pfbench"} | {name.partition(".")[0] for name in modules}
     found: dict[str, str] = {}
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name in found or name.partition(".")[0] not in roots:
+        if name in found:
             continue
         path = _source(name)
-        if path is None:
+        if path is None or (name.partition(".")[0] not in roots and _is_library(path)):
             continue
         found[name] = path
         waiting += _imports(name, path, Path(path).stat().st_mtime_ns)
     return found
+
+
+def _is_library(path: str) -> bool:
+    """Return whether a file belongs to Python or to an installed library, whose versions count."""
+    kinds = ("stdlib", "platstdlib", "purelib", "platlib")
+    return any(Path(path).is_relative_to(sysconfig.get_path(kind)) for kind in kinds)
 
 
 def _source(name: str) -> str | None:
