@@ -1,0 +1,1 @@
+"""What the papers state: bounds as functions, claims and errata as data."""

@@ -1,0 +1,37 @@
+"""What a check is."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.statistics import Decision
+from pfbench.verification.trial import Trial
+
+
+@dataclass(frozen=True)
+class Check:
+    """How a claim is put to the test.
+
+    Attributes
+    ----------
+    run
+        Takes a trial and returns the evidence.
+    quick, full
+        Seconds it takes on one core, as measured; quick is None where the quick verification
+        leaves the claim out.
+    """
+
+    run: Callable[[Trial], Evidence]
+    quick: float | None
+    full: float
+
+
+def equal(expected: Mapping[str, float], found: Mapping[str, float]) -> Decision:
+    """Decide an exact statement: every number is the expected one."""
+    wrong = [name for name in expected if found[name] != expected[name]]
+    measured = {name: float(found[name]) for name in expected}
+    if wrong:
+        name = wrong[0]
+        reason = f"{name} is {found[name]:g}, not {expected[name]:g}."
+        return Decision("violated", reason, measured, None)
+    return Decision("holds", "Every number is exact.", measured, None)

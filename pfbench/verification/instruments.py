@@ -1,0 +1,325 @@
+"""Problems on which an estimator's path is forced and its error is as large as the laws allow."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import integer, real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Measure
+from pfbench.base.sample import Indices, weighted
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """All points r e_0, 0 <= r <= length, of R^d."""
+
+    name: ClassVar[str] = "segment"
+
+    d: int
+    length: float
+
+    @property
+    def diameter(self) -> float:
+        """The length."""
+        return self.length
+
+    def lo(self, g: Floats) -> Floats:
+        """Return the end that minimises <g, v>; the far one where g_0 < 0."""
+        v = np.zeros(self.d)
+        v[0] = self.length if g[0] < 0.0 else 0.0
+        return v
+
+    def minimum(self, g: Floats) -> tuple[float, float]:
+        """Return the exact minimum of <g, v>, twice."""
+        least = min(0.0, float(g[0]) * self.length)
+        return least, least
+
+    def project(self, y: Floats) -> Floats:
+        """Return the nearest point of the segment."""
+        x = np.zeros(self.d)
+        x[0] = min(max(float(y[0]), 0.0), self.length)
+        return x
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether x is on the segment, up to `tolerance` times its length."""
+        return bool(np.abs(np.asarray(x) - self.project(x)).max() <= tolerance * self.length)
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return one of the two ends."""
+        v = np.zeros(self.d)
+        v[0] = self.length * rng.integers(2)
+        return v
+
+
+@dataclass(frozen=True)
+class ForcedPath:
+    """A finite sum on a segment whose linear minimisation always returns the far end.
+
+    f_i(x) = s_i (sigma + h(r)) x_k - c r with r = x_0, signs s_i = +1, -1 in turn, k running
+    through 1 .. d-1, and h(r) = L r + L2 r^2/2 - kappa r^3/6. On the segment grad f_i is
+    s_i (sigma + h(r)) e_k - c e_0 and grad f = -c e_0: exactly balanced if 2(d-1) divides n. So
+    along the path E|grad f_i(x)-grad f_i(y)|^2 is (h(r)-h(r'))^2, and the laws of THEORY section 5
+    are attained where h' = L_ms, h'' = L2.
+
+    Parameters
+    ----------
+    n
+        Number of components, a multiple of 2(d-1); memory does not grow with it.
+    d
+        Dimension, at least 2.
+    L, L2, kappa
+        Derivatives of h at 0, at least 0.
+    sigma
+        Standard deviation of the component gradients at 0.
+    pull
+        c > 0, which forces the path.
+    length
+        Length of the segment.
+    begin
+        r at the start.
+    """
+
+    name: ClassVar[str] = "forced-path"
+
+    n: int
+    d: int = 65
+    L: float = 1.0
+    L2: float = 0.0
+    kappa: float = 0.0
+    sigma: float = 0.0
+    pull: float = 1.0
+    length: float = 1.0
+    begin: float = 0.0
+
+    def __post_init__(self) -> None:
+        integer("d", self.d, least=2)
+        for name in ("L", "L2", "kappa", "sigma"):
+            real(name, getattr(self, name), least=0.0)
+        if self.n % (2 * (self.d - 1)) != 0:
+            raise InputError(f"n={self.n} must be a multiple of 2(d-1) = {2 * (self.d - 1)}.")
+
+    @property
+    def set(self) -> Segment:
+        """The segment."""
+        return Segment(self.d, self.length)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The parameters by name."""
+        return MappingProxyType({"n": self.n, "d": self.d, "L": self.L, "L2": self.L2})
+
+    @property
+    def digest(self) -> str:
+        """The parameters as text."""
+        return repr(self)
+
+    def start(self) -> Floats:
+        """Return the point `begin` e_0."""
+        x = np.zeros(self.d)
+        x[0] = self.begin
+        return x
+
+    def constants(self, start: Floats) -> Constants:
+        """Return the constants on the segment; the Hessian's is what a step along it sees."""
+        r = np.linspace(0.0, self.length, 1001)
+        slopes = np.abs(self.L + self.L2 * r - self.kappa * r * r / 2.0)
+        curvatures = np.abs(self.L2 - self.kappa * r)
+        L = float(slopes.max())
+        return Constants(
+            n=self.n,
+            D=self.length,
+            L_f=0.0,
+            L_ms=L,
+            L_max=L,
+            L2_ms=float(curvatures.max()),
+            sigma2=float((self.sigma + self.h(r)).max() ** 2),
+            delta=self.pull * (self.length - float(start[0])),
+            M=self.length,
+            ell=0.0,
+        )
+
+    def open(self, rng: np.random.Generator) -> "ForcedPath":
+        """Return itself."""
+        return self
+
+    def measures(self) -> Mapping[str, Measure]:
+        """Return no measures of its own."""
+        return {}
+
+    def value(self, x: Floats) -> float:
+        """Return f(x) = -c r."""
+        return -self.pull * float(x[0])
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return grad f(x) = -c e_0; at a cost that does not grow with n."""
+        g = np.zeros(self.d)
+        g[0] = -self.pull
+        return g
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled component gradients at x, which is on the segment."""
+        g = self._spread(sample, self.sigma + self.h(float(x[0])))
+        g[0] -= self.pull
+        return g
+
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
+        r, s = float(x[0]), float(y[0])
+        change = self.L + self.L2 * (r + s) / 2.0 - self.kappa * (r * r + r * s + s * s) / 6.0
+        return self._spread(sample, change * (r - s))
+
+    def lo(self, g: Floats) -> Floats:
+        """Return the far end of the segment where g_0 < 0."""
+        return self.set.lo(g)
+
+    def minimum(self, g: Floats) -> tuple[float, float]:
+        """Return the exact minimum of <g, v> over the segment, twice."""
+        return self.set.minimum(g)
+
+    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
+        """Return the projection of x - lam g onto the segment."""
+        return self.set.project(x - lam * g)
+
+    def hessian(self, s: Floats) -> "ForcedHessian":
+        """Return all component Hessians at s."""
+        return ForcedHessian(self, float(s[0]))
+
+    def table(self, x: Floats) -> "ForcedTable":
+        """Return a table filled at x; one number for each component."""
+        return ForcedTable(self, float(x[0]))
+
+    def slope(self, r: float) -> float:
+        """Return h'(r)."""
+        return self.L + self.L2 * r - self.kappa * r * r / 2.0
+
+    def h(self, r: Any) -> Any:
+        """Return h(r)."""
+        return self.L * r + self.L2 * r * r / 2.0 - self.kappa * r**3 / 6.0
+
+    def _spread(self, sample: Indices, amount: float) -> Floats:
+        """Return `amount` times the mean of s_i e_k(i) over the sample."""
+        indices, weights = weighted(sample)
+        signs = 1.0 - 2.0 * (indices % 2)
+        k = 1 + (indices // 2) % (self.d - 1)
+        return amount * np.bincount(k, signs * weights, minlength=self.d)
+
+
+class ForcedHessian:
+    """The component Hessians at r: s_i h'(r) (e_0 e_k' + e_k e_0'), applied along the segment."""
+
+    def __init__(self, problem: ForcedPath, r: float) -> None:
+        self._problem, self._slope = problem, problem.slope(r)
+
+    def product(self, x: Floats, y: Floats) -> Floats:
+        """Return the mean Hessian times x - y, which is 0 by balance."""
+        return np.zeros(self._problem.d)
+
+    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of the sampled Hessians times x - y along the segment."""
+        return self._problem._spread(sample, self._slope * float(x[0] - y[0]))
+
+
+class ForcedTable:
+    """For each component the r at which its gradient was stored; 8 n bytes."""
+
+    def __init__(self, problem: ForcedPath, r: float) -> None:
+        self._problem = problem
+        self._h = np.full(problem.n, problem.h(r))
+        i = np.arange(problem.n)
+        self._signs, self._k = 1.0 - 2.0 * (i % 2), 1 + (i // 2) % (problem.d - 1)
+        self._sum = np.bincount(self._k, self._signs * self._h, minlength=problem.d)
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of the stored gradients."""
+        g = self._sum / self._problem.n
+        g[0] = -self._problem.pull
+        return g
+
+    def difference(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - a_i over the sample."""
+        i, weights = weighted(sample)
+        change = self._signs[i] * (self._problem.h(float(x[0])) - self._h[i]) * weights
+        return np.bincount(self._k[i], change, minlength=self._problem.d)
+
+    def replace(self, sample: Indices, x: Floats) -> Floats:
+        """As `difference`, and store the new gradients."""
+        found = self.difference(sample, x)
+        i = np.unique(weighted(sample)[0])
+        h = self._problem.h(float(x[0]))
+        change = self._signs[i] * (h - self._h[i])
+        self._sum += np.bincount(self._k[i], change, minlength=self._problem.d)
+        self._h[i] = h
+        return found
+
+
+class Unscripted(Exception):
+    """An algorithm drew random numbers in a way that cannot be enumerated."""
+
+
+class Scripted:
+    """A random stream that replays given indices, so that all draws can be enumerated.
+
+    It answers `integers(n, size=...)` and `choice(n, size=...)` with replacement; anything else
+    raises `Unscripted`.
+    """
+
+    def __init__(self, indices: npt.NDArray[np.int64]) -> None:
+        self._indices, self._used = indices, 0
+
+    def __getattr__(self, name: str) -> Any:
+        raise Unscripted(f"it draws with rng.{name}, which cannot be enumerated")
+
+    def integers(self, low: int, high: int | None = None, size: int | None = None) -> Any:
+        """Return the next `size` indices of the script."""
+        if high is not None and low != 0:
+            raise Unscripted("it draws integers from a range that does not start at 0")
+        first, count = self._used, 1 if size is None else int(size)
+        self._used += count
+        drawn = self._indices[first : self._used]
+        if len(drawn) < count:
+            raise Unscripted("it draws more indices than its batch")
+        return int(drawn[0]) if size is None else drawn
+
+    def choice(self, n: int, size: int | None = None, replace: bool = True) -> Any:
+        """Return the next `size` indices of the script."""
+        if not replace:
+            raise Unscripted("it draws without replacement")
+        return self.integers(n, size=size)
+
+
+def orthogonal_array(bits: int, columns: int) -> npt.NDArray[np.int64]:
+    """Return all rows (a + b t), t < columns, over the field of q = 2^bits elements.
+
+    Shape (q^2, columns), columns <= q. Each pair of columns takes every pair of values once: drawn
+    uniformly, a row's entries are uniform and pairwise independent, so a mean square over the rows
+    is the exact one over independent draws.
+
+    Raises
+    ------
+    InputError
+        If there are more columns than elements.
+    """
+    q = 1 << bits
+    if columns > q:
+        raise InputError(f"an orthogonal array over {q} elements has at most {q} columns.")
+    polynomial = {1: 3, 2: 7, 3: 11, 4: 19, 5: 37, 6: 67}[bits]
+    products = np.zeros((q, columns), dtype=np.int64)
+    for b in range(q):
+        for t in range(columns):
+            a, c, product = b, t, 0
+            while c:
+                product ^= a if c & 1 else 0
+                a, c = a << 1, c >> 1
+                a ^= polynomial if a & q else 0
+            products[b, t] = product
+    offsets = np.arange(q)[:, None, None]
+    return np.asarray((products[None] ^ offsets).reshape(q * q, columns))

@@ -1,0 +1,74 @@
+"""What is put to the test: an algorithm, and perhaps a changed problem that answers it."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Algorithm, Problem
+
+
+class Broken(Exception):
+    """The subject could not be tested: it raised, diverged, or left the feasible set."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An algorithm to test in place of the claim's own.
+
+    Attributes
+    ----------
+    algorithm
+        A class whose parameters are its constructor's, or an algorithm with its parameters; None
+        for the claim's own.
+    wrap
+        Makes of a problem the one that answers the oracles (a planted fault of a set or an
+        oracle); measures are taken on the unchanged problem.
+    """
+
+    algorithm: Any = None
+    wrap: Callable[[Problem], Problem] | None = None
+
+
+def make(algorithm: Any, **wanted: Any) -> Algorithm:
+    """Return the algorithm with those of the wanted parameters that it has.
+
+    Raises
+    ------
+    Broken
+        If it refuses them, or lacks one that only it knows.
+    """
+    try:
+        if not inspect.isclass(algorithm):
+            if not is_dataclass(algorithm):
+                made: Algorithm = algorithm
+                return made
+            known = {field.name for field in fields(algorithm)}
+            given = {name: value for name, value in wanted.items() if name in known}
+            made = replace(algorithm, **given)  # type: ignore[type-var]
+            return made
+        known = set(inspect.signature(algorithm).parameters)
+        made = algorithm(**{name: value for name, value in wanted.items() if name in known})
+        return made
+    except (TypeError, InputError) as error:
+        raise Broken(f"it cannot be made with the claim's parameters: {error}") from error
+
+
+def scheduled(algorithm: Any, epsilon: float, constants: Constants, **given: Any) -> Algorithm:
+    """Return the algorithm with its own theorem's schedule for accuracy epsilon.
+
+    Raises
+    ------
+    Broken
+        If it has none, or its schedule fails.
+    """
+    theory = getattr(algorithm, "theory", None)
+    if theory is None:
+        raise Broken("it has no schedule: give it a classmethod theory(epsilon, constants)")
+    try:
+        made: Algorithm = theory(epsilon, constants, **given)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise Broken(f"its schedule for epsilon={epsilon:g} fails: {error}") from error
+    return made

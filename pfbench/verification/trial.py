@@ -1,0 +1,210 @@
+"""One claim put to the test: what a check is given, and how it runs the subject."""
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.base.constants import Constants
+from pfbench.base.counts import Budget, Counts
+from pfbench.base.protocols import Algorithm, Measure, Problem
+from pfbench.base.state import Point, State
+from pfbench.oracles import Ledger, Oracles
+from pfbench.points import keep
+from pfbench.runs.run import Run
+from pfbench.runs.solve import solve
+from pfbench.runs.stop import Stop
+from pfbench.theory.claim import Claim
+from pfbench.verification.instruments import Unscripted
+from pfbench.verification.subject import Broken, Subject, make, scheduled
+
+EFFORTS = ("quick", "full")
+
+Choice = TypeVar("Choice")
+
+_FAILED = ("error", "diverged", "killed", "refused")
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a check is given.
+
+    Attributes
+    ----------
+    claim
+        The claim.
+    subject
+        What is tested in place of the claim's algorithm.
+    effort
+        "quick" or "full".
+    seed
+        Seed of the whole verification; every stream of a check derives from it.
+    """
+
+    claim: Claim
+    subject: Subject = field(default_factory=Subject)
+    effort: str = "quick"
+    seed: int = 0
+
+    def pick(self, quick: Choice, full: Choice) -> Choice:
+        """Return the first for a quick verification, else the second."""
+        return quick if self.effort == "quick" else full
+
+    def seeds(self, count: int, purpose: str = "") -> list[int]:
+        """Return seeds for runs, different for each claim and purpose."""
+        entropy = (self.seed, zlib.crc32(f"{self.claim.name} {purpose}".encode()))
+        return [int(word) for word in np.random.SeedSequence(entropy).generate_state(count)]
+
+    def rng(self, purpose: str) -> np.random.Generator:
+        """Return a random stream of this check."""
+        return np.random.default_rng(self.seeds(4, purpose))
+
+    @property
+    def algorithm(self) -> Any:
+        """The class (or object) under test."""
+        if self.subject.algorithm is not None:
+            return self.subject.algorithm
+        return ALGORITHMS[self.claim.algorithm]
+
+    @staticmethod
+    def other(name: str) -> type[CatalogueAlgorithm]:
+        """Return an algorithm of the catalogue that is not under test."""
+        return ALGORITHMS[name]
+
+    def make(self, **wanted: Any) -> Algorithm:
+        """Return the algorithm under test with those of the wanted parameters that it has."""
+        return make(self.algorithm, **wanted)
+
+    def scheduled(self, epsilon: float, constants: Constants, **given: Any) -> Algorithm:
+        """Return the algorithm under test with its theorem's schedule."""
+        return scheduled(self.algorithm, epsilon, constants, **given)
+
+    def run(
+        self,
+        problem: Problem,
+        algorithm: Algorithm,
+        *,
+        seed: int = 0,
+        budget: Budget | None = None,
+        stop: Stop | None = None,
+        measures: str | Sequence[str] | Mapping[str, Measure] = (),
+        every: int = 1,
+        start: Point = None,
+    ) -> Run:
+        """Run an algorithm to its end, as `solve` does.
+
+        Raises
+        ------
+        Broken
+            If the run raised, diverged or was refused.
+        """
+        answering = self.subject.wrap(problem) if self.subject.wrap else problem
+        run = solve(
+            answering,
+            algorithm,
+            seed=seed,
+            budget=budget,
+            stop=stop,
+            measures=measures,
+            every=every,
+            start=start,
+        )
+        if run.status in _FAILED:
+            raise Broken(f"the run on {run.problem} ended as {run.status}: {run.stop_reason}")
+        return run
+
+    def follow(
+        self,
+        problem: Problem,
+        algorithm: Algorithm,
+        *,
+        rng: Any = None,
+        seed: int = 0,
+        start: Point = None,
+    ) -> Iterator["Step"]:
+        """Run an algorithm step by step, with what it asked; the lightest way to look inside.
+
+        Parameters
+        ----------
+        problem
+            The problem, which answers the oracles unless the subject changes that.
+        algorithm
+            The algorithm with its parameters.
+        rng
+            Its random stream; a generator of `seed` if not given.
+        seed
+            See `rng`.
+        start
+            The start point, the problem's own if not given.
+
+        Raises
+        ------
+        Broken
+            If the algorithm raises.
+        Unscripted
+            If it draws what a scripted stream does not have.
+        """
+        answering = self.subject.wrap(problem) if self.subject.wrap else problem
+        recorder = Recorder(answering.open(np.random.default_rng(seed)))
+        ledger = Ledger()
+        ask = Oracles(recorder, ledger, problem.set.diameter)
+        x = problem.start() if start is None else keep(start)
+        stream = np.random.default_rng(seed) if rng is None else rng
+        states = algorithm.run(ask, x, stream)
+        while True:
+            recorder.minimised = []
+            try:
+                state = next(states)
+            except StopIteration:
+                return
+            except Unscripted:
+                raise
+            except Exception as error:
+                raise Broken(f"it raised {type(error).__name__}: {error}") from error
+            yield Step(state, tuple(recorder.minimised), ledger.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One update of an algorithm, and what it asked for it.
+
+    Attributes
+    ----------
+    state
+        What it yielded.
+    minimised
+        What reached the linear minimisation since the last update, in order.
+    counts
+        Returns the counts so far.
+    """
+
+    state: State
+    minimised: tuple[Any, ...]
+    counts: Callable[[], Counts]
+
+    @property
+    def estimate(self) -> Any:
+        """The gradient estimate: what reached the one `lo` of this step, else what was yielded."""
+        if len(self.minimised) == 1 and isinstance(self.minimised[0], np.ndarray):
+            return self.minimised[0]
+        return self.state.estimate
+
+
+class Recorder:
+    """A backend that notes what reaches `lo` and passes everything on."""
+
+    def __init__(self, backend: Any) -> None:
+        self._backend = backend
+        self.minimised: list[Any] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._backend, name)
+
+    def lo(self, g: Any) -> Point:
+        """Note g and return the backend's vertex."""
+        self.minimised.append(g)
+        return self._backend.lo(g)

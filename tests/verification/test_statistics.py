@@ -1,0 +1,733 @@
+"""The statistics against their definitions: enumeration, scipy's tests, polyfit, by hand."""
+
+import dataclasses
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from pfbench.base.errors import InputError
+from pfbench.verification import statistics as st
+
+X = np.geomspace(3, 3e2, 8)
+
+
+def product_e_value(samples, bound):
+    """The e-value as DESIGN 5.9 defines it, by plain products."""
+    lambdas = [1, 1 / 2, 1 / 4, 1 / 8, 1 / 16]
+    return sum(math.prod(1 + a * (x / bound - 1) for x in samples) for a in lambdas) / len(lambdas)
+
+
+def noisy(exponent, seeds=20, noise=0.2, seed=0, x=X):
+    rng = np.random.default_rng(seed)
+    return 50 * x**exponent * np.exp(noise * rng.standard_normal((seeds, x.size)))
+
+
+def interval_of(values, level=0.95):
+    """Mean and t-interval of scipy."""
+    values = np.asarray(values)
+    error = values.std(ddof=1) / math.sqrt(values.size)
+    return stats.t.interval(level, values.size - 1, loc=values.mean(), scale=error)
+
+
+# --- levels ---------------------------------------------------------------------------------------
+
+
+def test_the_level_is_split_over_the_claims():
+    assert pytest.approx(1e-6) == st.LEVEL * 67
+    assert st.EProcess(1.0).threshold == pytest.approx(67e6)
+
+
+# --- the e-process --------------------------------------------------------------------------------
+
+
+def test_e_values_are_averages_of_products():
+    samples = np.random.default_rng(1).exponential(3.0, size=30)
+    process = st.EProcess(2.0)
+    added = [process.add(x) for x in samples]
+    expected = [math.log(product_e_value(samples[: i + 1], 2.0)) for i in range(30)]
+    np.testing.assert_allclose(added, expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(st.log_e_values(samples, 2.0), expected, rtol=1e-12, atol=1e-13)
+    assert process.log_value == added[-1]
+    assert process.p_value == pytest.approx(min(1.0, math.exp(-max(expected))))
+
+
+def test_many_sequences_at_once_are_each_a_sequence():
+    samples = np.random.default_rng(2).exponential(size=(2, 3, 5))
+    together = st.log_e_values(samples, 1.5)
+    assert together.shape == (2, 3, 5)
+    np.testing.assert_array_equal(together[1, 2], st.log_e_values(samples[1, 2], 1.5))
+
+
+@pytest.mark.parametrize(("chance", "value"), [(0.5, 2.0), (0.05, 20.0)])
+def test_under_the_bound_e_values_have_mean_one_and_obey_ville(chance, value):
+    """All 2^12 sequences of a two-valued law whose mean is the bound, with their probabilities."""
+    outcomes = np.array(list(itertools.product([0.0, value], repeat=12)))
+    weight = np.prod(np.where(outcomes > 0, chance, 1 - chance), axis=1)
+    logs = st.log_e_values(outcomes, 1.0)
+    np.testing.assert_allclose(weight @ np.exp(logs), np.ones(12), rtol=1e-12)
+    for threshold in (1.5, 5.0, 20.0, 100.0):
+        assert weight @ (logs.max(axis=1) > math.log(threshold)) <= 1 / threshold
+
+
+@pytest.mark.parametrize(("ratio", "most"), [(2.5, 23), (1.85, 34), (10.0, 9), (1.2, 120)])
+def test_runs_needed_at_a_constant_ratio(ratio, most):
+    """Close to log(67e6) / log(ratio), which is what λ = 1 alone needs."""
+    needed = int(np.argmax(st.log_e_values(np.full(400, ratio), 1.0) > math.log(67e6))) + 1
+    assert math.log(67e6) / math.log(ratio) < needed <= most
+
+
+@pytest.mark.parametrize(("ratio", "most"), [(2.5, 25), (1.85, 37), (1.5, 60), (5.0, 15)])
+def test_runs_needed_with_a_spread_of_30_percent(ratio, most):
+    rng = np.random.default_rng(3)
+    samples = ratio * rng.gamma(1 / 0.09, 0.09, size=(500, 200))
+    over = st.log_e_values(samples, 1.0) > math.log(67e6)
+    assert over.any(axis=1).all()
+    assert np.median(over.argmax(axis=1) + 1) <= most
+
+
+def test_a_rejection_stays():
+    process = st.EProcess(1.0, threshold=100)
+    for _ in range(12):
+        process.add(2.0)
+    assert process.rejected
+    for _ in range(60):
+        process.add(0.0)
+    assert process.log_value < 0
+    assert process.rejected
+    assert process.p_value < 0.01
+
+
+def test_rejected_exactly_when_the_threshold_is_exceeded():
+    process = st.EProcess(1.0, threshold=20)
+    seen = 0.0
+    for x in np.random.default_rng(4).exponential(1.6, size=40):
+        seen = max(seen, process.add(x))
+        assert process.rejected == (seen > math.log(20))
+    assert process.rejected
+
+
+@pytest.mark.parametrize("before", [[], [0.0], [0.5, 3.0]])
+def test_an_infinite_sample_rejects_for_good(before):
+    samples = [*before, math.inf, 0.0, 1.0]
+    process = st.EProcess(1.0)
+    values = [process.add(x) for x in samples]
+    assert process.rejected
+    assert process.p_value == 0
+    assert values[len(before) :] == [math.inf] * 3
+    np.testing.assert_allclose(st.log_e_values(samples, 1.0), values, rtol=1e-12, atol=1e-13)
+
+
+def test_zeros_are_evidence_for_the_bound_and_leave_the_small_lambdas():
+    values = st.log_e_values(np.zeros(3), 1.0)
+    np.testing.assert_allclose(values[2], math.log(product_e_value([0, 0, 0], 1.0)))
+
+
+def test_no_overflow_in_long_sequences():
+    assert st.log_e_values(np.full(3000, 10.0), 1.0)[-1] == pytest.approx(
+        3000 * math.log(10) - math.log(5)
+    )
+
+
+@pytest.mark.parametrize("bad", [-1e-9, math.nan, -math.inf])
+def test_bad_samples_are_refused_and_change_nothing(bad):
+    process = st.EProcess(1.0)
+    process.add(2.0)
+    before = process.log_value
+    with pytest.raises(InputError, match="nonnegative"):
+        process.add(bad)
+    assert process.log_value == before
+    with pytest.raises(InputError, match="nonnegative"):
+        st.log_e_values([1.0, bad], 1.0)
+
+
+@pytest.mark.parametrize("bound", [0.0, -1.0, math.nan, math.inf])
+def test_bad_bounds_are_refused(bound):
+    with pytest.raises(InputError, match="bound"):
+        st.EProcess(bound)
+    with pytest.raises(InputError, match="bound"):
+        st.log_e_values([1.0], bound)
+    with pytest.raises(InputError, match="bound"):
+        st.decide_mean([1.0, 2.0], bound)
+
+
+def test_bad_thresholds_and_shapes_are_refused():
+    with pytest.raises(InputError, match="threshold"):
+        st.EProcess(1.0, threshold=1.0)
+    with pytest.raises(InputError, match="list"):
+        st.log_e_values(1.0, 1.0)
+
+
+# --- intervals of a mean --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [2, 3, 20])
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
+def test_intervals_are_those_of_scipy(size, level):
+    samples = np.random.default_rng(size).normal(5, 2, size=size)
+    interval = st.mean_interval(samples, level)
+    assert (interval.lower, interval.upper) == pytest.approx(interval_of(samples, level))
+    assert st.upper_limit(samples, level) == pytest.approx(
+        stats.ttest_1samp(samples, 0, alternative="less").confidence_interval(level).high
+    )
+    assert st.lower_limit(samples, level) == pytest.approx(
+        stats.ttest_1samp(samples, 0, alternative="greater").confidence_interval(level).low
+    )
+
+
+def test_one_sample_says_nothing_of_its_spread():
+    assert st.mean_interval([3.0]) == st.Interval(-math.inf, math.inf)
+    assert st.upper_limit([3.0]) == math.inf
+    assert st.lower_limit([3.0]) == -math.inf
+
+
+def test_samples_that_do_not_vary_are_a_number():
+    samples = [0.1, 0.1 * (1 + 2e-16), 0.1]
+    assert st.mean_interval(samples) == st.Interval(*2 * [pytest.approx(0.1, rel=1e-15)])
+    assert st.mean_interval([0.0, 0.0]) == st.Interval(0.0, 0.0)
+    small = st.mean_interval([1e-30, 2e-30])
+    assert small.lower < 1e-30 < 2e-30 < small.upper
+
+
+@pytest.mark.parametrize("function", [st.mean_interval, st.upper_limit, st.lower_limit])
+def test_bad_samples_have_no_interval(function):
+    for bad in ([], [1.0, math.nan], [1.0, math.inf], [[1.0, 2.0]], ["one"]):
+        with pytest.raises(InputError, match="samples"):
+            function(bad)
+    for level in (0, 1, -0.5, 95, math.nan):
+        with pytest.raises(InputError, match="level"):
+            function([1.0, 2.0], level)
+
+
+# --- comparisons of methods -----------------------------------------------------------------------
+
+
+def test_paired_ratios_cancel_what_both_share():
+    rng = np.random.default_rng(6)
+    hardness = np.exp(2 * rng.standard_normal(12))
+    a = 1.3 * hardness * np.exp(0.05 * rng.standard_normal(12))
+    interval = st.paired_ratio_interval(a, hardness)
+    expected = np.exp(interval_of(np.log(a / hardness)))
+    assert (interval.lower, interval.upper) == pytest.approx(tuple(expected))
+    assert 1 < interval.lower < 1.3 < interval.upper < 1.4
+    back = st.paired_ratio_interval(hardness, a)
+    assert (1 / back.upper, 1 / back.lower) == pytest.approx(tuple(expected))
+
+
+def test_one_pair_separates_nothing():
+    assert st.paired_ratio_interval([5.0], [1.0]) == st.Interval(0.0, math.inf)
+
+
+def test_pairs_with_a_failed_run_are_refused():
+    with pytest.raises(InputError, match="b has 1 runs that did not reach"):
+        st.paired_ratio_interval([1.0, 2.0], [3.0, math.inf])
+    with pytest.raises(InputError, match="a has 2 runs"):
+        st.paired_ratio_interval([math.nan, math.inf], [3.0, 1.0])
+    for a, b in (([1.0, 2.0], [1.0]), ([1.0, 0.0], [1.0, 1.0]), ([[1.0]], [[1.0]])):
+        with pytest.raises(InputError, match="positive calls"):
+            st.paired_ratio_interval(a, b)
+
+
+def test_failed_runs_charge_their_own_budget():
+    calls, reached = [10, 100, 30, 250], [True, False, True, False]
+    assert st.expected_runtime(calls, reached) == (10 + 100 + 30 + 250) / 2
+    assert st.expected_runtime(calls, [True] * 4) == np.mean(calls)
+    assert st.expected_runtime(calls, [False] * 4) == math.inf
+
+
+def test_expected_runtime_is_that_of_restarts():
+    """Runs drawn at random until one reaches the target spend so many calls on average."""
+    calls, reached = np.array([10.0, 100.0, 30.0]), np.array([True, False, True])
+    rng = np.random.default_rng(7)
+    spent = []
+    for _ in range(20_000):
+        total, done = 0.0, False
+        while not done:
+            run = rng.integers(3)
+            total, done = total + calls[run], bool(reached[run])
+        spent.append(total)
+    assert st.expected_runtime(calls, reached) == pytest.approx(np.mean(spent), rel=0.05)
+
+
+def test_bad_runtimes_are_refused():
+    for calls, reached in (([1.0], [1]), ([1.0, 2.0], [True]), ([-1.0], [True])):
+        with pytest.raises(InputError):
+            st.expected_runtime(calls, reached)
+    with pytest.raises(InputError, match="calls"):
+        st.expected_runtime([math.inf], [False])
+
+
+# --- exponents ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("x", [X, np.array([40.0, 1.0, 7.0, 900.0, 3.0])])
+def test_slopes_and_curvature_are_those_of_polyfit(x):
+    counts = noisy(1.7, seeds=6, x=x)
+    fit = st.fit_exponent(x, counts, level=0.9)
+    u = np.log(x)
+    lines = [np.polyfit(u, np.log(row), 1)[0] for row in counts]
+    quadratic = [np.polyfit(u, np.log(row), 2) for row in counts]
+    change = [2 * c * (u.max() - u.min()) for c, _, _ in quadratic]
+    np.testing.assert_allclose(fit.slopes, lines, rtol=1e-10)
+    assert fit.slope == pytest.approx(np.mean(lines))
+    assert (fit.lower, fit.upper) == pytest.approx(interval_of(lines, 0.9))
+    assert fit.curvature == pytest.approx(np.mean(change))
+    assert (fit.curvature_lower, fit.curvature_upper) == pytest.approx(interval_of(change, 0.9))
+    assert fit.end_slope == pytest.approx(np.mean([2 * c * u.max() + b for c, b, _ in quadratic]))
+    assert (fit.seeds, fit.points, fit.censored, fit.dropped) == (6, x.size, 0, 0)
+    assert fit.decades == pytest.approx(math.log10(x.max() / x.min()))
+    assert fit.usable
+    assert not fit.deterministic
+
+
+def test_known_factors_are_divided_out():
+    factor = np.log(X) ** 2
+    fit = st.fit_exponent(X, noisy(1.0) * factor, known=np.log(factor))
+    plain = st.fit_exponent(X, noisy(1.0))
+    np.testing.assert_allclose(fit.slopes, plain.slopes, rtol=1e-12)
+    assert st.fit_exponent(X, noisy(1.0) * factor).slope > 1.5
+
+
+def test_the_interval_is_over_seeds_and_not_over_points():
+    """Wiggles that all seeds share say nothing of the seeds: they leave the interval as it is."""
+    shared = np.exp([0.3, -0.2, 0.1, -0.4, 0.2, 0.3, -0.3, 0.0])
+    with_wiggles, plain = (
+        st.fit_exponent(X, noisy(1.0, noise=0.01) * factor) for factor in (shared, np.ones(8))
+    )
+    width = plain.upper - plain.lower
+    assert with_wiggles.upper - with_wiggles.lower == pytest.approx(width, rel=1e-9)
+
+
+def test_x_with_a_censored_cell_is_left_out_for_all_seeds():
+    x = np.geomspace(1, 1e4, 9)
+    counts = noisy(2.0, seeds=5, x=x)
+    counts[0, -1], counts[3, -1], counts[2, -2] = math.inf, math.nan, math.inf
+    fit = st.fit_exponent(x, counts)
+    kept = st.fit_exponent(x[:-2], noisy(2.0, seeds=5, x=x)[:, :-2])
+    assert fit.slopes == kept.slopes
+    assert (fit.censored, fit.dropped, fit.points, fit.usable) == (3, 2, 7, True)
+    assert fit.decades == pytest.approx(3)
+
+
+@pytest.mark.parametrize(
+    ("x", "keep", "usable"),
+    [
+        (np.geomspace(1, 100, 8), 8, True),
+        (np.geomspace(1, 100, 8), 7, False),  # 1.7 decades
+        (np.geomspace(1, 1e6, 5), 4, True),
+        (np.geomspace(1, 1e6, 5), 3, False),  # three points
+        (np.geomspace(1, 1e6, 5), 1, False),
+        (np.geomspace(1, 1e6, 5), 0, False),
+    ],
+)
+def test_too_few_points_or_decades_are_not_fitted(x, keep, usable):
+    counts = noisy(1.0, x=x)
+    counts[4, keep:] = math.inf
+    fit = st.fit_exponent(x, counts)
+    assert fit.usable == usable
+    assert fit.points == keep
+    assert fit.censored == x.size - keep
+    assert math.isnan(fit.slope) == (not usable)
+    assert len(fit.slopes) == (20 if usable else 0)
+    decision = st.decide_exponent(fit, 1.0)
+    assert (decision.verdict == "inconclusive") == (not usable)
+    if not usable:
+        assert "uncensored" in decision.reason
+        assert decision.measured["censored"] == x.size - keep
+
+
+def test_laws_may_be_fitted_over_one_decade():
+    x = np.arange(4.0, 41.0)
+    assert not st.fit_exponent(x, noisy(3.0, x=x)).usable
+    assert st.fit_exponent(x, noisy(3.0, x=x), least_decades=1.0).usable
+
+
+def test_curved_counts_are_seen_and_straight_ones_are_not():
+    bent = X ** (1 + 0.1 * np.log(X / X[0]))  # local slope 1 + 0.2 log(x/x0): up by 0.92
+    fit = st.fit_exponent(X, bent * noisy(0.0, seed=1))
+    assert fit.curved
+    assert fit.curvature_lower < 0.2 * math.log(100) < fit.curvature_upper
+    assert st.fit_exponent(X, noisy(0.0) / bent).curved
+    assert not st.fit_exponent(X, noisy(1.0)).curved
+    slightly = X ** (1 + 0.009 * np.log(X / X[0]))  # up by 0.08, less than 0.1
+    assert not st.fit_exponent(X, slightly).curved
+
+
+def test_one_seed_has_no_interval_unless_nothing_is_random():
+    counts = noisy(1.0)[0]
+    one = st.fit_exponent(X, counts[np.newaxis])
+    assert (one.lower, one.upper, one.deterministic) == (-math.inf, math.inf, False)
+    fixed = st.fit_exponent(X, counts)
+    assert fixed.lower == fixed.slope == fixed.upper == one.slope
+    assert fixed.deterministic
+    assert fixed.seeds == 1
+
+
+def test_seeds_that_agree_are_deterministic():
+    fit = st.fit_exponent(X, np.tile(noisy(1.0)[0], (7, 1)))
+    assert fit.deterministic
+    assert fit.lower == fit.upper == pytest.approx(fit.slope)
+    assert st.fit_exponent(X, np.ones((3, 8))).deterministic
+
+
+@pytest.mark.parametrize(
+    ("x", "counts", "known", "message"),
+    [
+        ([1.0, 2.0, 2.0, 3.0], np.ones((2, 4)), None, "different"),
+        ([0.0, 2.0, 4.0, 3.0], np.ones((2, 4)), None, "positive"),
+        ([1.0, math.nan, 2.0, 3.0], np.ones((2, 4)), None, "x has"),
+        ([1.0, 2.0, 3.0, 4.0], np.ones((4, 2)), None, "shape"),
+        ([1.0, 2.0, 3.0, 4.0], np.ones((0, 4)), None, "shape"),
+        ([1.0, 2.0, 3.0, 4.0], np.ones((1, 2, 4)), None, "shape"),
+        ([1.0, 2.0, 3.0, 4.0], np.zeros((2, 4)), None, "positive"),
+        ([1.0, 2.0, 3.0, 4.0], np.full((2, 4), -math.inf), None, "positive"),
+        ([1.0, 2.0, 3.0, 4.0], np.ones((2, 4)), [0.0, 1.0], "known"),
+        ([1.0, 2.0, 3.0, 4.0], np.ones((2, 4)), [0.0, 1.0, 2.0, math.inf], "known"),
+    ],
+)
+def test_bad_fits_are_refused(x, counts, known, message):
+    with pytest.raises(InputError, match=message):
+        st.fit_exponent(x, counts, known=known)
+
+
+@pytest.mark.parametrize("excess", [-0.02, 0.0, 0.01, 0.03, 0.1])
+def test_p_values_are_those_of_the_one_sided_t_test(excess):
+    slopes = np.random.default_rng(8).normal(2.1 + excess, 0.05, size=20)
+    expected = stats.ttest_1samp(slopes, 2.1, alternative="greater").pvalue
+    assert st.exponent_p_value(slopes, 2.0, 0.1) == pytest.approx(expected, rel=1e-9)
+    for level in (0.9 * expected, 1.1 * expected):
+        if level < 1:
+            assert st.exponent_rejected(slopes, 2.0, 0.1, level) == (level > expected)
+
+
+def test_the_tail_of_t_is_exact_where_the_level_lies():
+    """Slopes whose t statistic is 8.96 with 19 degrees of freedom, against an integral."""
+    pattern = np.tile([-1.0, 1.0], 10)
+    error = pattern.std(ddof=1) / math.sqrt(20)
+    slopes = pattern + 8.96 * error
+
+    def density(t, df=19):
+        scale = math.gamma((df + 1) / 2) / (math.sqrt(df * math.pi) * math.gamma(df / 2))
+        return scale * (1 + t * t / df) ** (-(df + 1) / 2)
+
+    tail, _ = integrate.quad(density, 8.96, math.inf, epsabs=0, epsrel=1e-9)
+    assert st.exponent_p_value(slopes, 0.0, 0.0) == pytest.approx(tail, rel=1e-6)
+    assert 0.9 < tail / st.LEVEL < 1.1
+    assert not st.exponent_rejected(pattern + 8.9 * error, 0.0, 0.0)
+    assert st.exponent_rejected(pattern + 9.1 * error, 0.0, 0.0)
+
+
+def test_slopes_that_do_not_vary_are_an_inequality():
+    assert st.exponent_p_value([2.1, 2.1, 2.1], 2.0, 0.1) == 1
+    assert st.exponent_p_value([2.11, 2.11, 2.11], 2.0, 0.1) == 0
+    assert st.exponent_rejected([2.11, 2.11], 2.0, 0.1)
+
+
+def test_one_slope_rejects_nothing():
+    assert st.exponent_p_value([99.0], 2.0, 0.1) == 1
+
+
+def test_bad_slopes_are_refused():
+    for slopes, claimed, margin in (([], 2, 0.1), ([1.0], math.nan, 0.1), ([1.0], 2, -0.1)):
+        with pytest.raises(InputError):
+            st.exponent_p_value(slopes, claimed, margin)
+
+
+# --- verdicts -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ratio", "spread", "runs", "verdict"),
+    [
+        (0.5, 0.3, 20, "tight"),
+        (0.01, 0.3, 20, "holds"),
+        (0.11, 1.0, 10, "holds"),  # the lower limit is below 0.1
+        (1.05, 0.3, 20, "inconclusive"),
+        (0.9, 1.0, 4, "inconclusive"),
+        (1.4, 0.3, 20, "inconclusive"),  # above, but not surely at 1e-6/67
+        (3.0, 0.3, 30, "violated"),
+    ],
+)
+def test_verdicts_of_means(ratio, spread, runs, verdict):
+    rng = np.random.default_rng(9)
+    samples = 7 * ratio * rng.gamma(1 / spread**2, spread**2, size=runs)
+    decision = st.decide_mean(samples, 7.0)
+    assert decision.verdict == verdict
+    measured = decision.measured
+    assert measured["runs"] == runs
+    assert measured["ratio"] == pytest.approx(samples.mean() / 7)
+    assert (measured["lower"], measured["upper"]) == pytest.approx(interval_of(samples / 7))
+    assert measured["upper_limit"] == pytest.approx(st.upper_limit(samples) / 7)
+    assert measured["lower_limit"] == pytest.approx(st.lower_limit(samples) / 7)
+    assert (decision.p_value <= st.LEVEL) == (verdict == "violated")
+    assert (measured["upper_limit"] <= 1) == (verdict in ("holds", "tight"))
+    assert (measured["upper_limit"] <= 1 and measured["lower_limit"] >= 0.1) == (verdict == "tight")
+
+
+def test_the_limits_of_a_mean_are_one_sided():
+    """Its two-sided interval reaches above the bound, its 95 % upper limit does not."""
+    samples = np.tile([-1.0, 1.0], 5) * 0.1
+    half = samples.std(ddof=1) / math.sqrt(10)
+    samples += 1 - 2.0 * half
+    assert st.mean_interval(samples).upper > 1
+    assert st.decide_mean(samples, 1.0).verdict == "tight"
+
+
+def test_a_mean_is_never_violated_by_a_t_test():
+    """Five samples far above the bound: t rejects at 1e-6/67, the e-process must not yet."""
+    samples = 1.5 + 1e-7 * np.arange(5)
+    assert stats.ttest_1samp(samples, 1, alternative="greater").pvalue < st.LEVEL
+    assert st.decide_mean(samples, 1.0).verdict == "inconclusive"
+
+
+def test_a_violation_stays_when_later_runs_are_good():
+    samples = np.concatenate([np.full(40, 3.0), np.zeros(400)])
+    assert samples.mean() < 1
+    assert st.decide_mean(samples, 1.0).verdict == "violated"
+
+
+def test_a_diverged_run_violates_a_bound_in_mean():
+    decision = st.decide_mean([0.1, math.inf, 0.2], 1.0)
+    assert decision.verdict == "violated"
+    assert decision.p_value == 0
+    assert decision.measured["ratio"] == math.inf
+
+
+def test_one_run_decides_no_mean():
+    assert st.decide_mean([0.5], 1.0).verdict == "inconclusive"
+    assert st.decide_mean([0.5, 0.5], 1.0).verdict == "tight"
+
+
+def test_huge_samples_raise_no_warning():
+    assert st.decide_mean([1e200, 3e250], 1.0).verdict == "violated"
+
+
+def test_bad_samples_have_no_verdict():
+    for bad in ([], [[1.0]], [-1.0], [math.nan]):
+        with pytest.raises(InputError, match="samples"):
+            st.decide_mean(bad, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("happened", "runs", "most", "verdict"),
+    [
+        (0, 100, 0.05, "holds"),
+        (0, 20, 0.05, "inconclusive"),
+        (9, 100, 0.2, "tight"),
+        (1, 400, 0.2, "holds"),
+        (10, 100, 0.05, "inconclusive"),
+        (60, 100, 0.05, "violated"),
+        (20, 20, 0.05, "violated"),
+        (20, 20, 1.0, "tight"),
+    ],
+)
+def test_verdicts_of_shares(happened, runs, most, verdict):
+    values = np.zeros(runs)
+    values[:happened] = 1
+    np.random.default_rng(10).shuffle(values)
+    decision = st.decide_share(values, most)
+    assert decision.verdict == verdict
+    limits = [
+        stats.binomtest(happened, runs, alternative=side).proportion_ci(0.95)
+        for side in ("greater", "less")
+    ]
+    assert decision.measured["lower_limit"] == pytest.approx(limits[0].low / most)
+    assert decision.measured["upper_limit"] == pytest.approx(limits[1].high / most)
+    assert decision.measured["ratio"] == pytest.approx(happened / runs / most)
+    largest = max(product_e_value(values[:i], most) for i in range(runs + 1))
+    assert decision.p_value == pytest.approx(1 / largest)
+
+
+def test_bad_shares_are_refused():
+    for happened, most in (([], 0.1), ([0.5], 0.1), ([math.nan], 0.1), ([1], 0.0), ([1], 1.1)):
+        with pytest.raises(InputError, match=r"happened|most"):
+            st.decide_share(happened, most)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "verdict", "worst"),
+    [
+        ([0.0, 0.05], "holds", 0.05),
+        ([0.05, 0.1], "tight", 0.1),
+        ([[0.2, 1.0], [0.3, 1 + 1e-12]], "tight", 1 + 1e-12),
+        ([0.2, 1 + 1e-6], "violated", 1 + 1e-6),
+        ([-5.0, -1.0], "holds", -1.0),
+        ([0.5, math.inf], "violated", math.inf),
+    ],
+)
+def test_verdicts_of_inequalities(ratios, verdict, worst):
+    decision = st.decide_inequality(ratios)
+    assert decision.verdict == verdict
+    assert decision.p_value is None
+    assert decision.measured["ratio"] == worst
+    assert decision.measured["checks"] == np.size(ratios)
+
+
+def test_one_broken_step_among_many_is_counted():
+    ratios = np.full(1000, 0.5)
+    ratios[[3, 700]] = 1.01
+    decision = st.decide_inequality(ratios)
+    assert decision.verdict == "violated"
+    assert decision.measured["broken"] == 2
+    assert st.decide_inequality(ratios, rounding=0.02).verdict == "tight"
+
+
+def test_bad_ratios_are_refused():
+    for bad in ([], [math.nan, 0.5], "many"):
+        with pytest.raises(InputError, match="ratios"):
+            st.decide_inequality(bad)
+
+
+@pytest.mark.parametrize(
+    ("exponent", "claimed", "noise", "seeds", "verdict"),
+    [
+        (2.0, 2.0, 0.2, 20, "tight"),
+        (1.5, 2.0, 0.2, 20, "holds"),
+        (1.91, 2.0, 0.2, 20, "holds"),  # its interval leaves the margin below
+        (2.1, 2.0, 0.2, 20, "inconclusive"),
+        (2.15, 2.0, 0.2, 20, "inconclusive"),  # above, but not surely at 1e-6/67
+        (2.25, 2.0, 0.1, 20, "violated"),
+        (2.0, 2.0, 1.0, 4, "inconclusive"),
+        (-0.4, -0.4, 0.2, 20, "tight"),
+        (-0.1, -0.4, 0.2, 20, "violated"),
+    ],
+)
+def test_verdicts_of_exponents(exponent, claimed, noise, seeds, verdict):
+    fit = st.fit_exponent(X, noisy(exponent, seeds, noise))
+    decision = st.decide_exponent(fit, claimed)
+    assert decision.verdict == verdict
+    assert decision.p_value == st.exponent_p_value(fit.slopes, claimed, 0.1)
+    assert decision.measured["slope"] == fit.slope
+    assert decision.measured["upper_limit"] == st.upper_limit(fit.slopes)
+    if verdict == "violated":
+        assert st.exponent_rejected(fit.slopes, claimed, 0.1)
+
+
+def test_laws_have_half_the_margin():
+    fit = st.fit_exponent(X, noisy(2.08, noise=0.01))
+    assert st.decide_exponent(fit, 2.0).verdict == "tight"
+    assert st.decide_exponent(fit, 2.0, st.LAW_MARGIN).verdict == "violated"
+    low = st.fit_exponent(X, noisy(1.92, noise=0.01))
+    assert st.decide_exponent(low, 2.0).verdict == "tight"
+    assert st.decide_exponent(low, 2.0, st.LAW_MARGIN).verdict == "holds"
+
+
+def test_the_limit_of_an_exponent_is_one_sided():
+    """The two-sided interval reaches above claimed + margin, the upper limit does not."""
+    fit = st.fit_exponent(X, noisy(1.0))
+    claimed = (fit.upper + st.upper_limit(fit.slopes)) / 2 - 0.1
+    assert st.decide_exponent(fit, claimed).verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("exponent", "verdict"),
+    [(1.85, "holds"), (1.95, "tight"), (2.1, "tight"), (2.101, "violated")],
+)
+def test_without_chance_an_exponent_is_an_inequality(exponent, verdict):
+    for counts in (X**exponent, np.outer([1.0, 3.0], X**exponent)):
+        decision = st.decide_exponent(st.fit_exponent(X, counts), 2.0)
+        assert decision.verdict == verdict
+        assert decision.p_value is None
+
+
+def test_one_random_seed_decides_no_exponent():
+    for exponent in (1.0, 9.0):
+        fit = st.fit_exponent(X, noisy(exponent, seeds=1))
+        assert st.decide_exponent(fit, 2.0).verdict == "inconclusive"
+
+
+def test_curved_counts_are_judged_where_x_is_large():
+    """The slope alone is not believed where the end of the curve contradicts it."""
+    u = np.log(X / X[0])
+    middle = u.max() / 2
+
+    def verdict(slope, change):  # local slope from slope − change/2 to slope + change/2
+        logs = slope * u + change / (2 * u.max()) * (u - middle) ** 2
+        return st.decide_exponent(st.fit_exponent(X, np.exp(logs) * noisy(0.0, noise=0.02)), 2.0)
+
+    assert verdict(1.9, 0.8).verdict == "inconclusive"  # ends at 2.3
+    assert "curved" in verdict(1.9, 0.8).reason
+    assert verdict(1.9, -0.8).verdict == "holds"  # ends at 1.5
+    assert verdict(1.6, 0.4).verdict == "holds"  # ends at 1.8
+    assert verdict(2.2, -0.8).verdict == "inconclusive"  # ends at 1.8
+    assert verdict(2.2, 0.8).verdict == "violated"
+    assert verdict(2.0, 0.0).verdict == "tight"
+    assert verdict(2.0, -0.3).verdict == "holds"  # tight needs a straight line
+
+
+def test_decisions_are_frozen_and_travel_between_processes():
+    decision = st.decide_mean([0.5, 0.6], 1.0)
+    assert pickle.loads(pickle.dumps(decision)) == decision
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        decision.verdict = "tight"
+
+
+# --- sequential -----------------------------------------------------------------------------------
+
+
+def drawn(law, seed=0):
+    """Return a source of samples, and the sizes it was asked for."""
+    rng, asked = np.random.default_rng(seed), []
+
+    def draw(number):
+        asked.append(number)
+        return law(rng, number)
+
+    return draw, asked
+
+
+def test_clear_cases_end_early():
+    draw, asked = drawn(lambda rng, n: 0.3 * rng.gamma(10, 0.1, n))
+    decision, samples = st.sequential(draw, 1.0, batch=8, most=1000)
+    assert decision.verdict == "tight"
+    assert asked == [8]
+    assert samples.size == 8
+    draw, asked = drawn(lambda rng, n: 3.0 * rng.gamma(10, 0.1, n))
+    decision, samples = st.sequential(draw, 1.0, batch=8, most=1000)
+    assert decision.verdict == "violated"
+    assert asked == [8] * 3
+    assert samples.size == decision.measured["runs"] == 24
+
+
+def test_an_unclear_case_ends_with_all_runs():
+    draw, asked = drawn(lambda rng, n: rng.gamma(4, 0.25, n))
+    decision, samples = st.sequential(draw, 1.0, batch=8, most=45)
+    assert decision.verdict == "inconclusive"
+    assert asked == [8, 8, 8, 8, 8, 5]
+    assert samples.size == 45
+
+
+def test_holds_is_looked_at_only_at_sizes_fixed_before():
+    """Samples whose limit is below the bound at 24 only, which is not among 8, 16, 32, 40."""
+    values = np.concatenate([[1.1, 1.0] * 8, [0.0] * 8, [2.0] * 16])
+    position = 0
+
+    def draw(number):
+        nonlocal position
+        position += number
+        return values[position - number : position]
+
+    assert st.decide_mean(values[:24], 1.0, 1 - 0.05 / 4).verdict in ("holds", "tight")
+    decision, samples = st.sequential(draw, 1.0, batch=8, most=40)
+    assert samples.size == 40
+    assert decision.verdict == "inconclusive"
+
+
+def test_each_look_spends_its_share():
+    draw, _ = drawn(lambda rng, n: 0.8 * rng.gamma(4, 0.25, n), seed=5)
+    decision, samples = st.sequential(draw, 1.0, batch=8, most=64)  # looks at 8, 16, 32, 64
+    limit = st.upper_limit(samples, 1 - 0.05 / 4)
+    assert decision.measured["upper_limit"] == pytest.approx(limit)
+
+
+def test_bad_sequences_are_refused():
+    for batch, most in ((1, 10), (8, 7), (2.5, 10)):
+        with pytest.raises(InputError, match=r"batch|most"):
+            st.sequential(lambda n: np.ones(n), 1.0, batch=batch, most=most)
+    with pytest.raises(InputError, match="returned shape"):
+        st.sequential(lambda n: np.ones(n + 1), 1.0, batch=2, most=4)
+    with pytest.raises(InputError, match="nonnegative"):
+        st.sequential(lambda n: -np.ones(n), 1.0, batch=2, most=4)
