@@ -41,7 +41,9 @@ class Table(Protocol):
 class Backend(Protocol):
     """What answers the oracles during one run; it never counts and never knows who asks."""
 
-    n: int
+    @property
+    def n(self) -> int:
+        """Number of components."""
 
     def gradient(self, x: Point) -> Gradient:
         """Return the gradient of f at x; a recorded step of x is applied on the way."""
@@ -104,8 +106,11 @@ class Penalty(Protocol):
 class Problem(Protocol):
     """A finite sum over a feasible set, with its constants; the same for every run."""
 
-    n: int
     name: ClassVar[str]
+
+    @property
+    def n(self) -> int:
+        """Number of components."""
 
     @property
     def set(self) -> FeasibleSet:
@@ -203,8 +208,20 @@ class Choice(Protocol):
     """An algorithm that still has to be resolved against a problem's constants."""
 
     @property
+    def name(self) -> str:
+        """Name of the algorithm."""
+
+    @property
     def parameters(self) -> Mapping[str, Any]:
         """The parameters that were given, by name."""
+
+    @property
+    def schedule(self) -> str:
+        """What they ask for: theory, practical or explicit."""
+
+    @property
+    def assumes(self) -> frozenset[str]:
+        """What the theorem of the schedule assumes."""
 
     def resolve(self, constants: Constants) -> "tuple[Algorithm, str]":
         """Return the algorithm with its parameters fixed, and the name of its schedule."""

@@ -72,7 +72,7 @@ def heading(title: str, *parts: RenderableType) -> RenderableType:
 
 
 def columns(
-    names: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()
+    names: Sequence[str], rows: Iterable[Sequence[str | Text]], *, right: Sequence[str] = ()
 ) -> Table:
     """Return a table with a line of names; the first column and those in `right` never wrap."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -133,6 +133,13 @@ def parameters_in_words(parameters: Any) -> str:
     """Return parameters that are set, as the command line writes them."""
     given = {name: value for name, value in parameters.items() if value is not None}
     return ", ".join(f"{name}={_value(value)}" for name, value in given.items())
+
+
+def unmet_in_words(unmet: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the line on the assumptions that a problem is not known to meet, if there are any."""
+    if not unmet:
+        return []
+    return [("not met", f"the theory assumes {', '.join(unmet)}: not known of this problem")]
 
 
 def _value(value: Any) -> str:

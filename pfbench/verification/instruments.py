@@ -209,7 +209,7 @@ class ForcedPath:
         indices, weights = weighted(sample)
         signs = 1.0 - 2.0 * (indices % 2)
         k = 1 + (indices // 2) % (self.d - 1)
-        return amount * np.bincount(k, signs * weights, minlength=self.d)
+        return np.asarray(amount * np.bincount(k, signs * weights, minlength=self.d))
 
 
 class ForcedHessian:
@@ -235,12 +235,14 @@ class ForcedTable:
         self._h = np.full(problem.n, problem.h(r))
         i = np.arange(problem.n)
         self._signs, self._k = 1.0 - 2.0 * (i % 2), 1 + (i // 2) % (problem.d - 1)
-        self._sum = np.bincount(self._k, self._signs * self._h, minlength=problem.d)
+        self._sum = np.asarray(
+            np.bincount(self._k, self._signs * self._h, minlength=problem.d), dtype=np.float64
+        )
 
     @property
     def mean(self) -> Floats:
         """The mean of the stored gradients."""
-        g = self._sum / self._problem.n
+        g: Floats = self._sum / self._problem.n
         g[0] = -self._problem.pull
         return g
 
@@ -248,7 +250,7 @@ class ForcedTable:
         """Return the mean of grad f_i(x) - a_i over the sample."""
         i, weights = weighted(sample)
         change = self._signs[i] * (self._problem.h(float(x[0])) - self._h[i]) * weights
-        return np.bincount(self._k[i], change, minlength=self._problem.d)
+        return np.asarray(np.bincount(self._k[i], change, minlength=self._problem.d))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
         """As `difference`, and store the new gradients."""

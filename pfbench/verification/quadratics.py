@@ -9,19 +9,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.linalg
 
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import FeasibleSet, Measure
 from pfbench.base.sample import Indices, weighted
+from pfbench.sets import L1Ball, L2Ball, Simplex
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """f_i(x) = <c, u> + <a_i, u>^2/2 + shift |u|^2/2 with u = x - theta_hat, over a set.
+    """f_i(x) = <c, u> + <a_i, u>^2/2 + shift |u|^2/2 with u = x - theta_hat, over a set of vectors.
 
     f(theta_hat) = 0, so that f is the suboptimality itself, without cancellation. theta_hat is the
     minimiser if -c is in the normal cone of the set there and f is convex, or if restricted strong
@@ -30,15 +32,15 @@ class Quadratic:
     Parameters
     ----------
     set
-        The feasible set, of vectors of length d or of matrices with d entries.
+        The feasible set, of vectors of length d.
     rows
-        a_i, shape (n, d); of matrices row by row.
+        a_i, shape (n, d).
     minimiser
-        theta_hat, shape (d,) or (M, N), in the set.
+        theta_hat, shape (d,), in the set.
     slope
-        c, the gradient at theta_hat, of the same shape, with <c, v> >= <c, theta_hat> on the set.
+        c, the gradient at theta_hat, shape (d,), with <c, v> >= <c, theta_hat> on the set.
     begin
-        The start point, of the same shape, in the set.
+        The start point, shape (d,), in the set.
     sigma_hat
         f(x) >= f(theta_hat) + (sigma_hat/2) |x - theta_hat|^2 on the set.
     shift
@@ -62,14 +64,15 @@ class Quadratic:
     shift: float = 0.0
 
     def __post_init__(self) -> None:
-        shape = self.minimiser.shape
-        finite_array("the rows", self.rows, shape=(len(self.rows), self.minimiser.size))
+        rows = finite_array("the rows", self.rows)
+        if rows.ndim != 2 or len(rows) == 0:
+            raise InputError("the rows must be a matrix of numbers, shape (n, d) with n >= 1.")
         for name in ("minimiser", "slope", "begin"):
-            finite_array(f"the {name}", getattr(self, name), shape=shape)
+            finite_array(f"the {name}", getattr(self, name), shape=(rows.shape[1],))
         real("sigma_hat", self.sigma_hat, above=0.0)
         if not (self.set.contains(self.minimiser) and self.set.contains(self.begin)):
             raise InputError("the minimiser and the start must be in the set.")
-        descent = float(np.vdot(self.slope, self.minimiser)) - self.set.minimum(self.slope)[0]
+        descent = float(self.slope @ self.minimiser) - self.set.minimum(self.slope)[0]
         if descent > 1e-9 * (1.0 + float(np.abs(self.slope).max()) * self.set.diameter):
             raise InputError("the minimiser is not stationary: -slope is not normal to the set.")
 
@@ -131,39 +134,27 @@ class Quadratic:
     def value(self, x: Floats) -> float:
         """Return f(x), which is f(x) - f(theta_hat)."""
         u = x - self.minimiser
-        products = self.rows @ u.ravel()
-        square = float(products @ products) / self.n + self.shift * float(np.vdot(u, u))
-        return float(np.vdot(self.slope, u)) + 0.5 * square
+        products = self.rows @ u
+        square = float(products @ products) / self.n + self.shift * float(u @ u)
+        return float(self.slope @ u) + 0.5 * square
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x."""
-        u = x - self.minimiser
-        return self.slope + (self.hessian @ u.ravel()).reshape(u.shape)
+        """Return the gradient at x, shape (d,)."""
+        return self.slope + self.hessian @ (x - self.minimiser)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of the sampled component gradients at x."""
+        """Return the mean of the sampled component gradients at x, shape (d,)."""
         return self.slope + self.difference(sample, x, self.minimiser)
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample."""
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d,)."""
         indices, weights = weighted(sample)
         rows, u = self.rows[indices], x - y
-        products = weights * (rows @ u.ravel())
-        return np.asarray((products @ rows).reshape(u.shape) + self.shift * u)
+        return np.asarray((weights * (rows @ u)) @ rows + self.shift * u)
 
-    def spread(self, x: Floats, y: Floats) -> float:
-        """Return E_i |grad f_i(x) - grad f_i(y)|^2 - |grad f(x) - grad f(y)|^2.
-
-        The variance of one draw of an SVRG estimate at x with snapshot y.
-        """
-        u = (x - y).ravel()
-        squares = np.einsum("ij,ij->i", self.rows, self.rows)
-        own = self.hessian @ u - self.shift * u
-        return max(0.0, float(squares @ (self.rows @ u) ** 2) / self.n - float(own @ own))
-
-    def lo(self, g: Floats) -> Any:
+    def lo(self, g: Floats) -> Floats:
         """Return a vertex of the set that minimises <g, v>."""
-        return self.set.lo(g)
+        return np.asarray(self.set.lo(g))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return the exact minimum of <g, v> over the set, twice."""
@@ -180,3 +171,113 @@ def rows_of_spectrum(rng: np.random.Generator, eigenvalues: Floats) -> Floats:
     basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
     mixing = np.linalg.qr(rng.standard_normal((d, d)))[0]
     return np.asarray(math.sqrt(d) * mixing @ (np.sqrt(eigenvalues)[:, None] * basis))
+
+
+def _spread(kappa: float, d: int) -> Floats:
+    """Return d eigenvalues from 1/kappa to 1, evenly on a logarithmic scale."""
+    return np.geomspace(1.0 / kappa, 1.0, d)
+
+
+# --- strongly convex: sigma_hat = 1/kappa, L_f = 1 ------------------------------------------------
+
+
+def vertex_of_simplex(
+    rng: np.random.Generator, d: int, kappa: float, pull: float = 0.1
+) -> Quadratic:
+    """Return a quadratic whose minimiser is a vertex; `pull` is the modulus of its slope there."""
+    first, second = np.eye(d)[:2]
+    rows = rows_of_spectrum(rng, _spread(kappa, d))
+    return Quadratic(Simplex(d), rows, second, -pull * second, first, 1.0 / kappa)
+
+
+def face_of_simplex(rng: np.random.Generator, d: int, kappa: float) -> Quadratic:
+    """Return a quadratic whose minimiser is the centre of a face with d/2 vertices."""
+    inside = np.arange(d) < d // 2
+    slope = np.where(inside, 0.0, 0.1 / d)
+    rows = rows_of_spectrum(rng, _spread(kappa, d))
+    begin = np.eye(d)[d - 1]
+    return Quadratic(Simplex(d), rows, inside / (d // 2), slope, begin, 1.0 / kappa)
+
+
+def face_of_l1_ball(rng: np.random.Generator, d: int, kappa: float) -> Quadratic:
+    """Return the same on the l1 ball."""
+    inside = (np.arange(d) < d // 2).astype(np.float64)
+    rows = rows_of_spectrum(rng, _spread(kappa, d))
+    slope, begin = -(0.1 / d) * inside, -np.eye(d)[0]
+    return Quadratic(L1Ball(d), rows, inside / (d // 2), slope, begin, 1.0 / kappa)
+
+
+def boundary_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> Quadratic:
+    """Return a quadratic whose minimiser is a point of the sphere."""
+    normal = np.full(d, 1.0 / math.sqrt(d))
+    rows = rows_of_spectrum(rng, _spread(kappa, d))
+    return Quadratic(L2Ball(d), rows, normal, -0.1 * normal, -np.eye(d)[0], 1.0 / kappa)
+
+
+def interior_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> Quadratic:
+    """Return a quadratic whose minimiser is the centre, started along its flattest directions."""
+    rows = rows_of_spectrum(rng, _spread(kappa, d))
+    flattest = np.linalg.eigh(rows.T @ rows)[1][:, :3]
+    begin = flattest.sum(axis=1) * (0.99 / math.sqrt(3.0))
+    return Quadratic(L2Ball(d), rows, np.zeros(d), np.zeros(d), begin, 1.0 / kappa)
+
+
+def chain(d: int) -> Quadratic:
+    """Return Nesterov's worst quadratic for first-order methods, inside an l2 ball; sigma_hat ~ 0.
+
+    References
+    ----------
+    Nesterov, Introductory lectures on convex optimization, 2004, section 2.1.2.
+    """
+    matrix = (2.0 * np.eye(d) - np.eye(d, k=1) - np.eye(d, k=-1)) / 4.0
+    values, vectors = np.linalg.eigh(matrix)
+    rows = math.sqrt(d) * np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    minimiser = 1.0 - np.arange(1.0, d + 1.0) / (d + 1.0)
+    ball, zero = L2Ball(d, 1.1 * float(np.linalg.norm(minimiser))), np.zeros(d)
+    return Quadratic(ball, rows, minimiser, zero, zero, float(values[0]))
+
+
+# --- restricted strong convexity ------------------------------------------------------------------
+
+
+def restricted(
+    rng: np.random.Generator,
+    d: int,
+    support: int,
+    blind: int,
+    *,
+    excess: float = 0.0,
+    pull: float = 0.05,
+) -> Quadratic:
+    """Return a quadratic over the l1 ball that is flat, or curved down, in `blind` directions.
+
+    The Hessian is I - (1 + excess) sum over `blind` unit vectors w of w w', where w are rows of a
+    Hadamard matrix. Each has <w, v>^2 <= |v|_1^2/d. So restricted strong convexity (li2019 (4))
+    holds with sigma = 1 and tau = (1 + excess) blind/(2 d), exactly. The minimiser has s = `support`
+    equal entries and l1 norm 1, and the subspace of its support has compatibility sqrt(s). So
+    eps_stat = 0, sigma_hat = 1 - 16 tau s, and it is the global minimiser even where f is not
+    convex (excess > 0).
+
+    Parameters
+    ----------
+    rng
+        For blind directions, support, signs and start.
+    d
+        Dimension, a power of 2.
+    support
+        s.
+    blind
+        Number of directions.
+    excess
+        Minus the curvature in them.
+    pull
+        Largest modulus of the slope at the minimiser.
+    """
+    hadamard = scipy.linalg.hadamard(d)[rng.permutation(d)]
+    seen = hadamard[blind:] * math.sqrt((1.0 + excess) * (d - blind) / d)
+    minimiser = np.zeros(d)
+    minimiser[rng.permutation(d)[:support]] = rng.choice([-1.0, 1.0], size=support) / support
+    begin = np.eye(d)[int(rng.integers(d))]
+    sigma_hat = 1.0 - 8.0 * (1.0 + excess) * blind * support / d
+    slope = -pull * np.sign(minimiser)
+    return Quadratic(L1Ball(d), seen, minimiser, slope, begin, sigma_hat, shift=-excess)

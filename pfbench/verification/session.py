@@ -176,7 +176,7 @@ def verify(
     integer("seed", seed, least=0)
     chosen = selected(names, effort)
     subject = subject or Subject()
-    order = sorted(chosen, key=lambda name: -_expected(name, effort))
+    order = sorted(chosen, key=lambda name: -expected_seconds(name, effort))
     tasks = [Task(judge, (name, subject, effort, seed), time_limit(name, effort)) for name in order]
     rows: dict[str, Row] = {}
     for result in run_tasks(tasks, jobs):
@@ -190,10 +190,11 @@ def verify(
 
 def time_limit(name: str, effort: str) -> float:
     """Return the seconds after which a check is killed."""
-    return max(_LEAST_LIMIT, _PATIENCE * _expected(name, effort))
+    return max(_LEAST_LIMIT, _PATIENCE * expected_seconds(name, effort))
 
 
-def _expected(name: str, effort: str) -> float:
+def expected_seconds(name: str, effort: str) -> float:
+    """Return the seconds that a check usually takes on one core."""
     check = CHECKS[name]
     return check.full if effort == "full" or check.quick is None else check.quick
 

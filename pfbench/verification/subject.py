@@ -40,20 +40,19 @@ def make(algorithm: Any, **wanted: Any) -> Algorithm:
     Broken
         If it refuses them, or lacks one that only it knows.
     """
+    made: Any = algorithm
     try:
-        if not inspect.isclass(algorithm):
-            if not is_dataclass(algorithm):
-                made: Algorithm = algorithm
-                return made
+        if inspect.isclass(algorithm):
+            known = set(inspect.signature(algorithm).parameters)
+            made = algorithm(**{name: value for name, value in wanted.items() if name in known})
+        elif is_dataclass(algorithm):
             known = {field.name for field in fields(algorithm)}
             given = {name: value for name, value in wanted.items() if name in known}
             made = replace(algorithm, **given)  # type: ignore[type-var]
-            return made
-        known = set(inspect.signature(algorithm).parameters)
-        made = algorithm(**{name: value for name, value in wanted.items() if name in known})
-        return made
     except (TypeError, InputError) as error:
         raise Broken(f"it cannot be made with the claim's parameters: {error}") from error
+    found: Algorithm = made
+    return found
 
 
 def scheduled(algorithm: Any, epsilon: float, constants: Constants, **given: Any) -> Algorithm:

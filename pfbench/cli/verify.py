@@ -1,0 +1,266 @@
+"""``pfbench verify``: verdicts on claims, with their evidence."""
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from pfbench.base.errors import InputError, StorageError
+from pfbench.cli.printing import columns, complain, console, duration, fields, heading, show
+from pfbench.cli.progress import Steps
+
+if TYPE_CHECKING:
+    from pfbench.verification.session import Row, Verification
+
+_COLOURS = {
+    "holds": "green",
+    "tight": "bold green",
+    "violated": "bold red",
+    "disputed": "magenta",
+    "inconclusive": "yellow",
+}
+
+
+def verify(
+    claims: Annotated[list[str] | None, typer.Argument(metavar="CLAIM", hidden=True)] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="The quick selection (default).")] = False,
+    full: Annotated[bool, typer.Option("--full", help="All claims, with full effort.")] = False,
+    algorithm: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:NAME", help="Hold your own algorithm to the claims."),
+    ] = None,
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="Show which claim catches which planted fault.")
+    ] = False,
+    listing: Annotated[bool, typer.Option("--list", help="List the claims and the time.")] = False,
+    explain: Annotated[
+        str | None, typer.Option(metavar="CLAIM", help="Say what a claim says and how it is tested")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of every random stream.")] = 0,
+    jobs: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Checks at a time.", show_default="the number of CPUs"),
+    ] = None,
+    as_json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write all as JSON; - to print.")
+    ] = None,
+) -> None:
+    """Put claims to the test and say, with evidence, what became of them.
+
+    Verdicts: holds; tight (holds, and could not be much better); violated; disputed (its proof is
+    known to be broken); inconclusive. Exit status 1 if a claim is violated or a check failed.
+    """
+    from pfbench.verification.session import selected
+
+    if quick and full:
+        raise InputError("--quick and --full exclude each other: give one.")
+    effort = "full" if full else "quick"
+    workers = (os.cpu_count() or 1) if jobs is None else jobs
+    if explain is not None:
+        show(_explained(explain))
+    elif listing:
+        show(_listed(selected(claims or (), effort), effort))
+    elif mutants:
+        _verify_mutants(claims or [], effort, seed, workers, as_json)
+    else:
+        _verify(claims or [], effort, algorithm, seed, workers, as_json)
+
+
+def _verify(
+    claims: Sequence[str],
+    effort: str,
+    algorithm: str | None,
+    seed: int,
+    jobs: int,
+    target: Path | None,
+) -> None:
+    from pfbench.verification import findings, own
+    from pfbench.verification.session import selected, verify
+
+    quiet = target == Path("-")
+    subject = None
+    if algorithm is not None:
+        if not quiet:
+            console(error=True).print(f"importing {algorithm}")
+        subject, claims = own.subject_and_claims(algorithm, claims)
+        if not claims:
+            _conformance(algorithm, target)
+            return
+    names = selected(claims, effort)
+    wanted = [] if claims else findings.selected(effort)
+    with Steps("verification", len(names) + len(wanted), "checks", quiet=quiet) as steps:
+        done = verify(
+            names,
+            effort=effort,
+            subject=subject,
+            seed=seed,
+            jobs=jobs,
+            progress=lambda row: steps.advance(),
+        )
+        found = findings.examine(
+            wanted, effort=effort, seed=seed, jobs=jobs, progress=lambda one: steps.advance()
+        )
+    content = done.as_json() | {"findings": [one.as_json() for one in found]}
+    _write(target, content)
+    if not quiet:
+        show(_verdicts(done))
+        if found:
+            show(heading("findings", _found(found)))
+        show(Text(_in_words(done.summary)))
+    lost = [one.erratum for one in found if not one.shown]
+    if lost:
+        complain(f"the evidence for erratum {', '.join(lost)} no longer shows it.")
+    if lost or not done.clean:
+        raise typer.Exit(1)
+
+
+def _conformance(algorithm: str, target: Path | None) -> None:
+    """Say that no claim was named, and hold the algorithm to what every algorithm keeps."""
+    from pfbench.runs.user_code import load
+    from pfbench.verification.conformance import conform
+
+    outcome = conform(load(algorithm), algorithm)
+    _write(target, {"schema": 1, **outcome.as_json()})
+    if target != Path("-"):
+        show(Text("no claim is named: tested are conformance, counts and feasibility"))
+        show(columns(("test", "passed", "what was seen"), outcome.rows()))
+    if not outcome.passed:
+        raise typer.Exit(1)
+
+
+def _verify_mutants(
+    names: Sequence[str], effort: str, seed: int, jobs: int, target: Path | None
+) -> None:
+    from pfbench.verification.mutants.session import examine, selected
+
+    chosen = selected(names)
+    with Steps("mutants", len(chosen), "mutants", quiet=target == Path("-")) as steps:
+        caught = examine(
+            chosen, effort=effort, seed=seed, jobs=jobs, progress=lambda one: steps.advance()
+        )
+    share = sum(bool(one.caught_by) for one in caught) / len(caught)
+    _write(
+        target,
+        {
+            "schema": 1,
+            "results": [],
+            "findings": [],
+            "summary": {},
+            "mutants": [one.as_json() for one in caught],
+        },
+    )
+    if target != Path("-"):
+        rows = [
+            (one.mutant, one.about, ", ".join(one.caught_by) or Text("not caught", "bold red"))
+            for one in caught
+        ]
+        show(columns(("mutant", "planted fault", "caught by"), rows))
+        show(Text(f"{sum(bool(o.caught_by) for o in caught)} of {len(caught)} caught"))
+    if share < 0.9:
+        complain("fewer than 90 % of the planted faults are caught.")
+        raise typer.Exit(1)
+
+
+def _verdicts(done: "Verification") -> RenderableType:
+    rows = []
+    for row in done.rows:
+        verdict = Text(row.verdict, _COLOURS[row.verdict])
+        rows.append((row.claim, verdict, _measured(row), duration(row.seconds)))
+    table = columns(("claim", "verdict", "measured", "time"), rows)
+    reasons = [
+        Text(f"{row.claim}: {row.reason}")
+        for row in done.rows
+        if row.verdict in ("violated", "disputed", "inconclusive")
+    ]
+    return Group(table, *reasons)
+
+
+def _measured(row: "Row") -> str:
+    """Return the numbers that matter most: exponents with intervals, the highest ratio."""
+    parts, ratios = [], []
+    for name, value in row.measured.items():
+        prefix, _, last = name.rpartition(": ")
+        if last == "slope":
+            at = f"{prefix}: " if prefix else ""
+            low, high = row.measured.get(f"{at}lower"), row.measured.get(f"{at}upper")
+            label = prefix.removeprefix("exponent in ") or "exponent"
+            parts.append(f"{label} {value:.3g} [{low:.3g}, {high:.3g}]")
+        elif last == "ratio" and isinstance(value, float) and math.isfinite(value):
+            ratios.append(value)
+    if ratios:
+        parts.append(f"measured/bound {max(ratios):.3g}")
+    return ", ".join(parts) or f"{row.repetitions} runs"
+
+
+def _found(found: Sequence[Any]) -> RenderableType:
+    rows = [
+        (one.erratum, one.as_printed, one.corrected, "shown" if one.shown else "NOT SHOWN")
+        for one in found
+    ]
+    return columns(("erratum", "as printed", "corrected", "evidence"), rows)
+
+
+def _in_words(summary: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {verdict}" for verdict, count in summary.items() if count)
+
+
+def _listed(names: Sequence[str], effort: str) -> RenderableType:
+    from pfbench.theory.catalogue import CLAIMS
+    from pfbench.verification.session import expected_seconds
+
+    rows = [
+        (name, CLAIMS[name].kind, CLAIMS[name].source, duration(expected_seconds(name, effort)))
+        for name in names
+    ]
+    total = sum(expected_seconds(name, effort) for name in names)
+    end = Text(f"{len(names)} claims, about {total / 60:.1f} min on one core ({effort})")
+    return Group(columns(("claim", "kind", "source", "time"), rows), end)
+
+
+def _explained(name: str) -> RenderableType:
+    from pfbench.theory.catalogue import PAPERS, claim
+    from pfbench.theory.claim import KINDS
+    from pfbench.verification.mutants import MUTANTS
+    from pfbench.verification.session import expected_seconds
+
+    told = claim(name)
+    catches = [mutant.name for mutant in MUTANTS.values() if name in mutant.expected]
+    pairs = [
+        ("claim", told.name),
+        ("paper", PAPERS[told.paper]),
+        ("source", told.source),
+        ("kind", f"{told.kind}: {KINDS[told.kind]}"),
+        ("statement", told.statement),
+        ("algorithm", told.algorithm or "none"),
+        ("assumes", "; ".join(told.assumptions) or "finite constants"),
+        ("tested on", told.family),
+        ("schedule", told.schedule),
+        ("disputed", told.disputed or "no"),
+        ("must catch", ", ".join(catches) or "no planted fault yet"),
+        (
+            "time",
+            f"{duration(expected_seconds(name, 'quick'))} quick, "
+            f"{duration(expected_seconds(name, 'full'))} full",
+        ),
+    ]
+    return fields(pairs)
+
+
+def _write(target: Path | None, content: Mapping[str, Any]) -> None:
+    """Write JSON to a file, or print it for `-`."""
+    if target is None:
+        return
+    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    if target == Path("-"):
+        print(text)
+        return
+    try:
+        target.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{target} cannot be written ({error.strerror}).") from error

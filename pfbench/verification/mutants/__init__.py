@@ -1,0 +1,16 @@
+"""Planted faults: a check is believed because it catches them."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from pfbench.verification.mutants import lacoste2016, li2019, qu2018, shen2019, wang2019
+from pfbench.verification.mutants.base import Mutant
+
+MUTANTS: Mapping[str, Mutant] = MappingProxyType(
+    {
+        mutant.name: mutant
+        for paper in (shen2019, qu2018, li2019, wang2019, lacoste2016)
+        for mutant in paper.MUTANTS
+    }
+)
+"""Every mutant by its name."""
