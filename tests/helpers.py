@@ -14,6 +14,8 @@ from pfbench.points import Factored, Pattern, RankOne
 from pfbench.points.factored import Factors
 from pfbench.problems.linear_models import LinearModel, NonconvexLogistic
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
+from pfbench.problems.multiclass import MulticlassLogistic
+from pfbench.problems.multitask import MultitaskSigmoid
 from pfbench.sets import L1Ball
 
 # --- making things --------------------------------------------------------------------------------
@@ -85,6 +87,23 @@ def tiny_regression(kind, seed=0, n=7, d=4, radius=5.0, spread=1.0, noise=0.0, *
     features = spread * rng.standard_normal((n, d))
     labels = features @ rng.uniform(-0.5, 0.5, size=d) + noise * rng.standard_normal(n)
     return kind(features, labels, **{"set": L1Ball(d, radius)} | options)
+
+
+def tiny_multiclass(seed=0, n=9, d=4, classes=3, radius=5.0, spread=1.0):
+    """Multinomial logistic regression on n rows, some of whose features are 0."""
+    rng = np.random.default_rng(seed)
+    features = spread * rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.8)
+    labels = np.r_[np.arange(classes), rng.integers(classes, size=n - classes)]
+    return MulticlassLogistic(features, labels, radius)
+
+
+def tiny_multitask(seed=0, n=9, d=4, m=3, radius=5.0, spread=1.0, offsets=True):
+    """Rows of m tasks of different length, in no order, with offsets."""
+    rng = np.random.default_rng(seed)
+    tasks = rng.permutation(np.r_[np.arange(m), rng.integers(m, size=n - m)])
+    b = rng.standard_normal(m) if offsets else None
+    features, labels = spread * rng.standard_normal((n, d)), rng.integers(2, size=n)
+    return MultitaskSigmoid(features, labels, radius, tasks=tasks, offsets=b)
 
 
 class Echo:
@@ -214,7 +233,85 @@ class LinearReference:
         return g
 
 
+@dataclass
+class MulticlassReference:
+    """f_i(X) = log sum_c exp<a_i, x_c> - <a_i, x_(y_i)>; gradients have the shape of X."""
+
+    problem: MulticlassLogistic
+
+    def __post_init__(self):
+        self.A, self.y = self.problem.features, self.problem.labels
+        self.n, self.shape = len(self.A), self.problem.shape
+
+    def point(self, x):
+        return x.copy()
+
+    def random(self, rng):
+        return rng.standard_normal(self.shape)
+
+    def embedded(self, g):
+        return np.reshape(g, self.shape)
+
+    def components(self, x):
+        z = self.A @ x
+        return np.logaddexp.reduce(z, axis=1) - z[np.arange(self.n), self.y]
+
+    def probabilities(self, x):
+        e = np.exp(self.A @ x)
+        return e / e.sum(axis=1, keepdims=True)
+
+    def component_gradients(self, x):
+        """Shape (n, d, m)."""
+        return np.einsum(
+            "nd,nm->ndm", self.A, self.probabilities(x) - np.eye(self.shape[1])[self.y]
+        )
+
+    def component_hessian_products(self, s, u):
+        p, z = self.probabilities(s), self.A @ u
+        second = np.einsum("nk,km->nkm", p, np.eye(self.shape[1])) - np.einsum("nk,nm->nkm", p, p)
+        return np.einsum("nd,nkm,nm->ndk", self.A, second, z)
+
+
+@dataclass
+class MultitaskReference(MulticlassReference):
+    """f_i(X) = (y - 1/(1 + exp(<a_i, x_t> + b_t)))^2, rows in the order of their tasks."""
+
+    problem: MultitaskSigmoid
+
+    def __post_init__(self):
+        order = np.argsort(self.problem.tasks, kind="stable")
+        self.A, self.y = self.problem.features[order], self.problem.labels[order]
+        self.tasks = self.problem.tasks[order]
+        self.n, self.shape = len(self.A), self.problem.shape
+        b = self.problem.offsets
+        self.b = np.zeros(self.n) if b is None else b[self.tasks]
+
+    def scores(self, x):
+        return np.einsum("nd,dn->n", self.A, x[:, self.tasks])
+
+    def components(self, x):
+        return (self.y - 1.0 / (1.0 + np.exp(self.scores(x) + self.b))) ** 2
+
+    def spread(self, numbers):
+        """Shape (n, d, m): the rows, times these numbers, in the columns of their tasks."""
+        return np.einsum("n,nd,nm->ndm", numbers, self.A, np.eye(self.shape[1])[self.tasks])
+
+    def component_gradients(self, x):
+        q = 1.0 / (1.0 + np.exp(self.scores(x) + self.b))
+        return self.spread(2.0 * (self.y - q) * q * (1.0 - q))
+
+    def component_hessian_products(self, s, u):
+        q = 1.0 / (1.0 + np.exp(self.scores(s) + self.b))
+        # d/dz of 2 (y - q) q (1 - q), with q' = -q (1 - q).
+        curvature = -2.0 * q * (1.0 - q) * (self.y * (1.0 - 2.0 * q) - 2.0 * q + 3.0 * q**2)
+        return self.spread(curvature * self.scores(u))
+
+
 def reference_of(problem):
+    if isinstance(problem, MulticlassLogistic):
+        return MulticlassReference(problem)
+    if isinstance(problem, MultitaskSigmoid):
+        return MultitaskReference(problem)
     kind = RecoveryReference if isinstance(problem, RobustMatrixRecovery) else LinearReference
     return kind(problem)
 

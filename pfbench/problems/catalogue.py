@@ -4,19 +4,27 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.checks import choice
+from pfbench.base.checks import choice, integer
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.protocols import Penalty, Problem
 from pfbench.base.selectors import Selector
+from pfbench.problems.classes import (
+    class_tasks,
+    scaled_classes,
+    synthetic_classes,
+    synthetic_tasks,
+)
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.loading import load_classification
+from pfbench.problems.finite_sum_chain import FiniteSumChain
 from pfbench.problems.linear_models import (
     LeastSquares,
     LinearModel,
@@ -25,8 +33,14 @@ from pfbench.problems.linear_models import (
     RobustRegression,
 )
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
+from pfbench.problems.matrix_regression import MatrixRegression
+from pfbench.problems.multiclass import MulticlassLogistic
+from pfbench.problems.multitask import MultitaskSigmoid
 from pfbench.problems.observations import digits, movielens, synthetic
 from pfbench.problems.rows import synthetic_rows
+from pfbench.problems.sensing import synthetic_sensing
+from pfbench.problems.simplex_norm import SimplexNorm
+from pfbench.problems.zero_chain import ZeroChain, random_directions, scaled_chain
 from pfbench.sets import WholeSpace, feasible_set
 from pfbench.sets import penalty as build_penalty
 
@@ -34,10 +48,14 @@ ABOUT: Mapping[str, str] = MappingProxyType(
     {
         "source": "where the data come from",
         "seed": "seed of the problem's data",
-        "rows": "rows of the matrix (M), or of the data (n)",
-        "columns": "columns of the matrix (N), or of the data (d)",
+        "rows": "rows of the matrix (M), of the data (n), of each task, or at most of each class",
+        "columns": "columns of the matrix (N), or of the data, or length of a point (d)",
         "rank": "rank of the underlying matrix",
-        "noise": "uniform in [-noise, noise] on the outliers; of labels, its standard deviation",
+        "noise": "uniform in [-noise, noise] on the outliers; of labels or features, its standard "
+        "deviation",
+        "classes": "number of classes",
+        "kinds": "number of kinds of tasks (m)",
+        "copies": "tasks of each kind (K), or noisy versions of each class",
         "outliers": "share of all entries that are changed by noise",
         "density": "share of all entries that are observed",
         "heldout": "share of the entries or ratings that is held out",
@@ -54,6 +72,14 @@ ABOUT: Mapping[str, str] = MappingProxyType(
         "lower": "least value of every entry (set=box)",
         "upper": "largest value of every entry (set=box)",
         "alpha": "weight of the non-convex regulariser",
+        "n": "number of components",
+        "epsilon": "accuracy for which the instance is hard",
+        "smoothness": "L of the instance, of a finite sum the mean-squared one",
+        "delta": "upper bound of f(0) - inf f",
+        "horizon": "length T of the chain",
+        "spike": "variance of the first entry of a sensing matrix; the others have 1",
+        "sensing_variance": "w, variance of noise in the sensing matrices: 0 is loss (7), else (8)",
+        "storage": "of the sensing matrices: float64, or float32 (rounded, half the memory)",
     }
 )
 """What each parameter of a problem means; a parameter has one name everywhere."""
@@ -63,6 +89,25 @@ _SOURCES: Mapping[str, Callable[..., Observations]] = MappingProxyType(
         "synthetic": synthetic,
         "digits": digits,
         "movielens": movielens,
+    }
+)
+
+_SEVERAL_CLASSES = (
+    "digits",
+    *(name for name, record in DATA_SETS.items() if record.task == "multiclass"),
+)
+
+_CLASSES: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "synthetic": synthetic_classes,
+        **{name: partial(scaled_classes, name) for name in _SEVERAL_CLASSES},
+    }
+)
+
+_TASKS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "synthetic": synthetic_tasks,
+        **{name: partial(class_tasks, name) for name in _SEVERAL_CLASSES},
     }
 )
 
@@ -86,12 +131,7 @@ def robust_matrix_recovery(
     radius and sigma default to the paper's 100 and 1 for synthetic data; for real data to
     3 |Y|_F of the centred observed entries Y and to twice their variance.
     """
-    choice("source", source, _SOURCES)
-    known = inspect.signature(_SOURCES[source]).parameters
-    for name in data:
-        if name not in known:
-            raise unknown(f"parameter of the source {source}", name, known)
-    observed = _SOURCES[source](**data)
+    observed: Observations = _drawn(_SOURCES, source, data)
     if source == "synthetic":
         default_radius, default_sigma = 100.0, 1.0
     else:
@@ -104,6 +144,31 @@ def robust_matrix_recovery(
         scaling=scaling,
         tolerance=tolerance,
     )
+
+
+def _drawn(makers: Mapping[str, Callable[..., Any]], source: str, data: dict[str, Any]) -> Any:
+    """Return what the source makes; parameters that it does not know are refused."""
+    known = _keywords(makers[choice("source", source, makers)])
+    for name in data:
+        if name not in known:
+            raise unknown(f"parameter of the source {source}", name, known)
+    return makers[source](**data)
+
+
+def multitask_sigmoid(
+    *, source: str = "synthetic", radius: float = 10.0, tolerance: float = 1e-4, **data: Any
+) -> MultitaskSigmoid:
+    """Build the multitask problem with the loss (y - 1/(1 + exp(z)))^2."""
+    features, labels, tasks, offsets = _drawn(_TASKS, source, data)
+    return MultitaskSigmoid(features, labels, radius, tolerance, tasks=tasks, offsets=offsets)
+
+
+def multiclass_logistic(
+    *, source: str = "digits", radius: float = 10.0, tolerance: float = 1e-4, **data: Any
+) -> MulticlassLogistic:
+    """Build multinomial logistic regression."""
+    features, labels, classes = _drawn(_CLASSES, source, data)
+    return MulticlassLogistic(features, labels, radius, tolerance, classes=classes)
 
 
 def nonconvex_logistic(
@@ -175,6 +240,58 @@ def _domain(
     return feasible_set(set or "l1", (d,), **own), None
 
 
+def zero_chain(
+    *,
+    horizon: int | None = None,
+    epsilon: float | None = None,
+    smoothness: float | None = None,
+    delta: float | None = None,
+    columns: int | None = None,
+    seed: int | None = None,
+) -> ZeroChain:
+    """Build the zero chain, as it is with T = horizon, or scaled for an accuracy epsilon.
+
+    The hidden directions are the first unit vectors, or random ones if there is a seed.
+    """
+    if epsilon is None:
+        for name, given in (("smoothness", smoothness), ("delta", delta)):
+            if given is not None:
+                raise InputError(f"{name} scales the chain for an accuracy: give epsilon too.")
+        T, mu = 50 if horizon is None else integer("horizon", horizon, least=1), 1.0
+    else:
+        if horizon is not None:
+            raise InputError("epsilon determines the horizon: leave one of the two out.")
+        smoothness = 1.0 if smoothness is None else smoothness
+        T, mu = scaled_chain(epsilon, smoothness, 1.0 if delta is None else delta)
+    if columns is None:
+        columns = T if seed is None else 2 * T
+    directions = None
+    if seed is not None:
+        d, seed = integer("columns", columns, least=T), integer("seed", seed, least=0)
+        directions = random_directions(d, T, seed)
+    return ZeroChain(T, columns, directions, smoothness, mu)
+
+
+def finite_sum_chain(
+    *, n: int = 16, epsilon: float = 0.003, smoothness: float = 1.0, delta: float = 1.0
+) -> FiniteSumChain:
+    """Build the chain on n blocks."""
+    return FiniteSumChain(n, epsilon, smoothness, delta)
+
+
+def simplex_norm(*, columns: int = 1000) -> SimplexNorm:
+    """Build |x|^2 on the simplex."""
+    return SimplexNorm(columns)
+
+
+def matrix_regression(
+    *, source: str = "synthetic", radius: float = 50.0, tolerance: float = 1e-4, **data: Any
+) -> MatrixRegression:
+    """Build matrix regression on synthetic data."""
+    choice("source", source, ("synthetic",))
+    return MatrixRegression(synthetic_sensing(**data), radius=radius, tolerance=tolerance)
+
+
 _ANY = "any"
 """In place of a source: what takes these parameters whatever the source."""
 
@@ -200,7 +317,10 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of problem: what builds it, from which sources, and defaults that are not constant."""
+    """A kind of problem: what builds it, from which sources, and defaults that are not constant.
+
+    `own_set` names its feasible set where there is only one.
+    """
 
     name: str
     summary: str
@@ -209,6 +329,7 @@ class Family:
     build: Callable[..., Any]
     makers: Mapping[str, Callable[..., Any]] = field(default_factory=lambda: MappingProxyType({}))
     computed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    own_set: str = ""
 
     def parameters(self) -> dict[str, Parameter]:
         """Return the parameters by name: those of every source, then those of single ones."""
@@ -226,6 +347,7 @@ class Family:
             default = next(iter(defaults.values())) if alike else ", ".join(words)
             everywhere = _ANY in defaults or len(defaults) == len(self.makers)
             sources = () if everywhere else tuple(defaults)
+            default = self.computed.get(name, default)
             found[name] = Parameter(ABOUT[name], default, sources)
         return found
 
@@ -279,6 +401,7 @@ PROBLEMS: Mapping[str, Family] = MappingProxyType(
                         "sigma": "1 (synthetic), else twice the variance of the observed entries",
                     }
                 ),
+                own_set="nuclear",
             ),
             Family(
                 "nonconvex-logistic",
@@ -288,6 +411,24 @@ PROBLEMS: Mapping[str, Family] = MappingProxyType(
                 nonconvex_logistic,
                 _LINEAR_MAKERS,
                 _DOMAIN,
+            ),
+            Family(
+                "multitask-sigmoid",
+                "several binary tasks with the bounded loss (y - 1/(1 + exp z))^2",
+                MultitaskSigmoid.source,
+                tuple(_TASKS),
+                multitask_sigmoid,
+                _TASKS,
+                own_set="nuclear",
+            ),
+            Family(
+                "multiclass-logistic",
+                "multinomial logistic regression over the nuclear-norm ball, convex",
+                MulticlassLogistic.source,
+                tuple(_CLASSES),
+                multiclass_logistic,
+                _CLASSES,
+                own_set="nuclear",
             ),
             *(
                 Family(
@@ -304,6 +445,49 @@ PROBLEMS: Mapping[str, Family] = MappingProxyType(
                     (LogCosh, "regression with the loss log cosh r, convex"),
                     (LeastSquares, "least squares, a convex quadratic"),
                 )
+            ),
+            Family(
+                MatrixRegression.name,
+                "matrix regression, convex or with noisy sensing matrices, on the nuclear ball",
+                MatrixRegression.source,
+                ("synthetic",),
+                matrix_regression,
+                MappingProxyType({"synthetic": synthetic_sensing}),
+                MappingProxyType({"n": "10 rank max(rows, columns)"}),
+                own_set="nuclear",
+            ),
+            Family(
+                SimplexNorm.name,
+                "|x|^2 on the unit simplex: hard for linear minimisation from a vertex, convex",
+                SimplexNorm.source,
+                (),
+                simplex_norm,
+                own_set="simplex",
+            ),
+            Family(
+                ZeroChain.name,
+                "chain of hidden directions on a ball: hard for linear minimisation, non-convex",
+                ZeroChain.source,
+                (),
+                zero_chain,
+                computed=MappingProxyType(
+                    {
+                        "horizon": "50, or from epsilon",
+                        "epsilon": "none: the chain as it is",
+                        "smoothness": "1 with epsilon",
+                        "delta": "1 with epsilon",
+                        "columns": "horizon, or twice that with a seed",
+                        "seed": "none: the hidden directions are unit vectors",
+                    }
+                ),
+                own_set="l2",
+            ),
+            Family(
+                FiniteSumChain.name,
+                "n chains on blocks of their own: hard for component gradients, non-convex",
+                FiniteSumChain.source,
+                (),
+                finite_sum_chain,
             ),
         )
     }

@@ -17,7 +17,6 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
-import scipy.sparse.linalg
 
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
@@ -25,9 +24,13 @@ from pfbench.base.errors import InputError
 from pfbench.base.protocols import FeasibleSet, Measure, Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import linear
+from pfbench.problems.moments import certified_by, least_moment, moment_norm
 from pfbench.sets.whole import WholeSpace
 
 Floats = npt.NDArray[np.float64]
+
+_LEAST_SQUARES = 2e9
+"""Up to n d min(n, d) of this, least squares are solved exactly: about a second."""
 
 SUP_REGULARISER_THIRD = 4.6685593
 """sup |r'''| of r(t) = t^2/(1+t^2), attained at t^2 = 1 - 2/sqrt 5; rounded up."""
@@ -189,9 +192,38 @@ class LinearModel(ABC):
 
     @property
     def properties(self) -> frozenset[str]:
-        """What is known of f: "convex" if it is."""
-        convex = self.loss.lower == 0.0 and self.alpha == 0.0
-        return frozenset({"convex"}) if convex else frozenset()
+        """What is known of f, in the words of `pfbench.base.assumptions`."""
+        known = {"convex"} if self.loss.lower == 0.0 and self.alpha == 0.0 else set[str]()
+        if self.strong_convexity > 0.0:
+            known.add("restricted strong convexity")
+        return frozenset(known)
+
+    @cached_property
+    def strong_convexity(self) -> float:
+        """A lower bound of the smallest eigenvalue of any Hessian of f, at least 0."""
+        return 0.0
+
+    @cached_property
+    def best_known(self) -> tuple[float, str] | None:
+        """The least known value of f + h with where it comes from, None if none is known.
+
+        It is known where least squares solve the problem: for the square loss, and for another
+        loss of the residual if they leave none.
+        """
+        if self.penalty is not None or self.alpha > 0.0 or self.loss.kind == linear.LOGISTIC:
+            return None
+        n, d = self._csr.shape
+        if n * d * min(n, d) > _LEAST_SQUARES:
+            return None
+        x = np.linalg.lstsq(self._csr.toarray(), self.labels, rcond=None)[0]
+        if not self.set.contains(x):
+            return None
+        if self.loss is SQUARE:
+            return self.value(x), "minimum, by the normal equations (least squares of least norm)"
+        residuals = np.abs(self._csr @ x - self.labels)
+        if residuals.max() > 1e-12 * np.abs(self.labels).max():
+            return None
+        return self.value(x), "at a point without residuals, to rounding; f >= 0"
 
     @cached_property
     def _csr(self) -> Any:
@@ -308,6 +340,7 @@ class LinearModel(ABC):
         """Return all constants of THEORY section 1 for this problem."""
         a, top, squares, loss = self.alpha, self._norms, self._row_squares, self.loss
         h = 0.0 if self.penalty is None else self.penalty.value(start)
+        certified = certified_by(self._csr)
         D = self.set.diameter
         numbers: dict[str, Any] = {
             "n": self.n,
@@ -319,6 +352,7 @@ class LinearModel(ABC):
             "sigma2": self._largest_moment(start, D),
             "delta": self.value(start) + h,
             "M": float(np.linalg.norm(start)) + D,
+            "sigma_hat": self.strong_convexity or math.inf,
             "ell": loss.lower * top[0] + a / 2.0,
         }
         derivations = {
@@ -327,14 +361,17 @@ class LinearModel(ABC):
                 f"diameter of the set {self.set.name}, "
                 + ("exact" if self.set.diameter_is_exact else "an upper bound")
             ),
-            "L_f": f"sup|phi''| lambda_max(A'A/n) + 2 alpha (r'' <= 2 at 0); {loss.words}",
+            "L_f": (
+                f"sup|phi''| lambda_max(A'A/n) + 2 alpha (r'' <= 2 at 0); {loss.words}{certified}"
+            ),
             "L_ms": (
                 "sup|phi''| sqrt(lambda_max(E|a|^2 a a')) + 2 alpha, by the triangle "
-                "inequality in mean square"
+                f"inequality in mean square{certified}"
             ),
             "L_max": "sup|phi''| max |a_i|^2 + 2 alpha",
             "L2_ms": (
-                "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')) + alpha sup|r'''|, sup|r'''| = 4.66856"
+                "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')) + alpha sup|r'''|, "
+                f"sup|r'''| = 4.66856{certified}"
             ),
             "sigma2": (
                 "E sup|phi'|^2 |a|^2; the regulariser has no variance (where phi' is not bounded: "
@@ -342,7 +379,11 @@ class LinearModel(ABC):
             ),
             "delta": "f(start) + h(start) - 0, since all losses and penalties are >= 0",
             "M": "|start| + D",
-            "ell": "-inf phi'' lambda_max(A'A/n) + alpha/2 (r'' >= -1/2)",
+            "sigma_hat": (
+                "strong convexity, lambda_min(A'A/n) less its rounding error; li2019's sigma with "
+                "tau = 0"
+            ),
+            "ell": f"-inf phi'' lambda_max(A'A/n) + alpha/2 (r'' >= -1/2){certified}",
         }
         stated = {
             name: words for name, words in derivations.items() if math.isfinite(numbers[name])
@@ -369,17 +410,7 @@ class LinearModel(ABC):
     @cached_property
     def _norms(self) -> list[float]:
         """lambda_max of E |a|^(2 k) a a' for k = 0, 1, 2."""
-        return [self._weighted_norm(self._row_squares**k) for k in range(3)]
-
-    def _weighted_norm(self, weights: Floats) -> float:
-        """Return the largest eigenvalue of (1/n) sum_i weights_i a_i a_i', rounded up."""
-        root = scipy.sparse.diags_array(np.sqrt(weights / self.n)) @ self._csr
-        if min(root.shape) <= 1500:
-            gram = (root.T @ root) if root.shape[1] <= root.shape[0] else (root @ root.T)
-            return float(np.linalg.eigvalsh(gram.toarray())[-1]) * (1.0 + 1e-12)
-        start = np.ones(min(root.shape))
-        sigma = scipy.sparse.linalg.svds(root, k=1, v0=start, return_singular_vectors=False)
-        return float(sigma[0]) ** 2 * (1.0 + 1e-6)
+        return [moment_norm(self._csr, self._row_squares**k / self.n) for k in range(3)]
 
 
 class LinearHessian:
@@ -512,3 +543,10 @@ class LeastSquares(LinearModel):
     name = "quadratic"
     source = "calibration: a convex quadratic with exact constants"
     loss = SQUARE
+
+    @cached_property
+    def strong_convexity(self) -> float:
+        """lambda_min(A'A/n), rounded down; 0 where it is not known to be positive."""
+        if self.alpha > 0.0:
+            return 0.0
+        return least_moment(self._csr, np.full(self.n, 1.0 / self.n))

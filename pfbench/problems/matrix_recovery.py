@@ -177,6 +177,25 @@ class RobustMatrixRecovery:
         """The factor of psi in one f_i: n times `scale`."""
         return self.scale * self.n
 
+    @property
+    def properties(self) -> frozenset[str]:
+        """What is known of f: nothing beyond its smoothness."""
+        return frozenset()
+
+    @cached_property
+    def best_known(self) -> tuple[float, str] | None:
+        """The least known value of f with where it comes from, None if none is known.
+
+        It is known where the underlying matrix is in the ball and meets the observations.
+        """
+        if self.observations.truth is None:
+            return None
+        truth = Factored.from_factors(self.pattern, self.observations.truth)
+        residuals = np.abs(truth.values() - self.targets)
+        if residuals.max() > 1e-12 * np.abs(self.targets).max() or not self.set.contains(truth):
+            return None
+        return self.value(truth), "at the underlying matrix, observed without noise; f >= 0"
+
     def start(self) -> Factored:
         """Return the zero matrix."""
         return Factored.zero(self.pattern)
@@ -229,7 +248,7 @@ class RobustMatrixRecovery:
             If the matrix has more than 4 000 000 entries.
         """
         self.set.check_dense()
-        projected = self.set.project(x.matrix() - lam * self.operator(g).dense())
+        projected = self.set.project_factors(x.matrix() - lam * self.operator(g).dense())
         return Factored.from_factors(self.pattern, projected)
 
     # --- constants ----------------------------------------------------------------------------

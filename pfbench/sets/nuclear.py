@@ -58,6 +58,10 @@ class NuclearBall:
         """2 radius: the distance of -X and X for a rank-one X on the boundary."""
         return 2.0 * self.radius
 
+    def start(self) -> Floats:
+        """Return the zero matrix, shape (M, N)."""
+        return np.zeros(self.shape)
+
     def minimiser(self, rng: np.random.Generator, tolerance: float) -> "NuclearMinimiser":
         """Return a linear minimisation that starts each call near the last one's vertex."""
         return NuclearMinimiser(self, rng, tolerance)
@@ -97,14 +101,21 @@ class NuclearBall:
                 f"{DENSE_ENTRIES} entries: use a projection-free method on this problem."
             )
 
-    def project(self, y: Any) -> Factors:
-        """Return the projection of an M x N array, as its singular value decomposition.
+    def project(self, y: Floats) -> Floats:
+        """Return the nearest matrix of the ball, shape (M, N).
 
         Raises
         ------
         Refused
             If the matrix has more than 4 000 000 entries.
+        Diverged
+            If y has NaN or infinite entries.
         """
+        weights, left, right = self.project_factors(y)
+        return np.asarray((left.T * weights) @ right)
+
+    def project_factors(self, y: Floats) -> Factors:
+        """Return what `project` returns as its singular value decomposition."""
         self.check_dense()
         if not np.isfinite(y).all():
             raise Diverged("the point to project has NaN or infinite entries")

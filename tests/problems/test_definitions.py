@@ -10,6 +10,8 @@ from helpers import (
     random_vertex,
     reference_of,
     tiny_logistic,
+    tiny_multiclass,
+    tiny_multitask,
     tiny_recovery,
     tiny_regression,
 )
@@ -31,6 +33,8 @@ PROBLEMS = {
     "robust regression": tiny_regression(RobustRegression, noise=0.5),
     "log cosh": tiny_regression(LogCosh, noise=0.5),
     "quadratic": tiny_regression(LeastSquares, noise=0.5),
+    "multiclass": tiny_multiclass(),
+    "multitask": tiny_multitask(),
 }
 EACH = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -371,7 +375,14 @@ def test_the_digest_is_of_everything_that_defines_the_problem():
 
     recovery = [{}, {"seed": 1}, {"radius": 9.0}, {"sigma": 2.0}, {"scaling": "sum"}]
     logistic = [{}, {"seed": 1}, {"radius": 9.0}, {"alpha": 0.7}, {"d": 5}]
-    for make, variants in ((tiny_recovery, recovery), (tiny_logistic, logistic)):
+    multiclass = [{}, {"seed": 1}, {"radius": 9.0}, {"spread": 2.0}, {"classes": 4}]
+    multitask = [{}, {"seed": 1}, {"radius": 9.0}, {"offsets": False}, {"m": 4}]
+    for make, variants in (
+        (tiny_recovery, recovery),
+        (tiny_logistic, logistic),
+        (tiny_multiclass, multiclass),
+        (tiny_multitask, multitask),
+    ):
         found = digests(make, variants)
         assert len(set(found)) == len(variants)
         assert found == digests(make, variants)

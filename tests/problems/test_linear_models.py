@@ -275,9 +275,10 @@ def test_delta_bounds_the_decrease_of_the_objective(name, domain):
 @OVER
 def test_exactly_the_stated_constants_have_a_derivation(name, domain):
     c = model(name, domain).constants(np.zeros(4))
-    stated = {key for key in c.__dataclass_fields__ if key not in ("derivations", "sigma_hat")}
+    stated = {key for key in c.__dataclass_fields__ if key != "derivations"}
     stated = {key for key in stated if isfinite(getattr(c, key))}
     assert set(c.derivations) == stated
+    assert ("sigma_hat" in stated) == (name == "quadratic")
     assert ("D" in stated) == (domain == "set")
     assert ("sigma2" in stated) == (domain == "set" or name != "quadratic")
     assert c.L_f <= c.L_ms <= c.L_max
@@ -302,6 +303,85 @@ def test_convexity_is_declared_where_it_holds(name):
     convex = "convex" in interpolated(name).properties
     assert convex == (name in ("log-cosh", "quadratic"))
     assert "convex" in interpolated("nonconvex-logistic", alpha=0.0).properties
+
+
+@OVER
+def test_the_strong_convexity_of_least_squares(domain):
+    """lambda_min(A'A/n) from below, and attained by the growth along its eigenvector."""
+    problem = model("quadratic", domain, n=17)
+    sigma = problem.constants(elsewhere(problem)).sigma_hat
+    values, vectors = np.linalg.eigh(problem.features.T @ problem.features / problem.n)
+    assert values[0] * (1 - 1e-12) <= sigma <= values[0]
+    assert "restricted strong convexity" in problem.properties
+    x, u = elsewhere(problem), vectors[:, 0]
+    growth = problem.value(x + u) - problem.value(x) - problem.gradient(x) @ u
+    assert growth == pytest.approx(sigma / 2.0, rel=1e-9)
+
+
+@pytest.mark.parametrize("case", ["few rows", "equal columns", "regulariser", "zeros"])
+def test_strong_convexity_is_not_stated_where_there_is_none(case):
+    rng = np.random.default_rng(5)
+    features = rng.standard_normal((3 if case == "few rows" else 9, 4))
+    if case == "equal columns":
+        features[:, 3] = features[:, 1] * 1.7
+    if case == "zeros":
+        features *= 0.0
+    alpha = 0.1 if case == "regulariser" else 0.0
+    problem = MODELS["quadratic"](features, np.ones(len(features)), WholeSpace(4), alpha)
+    c = problem.constants(np.zeros(4))
+    assert c.sigma_hat == inf
+    assert "sigma_hat" not in c.derivations
+    assert "restricted strong convexity" not in problem.properties
+
+
+@LOSS
+def test_only_the_square_loss_is_strongly_convex(name):
+    assert ("restricted strong convexity" in model(name).properties) == (name == "quadratic")
+
+
+# --- the best known value -------------------------------------------------------------------------
+
+
+def test_least_squares_have_the_value_of_their_normal_equations():
+    problem = model("quadratic", n=17)
+    A, b = problem.features, problem.labels
+    x = np.linalg.solve(A.T @ A, A.T @ b)
+    value, words = problem.best_known
+    assert value == pytest.approx(Plain(problem).value(x), rel=1e-12)
+    assert "normal equations" in words
+    rng = np.random.default_rng(0)
+    assert all(problem.value(x + 1e-3 * rng.standard_normal(4)) > value for _ in range(50))
+
+
+@pytest.mark.parametrize(("radius", "known"), [(1e3, True), (1e-3, False)])
+def test_the_best_value_over_a_set_is_known_where_the_solution_is_inside(radius, known):
+    free = model("quadratic", n=17)
+    problem = MODELS["quadratic"](free.features, free.labels, L1Ball(4, radius))
+    assert problem.best_known == (free.best_known if known else None)
+
+
+@LOSS
+def test_without_residuals_the_best_value_is_known(name):
+    """Of the losses of a residual; the logistic loss has no such point."""
+    rng = np.random.default_rng(2)
+    features = rng.standard_normal((9, 4))
+    labels = features @ [0.5, -1.0, 0.0, 2.0]
+    if name == "nonconvex-logistic":
+        assert MODELS[name](features, np.sign(labels), WholeSpace(4), 0.0).best_known is None
+        return
+    value, _ = MODELS[name](features, labels, WholeSpace(4)).best_known
+    assert 0.0 <= value < 1e-15
+    noisy = MODELS[name](features, labels + rng.standard_normal(9), WholeSpace(4))
+    assert (noisy.best_known is None) == (name != "quadratic")
+    assert MODELS[name](features, labels, WholeSpace(4), 0.1).best_known is None
+    penalty = L1Penalty(0.1)
+    assert MODELS[name](features, labels, WholeSpace(4), penalty=penalty).best_known is None
+
+
+def test_large_least_squares_are_left_alone(monkeypatch):
+    monkeypatch.setattr(linear_models, "_LEAST_SQUARES", 17 * 4 * 4 - 1)
+    assert model("quadratic", n=17).best_known is None
+    assert model("quadratic", n=16).best_known is not None
 
 
 def test_the_bound_of_the_regulariser():

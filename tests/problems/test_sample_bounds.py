@@ -5,8 +5,10 @@ import pytest
 
 import pfbench as pf
 
+NAMES = ("robust-matrix-recovery", "nonconvex-logistic", "multiclass-logistic", "multitask-sigmoid")
 
-@pytest.mark.parametrize("name", ["robust-matrix-recovery", "nonconvex-logistic"])
+
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("verb", ["batch", "difference", "hessian", "table"])
 @pytest.mark.parametrize("last", [True, False])
 def test_an_index_outside_is_an_index_error(name, verb, last):

@@ -156,9 +156,10 @@ def test_the_largest_exact_size_is_exact():
 def test_projection_is_feasible_idempotent_and_optimal(shape, seed, radius):
     Y = 2.0 * np.random.default_rng(seed).standard_normal(shape)
     body = NuclearBall(shape, radius)
-    P = dense(body.project(Y))
+    P = body.project(Y)
+    assert_allclose(dense(body.project_factors(Y)), P, atol=1e-13 * radius)
     assert body.contains(P, 1e-12)
-    assert_allclose(dense(body.project(P)), P, atol=1e-12 * radius)
+    assert_allclose(body.project(P), P, atol=1e-12 * radius)
     # max over the ball of <Y - P, V - P> is radius sigma_1(Y - P) - <Y - P, P>.
     rest = Y - P
     assert radius * np.linalg.norm(rest, 2) - np.vdot(rest, P) <= 1e-12 * (radius + 10.0) ** 2
@@ -167,7 +168,7 @@ def test_projection_is_feasible_idempotent_and_optimal(shape, seed, radius):
 
 
 def test_projection_of_a_matrix_far_outside():
-    P = dense(NuclearBall((2, 2), 1.0).project(np.diag([1e17, 2.0])))
+    P = NuclearBall((2, 2), 1.0).project(np.diag([1e17, 2.0]))
     assert_allclose(P, np.diag([1.0, 0.0]), atol=1e-15)
 
 
@@ -176,6 +177,12 @@ def test_projection_is_refused_where_it_would_form_a_huge_matrix():
     with pytest.raises(Refused) as error:
         body.project(np.zeros(1))
     assert_one_sentence(error, "2001 x 2000", "projection-free")
+
+
+def test_the_start_is_a_fresh_zero_matrix():
+    body = NuclearBall((3, 2), 1.0)
+    body.start()[:] = 7.0
+    assert_array_equal(body.start(), np.zeros((3, 2)))
 
 
 # --- diameter, membership, vertices ---------------------------------------------------------------

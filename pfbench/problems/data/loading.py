@@ -7,7 +7,7 @@ by name, and never computed with.
 import hashlib
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Floats = npt.NDArray[np.float64]
+
+DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
+"""Images of each digit, 0 to 9, in scikit-learn's set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +208,32 @@ def load_digits_matrix() -> Floats:
     except ContentError as fault:
         raise _not_the_known(record, fault) from fault
     return matrix
+
+
+def load_multiclass(name: str, *, folder: Path | None = None) -> Classification:
+    """Load a data set with several classes; ``digits`` are the images with the digit as label.
+
+    Raises
+    ------
+    InputError
+        If there is no such set, or it has not several classes.
+    DataError
+        As `load_classification`; also if scikit-learn's digits are not the known ones.
+    """
+    if name != "digits":
+        return load_classification(_record(name, ("multiclass",)), folder=folder)
+    record = DATA_SETS[name]
+    matrix = load_digits_matrix()
+    n, d = matrix.shape
+    labels = np.asarray(_from_scikit_learn(record).target, dtype=np.float64)
+    indptr = np.arange(0, n * d + 1, d, dtype=np.int64)
+    indices = np.tile(np.arange(d, dtype=np.int32), n)
+    rows = svmlight.Rows(indptr, indices, matrix.ravel(), labels)
+    kinds = replace(record, classes=10, counts=DIGIT_COUNTS, sha256_arrays=None)
+    try:
+        return _classification(kinds, rows, verified=True)
+    except ContentError as fault:
+        raise _not_the_known(record, fault) from fault
 
 
 def read_classification(record: DataSet, path: Path, form: str) -> Classification:

@@ -1,0 +1,205 @@
+"""The zero chain H_T with its gradient and its tridiagonal Hessian.
+
+Source: shen2019 appendix 7.1, after Carmon, Duchi, Hinder, Sidford 2017. For y in R^T
+
+    H_T(y) = -Psi(1) Phi(y_1) + sum_{i>=2} [Psi(-y_{i-1}) Phi(-y_i) - Psi(y_{i-1}) Phi(y_i)],
+    Psi(t) = exp(1 - 1/(2 t - 1)^2) for t > 1/2, else 0,
+    Phi(t) = sqrt(e) int_{-inf}^t exp(-s^2/2) ds.
+
+At most one of Psi(a) and Psi(-a) is not 0, so with s the sign of a a link between a = y_{i-1} and
+b = y_i is -s Psi(|a|) Phi(s b), and it is exactly 0 while |a| <= 1/2: a coordinate behind such an a
+has a gradient entry of exactly 0. Above 1/2, r = 1/(2 t - 1) is at most 2^52 in float64: its powers
+do not overflow, and exp(1 - r^2) is 0 before they are large.
+"""
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.kernels.compiled import checked, compiled
+
+Floats = npt.NDArray[np.float64]
+
+SCALE = math.sqrt(0.5 * math.pi * math.e)
+"""Phi(t) = SCALE erfc(-t/sqrt 2)."""
+
+HALF_ROOT = math.sqrt(0.5)
+
+
+@compiled
+def psi(t: float) -> float:
+    """Return Psi(t) = exp(1 - r^2), r = 1/(2 t - 1)."""
+    if t <= 0.5:
+        return 0.0
+    r = 1.0 / (2.0 * t - 1.0)
+    return math.exp(1.0 - r * r)
+
+
+@compiled
+def psi_slope(t: float) -> float:
+    """Return Psi'(t) = 4 r^3 Psi(t), r = 1/(2 t - 1)."""
+    if t <= 0.5:
+        return 0.0
+    r = 1.0 / (2.0 * t - 1.0)
+    q = r * r
+    return 4.0 * q * r * math.exp(1.0 - q)
+
+
+@compiled
+def psi_curvature(t: float) -> float:
+    """Return Psi''(t) = (16 r^6 - 24 r^4) Psi(t), r = 1/(2 t - 1)."""
+    if t <= 0.5:
+        return 0.0
+    r = 1.0 / (2.0 * t - 1.0)
+    q = r * r
+    return 8.0 * q * q * (2.0 * q - 3.0) * math.exp(1.0 - q)
+
+
+@compiled
+def phi(t: float) -> float:
+    """Return Phi(t); erfc keeps the relative accuracy of both tails."""
+    return SCALE * math.erfc(-HALF_ROOT * t)
+
+
+@compiled
+def phi_slope(t: float) -> float:
+    """Return Phi'(t) = exp((1 - t^2)/2)."""
+    return math.exp(0.5 - 0.5 * t * t)
+
+
+@compiled
+def value(y: Floats) -> float:
+    """Return H_T(y); y has shape (T,)."""
+    total = -phi(y[0])
+    for i in range(1, y.size):
+        size = abs(y[i - 1])
+        if not size <= 0.5:  # so that a NaN is not passed over
+            sign = math.copysign(1.0, y[i - 1])
+            total -= sign * psi(size) * phi(sign * y[i])
+    return total
+
+
+@compiled
+def gradient(y: Floats, g: Floats) -> None:
+    """Write the gradient of H_T at y to g; both have shape (T,)."""
+    g[0] = -phi_slope(y[0])
+    for i in range(1, y.size):
+        g[i] = 0.0
+        size = abs(y[i - 1])
+        if not size <= 0.5:
+            sign = math.copysign(1.0, y[i - 1])
+            g[i - 1] -= psi_slope(size) * phi(sign * y[i])
+            g[i] = -psi(size) * phi_slope(y[i])
+
+
+@compiled
+def hessian(y: Floats, diagonal: Floats, off: Floats) -> None:
+    """Write the Hessian of H_T at y, which is tridiagonal.
+
+    `diagonal` has shape (T,), `off` shape (T - 1,): the entries (i, i + 1).
+    """
+    diagonal[0] = y[0] * phi_slope(y[0])
+    for i in range(1, y.size):
+        diagonal[i] = 0.0
+        off[i - 1] = 0.0
+        size = abs(y[i - 1])
+        if not size <= 0.5:
+            sign = math.copysign(1.0, y[i - 1])
+            diagonal[i - 1] -= sign * psi_curvature(size) * phi(sign * y[i])
+            off[i - 1] = -sign * psi_slope(size) * phi_slope(y[i])
+            diagonal[i] = psi(size) * y[i] * phi_slope(y[i])
+
+
+# --- many chains, one on each block of a vector ---------------------------------------------------
+
+
+@compiled
+def sum_of_values(x: Floats, length: int, inverse: float) -> float:
+    """Return the sum of H(inverse * block) over all blocks of x; x has shape (n * length,)."""
+    total = 0.0
+    for i in range(x.size // length):
+        total += value(inverse * x[i * length : (i + 1) * length])
+    return total
+
+
+@compiled
+def add_gradients(
+    indices: npt.NDArray[np.int64],
+    weights: Floats,
+    x: Floats,
+    length: int,
+    inverse: float,
+    g: Floats,
+) -> None:
+    """Add ``weights * grad H(inverse * block)`` of the sampled blocks of x to those of g."""
+    slopes = np.empty(length)
+    for s in range(indices.size):
+        first = checked(indices[s], x.size // length) * length
+        gradient(inverse * x[first : first + length], slopes)
+        for j in range(length):
+            g[first + j] += weights[s] * slopes[j]
+
+
+@compiled
+def add_differences(
+    indices: npt.NDArray[np.int64],
+    weights: Floats,
+    x: Floats,
+    y: Floats,
+    length: int,
+    inverse: float,
+    g: Floats,
+) -> None:
+    """As `add_gradients`, of the difference of the gradients at x and at y."""
+    at_x, at_y = np.empty(length), np.empty(length)
+    for s in range(indices.size):
+        first = checked(indices[s], x.size // length) * length
+        gradient(inverse * x[first : first + length], at_x)
+        gradient(inverse * y[first : first + length], at_y)
+        for j in range(length):
+            g[first + j] += weights[s] * (at_x[j] - at_y[j])
+
+
+@compiled
+def gradients_at(
+    indices: npt.NDArray[np.int64], x: Floats, length: int, inverse: float, out: Floats
+) -> None:
+    """Write grad H(inverse * block) of each sampled block to a row of `out`."""
+    for s in range(indices.size):
+        first = checked(indices[s], x.size // length) * length
+        gradient(inverse * x[first : first + length], out[s])
+
+
+@compiled
+def hessians(x: Floats, length: int, inverse: float, diagonals: Floats, offs: Floats) -> None:
+    """Write the Hessian of H at inverse * block for all blocks of x, one block to a row."""
+    for i in range(x.size // length):
+        hessian(inverse * x[i * length : (i + 1) * length], diagonals[i], offs[i])
+
+
+@compiled
+def add_tridiagonal(diagonal: Floats, off: Floats, v: Floats, scale: float, g: Floats) -> None:
+    """Add `scale` times a symmetric tridiagonal matrix times v to g."""
+    for j in range(v.size):
+        g[j] += scale * diagonal[j] * v[j]
+    for j in range(v.size - 1):
+        g[j] += scale * off[j] * v[j + 1]
+        g[j + 1] += scale * off[j] * v[j]
+
+
+@compiled
+def add_hessian_products(
+    indices: npt.NDArray[np.int64],
+    weights: Floats,
+    diagonals: Floats,
+    offs: Floats,
+    v: Floats,
+    g: Floats,
+) -> None:
+    """Add ``weights`` times the sampled blocks' Hessians times those of v to those of g."""
+    length = diagonals.shape[1]
+    for s in range(indices.size):
+        i = checked(indices[s], diagonals.shape[0])
+        first, last = i * length, (i + 1) * length
+        add_tridiagonal(diagonals[i], offs[i], v[first:last], weights[s], g[first:last])

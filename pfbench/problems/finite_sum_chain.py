@@ -1,0 +1,294 @@
+"""A chain on each of n blocks: the lower bound for finite sums (Fang, Li, Lin, Zhang 2018).
+
+f_i(x) = lambda H_K(x_[i]/beta), x_[i] the i-th block of K coordinates, beta = sqrt 2 epsilon l/L,
+lambda = 2 epsilon^2 l sqrt n/L, K = Delta/(12 lambda) rounded down; l is the certified smoothness
+of H_K. A call of f_i at a point that is 0 beyond coordinate k of block i shows at most coordinate
+k + 1, so |grad f| > epsilon until at least n K/2 component gradients were used, by every method
+that starts at 0 and moves within what it was shown. This is pfbench's version (BASELINES section
+16): no rotation of the coordinates, no bounded domain, no quadratic.
+"""
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import integer, real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Measure
+from pfbench.base.sample import Indices, weighted
+from pfbench.kernels import chain
+from pfbench.problems.sizes import check_length, rounded_down
+from pfbench.problems.smoothness import chain_bounds
+from pfbench.sets.whole import WholeSpace
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteSumChain:
+    """n chains of K links on blocks of their own, over the whole space R^(n K).
+
+    Attributes
+    ----------
+    n
+        Number of components.
+    epsilon
+        Accuracy |grad f| <= epsilon for which the instance is hard.
+    smoothness
+        L, the mean-squared smoothness.
+    delta
+        Delta, an upper bound of f(0) - inf f.
+    parameters
+        The defining parameters by name, as `pfbench info` and stored runs show them.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or epsilon leaves no chain, K < 1.
+    """
+
+    name: ClassVar[str] = "finite-sum-chain"
+    source: ClassVar[str] = "Fang et al. 2018 theorem 3, BASELINES section 16"
+    properties: ClassVar[frozenset[str]] = frozenset()
+    best_known: ClassVar[tuple[float, str] | None] = None
+    unconstrained: ClassVar[bool] = True
+    lacks: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {"lo": "it has no feasible set", "set": "it has no feasible set"}
+    )
+
+    n: int
+    epsilon: float
+    smoothness: float = 1.0
+    delta: float = 1.0
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        integer("n", self.n, least=1)
+        for name in ("epsilon", "smoothness", "delta"):
+            real(name, getattr(self, name), above=0.0)
+        if self.length < 1:
+            raise InputError(
+                f"epsilon={self.epsilon:g} leaves no chain, as K = Delta L/(24 l sqrt n epsilon^2) "
+                f"is below 1 and the lower bound is for n <= O(Delta^2 L^2/epsilon^4): choose "
+                f"epsilon at most {rounded_down(math.sqrt(self._room))}, or a smaller n."
+            )
+        check_length("a point", self.d)
+
+    @property
+    def _room(self) -> float:
+        """Delta L/(24 l sqrt n): K = _room/epsilon^2, rounded down."""
+        link = 24.0 * chain_bounds().smoothness * math.sqrt(self.n)
+        return self.delta * self.smoothness / link
+
+    @cached_property
+    def length(self) -> int:
+        """K, the number of links of each chain."""
+        return math.floor(self._room / self.epsilon / self.epsilon)
+
+    @property
+    def beta(self) -> float:
+        """Scale of the points, sqrt 2 epsilon l/L."""
+        return math.sqrt(2.0) * self.epsilon * chain_bounds().smoothness / self.smoothness
+
+    @property
+    def height(self) -> float:
+        """Lambda, the factor of each chain: 2 epsilon^2 l sqrt n/L."""
+        square = 2.0 * self.epsilon * self.epsilon * chain_bounds().smoothness
+        return square * math.sqrt(self.n) / self.smoothness
+
+    @property
+    def least_calls(self) -> int:
+        """Component gradients before which |grad f| > epsilon: n K/2, rounded up."""
+        return -(-self.n * self.length // 2)
+
+    @property
+    def d(self) -> int:
+        """Length of a point, n K."""
+        return self.n * self.length
+
+    @cached_property
+    def set(self) -> WholeSpace:
+        """The whole space."""
+        return WholeSpace(self.d)
+
+    @property
+    def digest(self) -> str:
+        """A hash of n, epsilon, L and Delta."""
+        numbers = self.name, self.n, self.epsilon, self.smoothness, self.delta
+        return hashlib.sha256(repr(numbers).encode()).hexdigest()
+
+    def start(self) -> Floats:
+        """Return 0, where only the first coordinate of each block is known."""
+        return np.zeros(self.d)
+
+    def open(self, rng: np.random.Generator) -> Self:
+        """Return itself: every oracle is exact and has no state."""
+        return self
+
+    def measures(self) -> Mapping[str, Measure]:
+        """Return no measures beyond the common ones."""
+        return {}
+
+    # --- oracles ------------------------------------------------------------------------------
+
+    @cached_property
+    def _everyone(self) -> npt.NDArray[np.int64]:
+        return np.arange(self.n)
+
+    @cached_property
+    def _inverse(self) -> float:
+        return 1.0 / self.beta
+
+    @cached_property
+    def _slope(self) -> float:
+        """lambda/beta, the factor of the chain's gradient."""
+        return self.height / self.beta
+
+    def value(self, x: Floats) -> float:
+        """Return f(x)."""
+        return self.height / self.n * chain.sum_of_values(x, self.length, self._inverse)
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x, shape (n K,)."""
+        return self.batch(self._everyone, x)
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled component gradients at x, shape (n K,)."""
+        indices, weights = weighted(sample)
+        g = np.zeros(self.d)
+        chain.add_gradients(indices, self._slope * weights, x, self.length, self._inverse, g)
+        return g
+
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (n K,)."""
+        indices, weights = weighted(sample)
+        g = np.zeros(self.d)
+        chain.add_differences(indices, self._slope * weights, x, y, self.length, self._inverse, g)
+        return g
+
+    def lo(self, g: Floats) -> Floats:
+        """Refuse: there is no feasible set."""
+        return self.set.lo(g)
+
+    def minimum(self, g: Floats) -> tuple[float, float]:
+        """Refuse: there is no feasible set."""
+        return self.set.minimum(g)
+
+    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
+        """Return x - lam g: there is neither a set nor a penalty."""
+        return x - lam * g
+
+    def hessian(self, s: Floats) -> "ChainHessian":
+        """Return all component Hessians at s."""
+        return ChainHessian(self, s)
+
+    def table(self, x: Floats) -> "ChainTable":
+        """Return a table with every component gradient at x."""
+        return ChainTable(self, x)
+
+    # --- constants ----------------------------------------------------------------------------
+
+    def constants(self, start: Floats) -> Constants:
+        """Return all constants of THEORY section 1 for this problem."""
+        bounds, L, root = chain_bounds(), self.smoothness, math.sqrt(self.n)
+        squares = self.length * (self._slope * bounds.slope) ** 2
+        numbers: dict[str, Any] = {
+            "n": self.n,
+            "L_f": L / root,
+            "L_ms": L,
+            "L_max": root * L,
+            "L2_ms": self.height * bounds.hessian_smoothness / self.beta**3 / root,
+            "sigma2": (1.0 - 1.0 / self.n) * squares,
+            "delta": self.value(start) + self.height * bounds.depth(self.length),
+            "ell": L / root,
+        }
+        derivations = {
+            "n": f"number of chains, each of K = {self.length} links",
+            "L_f": "L_max/n = L/sqrt n, as the blocks are disjoint",
+            "L_ms": (
+                "L_max/sqrt n = L: E|grad f_i(x) - grad f_i(y)|^2 <= (1/n) sum L_max^2 "
+                "|x_[i] - y_[i]|^2"
+            ),
+            "L_max": (
+                f"lambda l/beta^2 = sqrt n L, l = {bounds.smoothness:.6g} certified by interval "
+                "arithmetic (shen2019 lemma 7.1: 3^15 = 14348907)"
+            ),
+            "L2_ms": (
+                "lambda/(beta^3 sqrt n) times a bound of the third derivatives of H_K, "
+                f"{bounds.hessian_smoothness:.6g}"
+            ),
+            "sigma2": (
+                "(1 - 1/n) K (lambda/beta)^2 times the square of the bound "
+                f"{bounds.slope:.6g} of an entry of the gradient of H_K; on the whole space"
+            ),
+            "delta": (
+                "f(start) - inf, inf f >= -lambda (1 + (K - 1) sup Psi) sup Phi; from 0 at most "
+                "12 K lambda <= Delta"
+            ),
+            "ell": "L_f",
+        }
+        return Constants(**numbers, derivations=MappingProxyType(derivations))
+
+
+class ChainHessian:
+    """The tridiagonal Hessians of all blocks at one point; 16 n K bytes."""
+
+    def __init__(self, problem: FiniteSumChain, s: Floats) -> None:
+        self._problem = problem
+        n, K = problem.n, problem.length
+        self._diagonals, self._offs = np.empty((n, K)), np.empty((n, K - 1))
+        chain.hessians(s, K, problem._inverse, self._diagonals, self._offs)
+
+    def product(self, x: Floats, y: Floats) -> Floats:
+        """Return the mean Hessian times x - y, shape (n K,)."""
+        return self.batch(self._problem._everyone, x, y)
+
+    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of the sampled component Hessians times x - y, shape (n K,)."""
+        indices, weights = weighted(sample)
+        weights = self._problem._slope * self._problem._inverse * weights
+        g = np.zeros(self._problem.d)
+        chain.add_hessian_products(indices, weights, self._diagonals, self._offs, x - y, g)
+        return g
+
+
+class ChainTable:
+    """The gradient of each block at the point where it was last asked; 8 n K bytes."""
+
+    def __init__(self, problem: FiniteSumChain, x: Floats) -> None:
+        self._problem = problem
+        self._stored = self._at(problem._everyone, x)
+        self.mean = self._stored.ravel() / problem.n
+
+    def difference(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - a_i over the sample, shape (n K,)."""
+        indices, weights = weighted(sample)
+        return self._change(indices, weights, self._at(indices, x))
+
+    def replace(self, sample: Indices, x: Floats) -> Floats:
+        """As `difference`, then store grad f_i(x) once for each distinct index."""
+        indices, weights = weighted(sample)
+        fresh = self._at(indices, x)
+        change = self._change(indices, weights, fresh)
+        self._stored[indices] = fresh  # the same row for equal indices
+        self.mean = self._stored.ravel() / self._problem.n
+        return change
+
+    def _at(self, indices: npt.NDArray[np.int64], x: Floats) -> Floats:
+        problem = self._problem
+        out = np.empty((indices.size, problem.length))
+        chain.gradients_at(indices, x, problem.length, problem._inverse, out)
+        return problem._slope * out
+
+    def _change(self, indices: npt.NDArray[np.int64], weights: Floats, fresh: Floats) -> Floats:
+        g = np.zeros((self._problem.n, self._problem.length))
+        np.add.at(g, indices, weights[:, None] * (fresh - self._stored[indices]))
+        return g.ravel()

@@ -1,0 +1,358 @@
+"""Finite sums over matrices of moderate size, in the nuclear-norm ball: points are dense arrays.
+
+Each component looks at a matrix X, shape (d, m), through one data row: f_i(X) = phi_i(z_i), where
+z_i is linear in X. Multiclass: z_i = X'a_i, all m classes. Multitask: z_i = <a_i, x_t>, the column
+of the row's task. A component gradient is therefore a_i and the slope of phi_i, m numbers or one.
+Inside, a matrix is read as its transpose, one contiguous row for each class or task.
+"""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import finite_array, real
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Measure
+from pfbench.base.sample import Indices, weighted
+from pfbench.points import RankOne
+from pfbench.sets import NuclearBall, NuclearMinimiser
+from pfbench.sets.nuclear import DENSE_ENTRIES
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Numbers = slice | Integers
+"""Component numbers: a range of all of them, or those of a sample."""
+
+Slopes = Callable[[Any, Numbers], Floats]
+"""The slopes of some rows, shape (k, width), from these rows as taken and their numbers."""
+
+_BLOCK_ENTRIES = 1 << 17
+"""Entries of the rows that are worked on together, about 1 MB: they stay in the cache."""
+
+COMMON: MappingProxyType[str, str] = MappingProxyType(
+    {
+        "n": "number of rows",
+        "D": "2 radius: the distance of X and -X, rank one, on the boundary",
+        "M": "radius: a matrix's Frobenius norm is at most its nuclear norm",
+    }
+)
+"""Derivations that both problems share."""
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixModel(ABC):
+    """What the problems of this module share.
+
+    Parameters
+    ----------
+    features
+        Rows a_i, shape (n, d).
+    labels
+        One number for each row, shape (n,).
+    radius
+        Radius of the nuclear-norm ball.
+    tolerance
+        Relative residual at which a run's linear minimisation stops (heuristic; the measured gap
+        is certified apart).
+    parameters
+        The defining parameters by name, as `pfbench info` and stored runs show them.
+
+    Raises
+    ------
+    InputError
+        If the data are empty, not finite, or of differing lengths, or a number is out of range.
+    """
+
+    name: ClassVar[str]
+    source: ClassVar[str]
+    best_known: ClassVar[tuple[float, str] | None] = None
+    """The least known value of f and where it comes from: none is provable."""
+
+    features: Floats
+    labels: npt.NDArray[Any]
+    radius: float = 10.0
+    tolerance: float = 1e-4
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        real("radius", self.radius, above=0.0)
+        real("tolerance", self.tolerance, above=0.0, most=1.0)
+        finite_array("the features", self.features)
+        if np.ndim(self.features) != 2 or 0 in np.shape(self.features):
+            raise InputError(
+                f"the features have shape {np.shape(self.features)}: give a matrix with at least "
+                "one row and one feature."
+            )
+        finite_array("the labels", self.labels, shape=(self.n,))
+
+    # --- data -------------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.features)
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return int(np.shape(self.features)[1])
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """(d, m)."""
+
+    @cached_property
+    def set(self) -> NuclearBall:
+        """The nuclear-norm ball."""
+        return NuclearBall(self.shape, self.radius)
+
+    @property
+    def properties(self) -> frozenset[str]:
+        """What is known of f: "convex" if it is."""
+        return frozenset()
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """What the problem cannot offer, by what algorithms require, with the reason."""
+        found = {"smooth": "it has a feasible set"}
+        if self.shape[0] * self.shape[1] > DENSE_ENTRIES:
+            found["prox"] = f"its matrices have more than {DENSE_ENTRIES} entries"
+        return found
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the data and of the numbers beside them."""
+        numbers = (self.shape, self.radius, self.tolerance)
+        digest = hashlib.sha256(repr(numbers).encode())
+        for array in self._arrays():
+            digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
+        return digest.hexdigest()
+
+    @abstractmethod
+    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        """Return the arrays that define the problem."""
+
+    def start(self) -> Floats:
+        """Return the zero matrix, shape (d, m)."""
+        return self.set.start()
+
+    def open(self, rng: np.random.Generator) -> "MatrixBackend":
+        """Return a fresh backend; its linear minimisation is warm-started from call to call."""
+        return MatrixBackend(self, self.set.minimiser(rng, self.tolerance))
+
+    def measures(self) -> Mapping[str, Measure]:
+        """Return no measures beyond the common ones."""
+        return {}
+
+    # --- the function -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def value(self, x: Floats) -> float:
+        """Return f(x)."""
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x, shape (d, m)."""
+        return self.mean_of(None, self.slopes(x))
+
+    def minimum(self, g: Floats) -> tuple[float, float]:
+        """Return certified bounds of the minimum of <g, v> over the ball."""
+        return self.set.minimum(g)
+
+    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
+        """Return the projection of x - lam g onto the ball; above 4 000 000 entries `Refused`."""
+        return self.set.project(x - lam * g)
+
+    # --- components -------------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Numbers in the slope of one component."""
+
+    @abstractmethod
+    def take(self, numbers: Numbers) -> Any:
+        """Return the rows of these numbers, in the form that the loops below read."""
+
+    @abstractmethod
+    def slopes_of(self, rows: Any, view: Floats) -> Floats:
+        """Return the slopes phi_i'(z_i) of k rows at a transposed point, shape (k, width)."""
+
+    @abstractmethod
+    def curvatures_of(self, rows: Any, view: Floats) -> Floats:
+        """Return what `bend` needs of phi_i'' at a transposed point, shape (k, width)."""
+
+    @abstractmethod
+    def bend(self, rows: Any, curvatures: Floats, view: Floats) -> Floats:
+        """Return phi_i'' applied to the z_i of a transposed direction, shape (k, width)."""
+
+    @abstractmethod
+    def add_rows(self, rows: Any, slopes: Floats, g: Floats) -> None:
+        """Add the gradients with these slopes, transposed, to g, shape (m, d)."""
+
+    def parts(self, k: int) -> list[slice]:
+        """Return ranges that cover 0, ..., k - 1 in blocks that fit into the cache."""
+        size = max(1, _BLOCK_ENTRIES // max(self.d, self.width))
+        return [slice(first, min(first + size, k)) for first in range(0, k, size)]
+
+    def view(self, x: Floats) -> Floats:
+        """Return the transpose of a point, contiguous; compiled loops do not check its shape."""
+        if x.shape != self.shape:
+            raise InputError(f"a point of shape {x.shape} was given where {self.shape} is needed.")
+        return transposed(x)
+
+    def slopes(self, x: Floats) -> Slopes:
+        """Return the function that gives the slopes at x of some rows."""
+        view = self.view(x)
+        return lambda rows, _: self.slopes_of(rows, view)
+
+    def mean_of(self, sample: Indices | None, slopes: Slopes) -> Floats:
+        """Return the mean of the gradients with the given slopes, shape (d, m).
+
+        Parameters
+        ----------
+        sample
+            Over which components; None for all.
+        slopes
+            Called with taken rows and their component numbers; returns shape (k, width).
+        """
+        if sample is None:
+            return self.sum_of(None, np.full(self.n, 1.0 / self.n), slopes)
+        indices, weights = weighted(sample)
+        if indices.min() < 0 or indices.max() >= self.n:
+            raise IndexError("a sampled component index is outside 0 .. n - 1")
+        return self.sum_of(indices, weights, slopes)
+
+    def sum_of(self, indices: Integers | None, weights: Floats, slopes: Slopes) -> Floats:
+        """As `mean_of`, with a weight for each component."""
+        g = np.zeros(self.shape[::-1])
+        for part in self.parts(weights.size):
+            numbers = part if indices is None else indices[part]
+            rows = self.take(numbers)
+            self.add_rows(rows, weights[part, None] * slopes(rows, numbers), g)
+        return transposed(g)
+
+
+def transposed(x: Floats) -> Floats:
+    """Return the transpose as a contiguous copy."""
+    return np.ascontiguousarray(x.T)
+
+
+def owned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a contiguous array that nobody can change: itself if it is read-only, else a copy."""
+    if array.flags.writeable or not array.flags.c_contiguous:
+        array = array.copy()
+        array.flags.writeable = False
+    return array
+
+
+class MatrixBackend:
+    """What answers the oracles of one run."""
+
+    def __init__(self, problem: MatrixModel, minimiser: NuclearMinimiser) -> None:
+        self.n = problem.n
+        self._problem = problem
+        self._minimiser = minimiser
+
+    def gradient(self, x: Floats) -> Floats:
+        """See `MatrixModel.gradient`."""
+        return self._problem.gradient(x)
+
+    def value(self, x: Floats) -> float:
+        """See `MatrixModel.value`."""
+        return self._problem.value(x)
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled component gradients at x, shape (d, m)."""
+        return self._problem.mean_of(sample, self._problem.slopes(x))
+
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d, m)."""
+        at_x, at_y = self._problem.slopes(x), self._problem.slopes(y)
+        return self._problem.mean_of(sample, lambda *of: at_x(*of) - at_y(*of))
+
+    def lo(self, g: Floats) -> RankOne:
+        """Return -radius times the leading singular pair of g."""
+        return self._minimiser.lo(g)
+
+    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
+        """See `MatrixModel.prox`."""
+        return self._problem.prox(x, g, lam)
+
+    def hessian(self, s: Floats) -> "MatrixHessian":
+        """Return all component Hessians at s."""
+        return MatrixHessian(self._problem, s)
+
+    def table(self, x: Floats) -> "MatrixTable":
+        """Return a table with every component gradient at x."""
+        return MatrixTable(self._problem, x)
+
+
+class MatrixHessian:
+    """phi'' of every row at one point, in `width` numbers a row: 8 n width bytes.
+
+    The width is the number of classes, or 1 for separate tasks.
+    """
+
+    def __init__(self, problem: MatrixModel, s: Floats) -> None:
+        self._problem = problem
+        view = problem.view(s)
+        self._curvatures = np.empty((problem.n, problem.width))
+        for part in problem.parts(problem.n):
+            self._curvatures[part] = problem.curvatures_of(problem.take(part), view)
+
+    def product(self, x: Floats, y: Floats) -> Floats:
+        """Return the mean Hessian times x - y, shape (d, m)."""
+        return self._applied(None, x, y)
+
+    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of the sampled component Hessians times x - y, shape (d, m)."""
+        return self._applied(sample, x, y)
+
+    def _applied(self, sample: Indices | None, x: Floats, y: Floats) -> Floats:
+        problem, at, view = self._problem, self._curvatures, self._problem.view(x - y)
+        return problem.mean_of(sample, lambda rows, numbers: problem.bend(rows, at[numbers], view))
+
+
+class MatrixTable:
+    """The slope of every row at the point where it was last asked: 8 n width bytes.
+
+    The width is the number of classes (in 108 000 rows of 1000 classes 0.9 GB), or 1 for separate
+    tasks. The whole gradients would take d m numbers each.
+    """
+
+    def __init__(self, problem: MatrixModel, x: Floats) -> None:
+        self._problem = problem
+        view = problem.view(x)
+        self._slopes = np.empty((problem.n, problem.width))
+        for part in problem.parts(problem.n):
+            self._slopes[part] = problem.slopes_of(problem.take(part), view)
+        self.mean = problem.mean_of(None, lambda rows, numbers: self._slopes[numbers])
+
+    def difference(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - a_i over the sample, shape (d, m)."""
+        at_x = self._problem.slopes(x)
+        return self._problem.mean_of(sample, lambda *of: at_x(*of) - self._slopes[of[1]])
+
+    def replace(self, sample: Indices, x: Floats) -> Floats:
+        """As `difference`, then store grad f_i(x) once for each distinct index."""
+        problem, at_x = self._problem, self._problem.slopes(x)
+        change = self.difference(sample, x)
+
+        def stored(rows: Any, numbers: Numbers) -> Floats:
+            fresh = at_x(rows, numbers)
+            moved = fresh - self._slopes[numbers]
+            self._slopes[numbers] = fresh
+            return moved
+
+        distinct = np.unique(weighted(sample)[0])
+        shares = np.full(distinct.size, 1.0 / problem.n)
+        self.mean = self.mean + problem.sum_of(distinct, shares, stored)
+        return change

@@ -1,0 +1,438 @@
+"""Matrix regression over the nuclear-norm ball (li2019 section 2.1, losses (7) and (8)).
+
+Observed are y_i = <X_i, Theta*> + e_i and Z_i = X_i + W_i, the entries of W_i of variance w.
+
+    f_i(Theta) = (y_i - <Z_i, Theta>)^2/2 - (w/2) |Theta|_F^2
+
+With w = 0 the sensing matrices are known and f_i is loss (7), convex. With w > 0 it is loss (8):
+the subtracted term removes the bias that W brings, and makes f non-convex where n < M N.
+"""
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from pfbench.base.checks import real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import Refused
+from pfbench.base.protocols import Measure
+from pfbench.base.sample import Indices, weighted
+from pfbench.base.state import State
+from pfbench.kernels import sensing as loops
+from pfbench.points import RankOne
+from pfbench.problems.restricted_convexity import RestrictedConvexity, restricted_convexity
+from pfbench.problems.sensing import NUCLEAR_NORM, Sensing, blocks, dense
+from pfbench.sets import NuclearBall, NuclearMinimiser
+
+Floats = npt.NDArray[np.float64]
+
+_SMALL_ENTRIES = 1 << 20
+"""Up to this number of entries `best_known` is computed: about a second."""
+
+
+class Minimiser(NamedTuple):
+    """A near-minimiser, its value, and its Frank-Wolfe gap."""
+
+    matrix: Floats
+    value: float
+    gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixRegression:
+    """The problem on given data. Points and gradients are arrays of shape (M, N).
+
+    Parameters
+    ----------
+    data
+        Sensing matrices and targets.
+    radius
+        Radius of the nuclear-norm ball.
+    tolerance
+        Relative residual at which a run's linear minimisation stops (heuristic; the measured gap
+        is certified apart).
+    parameters
+        The defining parameters by name, as `pfbench info` and stored runs show them.
+
+    Raises
+    ------
+    InputError
+        If the radius or the tolerance is out of range.
+    """
+
+    name: ClassVar[str] = "matrix-regression"
+    source: ClassVar[str] = "li2019 section 2.1, losses (7) and (8); section 4"
+
+    data: Sensing
+    radius: float = NUCLEAR_NORM
+    tolerance: float = 1e-4
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        real("radius", self.radius, above=0.0)
+        real("tolerance", self.tolerance, above=0.0, most=1.0)
+
+    # --- data ---------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Number of sensing matrices."""
+        return self.data.n
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(M, N)."""
+        return self.data.shape
+
+    @property
+    def sensing_variance(self) -> float:
+        """w: 0 for loss (7), positive for loss (8)."""
+        return self.data.sensing_variance
+
+    @cached_property
+    def set(self) -> NuclearBall:
+        """The nuclear-norm ball."""
+        return NuclearBall(self.data.shape, self.radius)
+
+    @cached_property
+    def truth(self) -> Floats | None:
+        """Theta*, shape (M, N), where it is known."""
+        return None if self.data.truth is None else dense(self.data.truth)
+
+    @property
+    def properties(self) -> frozenset[str]:
+        """What is known of f: "convex" for loss (7), "restricted strong convexity"."""
+        known = {
+            "convex": self.sensing_variance == 0.0,
+            "restricted strong convexity": self.restricted_convexity.holds,
+        }
+        return frozenset(name for name, holds in known.items() if holds)
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """What the problem cannot offer, by what algorithms require, with the reason."""
+        return {"smooth": "it has a feasible set"}
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of matrices and targets and of the numbers beside them."""
+        truth = () if self.data.truth is None else self.data.truth
+        numbers = (
+            self.shape,
+            self.radius,
+            self.sensing_variance,
+            self.tolerance,
+            self.data.variances,
+            len(truth),
+        )
+        digest = hashlib.sha256(repr(numbers).encode())
+        for array in (self.data.y, *truth):
+            digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
+        for block in blocks(*self.data.rows.shape):
+            digest.update(self.data.rows[block].astype("<f8").tobytes())
+        return digest.hexdigest()
+
+    def start(self) -> Floats:
+        """Return the zero matrix."""
+        return np.zeros(self.shape)
+
+    def open(self, rng: np.random.Generator) -> "RegressionBackend":
+        """Return a fresh backend; its linear minimisation is warm-started from call to call."""
+        return RegressionBackend(self, self.set.minimiser(rng, self.tolerance))
+
+    # --- the function -------------------------------------------------------------------------
+
+    def value(self, x: Floats) -> float:
+        """Return f(x)."""
+        residuals = self.data.products(self.data.all, x) - self.data.y
+        square = float(residuals @ residuals) / self.n
+        return 0.5 * (square - self.sensing_variance * float(np.vdot(x, x)))
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x, shape (M, N)."""
+        return self._mean_slope(x) - self.sensing_variance * x
+
+    def _mean_slope(self, x: Floats) -> Floats:
+        """Return E (<Z, x> - y) Z, shape (M, N)."""
+        data = self.data
+        return data.normal(data.all, np.full(self.n, 1.0 / self.n), data.y, x)
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return certified bounds of the minimum of <g, v> over the ball."""
+        return self.set.minimum(g)
+
+    def prox(self, x: Floats, g: Any, lam: float) -> Floats:
+        """Return the projection of x - lam g onto the nuclear ball.
+
+        Raises
+        ------
+        Refused
+            If the matrix has more than 4 000 000 entries.
+        """
+        return self.set.project(x - lam * g)
+
+    # --- restricted strong convexity ----------------------------------------------------------
+
+    @cached_property
+    def restricted_convexity(self) -> RestrictedConvexity:
+        """sigma, tau and sigma_hat on these data."""
+        return restricted_convexity(self.data)
+
+    def statistical_error(self, theta_hat: Floats) -> float:
+        """Return eps_stat at the minimiser theta_hat (li2019 section 3, constants corrected).
+
+        eps_stat^2 = 8 tau (|Delta|_* + phi |Delta|_F)^2/sigma_hat, Delta = theta_hat - Theta* and
+        phi^2 = 2 r; Theta* has rank r, so no part of it is outside the model subspace.
+
+        Raises
+        ------
+        Refused
+            If Theta* is not known, or sigma_hat is not positive.
+        """
+        known = self.restricted_convexity
+        if self.truth is None or self.data.truth is None:
+            raise Refused("the statistical error needs the underlying matrix: use synthetic data.")
+        if not known.holds:
+            raise Refused(f"there is no statistical error without sigma_hat > 0: {known.words}.")
+        error = theta_hat - self.truth
+        phi = math.sqrt(2.0 * len(self.data.truth.weights))
+        size = float(scipy.linalg.svdvals(error).sum()) + phi * float(np.linalg.norm(error))
+        return size * math.sqrt(8.0 * known.tau / known.sigma_hat)
+
+    # --- the minimiser ------------------------------------------------------------------------
+
+    def theta_hat(self, tolerance: float = 1e-10, most: int = 20_000) -> Minimiser:
+        """Minimise f over the ball by accelerated projected gradients, for small data.
+
+        Stops at a Frank-Wolfe gap of at most `tolerance` (1 + |f|), or after `most` steps. Where f
+        is convex, the gap is an upper bound of f - min f: a certificate. Where it is not, the
+        point is nearly stationary and no more is known.
+        """
+        step = 1.0 / max(self._curvature, 1e-300)
+        x = y = self.start()
+        gap, momentum = math.inf, 1.0
+        for k in range(most):
+            if k % 10 == 0:
+                g = self.gradient(x)
+                gap = float(np.vdot(g, x)) - self.minimum(g)[0]
+                if gap <= tolerance * (1.0 + abs(self.value(x))):
+                    break
+            before, x = x, self.prox(y, self.gradient(y), step)
+            # Restart where the momentum points uphill (O'Donoghue and Candes 2015).
+            uphill = float(np.vdot(y - x, x - before)) > 0.0
+            after = 1.0 if uphill else 0.5 + math.sqrt(0.25 + momentum * momentum)
+            y = x if uphill else x + (momentum - 1.0) / after * (x - before)
+            momentum = after
+        return Minimiser(x, self.value(x), gap)
+
+    @cached_property
+    def best_known(self) -> tuple[float, str] | None:
+        """f(theta_hat) and where it is from, for convex f on small data; computed when asked."""
+        convex = self.data.least_eigenvalue >= self.sensing_variance
+        if not convex or self.data.rows.size > _SMALL_ENTRIES:
+            return None
+        found = self.theta_hat(most=3000)
+        return found.value, f"accelerated projected gradients, certified: gap {found.gap:.1e}"
+
+    # --- constants ----------------------------------------------------------------------------
+
+    @cached_property
+    def _curvature(self) -> float:
+        """L_f: the largest modulus of an eigenvalue of the Hessian E z z' - w I."""
+        w = self.sensing_variance
+        return max(self.data.largest_eigenvalue - w, w - self.data.least_eigenvalue)
+
+    @cached_property
+    def _mean_squared_curvature(self) -> float:
+        """L_ms: the root of the largest eigenvalue of E (z z' - w I)^2."""
+        w = self.sensing_variance
+        return math.sqrt(self.data.largest(self.data.squares - 2.0 * w) + w * w)
+
+    @cached_property
+    def _spread(self) -> float:
+        """sup over the ball of the root of E |grad f_i - grad f|^2, from above."""
+        squares, mean = self.data.squares, self._mean_slope(self.start())
+        at_zero = float((self.data.y**2 * squares).mean()) - float(np.vdot(mean, mean))
+        top = self.data.largest(squares, centred=True)
+        return math.sqrt(max(0.0, at_zero)) + self.radius * math.sqrt(max(0.0, top))
+
+    def constants(self, start: Floats) -> Constants:
+        """Return all constants of THEORY section 1 for these data."""
+        w, restricted = self.sensing_variance, self.restricted_convexity
+        corrected = w > 0.0
+        derivations = {
+            "n": "number of sensing matrices",
+            "D": "2 radius: the distance of V and -V, rank one, on the boundary",
+            "L_f": "largest |eigenvalue| of the Hessian E z z' - w I, z = vec(Z)",
+            "L_ms": (
+                "root of the largest eigenvalue of E (z z' - w I)^2 = E (|z|^2 - 2 w) z z' + w^2 I"
+            ),
+            "L_max": "max |Z_i|_F^2 - w, or w if that is larger",
+            "L2_ms": "0: every f_i is quadratic",
+            "sigma2": (
+                "(root of the variance at 0 + radius root of lambda_max(E |z|^2 z z' - (E z z')^2))"
+                "^2: the gradients are affine, |x|_F <= radius"
+            ),
+            "delta": (
+                "f(start) + w radius^2/2, since f >= -w |x|_F^2/2"
+                if corrected
+                else "f(start) - 0, since f >= 0"
+            ),
+            "M": "radius: a matrix's Frobenius norm is at most its nuclear norm",
+            "ell": (
+                "w: no f_i, hence not f, curves down by more" if corrected else "0: f is convex"
+            ),
+        }
+        if restricted.holds:
+            derivations["sigma_hat"] = restricted.words
+        return Constants(
+            n=self.n,
+            D=self.set.diameter,
+            L_f=self._curvature,
+            L_ms=self._mean_squared_curvature,
+            L_max=max(float(self.data.squares.max()) - w, w),
+            L2_ms=0.0,
+            sigma2=self._spread**2,
+            delta=self.value(start) + 0.5 * w * self.radius**2,
+            M=self.radius,
+            ell=w,
+            sigma_hat=restricted.sigma_hat if restricted.holds else math.inf,
+            derivations=MappingProxyType(derivations),
+        )
+
+    # --- measures -----------------------------------------------------------------------------
+
+    def measures(self) -> Mapping[str, Measure]:
+        """Return rmse_truth, where the underlying matrix is known."""
+        if self.truth is None:
+            return {}
+        return {"rmse_truth": lambda problem, state: self.rmse_truth(state)}
+
+    def rmse_truth(self, state: State) -> float:
+        """Return the root mean square error of all entries against the underlying matrix."""
+        return float(np.linalg.norm(state.x - self.truth)) / math.sqrt(math.prod(self.shape))
+
+
+class RegressionBackend:
+    """What answers the oracles of one run on a matrix regression problem."""
+
+    def __init__(self, problem: MatrixRegression, minimiser: NuclearMinimiser) -> None:
+        self.n = problem.n
+        self._problem = problem
+        self._minimiser = minimiser
+
+    def gradient(self, x: Floats) -> Floats:
+        """See `MatrixRegression.gradient`."""
+        return self._problem.gradient(x)
+
+    def value(self, x: Floats) -> float:
+        """See `MatrixRegression.value`."""
+        return self._problem.value(x)
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled component gradients, shape (M, N)."""
+        indices, weights = weighted(sample)
+        targets = self._problem.data.y[indices]
+        g = self._problem.data.normal(indices, weights, targets, x)
+        return g - self._problem.sensing_variance * x
+
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (M, N).
+
+        The gradients are affine: one pass over the rows with x - y does for both points.
+        """
+        indices, weights = weighted(sample)
+        u = x - y
+        g = self._problem.data.normal(indices, weights, np.zeros(indices.size), u)
+        return g - self._problem.sensing_variance * u
+
+    def lo(self, g: Floats) -> RankOne:
+        """Return -radius times the leading singular pair of a gradient."""
+        return self._minimiser.lo(g)
+
+    def prox(self, x: Floats, g: Any, lam: float) -> Floats:
+        """See `MatrixRegression.prox`."""
+        return self._problem.prox(x, g, lam)
+
+    def hessian(self, s: Floats) -> "RegressionHessian":
+        """Return all component Hessians, the same at every point."""
+        return RegressionHessian(self)
+
+    def table(self, x: Floats) -> "RegressionTable":
+        """Return a table with every component gradient at x."""
+        return RegressionTable(self._problem, x)
+
+
+class RegressionHessian:
+    """The component Hessians z z' - w I; nothing is stored."""
+
+    def __init__(self, backend: RegressionBackend) -> None:
+        self._backend = backend
+        self._all = np.arange(backend.n)
+
+    def product(self, x: Floats, y: Floats) -> Floats:
+        """Return the mean Hessian times x - y, shape (M, N)."""
+        return self._backend.difference(self._all, x, y)
+
+    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of the sampled component Hessians times x - y, shape (M, N)."""
+        return self._backend.difference(sample, x, y)
+
+
+class RegressionTable:
+    """One number <Z_i, x> for each component and, for loss (8), the points x themselves.
+
+    All components replaced in one call share their x, so the memory is 16 n bytes and, for loss
+    (8), 8 M N for each call of which some component is still in the table.
+    """
+
+    def __init__(self, problem: MatrixRegression, x: Floats) -> None:
+        self._problem = problem
+        self._products = problem.data.products(problem.data.all, x)
+        self._call_of = np.zeros(problem.n, dtype=np.int64)
+        self._points = {0: x.copy()}
+        self._calls = 0
+        self.mean = problem.gradient(x)
+
+    def difference(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - a_i over the sample, shape (M, N)."""
+        indices, weights = weighted(sample)
+        return self._change(indices, weights, self._problem.data.products(indices, x), x)
+
+    def replace(self, sample: Indices, x: Floats) -> Floats:
+        """As `difference`, then store grad f_i(x) once for each distinct index."""
+        change = self.difference(sample, x)
+        distinct = np.unique(weighted(sample)[0])
+        products = self._problem.data.products(distinct, x)
+        weights = np.full(distinct.size, 1.0 / self._problem.n)
+        self.mean = self.mean + self._change(distinct, weights, products, x)
+        self._products[distinct] = products
+        if self._problem.sensing_variance > 0.0:
+            self._calls += 1
+            self._call_of[distinct] = self._calls
+            self._points[self._calls] = x.copy()
+            for gone in self._points.keys() - set(np.unique(self._call_of).tolist()):
+                del self._points[gone]
+        return change
+
+    def _change(
+        self, indices: npt.NDArray[np.int64], weights: Floats, products: Floats, x: Floats
+    ) -> Floats:
+        problem = self._problem
+        g = np.zeros(x.shape)
+        change = weights * (products - self._products[indices])
+        loops.add_rows(problem.data.rows, indices, change, g.reshape(-1))
+        if problem.sensing_variance > 0.0:
+            calls, position = np.unique(self._call_of[indices], return_inverse=True)
+            shares = np.bincount(position, weights=weights)
+            for call, share in zip(calls.tolist(), shares.tolist(), strict=True):
+                g -= problem.sensing_variance * share * (x - self._points[call])
+        return g

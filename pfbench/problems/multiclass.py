@@ -1,0 +1,170 @@
+"""Multinomial logistic regression over the nuclear-norm ball (qu2018 section 1)."""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import integer
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.problems.matrix_models import (
+    COMMON,
+    Floats,
+    Integers,
+    MatrixModel,
+    Numbers,
+    owned,
+)
+from pfbench.problems.moments import certified_by, moment_norm
+
+SOFTMAX_THIRD = 0.27216553
+"""sup of the third derivative of log sum exp along unit vectors, sqrt(2)/(3 sqrt 3); rounded up.
+
+It is the third central moment of the entries of a unit vector u under the softmax; the largest is
+that of two values, u = (1, -1)/sqrt 2 with p = (1 -+ 1/sqrt 3)/2.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class MulticlassLogistic(MatrixModel):
+    """Multinomial logistic regression: f_i(X) = log sum_c exp<a_i, x_c> - <a_i, x_(y_i)>.
+
+    Labels are 0 to classes - 1; `classes` is one above the largest label unless it is given. The
+    other parameters are those of `MatrixModel`.
+    """
+
+    name = "multiclass-logistic"
+    source = "qu2018 section 1 (Zhang et al. 2012, Dudik et al. 2012)"
+
+    classes: int | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        labels = np.asarray(self.labels)
+        if (labels != np.floor(labels)).any() or labels.min() < 0:
+            raise InputError("the labels of a multiclass problem must be whole numbers from 0 up.")
+        if self.classes is not None:
+            integer("classes", self.classes, least=1)
+            if labels.max() >= self.classes:
+                raise InputError(
+                    f"classes={self.classes} must be above the largest label, {labels.max():g}."
+                )
+        self._arrays()  # a later change of the user's arrays does not reach the problem
+
+    @cached_property
+    def _data(self) -> tuple[Floats, Integers]:
+        rows = np.asarray(self.features, dtype=np.float64)
+        return owned(rows), np.asarray(self.labels).astype(np.int64)
+
+    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        return self._data
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(d, classes)."""
+        return self.d, self.width
+
+    @cached_property
+    def width(self) -> int:
+        """Number of classes."""
+        return int(self._data[1].max()) + 1 if self.classes is None else int(self.classes)
+
+    @property
+    def properties(self) -> frozenset[str]:
+        """f is convex."""
+        return frozenset({"convex"})
+
+    def take(self, numbers: Numbers) -> tuple[Floats, Integers]:
+        """See `MatrixModel.take`: rows (k, d) and labels (k,)."""
+        rows, labels = self._data
+        return rows[numbers], labels[numbers]
+
+    def value(self, x: Floats) -> float:
+        """Return f(x)."""
+        view, total = self.view(x), 0.0
+        for part in self.parts(self.n):
+            rows, labels = self.take(part)
+            z = rows @ view.T
+            top = z.max(axis=1)
+            sums = np.exp(z - top[:, None]).sum(axis=1)
+            total += float((np.log(sums) + top - z[np.arange(labels.size), labels]).sum())
+        return total / self.n
+
+    def slopes_of(self, rows: tuple[Floats, Integers], view: Floats) -> Floats:
+        """Return softmax(X'a_i) - e_(y_i), shape (k, classes)."""
+        labels = rows[1]
+        p = self.curvatures_of(rows, view)
+        p[np.arange(labels.size), labels] -= 1.0
+        return p
+
+    def curvatures_of(self, rows: tuple[Floats, Integers], view: Floats) -> Floats:
+        """Return p = softmax(X'a_i), shape (k, classes); phi'' is diag(p) - pp'."""
+        z = rows[0] @ view.T
+        z -= z.max(axis=1)[:, None]
+        p = np.exp(z, out=z)
+        p /= p.sum(axis=1)[:, None]
+        return p
+
+    def bend(self, rows: tuple[Floats, Integers], curvatures: Floats, view: Floats) -> Floats:
+        """Return (diag(p) - pp') U'a_i, shape (k, classes)."""
+        z = curvatures * (rows[0] @ view.T)
+        return np.asarray(z - curvatures * z.sum(axis=1)[:, None])
+
+    def add_rows(self, rows: tuple[Floats, Integers], slopes: Floats, g: Floats) -> None:
+        """See `MatrixModel.add_rows`."""
+        g += slopes.T @ rows[0]
+
+    @cached_property
+    def _norms(self) -> list[float]:
+        """lambda_max of E |a|^(2 k) a a' for k = 0, 1, 2."""
+        squares = self._row_squares
+        return [moment_norm(self._data[0], squares**k / self.n) for k in range(3)]
+
+    @cached_property
+    def _row_squares(self) -> Floats:
+        rows = self._data[0]
+        return np.asarray(np.einsum("ij,ij->i", rows, rows))
+
+    def constants(self, start: Floats) -> Constants:
+        """Return all constants of THEORY section 1 for this problem."""
+        top, squares = self._norms, self._row_squares
+        certified = certified_by(self._data[0])
+        return Constants(
+            n=self.n,
+            D=self.set.diameter,
+            L_f=0.5 * top[0],
+            L_ms=0.5 * math.sqrt(top[1]),
+            L_max=0.5 * float(squares.max()),
+            L2_ms=SOFTMAX_THIRD * math.sqrt(top[2]),
+            sigma2=2.0 * float(squares.mean()),
+            delta=self.value(start),
+            M=self.radius,
+            ell=0.0,
+            derivations=MappingProxyType(
+                COMMON
+                | {
+                    "L_f": (
+                        "lambda_max(A'A/n)/2: diag(p) - pp' <= 1/2, attained where two classes have"
+                        " probability 1/2: at 0 if there are two (of C classes the norm there is "
+                        f"1/C){certified}"
+                    ),
+                    "L_ms": (
+                        "sqrt(lambda_max(E|a|^2 a a'))/2: |softmax(z) - softmax(z')| <= |z - z'|/2"
+                        f"{certified}"
+                    ),
+                    "L_max": "max |a_i|^2/2",
+                    "L2_ms": (
+                        "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')), sup|phi'''| = sqrt 2/(3 sqrt 3)"
+                        f" = 0.27217: the largest third central moment of a unit vector{certified}"
+                    ),
+                    "sigma2": "2 E|a|^2: |softmax - e_y|^2 <= 2 (1 - p_y)^2 <= 2",
+                    "delta": "f(start) - 0, since phi > 0",
+                    "ell": "0: f is convex",
+                }
+            ),
+        )

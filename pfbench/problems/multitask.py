@@ -1,0 +1,216 @@
+"""Multitask learning with a bounded loss over the nuclear-norm ball (qu2018 (2), section 6)."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import finite_array
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.kernels import multitask
+from pfbench.kernels.compiled import threads
+from pfbench.problems.matrix_models import (
+    COMMON,
+    Floats,
+    Integers,
+    MatrixModel,
+    Numbers,
+    owned,
+    transposed,
+)
+from pfbench.problems.moments import certified_by, moment_norm
+
+_SERIAL_ENTRIES = 1 << 20
+"""Up to this many entries of the data one thread runs over all rows."""
+
+SIGMOID_SLOPE = 8.0 / 27.0
+"""sup |psi'| of psi = s^2, s = 1/(1 + exp(-z)): 2 s^2 (1 - s) at s = 2/3."""
+
+SIGMOID_CURVATURE = 0.15405858
+"""sup |psi''|: 2 s^2 (1 - s)(2 - 3 s) at s = (15 - sqrt 33)/24; rounded up."""
+
+SIGMOID_LOWER = 0.12020441
+"""-inf psi'', at s = (15 + sqrt 33)/24; rounded up."""
+
+SIGMOID_THIRD = 0.20202301
+"""sup |psi'''|: 2 s^2 (1 - s)(4 - 15 s + 12 s^2), at s = 0.63626; rounded up."""
+
+
+@dataclass(frozen=True, eq=False)
+class MultitaskSigmoid(MatrixModel):
+    """Several tasks, f_i(X) = (y_i - 1/(1 + exp(<a_i, x_t> + b_t)))^2 for a row of task t.
+
+    One component is one row of one task, as qu2018 counts samples (m K n of them); f is their mean.
+    It equals s^2, s = 1/(1 + exp(-c z)), with c = 1 for y = 1 and c = -1 for y = 0. Labels are 0
+    and 1; the other parameters are those of `MatrixModel`.
+
+    Parameters
+    ----------
+    tasks
+        The task of each row, whole numbers from 0 up, shape (n,); every task needs a row.
+        Components are numbered by task, and inside a task in the given order.
+    offsets
+        b_t, shape (m,); 0 if not given. They are not optimised: the ball bounds X alone.
+    """
+
+    name = "multitask-sigmoid"
+    source = "qu2018 (2), section 6.1.2"
+
+    tasks: npt.NDArray[Any] = field(kw_only=True)
+    offsets: Floats | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not np.isin(self.labels, (0, 1)).all():
+            raise InputError("the labels of a multitask problem must all be 0 or 1.")
+        tasks = finite_array("the tasks", self.tasks, shape=(self.n,))
+        if (tasks != np.floor(tasks)).any() or tasks.min() < 0:
+            raise InputError("the tasks must be whole numbers from 0 up.")
+        if np.unique(tasks).size != tasks.max() + 1:
+            raise InputError(
+                f"the largest task is {tasks.max():g}, and some task below has no row: number the "
+                "tasks without gaps."
+            )
+        if self.offsets is not None:
+            finite_array("the offsets", self.offsets, shape=(int(tasks.max()) + 1,))
+        self._arrays()  # a later change of the user's arrays does not reach the problem
+
+    @cached_property
+    def _data(self) -> multitask.Rows:
+        rows, labels = np.asarray(self.features, dtype=np.float64), np.asarray(self.labels)
+        tasks = np.asarray(self.tasks).astype(np.int64)
+        if (np.diff(tasks) < 0).any():
+            order = np.argsort(tasks, kind="stable")
+            rows, labels, tasks = rows[order], labels[order], tasks[order]
+        m = int(tasks[-1]) + 1
+        offsets = np.zeros(m) if self.offsets is None else np.array(self.offsets, dtype=np.float64)
+        bounds = np.searchsorted(tasks, np.arange(m + 1))
+        return multitask.Rows(owned(rows), 2.0 * labels - 1.0, tasks, bounds, offsets)
+
+    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        return self._data
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(d, number of tasks)."""
+        return self.d, self._data.offsets.size
+
+    @property
+    def width(self) -> int:
+        """One number."""
+        return 1
+
+    @cached_property
+    def _serial(self) -> bool:
+        return threads() == 1 or self._data.values.size <= _SERIAL_ENTRIES
+
+    def value(self, x: Floats) -> float:
+        """Return f(x); the data are read once."""
+        parts = np.empty(self.shape[1])
+        run = multitask.losses_serial if self._serial else multitask.losses_parallel
+        run(self._data, self.view(x), parts)
+        return float(parts.sum()) / self.n
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x, shape (d, m); the data are read once."""
+        g = np.zeros(self.shape[::-1])
+        run = multitask.gradient_serial if self._serial else multitask.gradient_parallel
+        run(self._data, self.view(x), 1.0 / self.n, g)
+        return transposed(g)
+
+    def take(self, numbers: Numbers) -> Integers:
+        """See `MatrixModel.take`: component numbers, which the compiled loops read by."""
+        if isinstance(numbers, slice):
+            return np.arange(numbers.start, numbers.stop)
+        return numbers
+
+    def slopes_of(self, rows: Integers, view: Floats) -> Floats:
+        """Return psi', shape (k, 1)."""
+        return self._each(multitask.slopes_at, rows, view)
+
+    def curvatures_of(self, rows: Integers, view: Floats) -> Floats:
+        """Return psi'', shape (k, 1)."""
+        return self._each(multitask.curvatures_at, rows, view)
+
+    def bend(self, rows: Integers, curvatures: Floats, view: Floats) -> Floats:
+        """Return psi'' <a_i, u_t>, shape (k, 1)."""
+        return curvatures * self._each(multitask.products_at, rows, view)
+
+    def add_rows(self, rows: Integers, slopes: Floats, g: Floats) -> None:
+        """See `MatrixModel.add_rows`."""
+        multitask.add_rows(self._data, rows, slopes[:, 0], g)
+
+    def _each(self, loop: Callable[..., None], rows: Integers, view: Floats) -> Floats:
+        out = np.empty(rows.size)
+        loop(self._data, rows, view, out)
+        return out[:, None]
+
+    @cached_property
+    def _norms(self) -> list[float]:
+        """Largest eigenvalues over the tasks of (1/n) sum |a|^(2 k) a a', k = 0, 1, 2."""
+        top, bounds = [0.0, 0.0, 0.0], self._data.bounds.tolist()
+        for first, last in pairwise(bounds):
+            rows, squares = self._data.values[first:last], self._row_squares[first:last]
+            for k in range(3):
+                # Under the trace of what is known, the norm need not be computed.
+                weights = squares**k / self.n
+                if float(weights @ squares) > top[k]:
+                    top[k] = max(top[k], moment_norm(rows, weights))
+        return top
+
+    @cached_property
+    def _row_squares(self) -> Floats:
+        rows = self._data.values
+        return np.asarray(np.einsum("ij,ij->i", rows, rows))
+
+    def constants(self, start: Floats) -> Constants:
+        """Return all constants of THEORY section 1 for this problem."""
+        top, squares = self._norms, self._row_squares
+        longest = int(np.diff(self._data.bounds).max())
+        certified = certified_by(self._data.values[:longest])
+        if certified:
+            certified += " for each task"
+        return Constants(
+            n=self.n,
+            D=self.set.diameter,
+            L_f=SIGMOID_CURVATURE * top[0],
+            L_ms=SIGMOID_CURVATURE * math.sqrt(top[1]),
+            L_max=SIGMOID_CURVATURE * float(squares.max()),
+            L2_ms=SIGMOID_THIRD * math.sqrt(top[2]),
+            sigma2=SIGMOID_SLOPE**2 * float(squares.mean()),
+            delta=self.value(start),
+            M=self.radius,
+            ell=SIGMOID_LOWER * top[0],
+            derivations=MappingProxyType(
+                COMMON
+                | {
+                    "L_f": (
+                        "sup|psi''| = 0.15406, at s = (15 - sqrt 33)/24, times the largest "
+                        "lambda_max(A_t'A_t)/n of a task: the Hessian has one block for each task"
+                        f"{certified}"
+                    ),
+                    "L_ms": (
+                        "sup|psi''| sqrt(max over tasks of "
+                        f"lambda_max((1/n) sum_(i in t) |a|^2 a a')){certified}"
+                    ),
+                    "L_max": "sup|psi''| max |a_i|^2",
+                    "L2_ms": (
+                        "sup|psi'''| sqrt(max over tasks of lambda_max((1/n) sum_(i in t) |a|^4 a "
+                        f"a')), sup|psi'''| = 0.20202 at s = 0.63626{certified}"
+                    ),
+                    "sigma2": "sup|psi'|^2 E|a|^2, sup|psi'| = 8/27 at s = 2/3",
+                    "delta": "f(start) - 0, since every loss is a square",
+                    "ell": (
+                        "-inf psi'' = 0.12020, at s = (15 + sqrt 33)/24, times the largest "
+                        f"lambda_max(A_t'A_t)/n of a task{certified}"
+                    ),
+                }
+            ),
+        )

@@ -1,0 +1,202 @@
+"""Restricted strong convexity of matrix regression (li2019 (4), lemma 1), on the data drawn.
+
+For a quadratic f it says (1/2) q(V) >= (sigma/2) |V|_F^2 - tau |V|_*^2 for all V, where q(V) =
+E <Z, V>^2 - w |V|_F^2. Lemma 1 promises it for some c in tau = c xi d/n with high probability; here
+tau is searched for, since everything rests on how large it is.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+import scipy.optimize
+
+from pfbench.base.checks import integer, real
+from pfbench.base.errors import InputError
+from pfbench.problems.sensing import Sensing, blocks
+
+Floats = npt.NDArray[np.float64]
+
+
+class Worst(NamedTuple):
+    """A direction V, and the least tau with which it obeys restricted strong convexity."""
+
+    tau: float
+    direction: Floats
+
+
+@dataclass(frozen=True)
+class RestrictedConvexity:
+    """f(y) - f(x) - <grad f(x), y - x> >= (sigma/2) |y - x|_F^2 - tau |y - x|_*^2 (li2019 (4)).
+
+    Attributes
+    ----------
+    sigma, tau
+        As above; NaN where they are not known.
+    sigma_hat
+        sigma - 16 tau phi^2 with phi^2 = 2 r; at most 0 or NaN where the theorems do not apply.
+    words
+        Where the numbers come from, or why there is no positive sigma_hat.
+    """
+
+    sigma: float
+    tau: float
+    sigma_hat: float
+    words: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether sigma_hat is positive."""
+        return self.sigma_hat > 0.0
+
+
+def restricted_convexity(data: Sensing) -> RestrictedConvexity:
+    """Return sigma, tau and sigma_hat on these data.
+
+    Where f is strongly convex: its own modulus, and tau = 0. Else sigma of li2019 lemma 1 with
+    the corrected constants, sigma/2 = lambda_min(Sigma_x)/4 for loss (7) and /8 for loss (8),
+    and the largest tau that `worst_direction` finds: an estimate from below.
+    """
+    own = data.least_eigenvalue - data.sensing_variance
+    if own > 0.0:
+        words = "least eigenvalue of the Hessian: f is strongly convex on these data, tau = 0"
+        return RestrictedConvexity(own, 0.0, own, words)
+    if data.truth is None or data.variances is None:
+        return _unknown("neither rank nor covariance of the data are known")
+    w, least = data.sensing_variance, data.variances[0]
+    if w > least / 4.0:
+        return _unknown(
+            f"li2019 lemma 1 needs w <= lambda_min(Sigma_x)/4, which is {least / 4.0:g}"
+        )
+    sigma = least / 2.0 if w == 0.0 else least / 4.0
+    r = len(data.truth.weights)
+    # Some V with at most k nonzero rows (or columns) has <Z_i, V> = 0 for all i, and
+    # |V|_*^2 <= k |V|_F^2: tau is at least (sigma + w)/(2 k).
+    k = data.n // max(data.shape) + 1
+    if data.n < math.prod(data.shape) and sigma <= 16.0 * r * (sigma + w) / k:
+        tau = (sigma + w) / (2.0 * k)
+        words = (
+            f"a matrix of rank at most {k} is seen by none of the {data.n} sensing matrices, "
+            f"so tau >= {tau:.3g} and sigma - 32 r tau <= {sigma - 32.0 * r * tau:.3g}"
+        )
+        return RestrictedConvexity(sigma, tau, sigma - 32.0 * r * tau, words)
+    side = min(data.shape)
+    ranks = sorted({1, min(4, side), side})
+    tau = max(worst_direction(data, sigma / 2.0, rank=rank).tau for rank in ranks)
+    words = (
+        f"sigma - 16 tau 2r with sigma = {sigma:g} (li2019 lemma 1, corrected) and tau = "
+        f"{tau:.3g}, the largest found on these data: an estimate from below"
+    )
+    return RestrictedConvexity(sigma, tau, sigma - 32.0 * r * tau, words)
+
+
+def worst_direction(
+    data: Sensing, alpha: float, *, rank: int = 1, starts: int = 4, seed: int = 0
+) -> Worst:
+    """Search the direction that needs the largest tau for a curvature alpha.
+
+    The second-order part of f is q(V)/2, q(V) = E <Z, V>^2 - w |V|_F^2. Wanted is the least tau
+    >= 0 with q(V)/2 >= alpha |V|_F^2 - tau |V|_*^2 for all V; found is a lower bound of it, by
+    local searches. li2019 lemma 1 has tau = c xi d/n and alpha = lambda_min(Sigma_x)/2 for loss
+    (7), /4 for loss (8); corrected, half of these.
+
+    Parameters
+    ----------
+    data
+        The sensing matrices.
+    alpha
+        The curvature in front of |V|_F^2.
+    rank
+        1: alternating minimisation of q over the unit vectors of V = u v'. Above: L-BFGS over
+        V = A B' with `rank` columns, where |V|_* <= (|A|_F^2 + |B|_F^2)/2.
+    starts
+        Random starts; the best direction is returned.
+    seed
+        Their seed.
+
+    Returns
+    -------
+    Worst
+        tau, and V of nuclear norm 1, shape (M, N).
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
+    real("alpha", alpha)
+    integer("starts", starts, least=1)
+    if integer("rank", rank, least=1) > min(data.shape):
+        raise InputError(f"rank={rank} must be at most {min(data.shape)}, the smaller side.")
+    rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
+    found = []
+    for _ in range(starts):
+        V = _worst_rank_one(data, rng) if rank == 1 else _worst_of_rank(data, alpha, rank, rng)
+        V /= float(scipy.linalg.svdvals(V).sum())
+        found.append(Worst(max(0.0, _excess(data, alpha, V)), V))
+    return max(found, key=lambda worst: worst.tau)
+
+
+def _excess(data: Sensing, alpha: float, V: Floats) -> float:
+    """Return alpha |V|_F^2 - q(V)/2."""
+    seen = data.products(data.all, V)
+    square = float(np.vdot(V, V))
+    q = float(seen @ seen) / data.n - data.sensing_variance * square
+    return alpha * square - 0.5 * q
+
+
+def _worst_rank_one(data: Sensing, rng: np.random.Generator, most: int = 100) -> Floats:
+    """Minimise E <Z, u v'>^2 over unit vectors, each in turn by an eigenvector."""
+    u = rng.standard_normal(data.shape[0])
+    u /= np.linalg.norm(u)
+    before = math.inf
+    for _ in range(most):
+        _, v = _least_pair(_contracted(data, u, side=0))
+        least, u = _least_pair(_contracted(data, v, side=1))
+        if least >= before * (1.0 - 1e-9):
+            break
+        before = least
+    return np.outer(u, v)
+
+
+def _contracted(data: Sensing, vector: Floats, side: int) -> Floats:
+    """Return E (Z'u)(Z'u)' (side 0), or E (Z v)(Z v)' (side 1)."""
+    M, N = data.shape
+    gram = np.zeros((M, M) if side else (N, N))
+    for block in blocks(*data.rows.shape):
+        rows = data.rows[block].astype(np.float64, copy=False).reshape(-1, M, N)
+        images = rows @ vector if side else vector @ rows
+        gram += images.T @ images
+    return gram / data.n
+
+
+def _worst_of_rank(data: Sensing, alpha: float, rank: int, rng: np.random.Generator) -> Floats:
+    """Maximise (alpha |V|_F^2 - q(V)/2)/((|A|_F^2 + |B|_F^2)/2)^2 over V = A B'."""
+    M, N = data.shape
+    share, zero = np.full(data.n, 1.0 / data.n), np.zeros(data.n)
+
+    def loss(z: Floats) -> tuple[float, Floats]:
+        A, B = z[: M * rank].reshape(M, rank), z[M * rank :].reshape(N, rank)
+        V, size = A @ B.T, 0.5 * float(z @ z)
+        slope = (2.0 * alpha + data.sensing_variance) * V - data.normal(data.all, share, zero, V)
+        excess = 0.5 * float(np.vdot(slope, V))
+        ascent = np.concatenate([(slope @ B).ravel(), (slope.T @ A).ravel()])
+        return -excess / size**2, -ascent / size**2 + 2.0 * excess / size**3 * z
+
+    z = rng.standard_normal((M + N) * rank)
+    z /= np.linalg.norm(z)
+    z = scipy.optimize.minimize(loss, z, jac=True, method="L-BFGS-B", options={"maxiter": 300}).x
+    return np.asarray(z[: M * rank].reshape(M, rank) @ z[M * rank :].reshape(N, rank).T)
+
+
+def _unknown(reason: str) -> RestrictedConvexity:
+    return RestrictedConvexity(math.nan, math.nan, math.nan, reason)
+
+
+def _least_pair(gram: Floats) -> tuple[float, Floats]:
+    """Return the least eigenvalue and its unit vector."""
+    values, vectors = scipy.linalg.eigh(gram, subset_by_index=(0, 0))
+    return float(values[0]), vectors[:, 0]

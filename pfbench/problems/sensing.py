@@ -1,0 +1,297 @@
+"""Sensing matrices: synthetic ones (li2019 section 4), their products and their eigenvalues."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+import scipy.sparse.linalg
+
+from pfbench.base.checks import choice, finite_array, integer, real
+from pfbench.base.errors import InputError
+from pfbench.kernels import sensing as loops
+from pfbench.kernels.compiled import threads
+from pfbench.points.factored import Factors
+
+Floats = npt.NDArray[np.float64]
+
+NUCLEAR_NORM = 50.0
+"""Nuclear norm of the synthetic underlying matrix (li2019 section 4)."""
+
+STORAGE: Mapping[str, type[np.floating[Any]]] = MappingProxyType(
+    {"float64": np.float64, "float32": np.float32}
+)
+"""In which precision the sensing matrices may be stored."""
+
+_MOST_ENTRIES = 1 << 33
+"""Most entries of all sensing matrices together: 64 GiB in double precision."""
+
+_BLOCK_ENTRIES = 1 << 22
+"""Entries of a block of rows that is converted, checked or hashed at once."""
+
+_PARALLEL_ENTRIES = 1 << 20
+"""From this number of entries on, loops over rows run in threads."""
+
+_DENSE_SIDE = 1500
+"""Up to this smaller side of the n x M N data, the largest eigenvalues are computed densely."""
+
+_LEAST_SIDE = 2500
+"""Up to this M N the least eigenvalue is computed: a few seconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sensing:
+    """Sensing matrices and what was observed through them.
+
+    Attributes
+    ----------
+    shape
+        (M, N).
+    matrices
+        Rows vec(Z_i) in row order, shape (n, M N), float64 or float32.
+    targets
+        y_i, shape (n,).
+    truth
+        The underlying matrix Theta* as factors, where it is known.
+    variances
+        Least and largest eigenvalue of the covariance of vec(X_i), where they are known.
+    sensing_variance
+        w: 0 if Z_i = X_i, else the variance of the entries of W_i, which must be known.
+
+    Raises
+    ------
+    InputError
+        If the data are empty, not finite or of differing lengths, or w is negative.
+    """
+
+    shape: tuple[int, int]
+    matrices: npt.NDArray[Any]
+    targets: Floats
+    truth: Factors | None = None
+    variances: tuple[float, float] | None = None
+    sensing_variance: float = 0.0
+
+    def __post_init__(self) -> None:
+        for size in self.shape:
+            integer("matrix size", size, least=1)
+        real("sensing_variance", self.sensing_variance, least=0.0)
+        M, N = self.shape
+        rows = self.matrices
+        if not isinstance(rows, np.ndarray) or rows.dtype not in STORAGE.values():
+            raise InputError("the sensing matrices must be an array of float64 or float32.")
+        if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] != M * N:
+            raise InputError(
+                f"the sensing matrices have shape {rows.shape} where (n, {M * N}), n >= 1, is "
+                "needed: one row vec(Z_i) each."
+            )
+        for block in blocks(*rows.shape):
+            finite_array(f"the sensing matrices from row {block.start} on", rows[block])
+        finite_array("the targets", self.targets, shape=(rows.shape[0],))
+        if self.truth is not None:
+            finite_array("the underlying matrix", dense(self.truth), shape=(M, N))
+
+    @property
+    def n(self) -> int:
+        """Number of sensing matrices."""
+        return int(self.matrices.shape[0])
+
+    @cached_property
+    def rows(self) -> npt.NDArray[Any]:
+        """vec(Z_i) as contiguous rows, shape (n, M N)."""
+        return np.ascontiguousarray(self.matrices)
+
+    @cached_property
+    def y(self) -> Floats:
+        """The targets in double precision, shape (n,)."""
+        return np.ascontiguousarray(self.targets, dtype=np.float64)
+
+    @cached_property
+    def all(self) -> npt.NDArray[np.int64]:
+        """All components, 0 .. n - 1."""
+        return np.arange(self.n)
+
+    def _bounds(self, count: int) -> npt.NDArray[np.int64]:
+        """Return where the chunks of `count` rows begin and end: one for each thread."""
+        many = count * self.rows.shape[1] >= _PARALLEL_ENTRIES
+        return np.linspace(0, count, (threads() if many else 1) + 1).astype(np.int64)
+
+    def products(self, indices: npt.NDArray[np.int64], x: Floats) -> Floats:
+        """Return <Z_i, x> for the given components, shape (k,)."""
+        loops.in_range(indices, self.n)
+        out = np.empty(indices.size)
+        bounds = self._bounds(indices.size)
+        loops.products_parallel(bounds, self.rows, indices, x.ravel(), out)
+        return out
+
+    def normal(
+        self, indices: npt.NDArray[np.int64], weights: Floats, targets: Floats, x: Floats
+    ) -> Floats:
+        """Return the sum of weights (<Z_i, x> - targets) Z_i over the given components, (M, N)."""
+        loops.in_range(indices, self.n)
+        bounds = self._bounds(indices.size)
+        parts = np.zeros((bounds.size - 1, self.rows.shape[1]))
+        loops.normal_parallel(bounds, self.rows, indices, weights, targets, x.ravel(), parts)
+        return np.asarray(parts.sum(axis=0).reshape(self.shape))
+
+    @cached_property
+    def squares(self) -> Floats:
+        """|Z_i|_F^2, shape (n,)."""
+        squares = np.empty(self.n)
+        for block in blocks(*self.rows.shape):
+            rows = self.rows[block].astype(np.float64, copy=False)
+            squares[block] = np.einsum("ij,ij->i", rows, rows)
+        return squares
+
+    @cached_property
+    def _core(self) -> Floats | None:
+        """The rows in an orthonormal basis of their span or more; None where that is too large."""
+        n, p = self.rows.shape
+        if min(n, p) > _DENSE_SIDE:
+            return None
+        rows = self.rows.astype(np.float64, copy=False)
+        if p <= n:
+            return rows
+        squares, basis = np.linalg.eigh(rows @ rows.T)
+        return np.asarray(basis * np.sqrt(np.maximum(squares, 0.0)))
+
+    def largest(self, weights: Floats, *, centred: bool = False) -> float:
+        """Return the largest eigenvalue of E weights z z', rounded up.
+
+        Of E weights z z' - (E z z')^2 if `centred`.
+        """
+        n, p = self.rows.shape
+        core = self._core
+        if core is not None:
+            matrix = (core.T * weights) @ core / n
+            if centred:
+                gram = core.T @ core / n
+                matrix -= gram @ gram
+            top = float(np.linalg.eigvalsh(matrix)[-1])
+            # Outside the span of the rows all eigenvalues are 0.
+            return float(max(top, 0.0) if n < p else top) + 1e-12 * abs(top)
+        zero, share = np.zeros(n), np.full(n, 1.0 / n)
+
+        def product(v: Floats) -> Floats:
+            u = self.normal(self.all, weights / n, zero, v)
+            if centred:
+                u -= self.normal(self.all, share, zero, self.normal(self.all, share, zero, v))
+            return u.ravel()
+
+        operator = scipy.sparse.linalg.LinearOperator((p, p), matvec=product, dtype=np.float64)
+        found = scipy.sparse.linalg.eigsh(
+            operator, k=1, which="LA", v0=np.ones(p), tol=1e-4, return_eigenvectors=False
+        )
+        top = float(found[0])
+        return top + 1e-4 * abs(top)
+
+    @cached_property
+    def largest_eigenvalue(self) -> float:
+        """The largest eigenvalue of E vec(Z) vec(Z)', rounded up."""
+        return self.largest(np.ones(self.n))
+
+    @cached_property
+    def least_eigenvalue(self) -> float:
+        """The least eigenvalue of E vec(Z) vec(Z)', rounded down; 0 where n < M N.
+
+        Above M N = 2500 it is 0 too, a lower bound.
+        """
+        n, p = self.rows.shape
+        if n < p or p > _LEAST_SIDE:
+            return 0.0
+        rows = self.rows.astype(np.float64, copy=False)
+        gram = rows.T @ rows
+        least = float(scipy.linalg.eigvalsh(gram, subset_by_index=(0, 0))[0]) / n
+        return max(0.0, float(least - 1e-12 * self.largest_eigenvalue))
+
+
+def synthetic_sensing(
+    *,
+    seed: int = 0,
+    rows: int = 20,
+    columns: int = 20,
+    rank: int = 5,
+    n: int | None = None,
+    noise: float = 1.0,
+    spike: float = 100.0,
+    storage: str = "float64",
+    sensing_variance: float = 0.0,
+) -> Sensing:
+    """Draw the data of li2019 section 4.
+
+    Theta* has equal singular values, sum 50, and uniform singular vectors; the entries of X_i are
+    independent and normal of variance 1, but `spike` for the first one; e_i has the standard
+    deviation `noise`. The paper has 250 or 300 rows and columns, rank 5 or 10, spike 1000 or
+    10 000, and does not say which noise.
+
+    Parameters
+    ----------
+    seed
+        Seed of the data. With the same seed, another `sensing_variance` changes only the W_i.
+    rows, columns
+        M and N.
+    rank
+        r, of Theta*.
+    n
+        Number of sensing matrices; 10 r max(M, N) if not given, as in the paper.
+    noise
+        Standard deviation of e_i.
+    spike
+        Variance of the first entry of X_i (the paper's L).
+    storage
+        float64, or float32 to halve memory and time: the problem is then that of the rounded Z_i.
+    sensing_variance
+        w, variance of the entries of W_i.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range or the data would not fit into 64 GiB.
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
+    M, N = integer("rows", rows, least=1), integer("columns", columns, least=1)
+    if integer("rank", rank, least=1) > min(M, N):
+        raise InputError(f"rank={rank} must be at most {min(M, N)}, the smaller side.")
+    n = 10 * rank * max(M, N) if n is None else integer("n", n, least=1)
+    real("noise", noise, least=0.0)
+    real("spike", spike, above=0.0)
+    real("sensing_variance", sensing_variance, least=0.0)
+    kind = STORAGE[choice("storage", storage, STORAGE)]
+    if n * M * N > _MOST_ENTRIES:
+        raise InputError(
+            f"{n} sensing matrices of {M} x {N} have more than 2^33 entries: lower n, rows "
+            "or columns."
+        )
+    left, right = (np.linalg.qr(rng.standard_normal((size, rank)))[0] for size in (M, N))
+    weights = np.full(rank, NUCLEAR_NORM / rank)
+    truth = Factors(weights, np.ascontiguousarray(left.T), np.ascontiguousarray(right.T))
+    matrices, targets = np.empty((n, M * N), dtype=kind), np.empty(n)
+    theta = dense(truth).ravel()
+    for block in blocks(n, M * N):
+        drawn = rng.standard_normal((block.stop - block.start, M * N))
+        drawn[:, 0] *= math.sqrt(spike)
+        matrices[block] = drawn
+        targets[block] = matrices[block].astype(np.float64, copy=False) @ theta
+    targets += noise * rng.standard_normal(n)
+    if sensing_variance > 0.0:
+        for block in blocks(n, M * N):
+            drawn = rng.standard_normal((block.stop - block.start, M * N))
+            matrices[block] += math.sqrt(sensing_variance) * drawn
+    variances = (min(spike, 1.0), max(spike, 1.0)) if M * N > 1 else (spike, spike)
+    return Sensing((M, N), matrices, targets, truth, variances, float(sensing_variance))
+
+
+def blocks(n: int, p: int) -> Iterator[slice]:
+    """Yield slices of rows of moderate size; they depend on the sizes alone."""
+    height = max(1, _BLOCK_ENTRIES // p)
+    for first in range(0, n, height):
+        yield slice(first, min(first + height, n))
+
+
+def dense(factors: Factors) -> Floats:
+    """Return a matrix that is given by factors as an array, shape (M, N)."""
+    return np.asarray((factors.left.T * factors.weights) @ factors.right)

@@ -1,0 +1,238 @@
+"""The zero chain over a Euclidean ball: a lower bound for linear minimisation (shen2019, 7.1).
+
+f(x) = |x|^2/10 + H_T(V'x) on the ball of radius 230 sqrt T, V with T orthonormal columns. At a
+point whose last coordinate <v_T, x> is 0 the Frank-Wolfe gap is at least 0.08 R = 0.04 D, and a
+method that starts at 0 and moves within what it was told finds one v_k after the other. With V
+fixed in advance that holds for such methods only; the resisting oracle makes it hold for all.
+"""
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import finite_array, integer, real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.kernels import chain
+from pfbench.problems.single import Operator, SingleComponent
+from pfbench.problems.sizes import check_length, rounded_down
+from pfbench.problems.smoothness import chain_bounds
+from pfbench.sets.balls import L2Ball
+
+Floats = npt.NDArray[np.float64]
+
+GAP = 0.04
+"""V(x_t) >= GAP D for t < T (shen2019 section 7.1: 0.08 R)."""
+
+DEPTH = 12.0
+"""H_T(0) - inf H_T <= DEPTH T (shen2019 lemma 7.1)."""
+
+
+def chain_smoothness() -> float:
+    """Return the certified smoothness l of f: that of H_T plus 1/5 for the quadratic."""
+    return math.nextafter(chain_bounds().smoothness + 0.2, math.inf)
+
+
+def scaled_chain(epsilon: float, L: float, delta: float) -> tuple[int, float]:
+    """Return T and mu for which fbar(x) = (L mu^2/l) f(x/mu) is as hard as epsilon asks.
+
+    fbar is L-smooth, fbar(0) - min fbar <= delta, and its Frank-Wolfe gap is at least epsilon times
+    its diameter until T vectors are known: mu = l epsilon/(0.04 L), and
+    T = (0.0016/12) L delta/(l epsilon^2), rounded down (shen2019 (18), THEORY section 8).
+
+    Raises
+    ------
+    InputError
+        If a number is not positive, or epsilon leaves no chain, T < 1.
+    """
+    for name, number in (("epsilon", epsilon), ("smoothness", L), ("delta", delta)):
+        real(name, number, above=0.0)
+    scale = chain_smoothness()
+    whole = GAP * GAP / DEPTH * L * delta / scale
+    T = math.floor(whole / epsilon / epsilon)
+    if T < 1:
+        raise InputError(
+            f"epsilon={epsilon:g} leaves no chain, as T = (0.0016/12) L delta/(l epsilon^2) is "
+            f"below 1: choose epsilon at most {rounded_down(math.sqrt(whole))}."
+        )
+    return T, scale * epsilon / (GAP * L)
+
+
+def random_directions(d: int, T: int, seed: int) -> Floats:
+    """Draw T orthonormal vectors of length d, uniformly; shape (d, T).
+
+    Raises
+    ------
+    InputError
+        If that is above 10^8 entries.
+    """
+    check_length("the matrix of directions", d * T)
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    Q, R = np.linalg.qr(rng.standard_normal((d, T)))
+    # QR fixes signs in its own way; those of R make the draw uniform.
+    return np.asarray(Q * np.where(np.diag(R) < 0.0, -1.0, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroChain(SingleComponent):
+    """fbar(x) = (L mu^2/l) f(x/mu) on the ball of radius 230 sqrt(T) mu, n = 1.
+
+    Attributes
+    ----------
+    horizon
+        T, the number of hidden directions.
+    columns
+        d, the length of a point, at least T.
+    directions
+        V, shape (d, T), with orthonormal columns; the first T unit vectors if not given.
+    smoothness
+        L; the certified constant l of f if not given, and then fbar = mu^2 f(x/mu).
+    mu
+        Scale of the points.
+    parameters
+        The defining parameters by name, as `pfbench info` and stored runs show them.
+
+    Raises
+    ------
+    InputError
+        If a size or a number is out of range, or the columns of V are not orthonormal.
+    """
+
+    name: ClassVar[str] = "zero-chain"
+    source: ClassVar[str] = "shen2019 theorem 5.1 and section 7.1"
+    properties: ClassVar[frozenset[str]] = frozenset()
+    best_known: ClassVar[tuple[float, str] | None] = None
+
+    horizon: int
+    columns: int
+    directions: Floats | None = None
+    smoothness: float | None = None
+    mu: float = 1.0
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        T = integer("horizon", self.horizon, least=1)
+        if integer("columns", self.columns, least=1) < T:
+            raise InputError(
+                f"columns={self.columns} is too small for {T} orthogonal directions: give at least "
+                "as many."
+            )
+        check_length("a point", self.columns)
+        real("mu", self.mu, above=0.0)
+        if self.smoothness is not None:
+            real("smoothness", self.smoothness, above=0.0)
+        if self.directions is not None:
+            V = finite_array("directions", self.directions, shape=(self.columns, T))
+            if np.abs(V.T @ V - np.eye(T)).max() > 1e-10:
+                raise InputError("directions must have orthonormal columns: take a QR factor.")
+
+    @cached_property
+    def set(self) -> L2Ball:
+        """The ball of radius 230 sqrt(T) mu."""
+        return L2Ball(self.columns, 230.0 * math.sqrt(self.horizon) * self.mu)
+
+    @property
+    def L(self) -> float:
+        """The smoothness of fbar."""
+        return chain_smoothness() if self.smoothness is None else self.smoothness
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of T, d, L, mu and V."""
+        numbers = self.name, self.horizon, self.columns, self.L, self.mu
+        digest = hashlib.sha256(repr(numbers).encode())
+        if self.directions is not None:
+            digest.update(self.directions.astype("<f8").tobytes())
+        return digest.hexdigest()
+
+    # --- oracles ------------------------------------------------------------------------------
+
+    @cached_property
+    def _height(self) -> float:
+        """L mu^2/l, the factor of f."""
+        return self.L * self.mu**2 / chain_smoothness()
+
+    def coordinates(self, x: Floats) -> Floats:
+        """Return V'x/mu, shape (T,): what the chain sees of a point."""
+        V = self.directions
+        return np.asarray((x[: self.horizon] if V is None else V.T @ x) / self.mu)
+
+    def _embedded(self, y: Floats) -> Floats:
+        """Return V y, shape (d,)."""
+        if self.directions is not None:
+            return np.asarray(self.directions @ y)
+        x = np.zeros(self.columns)
+        x[: self.horizon] = y
+        return x
+
+    def value(self, x: Floats) -> float:
+        """Return fbar(x)."""
+        scaled = x / self.mu
+        return self._height * (0.1 * float(scaled @ scaled) + chain.value(self.coordinates(x)))
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x, shape (d,)."""
+        slopes = np.empty(self.horizon)
+        chain.gradient(self.coordinates(x), slopes)
+        return (self._height / self.mu) * (0.2 / self.mu * x + self._embedded(slopes))
+
+    def curvature(self, s: Floats) -> Operator:
+        """Return the Hessian at s: a fifth of the identity plus V tridiagonal V', scaled."""
+        diagonal, off = np.empty(self.horizon), np.empty(self.horizon - 1)
+        chain.hessian(self.coordinates(s), diagonal, off)
+        factor = self._height / self.mu**2
+
+        def product(v: Floats) -> Floats:
+            y = np.zeros(self.horizon)
+            chain.add_tridiagonal(diagonal, off, self.coordinates(v), self.mu, y)
+            return factor * (0.2 * v + self._embedded(y))
+
+        return product
+
+    # --- constants ----------------------------------------------------------------------------
+
+    def constants(self, start: Floats) -> Constants:
+        """Return all constants of THEORY section 1 for this problem."""
+        bounds, scale, height, mu = chain_bounds(), chain_smoothness(), self._height, self.mu
+        numbers: dict[str, Any] = {
+            "n": 1,
+            "D": self.set.diameter,
+            "L_f": self.L,
+            "L_ms": self.L,
+            "L_max": self.L,
+            "L2_ms": height * bounds.hessian_smoothness / mu**3,
+            "sigma2": 0.0,
+            "delta": self.value(start) + height * bounds.depth(self.horizon),
+            "M": self.set.radius,
+            "ell": self.L * (bounds.smoothness - 0.2) / scale,
+        }
+        derivations = {
+            "n": "one component",
+            "D": f"2 R, R = 230 sqrt(T) mu with T = {self.horizon} and mu = {mu:.6g}, exact",
+            "L_f": (
+                f"L of fbar = (L mu^2/l) f(x/mu), l = {scale:.6g} certified by interval arithmetic "
+                "(shen2019 lemma 7.1: 3^15 = 14348907)"
+            ),
+            "L_ms": "L_f, as n = 1",
+            "L_max": "L_f, as n = 1",
+            "L2_ms": (
+                "(L/(l mu)) times a bound of the third derivatives of H_T, sup|Psi'''| sup Phi + "
+                "sup Psi sup|Phi'''| + 3 sup|Psi''| sup Phi' + 3 sup Psi' sup|Phi''| = "
+                f"{bounds.hessian_smoothness:.6g}"
+            ),
+            "sigma2": "0, as n = 1",
+            "delta": (
+                "f(start) - inf, inf f >= -(L mu^2/l) (1 + (T - 1) sup Psi) sup Phi; from 0 at "
+                "most 12 T L mu^2/l (shen2019 lemma 7.1)"
+            ),
+            "M": "R",
+            "ell": "(L/l) times the bound of the Hessian of H_T, less 1/5 of the quadratic",
+        }
+        return Constants(**numbers, derivations=MappingProxyType(derivations))

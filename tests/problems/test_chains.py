@@ -1,0 +1,777 @@
+"""The hard instances: every oracle against its definition, every constant, every lower bound.
+
+The zero chain (shen2019 theorem 5.1), the finite-sum chain (Fang et al. 2018 theorem 3 in the
+version of BASELINES section 16) and |x|^2 on the simplex (Jaggi 2013).
+"""
+
+import math
+from itertools import islice
+
+import numpy as np
+import pytest
+from chain_reference import chain_gradient, chain_value
+from helpers import assert_one_sentence
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+
+import pfbench as pf
+from pfbench.algorithms import algorithm
+from pfbench.base.errors import InputError, Refused
+from pfbench.base.sample import Sample
+from pfbench.oracles import Ledger, Oracles
+from pfbench.problems.finite_sum_chain import FiniteSumChain
+from pfbench.problems.simplex_norm import SimplexNorm
+from pfbench.problems.smoothness import chain_bounds
+from pfbench.problems.zero_chain import (
+    ZeroChain,
+    chain_smoothness,
+    random_directions,
+    scaled_chain,
+)
+
+SEEDS = st.integers(0, 2**32 - 1)
+STEEPEST = np.array([1.25, -0.76, -2.3])
+"""Near the point where the Hessian of H_3 is largest."""
+
+PROBLEMS = {
+    "zero chain": ZeroChain(6, 6),
+    "zero chain, longer points": ZeroChain(3, 5),
+    "zero chain, random directions": ZeroChain(4, 9, random_directions(9, 4, 1)),
+    "zero chain, scaled": ZeroChain(4, 7, random_directions(7, 4, 2), smoothness=3.0, mu=0.6),
+    "zero chain of one link": ZeroChain(1, 2),
+    "finite-sum chain": FiniteSumChain(5, 0.005),
+    "finite-sum chain, scaled": FiniteSumChain(3, 0.04, smoothness=7.0, delta=9.0),
+    "finite-sum chain of one link": FiniteSumChain(4, 0.008),
+    "simplex norm": SimplexNorm(6),
+}
+EACH = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+CLOSE = {"rtol": 1e-11, "atol": 1e-11}
+
+
+# --- the definitions ------------------------------------------------------------------------------
+
+
+def components(problem, x):
+    """f_1(x), ..., f_n(x), shape (n,); x may be complex."""
+    if isinstance(problem, SimplexNorm):
+        return np.array([(x * x).sum()])
+    if isinstance(problem, ZeroChain):
+        V = problem.directions
+        y = x[: problem.horizon] if V is None else V.T @ x
+        factor = problem.L * problem.mu**2 / chain_smoothness()
+        square = (x * x).sum() / problem.mu**2
+        return np.array([factor * (square / 10.0 + chain_value(y / problem.mu))])
+    n, L, epsilon, ell = problem.n, problem.smoothness, problem.epsilon, chain_bounds().smoothness
+    K = math.floor(problem.delta * L / (24.0 * ell * math.sqrt(n) * epsilon**2))
+    beta = math.sqrt(2.0) * epsilon * ell / L
+    factor = 2.0 * epsilon**2 * ell * math.sqrt(n) / L
+    return factor * chain_value(x.reshape(n, K) / beta)
+
+
+def component_gradients(problem, x):
+    """Shape (n, d), by complex steps."""
+    steps = 1e-30j * np.eye(x.size)
+    return np.imag([components(problem, x + step) for step in steps]).T / 1e-30
+
+
+def component_hessian_products(problem, s, v, h=1e-6):
+    """Shape (n, d): each component's Hessian at s times v, by differences of gradients."""
+    ends = [component_gradients(problem, s + sign * h * v) for sign in (1.0, -1.0)]
+    return (ends[0] - ends[1]) / (2.0 * h)
+
+
+def scale(problem):
+    """A length over which the problem changes."""
+    if isinstance(problem, ZeroChain):
+        return problem.mu
+    return problem.beta if isinstance(problem, FiniteSumChain) else 1.0
+
+
+def point(problem, rng):
+    return scale(problem) * rng.uniform(-1.7, 1.7, size=problem.d)
+
+
+def drawn(rng, n):
+    """A sample with repetitions, as an index array and as counts in any order."""
+    indices = rng.integers(n, size=rng.integers(1, 2 * n + 1))
+    distinct, counts = np.unique(indices, return_counts=True)
+    order = rng.permutation(len(distinct))
+    return indices, Sample(distinct[order], counts[order])
+
+
+# --- every oracle ---------------------------------------------------------------------------------
+
+
+@EACH
+@settings(max_examples=12)
+@given(SEEDS)
+def test_value_gradient_batch_and_difference(problem, seed):
+    rng = np.random.default_rng(seed)
+    x, y = point(problem, rng), point(problem, rng)
+    at_x, at_y = (component_gradients(problem, z) for z in (x, y))
+    size = np.abs(at_x).max()
+    close = {"rtol": 1e-11, "atol": 1e-12 * size}
+    assert_allclose(problem.value(x), components(problem, x).mean(), rtol=1e-12)
+    assert_allclose(problem.gradient(x), at_x.mean(axis=0), **close)
+    indices, sample = drawn(rng, problem.n)
+    backend = problem.open(rng)
+    for each in (indices, sample):
+        assert_allclose(backend.batch(each, x), at_x[indices].mean(axis=0), **close)
+        change = (at_x - at_y)[indices].mean(axis=0)
+        assert_allclose(backend.difference(each, x, y), change, rtol=1e-10, atol=1e-11 * size)
+    assert not backend.difference(indices, x, x).any()
+
+
+@EACH
+@settings(max_examples=12)
+@given(SEEDS)
+def test_hessian_products(problem, seed):
+    rng = np.random.default_rng(seed)
+    s, x, y = (point(problem, rng) for _ in range(3))
+    hessian = problem.hessian(s)
+    each = component_hessian_products(problem, s, x - y)
+    close = {"rtol": 1e-6, "atol": 1e-6 * np.abs(each).max() + 1e-9}
+    assert_allclose(hessian.product(x, y), each.mean(axis=0), **close)
+    indices, sample = drawn(rng, problem.n)
+    for drawing in (indices, sample):
+        assert_allclose(hessian.batch(drawing, x, y), each[indices].mean(axis=0), **close)
+
+
+@EACH
+@settings(max_examples=12)
+@given(SEEDS)
+def test_a_table_keeps_one_gradient_for_each_component(problem, seed):
+    rng = np.random.default_rng(seed)
+    x = point(problem, rng)
+    stored = component_gradients(problem, x)
+    size = np.abs(stored).max()
+    close = {"rtol": 1e-10, "atol": 1e-11 * size}
+    table = problem.table(x)
+    for turn in range(3):
+        z = point(problem, rng)
+        fresh, drawing = component_gradients(problem, z), drawn(rng, problem.n)
+        indices, each = drawing[0], drawing[turn % 2]
+        expected = (fresh - stored)[indices].mean(axis=0)
+        mean = table.mean
+        kept = mean.copy()
+        assert_allclose(mean, stored.mean(axis=0), **close)
+        assert_allclose(table.difference(each, z), expected, **close)
+        assert_array_equal(table.mean, kept)  # difference stores nothing
+        assert_allclose(table.replace(each, z), expected, **close)
+        assert_array_equal(mean, kept)  # an earlier mean is the caller's
+        stored[indices] = fresh[indices]
+    assert_allclose(table.mean, stored.mean(axis=0), **close)
+
+
+@EACH
+def test_what_an_oracle_returned_is_the_callers(problem):
+    rng = np.random.default_rng(0)
+    x, y = point(problem, rng), point(problem, rng)
+    hessian, table, indices = problem.hessian(x), problem.table(x), np.zeros(2, dtype=np.int64)
+    for ask in (
+        problem.start,
+        lambda: problem.gradient(x),
+        lambda: problem.batch(indices, x),
+        lambda: problem.difference(indices, x, y),
+        lambda: hessian.product(x, y),
+        lambda: hessian.batch(indices, x, y),
+        lambda: table.difference(indices, y),
+    ):
+        first = ask()
+        kept = first.copy()
+        first[:] = np.nan
+        assert_array_equal(ask(), kept)
+
+
+@EACH
+def test_a_sample_outside_or_empty_is_refused(problem):
+    x = problem.start()
+    for sample, error, words in (
+        (np.array([0, problem.n]), IndexError, "outside 0"),
+        (np.array([0, -1]), IndexError, "outside 0"),
+        (np.zeros(0, dtype=np.int64), InputError, "at least one"),
+    ):
+        for ask in (
+            lambda s: problem.batch(s, x),
+            lambda s: problem.difference(s, x, x),
+            lambda s: problem.hessian(x).batch(s, x, x),
+            lambda s: problem.table(x).difference(s, x),
+            lambda s: problem.table(x).replace(s, x),
+        ):
+            with pytest.raises(error, match=words):
+                ask(sample)
+
+
+@pytest.mark.parametrize("name", ["zero chain, scaled", "simplex norm"])
+def test_linear_minimisation_and_projection_are_those_of_the_set(name):
+    problem, rng = PROBLEMS[name], np.random.default_rng(0)
+    for _ in range(20):
+        x, g = point(problem, rng), rng.standard_normal(problem.d)
+        vertex = problem.lo(g)
+        assert problem.set.contains(vertex)
+        others = [problem.set.random_vertex(rng) for _ in range(50)]
+        assert g @ vertex <= min(g @ other for other in others)
+        assert_allclose(problem.minimum(g), g @ vertex, rtol=1e-12)
+        p = problem.prox(x, g, 3.0 * problem.set.radius)
+        assert problem.set.contains(p)
+        outward = x - 3.0 * problem.set.radius * g - p
+        assert all(outward @ (other - p) <= 1e-9 * (1.0 + abs(outward @ p)) for other in others)
+
+
+def test_a_finite_sum_chain_has_no_set():
+    problem = PROBLEMS["finite-sum chain"]
+    x, g = np.ones(problem.d), np.full(problem.d, 2.0)
+    assert_array_equal(problem.prox(x, g, 0.25), 0.5 * np.ones(problem.d))
+    for refuse in (problem.lo, problem.minimum):
+        with pytest.raises(Refused, match="feasible set"):
+            refuse(g)
+    with pytest.raises(Refused, match="finite-sum-chain"):
+        pf.solve(problem, pf.algorithm("frank-wolfe", iterations=1, step="open-loop"))
+
+
+@EACH
+def test_the_start_is_fixed_fresh_and_feasible(problem):
+    assert problem.set.contains(problem.start())
+    problem.start()[:] = 7.0
+    if problem.name == "simplex-norm":
+        assert_array_equal(problem.start(), np.eye(problem.d)[0])
+    else:
+        assert_array_equal(problem.start(), np.zeros(problem.d))
+
+
+def test_the_digest_is_of_everything_that_defines_the_problem():
+    chains = [
+        *(ZeroChain(3, 5), ZeroChain(4, 5), ZeroChain(3, 6)),
+        *(ZeroChain(3, 5, mu=2.0), ZeroChain(3, 5, smoothness=2.0)),
+        *(ZeroChain(3, 5, random_directions(5, 3, seed)) for seed in (0, 1)),
+        *(FiniteSumChain(4, 0.004), FiniteSumChain(5, 0.004), FiniteSumChain(4, 0.0039)),
+        *(FiniteSumChain(4, 0.004, 2.0), FiniteSumChain(4, 0.004, 1.0, 2.0)),
+        *(SimplexNorm(4), SimplexNorm(5)),
+    ]
+    assert len({problem.digest for problem in chains}) == len(chains)
+    assert ZeroChain(3, 5).digest == ZeroChain(3, 5).digest
+
+
+# --- constants ------------------------------------------------------------------------------------
+
+
+def ratios(problem, x, y, u):
+    """What each constant bounds, at points x and y and for a direction u."""
+    change = component_gradients(problem, x) - component_gradients(problem, y)
+    products = [component_hessian_products(problem, z, u) for z in (x, y)]
+    g = component_gradients(problem, x)
+    far = np.linalg.norm(x - y)
+    fall = components(problem, x) + component_gradients(problem, x) @ (y - x)
+    return {
+        "L_f": np.linalg.norm(change.mean(axis=0)) / far,
+        "L_ms": root_mean(change) / far,
+        "L_max": np.linalg.norm(change, axis=1).max() / far,
+        "L2_ms": root_mean(products[0] - products[1]) / (far * np.linalg.norm(u)),
+        "sigma2": root_mean(g - g.mean(axis=0)) ** 2,
+        "ell": 2.0 * (fall - components(problem, y)).mean() / far**2,
+    }
+
+
+def root_mean(rows):
+    return math.sqrt((rows**2).sum(axis=1).mean())
+
+
+@EACH
+def test_no_pair_of_points_violates_a_constant(problem):
+    rng = np.random.default_rng(0)
+    constants = problem.constants(problem.start())
+    assert constants.n == problem.n
+    assert set(constants.derivations) >= {"n", "L_f", "L_ms", "L_max", "L2_ms", "sigma2", "delta"}
+    for _ in range(25):
+        x = point(problem, rng)
+        y = x + scale(problem) * 10.0 ** rng.uniform(-2, 0.5) * rng.standard_normal(problem.d)
+        for name, ratio in ratios(problem, x, y, point(problem, rng)).items():
+            limit = getattr(constants, name)
+            assert ratio <= limit + 1e-6 * max(limit, constants.L_max / scale(problem)), name
+
+
+def steepest(problem, block=None):
+    """A point and a direction along which the gradient changes most."""
+    y, v = np.zeros(problem.d), np.zeros(problem.d)
+    first = 0 if block is None else block * problem.length
+
+    def matrix(z):
+        h, steps = 1e-5, np.eye(3)
+        rows = [chain_gradient(z + h * e) - chain_gradient(z - h * e) for e in steps]
+        return np.array(rows) / (2.0 * h)
+
+    found = minimize(lambda z: -np.linalg.norm(matrix(z), 2), STEEPEST, method="Nelder-Mead")
+    values, vectors = np.linalg.eigh(matrix(found.x))
+    y[first : first + 3] = found.x
+    v[first : first + 3] = vectors[:, np.argmax(np.abs(values))]
+    return scale(problem) * y, scale(problem) * v
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_smoothness_is_attained_within_13_percent(sign):
+    """At the worst point of the chain, for L_f, L_ms and L_max at once."""
+    for problem in (ZeroChain(3, 4), FiniteSumChain(5, 0.003)):
+        x, v = steepest(problem, None if problem.n == 1 else 2)
+        constants = problem.constants(problem.start())
+        found = ratios(problem, sign * x, sign * x + 1e-3 * v, v)
+        for name in ("L_f", "L_ms", "L_max"):
+            assert found[name] <= getattr(constants, name) <= 1.14 * found[name], name
+
+
+def test_the_three_smoothness_constants_of_the_finite_sum():
+    constants = FiniteSumChain(9, 0.01, smoothness=5.0).constants(np.zeros(9))
+    found = constants.L_f, constants.L_ms, constants.L_max, constants.ell
+    assert_allclose(found, [5.0 / 3.0, 5.0, 15.0, 5.0 / 3.0], rtol=1e-12)
+
+
+@EACH
+def test_delta_bounds_the_decrease_from_a_start(problem):
+    rng = np.random.default_rng(0)
+    inside = rng.dirichlet(np.ones(problem.d)) if problem.name == "simplex-norm" else None
+    for start in (problem.start(), point(problem, rng) if inside is None else inside):
+        delta = problem.constants(start).delta
+        for x in (problem.start(), np.full(problem.d, 3.0 * scale(problem))):
+            if problem.name == "simplex-norm":
+                x = np.full(problem.d, 1.0 / problem.d)
+            assert problem.value(start) - problem.value(x) <= delta * (1.0 + 1e-12)
+    if problem.name == "simplex-norm":
+        assert_allclose(problem.constants(problem.start()).delta, 5.0 / 6.0, rtol=1e-14)
+        assert_allclose(problem.best_known[0], problem.value(x), rtol=1e-14)
+
+
+def test_delta_is_nearly_attained():
+    """The finite sum reaches its bound far out, the zero chain up to its quadratic."""
+    chains = FiniteSumChain(5, 0.003)
+    delta = chains.constants(chains.start()).delta
+    decrease = chains.value(chains.start()) - chains.value(np.full(chains.d, 1e6 * chains.beta))
+    assert_allclose(decrease, delta, rtol=1e-9)
+    chain = ZeroChain(20, 20)
+    found = minimize(chain.value, np.full(20, 3.0), jac=chain.gradient, method="L-BFGS-B")
+    delta = chain.constants(chain.start()).delta
+    assert 0.85 * delta <= chain.value(chain.start()) - found.fun <= delta
+
+
+@given(SEEDS)
+def test_the_variance_of_the_finite_sum(seed):
+    problem, rng = PROBLEMS["finite-sum chain"], np.random.default_rng(seed)
+    sigma2 = problem.constants(problem.start()).sigma2
+    y = rng.choice([-1.0, 1.0]) * rng.uniform(0.85, 0.95, size=problem.d)
+    g = component_gradients(problem, problem.beta * y)
+    assert root_mean(g - g.mean(axis=0)) ** 2 <= sigma2
+
+
+# --- the zero chain: shen2019 theorem 5.1 ---------------------------------------------------------
+
+
+@given(st.floats(1e-6, 1e-3), st.floats(0.1, 10.0), st.floats(0.1, 10.0))
+def test_the_scaled_chain_is_as_smooth_deep_and_hard_as_asked(epsilon, L, delta):
+    ell = chain_smoothness()
+    if 0.0016 / 12.0 * L * delta / (ell * epsilon**2) < 1.0:
+        with pytest.raises(InputError, match="T = "):
+            scaled_chain(epsilon, L, delta)
+        return
+    T, mu = scaled_chain(epsilon, L, delta)
+    assert_allclose(mu, ell * epsilon / (0.04 * L), rtol=1e-14)
+    height = L * mu**2 / ell
+    # H_T(0) - inf <= 12 T fits into delta, and would not with one link more.
+    assert 12.0 * T * height <= delta * (1.0 + 1e-12) < 12.0 * (T + 1) * height * (1.0 + 2e-12)
+    # V >= 0.04 D of f is V >= epsilon D of fbar: gradients carry the factor height/mu.
+    assert_allclose(0.04 * height / mu, epsilon, rtol=1e-12)
+
+
+def test_the_scaled_chain_by_name():
+    problem = pf.problem("zero-chain", epsilon=3e-4, smoothness=2.0, delta=3.0, seed=5)
+    T, mu = scaled_chain(3e-4, 2.0, 3.0)
+    assert (problem.horizon, problem.mu, problem.columns) == (T, mu, 2 * T)
+    constants = problem.constants(problem.start())
+    assert constants.L_f == 2.0
+    assert constants.delta <= 3.0
+    assert_allclose(constants.D, 460.0 * math.sqrt(T) * mu, rtol=1e-14)
+    assert dict(problem.parameters) == {"epsilon": 3e-4, "smoothness": 2.0, "delta": 3.0, "seed": 5}
+
+
+def test_the_chain_as_it_is_by_name():
+    assert (pf.problem("zero-chain").horizon, pf.problem("zero-chain").columns) == (50, 50)
+    problem = pf.problem("zero-chain", horizon=7, columns=11)
+    assert problem.constants(problem.start()).L_f == chain_smoothness()
+    assert_allclose(problem.set.radius, 230.0 * math.sqrt(7.0), rtol=1e-15)
+    assert 151.46 < chain_smoothness() < 151.47
+
+
+def test_random_directions_are_orthonormal_and_follow_the_seed():
+    V = random_directions(30, 8, 3)
+    assert_allclose(V.T @ V, np.eye(8), atol=1e-14)
+    assert_array_equal(V, random_directions(30, 8, 3))
+    assert not np.allclose(V, random_directions(30, 8, 4))
+    assert_array_equal(V, pf.problem("zero-chain", horizon=8, columns=30, seed=3).directions)
+    # Uniform: without the sign, QR would make every first entry negative.
+    signs = [np.sign(random_directions(4, 2, seed)[0, 0]) for seed in range(60)]
+    assert 10 < signs.count(1.0) < 50
+
+
+@given(SEEDS, st.integers(1, 7), st.floats(0.0, 1.0))
+def test_the_gap_is_large_while_the_last_coordinate_is_0(seed, T, share):
+    """V(x) >= 0.08 R = 0.04 D at every point of the ball with <v_T, x> = 0."""
+    rng = np.random.default_rng(seed)
+    problem = ZeroChain(T, T + 2, random_directions(T + 2, T, seed))
+    x = rng.standard_normal(T + 2) * 10.0 ** rng.uniform(-2.0, 2.0, size=T + 2)
+    V = problem.directions
+    x -= V[:, -1] * (V[:, -1] @ x)
+    x *= share * problem.set.radius / np.linalg.norm(x)
+    g = problem.gradient(x)
+    gap = g @ x - problem.minimum(g)[0]
+    assert gap >= 0.04 * problem.set.diameter
+
+
+METHODS = {
+    "line search": ("frank-wolfe", {"step": "line-search"}, "lo"),
+    "open loop": ("frank-wolfe", {"step": "open-loop"}, "lo"),
+    "adaptive": ("frank-wolfe", {"step": "adaptive", "curvature": 1e6}, "lo"),
+    "sliding": ("ncgs", {"tolerance": 1.0}, "lo"),
+    "projected gradient": ("projected-gradient", {"step": 0.5}, "fo"),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("seed", [None, 3])
+def test_no_method_that_moves_within_what_it_was_told_is_faster(method, seed):
+    """V >= 0.04 D before T calls; the last coordinate is then still 0."""
+    name, parameters, call = METHODS[method]
+    T = 12
+    problem = pf.problem("zero-chain", horizon=T, **({} if seed is None else {"seed": seed}))
+    if name == "ncgs":
+        parameters = parameters | {"smoothness": problem.L}
+    run = pf.solve(
+        problem,
+        pf.algorithm(name, iterations=4 * T, **parameters),
+        measures="fw_gap",
+        budget=pf.Budget(lo=5 * T, fo=5 * T),
+    )
+    trace = run.trace
+    early = trace[trace[call] < T]
+    assert len(early) > 1
+    assert (early["fw_gap"] >= 0.04 * problem.set.diameter).all()
+    if method == "line search":  # and soon after it is done
+        assert trace["fw_gap"].iloc[-1] < 0.001 * problem.set.diameter
+
+
+# --- the finite-sum chain: Fang et al. 2018 -------------------------------------------------------
+
+
+class Watched:
+    """A backend that counts calls of each component, and checks every point it is asked at."""
+
+    unconstrained = True
+
+    def __init__(self, problem):
+        self.problem, self.n = problem, problem.n
+        self.calls = np.zeros(problem.n, dtype=int)
+        self.checked = 0
+
+    def check(self, x):
+        """No block shows more coordinates than calls; the gradient is large before n K/2 calls."""
+        blocks = x.reshape(self.n, self.problem.length)
+        shown = [0 if not b.any() else np.flatnonzero(b)[-1] + 1 for b in blocks]
+        assert (np.array(shown) <= self.calls).all()
+        if self.calls.sum() < self.problem.n * self.problem.length / 2:
+            assert np.linalg.norm(self.problem.gradient(x)) > self.problem.epsilon
+            self.checked += 1
+
+    def note(self, sample):
+        np.add.at(self.calls, np.arange(self.n) if sample is None else sample, 1)
+
+    def gradient(self, x):
+        self.check(x)
+        self.note(None)
+        return self.problem.gradient(x)
+
+    def batch(self, sample, x):
+        self.check(x)
+        self.note(sample)
+        return self.problem.batch(sample, x)
+
+    def difference(self, sample, x, y):
+        self.check(x)
+        self.check(y)
+        self.note(sample)
+        self.note(sample)
+        return self.problem.difference(sample, x, y)
+
+    def prox(self, x, g, lam):
+        return self.problem.prox(x, g, lam)
+
+    def table(self, x):
+        self.check(x)
+        self.note(None)
+        return WatchedTable(self, self.problem.table(x))
+
+
+class WatchedTable:
+    def __init__(self, backend, table):
+        self.backend, self.table = backend, table
+
+    @property
+    def mean(self):
+        return self.table.mean
+
+    def difference(self, sample, x):
+        self.backend.check(x)
+        self.backend.note(sample)
+        return self.table.difference(sample, x)
+
+    def replace(self, sample, x):
+        self.backend.check(x)
+        self.backend.note(sample)
+        return self.table.replace(sample, x)
+
+
+ZERO_RESPECTING = {
+    "prox-gd": {},
+    "prox-sgd": {"batch": 1, "step": 2.0},
+    "svrg": {"batch": 1, "period": 3, "step": 2.0},
+    "prox-svrg": {"batch": 2, "period": 5, "step": 2.0},
+    "saga": {"batch": 1, "step": 2.0},
+    "prox-saga": {"batch": 3, "step": 2.0},
+    "sarah": {"batch": 1, "period": 11, "step": 2.0},
+    "spider": {"batch": 2, "period": 4, "step": 0.3},
+    "spiderboost": {"batch": 4, "period": 4, "step": 0.5},
+    "spiderboost-fast": {"batch": 1, "period": 20, "step": 4.0},
+    "prox-spiderboost-m": {"batch": 2, "period": 4, "step": 0.2},
+    "rsag": {"batch": 2, "step": 1.0},
+}
+
+
+@pytest.mark.parametrize("name", ZERO_RESPECTING)
+@pytest.mark.parametrize("seed", range(3))
+def test_one_call_shows_at_most_one_coordinate(name, seed):
+    """|grad f| > epsilon at every point asked before n K/2 calls, whatever the method does."""
+    problem = FiniteSumChain(8, 0.0028)
+    assert (problem.length, problem.least_calls) == (12, 48)
+    parameters = {"iterations": 150} | ZERO_RESPECTING[name]
+    if name == "prox-gd":
+        parameters |= {"step": 2.0 * math.sqrt(problem.n)}
+    chosen, _ = algorithm(name.removesuffix("-fast"), **parameters).resolve(
+        problem.constants(problem.start())
+    )
+    backend, ledger = Watched(problem), Ledger()
+    ask = Oracles(backend, ledger, math.inf)
+    states = chosen.run(ask, problem.start(), np.random.default_rng(seed))
+    for state in islice(states, 150):
+        backend.check(state.x)
+    assert backend.checked > 3
+    assert ledger.counts().sfo == backend.calls.sum() >= problem.least_calls
+
+
+def test_the_lower_bound_is_tight_for_a_method_that_knows_the_instance():
+    """One call shows one coordinate, and 7 of 8 blocks suffice: 49 of at least 28 calls."""
+    problem = FiniteSumChain(8, 0.0036)
+    n, K = problem.n, problem.length
+    x, calls = problem.start(), 0
+    for block in range(n - 1):
+        for k in range(K):
+            g = problem.batch(np.array([block]), x)
+            calls += 1
+            position = block * K + k
+            assert g[position] < 0.0
+            assert not g[: block * K].any()
+            assert not g[position + 1 :].any()
+            x[position] = 10.0 * problem.beta
+        unfinished = n - 1 - block
+        norm = np.linalg.norm(problem.gradient(x))
+        expected = math.sqrt(2.0 * math.e * unfinished / n) * problem.epsilon
+        assert_allclose(norm, expected, rtol=0.02)
+        assert (norm > problem.epsilon) == (unfinished > 1)
+    assert calls == 7 * K
+    assert problem.least_calls <= calls < 1.8 * problem.least_calls
+
+
+def recorded(name, problem, **parameters):
+    """A run's trace with |grad f| in each row, up to the first row with |grad f| <= epsilon."""
+    norm = {"norm": lambda problem, state: float(np.linalg.norm(problem.gradient(state.x)))}
+    return pf.solve(
+        problem,
+        pf.algorithm(name, iterations=20_000, **parameters),
+        measures=norm,
+        stop=pf.Stop("norm", problem.epsilon),
+    )
+
+
+def test_the_numbers_of_baselines_section_16():
+    """n = 16, K = 7, with the steps for l = 152, as they were made; the start costs a gradient.
+
+    Gradient descent is done when a full gradient shows it, SpiderBoost when a snapshot does.
+    """
+    problem = pf.problem("finite-sum-chain", n=16, epsilon=0.003)
+    assert (problem.length, problem.least_calls, problem.d) == (7, 56, 112)
+    rounded = chain_bounds().smoothness / 152.0
+    for L, calls in ((0.25, 9264), (1.0, 36864)):
+        run = recorded("prox-gd", problem, step=rounded / L)
+        assert run.status == "target"
+        assert run.counts.sfo + 16 == calls
+    run = recorded("spiderboost", problem, step=0.5 * rounded, batch=4, period=4)
+    assert run.status == "target"
+    periods = -(-run.iterations // 4)
+    assert periods * (16 + 2 * 4 * 3) + 16 == 46056
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("prox-gd", {"step": 4.0}),
+        ("prox-gd", {"step": 7.0}),
+        ("spiderboost", {"step": 0.5, "batch": 4, "period": 4}),
+        ("svrg", {"step": 0.5, "batch": 4, "period": 4}),
+        ("saga", {"step": 0.5, "batch": 4}),
+    ],
+)
+def test_a_run_obeys_the_lower_bound(name, parameters):
+    problem = pf.problem("finite-sum-chain", n=4, epsilon=0.0045)
+    assert problem.length == 6
+    run = recorded(name, problem, **parameters)
+    assert run.status == "target"
+    trace = run.trace
+    assert (trace["norm"][trace["sfo"] < problem.least_calls] > problem.epsilon).all()
+    assert run.counts.sfo >= problem.least_calls
+
+
+def test_the_last_epsilon_with_a_link():
+    """K >= 1 ends at epsilon^2 = Delta L/(24 l sqrt n): 0.0083 for n = 16, L = Delta = 1."""
+    limit = math.sqrt(1.0 / (24.0 * chain_bounds().smoothness * 4.0))
+    assert 0.0082 < limit < 0.0084
+    assert pf.problem("finite-sum-chain", n=16, epsilon=limit * (1.0 - 1e-9)).length == 1
+    with pytest.raises(InputError) as error:
+        pf.problem("finite-sum-chain", n=16, epsilon=limit * (1.0 + 1e-9))
+    assert_one_sentence(error, "K = ", "below 1", "epsilon at most 0.008298", "smaller n")
+    suggested = float(str(error.value).split("at most ")[1].split(",")[0])
+    assert pf.problem("finite-sum-chain", n=16, epsilon=suggested).length == 1
+
+
+# --- the simplex: Jaggi 2013 ----------------------------------------------------------------------
+
+
+def gap(problem, x):
+    """V(x) by enumeration of the vertices."""
+    g = 2.0 * x
+    return max(g @ (x - vertex) for vertex in np.eye(problem.d))
+
+
+@pytest.mark.parametrize("N", [2, 5, 12])
+def test_uniform_points_have_f_1_over_k_and_gap_2_over_k(N):
+    problem = SimplexNorm(N)
+    for k in range(1, N + 1):
+        x = np.where(np.arange(N) < k, 1.0 / k, 0.0)
+        assert_allclose(problem.value(x), 1.0 / k, rtol=1e-14)
+        g = problem.gradient(x)
+        found = g @ x - problem.minimum(g)[0]
+        assert_allclose(found, gap(problem, x), rtol=1e-14, atol=1e-15)
+        assert_allclose(found, 2.0 / k if k < N else 0.0, rtol=1e-14, atol=1e-15)
+
+
+@given(st.integers(2, 12), st.integers(1, 11), SEEDS)
+def test_few_coordinates_mean_a_large_value_and_gap(N, k, seed):
+    k = min(k, N - 1)
+    rng = np.random.default_rng(seed)
+    x = np.zeros(N)
+    x[rng.permutation(N)[:k]] = rng.dirichlet(np.ones(k))
+    problem = SimplexNorm(N)
+    assert problem.value(x) >= (1.0 / k) * (1.0 - 1e-14)
+    assert gap(problem, x) >= (2.0 / k) * (1.0 - 1e-14)
+
+
+SIMPLEX_METHODS = {
+    "line search": ("frank-wolfe", {"step": "line-search"}),
+    "adaptive": ("frank-wolfe", {"step": "adaptive", "curvature": 4.0}),
+    "open loop": ("frank-wolfe", {"step": "open-loop"}),
+    "sliding": ("ncgs", {"tolerance": 0.2, "smoothness": 2.0}),
+    "conditional gradient sliding": ("cgs", {"epsilon": 0.05}),
+}
+
+
+@pytest.mark.parametrize("method", SIMPLEX_METHODS)
+def test_no_method_by_linear_minimisation_is_faster_on_the_simplex(method):
+    """V(x_k) >= 2/(k + 1) after k linear minimisations while k + 1 < N."""
+    name, parameters = SIMPLEX_METHODS[method]
+    N = 60
+    problem = pf.problem("simplex-norm", columns=N)
+    if "epsilon" not in parameters:
+        parameters = parameters | {"iterations": 70}
+    run = pf.solve(problem, pf.algorithm(name, **parameters), measures=("fw_gap", "objective"))
+    trace = run.trace[run.trace["lo"] + 1 < N]
+    assert len(trace) > 2
+    calls = trace["lo"].to_numpy()
+    assert (trace["fw_gap"].to_numpy() >= 2.0 / (calls + 1) * (1.0 - 1e-12)).all()
+    assert (trace["objective"].to_numpy() >= 1.0 / (calls + 1) * (1.0 - 1e-12)).all()
+    if method == "line search":  # tight: the iterates are uniform points
+        assert_allclose(trace["fw_gap"], 2.0 / (calls + 1), rtol=1e-6)
+    if method == "open loop":  # and the upper bound 2 C_f/(k + 2), C_f = 4, of the suboptimality
+        assert (trace["objective"] - 1.0 / N <= 8.0 / (calls + 2)).all()
+
+
+def test_one_projection_solves_the_simplex():
+    problem = pf.problem("simplex-norm", columns=40)
+    run = pf.solve(problem, pf.algorithm("prox-gd", step=0.5, iterations=1))
+    assert run.counts.po == 1
+    assert_allclose(run.x, 1.0 / 40.0, rtol=1e-13)
+    least, words = problem.best_known
+    assert_allclose(run.final["objective"], least, rtol=1e-13)
+    assert "1/N" in words
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "words"),
+    [
+        ("zero-chain", {"horizon": 0}, ["horizon=0", "at least 1"]),
+        ("zero-chain", {"horizon": 2.5}, ["horizon=2.5", "integer"]),
+        ("zero-chain", {"horizon": 5, "columns": 4}, ["columns=4", "5"]),
+        ("zero-chain", {"horizon": 5, "columns": 4, "seed": 0}, ["columns=4", "at least 5"]),
+        ("zero-chain", {"seed": -1}, ["seed=-1", "at least 0"]),
+        ("zero-chain", {"seed": "x"}, ["seed='x'"]),
+        ("zero-chain", {"horizon": 5, "epsilon": 1e-4}, ["horizon", "leave one"]),
+        ("zero-chain", {"delta": 2.0}, ["delta", "epsilon"]),
+        ("zero-chain", {"smoothness": 2.0}, ["smoothness", "epsilon"]),
+        ("zero-chain", {"epsilon": 0.1}, ["epsilon=0.1", "T = ", "0.000938"]),
+        ("zero-chain", {"epsilon": 0.0}, ["epsilon=0", "greater than 0"]),
+        ("zero-chain", {"epsilon": math.nan}, ["epsilon=nan", "finite"]),
+        ("zero-chain", {"epsilon": 1e-4, "smoothness": -1.0}, ["smoothness=-1"]),
+        ("zero-chain", {"epsilon": 1e-4, "delta": math.inf}, ["delta=inf"]),
+        ("zero-chain", {"epsilon": 1e-300}, ["epsilon=1e-300", "smaller"]),
+        ("zero-chain", {"epsilon": 1e-9}, ["100,000,000"]),
+        ("zero-chain", {"horizon": 10**5, "seed": 0}, ["directions", "100,000,000"]),
+        ("zero-chain", {"rows": 3}, ["'rows'"]),
+        ("finite-sum-chain", {"n": 0}, ["n=0", "at least 1"]),
+        ("finite-sum-chain", {"n": 1.5}, ["n=1.5", "integer"]),
+        ("finite-sum-chain", {"epsilon": 0.1}, ["epsilon=0.1", "K = ", "smaller n"]),
+        ("finite-sum-chain", {"epsilon": -1.0}, ["epsilon=-1", "greater than 0"]),
+        ("finite-sum-chain", {"smoothness": 0.0}, ["smoothness=0"]),
+        ("finite-sum-chain", {"delta": math.nan}, ["delta=nan"]),
+        ("finite-sum-chain", {"epsilon": 1e-8}, ["100,000,000"]),
+        ("finite-sum-chain", {"epsilon": 1e-300}, ["epsilon=1e-300", "smaller"]),
+        ("finite-sum-chain", {"epsilom": 1.0}, ["'epsilom'", "'epsilon'"]),
+        ("simplex-norm", {"columns": 1}, ["columns=1", "at least 2"]),
+        ("simplex-norm", {"columns": "many"}, ["columns='many'"]),
+        ("simplex-norm", {"columns": 10**12}, ["100,000,000"]),
+    ],
+)
+def test_bad_parameters_are_refused(name, parameters, words):
+    with pytest.raises(InputError) as error:
+        pf.problem(name, **parameters)
+    assert_one_sentence(error, *words)
+
+
+@pytest.mark.parametrize(
+    ("directions", "words"),
+    [
+        (np.eye(4)[:, :2], ["directions", "(4, 2)"]),
+        (2.0 * np.eye(4)[:, :3], ["orthonormal"]),
+        (np.full((4, 3), np.nan), ["directions", "NaN"]),
+    ],
+)
+def test_bad_directions_are_refused(directions, words):
+    with pytest.raises(InputError) as error:
+        ZeroChain(3, 4, directions)
+    assert_one_sentence(error, *words)

@@ -1,0 +1,603 @@
+"""Multiclass and multitask problems: their data, their loops, and every kind of algorithm on them.
+
+Oracles against definitions are in test_definitions.py, constants in test_constants.py.
+"""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.optimize
+from helpers import assert_one_sentence, reference_of, tiny_multiclass, tiny_multitask
+from numpy.testing import assert_allclose, assert_array_equal
+
+import pfbench as pf
+from pfbench.algorithms import algorithm
+from pfbench.base.errors import InputError, Refused
+from pfbench.base.sample import Sample
+from pfbench.kernels import multitask as loops
+from pfbench.problems import classes, matrix_models, moments, multitask
+from pfbench.problems.catalogue import PROBLEMS
+from pfbench.problems.data.loading import Classification, load_multiclass
+from pfbench.problems.multiclass import MulticlassLogistic
+from pfbench.problems.multitask import MultitaskSigmoid
+from pfbench.runs.solve import solve
+
+PAIR = pytest.mark.parametrize("make", [tiny_multiclass, tiny_multitask])
+
+# --- loops ----------------------------------------------------------------------------------------
+
+
+@PAIR
+@pytest.mark.parametrize("entries", [4, 8, 12, 1000])
+def test_blocks_of_any_length_give_the_same_answers(make, entries, monkeypatch):
+    """The data of the other tests fit into one block."""
+    problem, rng = make(n=11, d=4), np.random.default_rng(0)
+    reference = reference_of(problem)
+    s, x, y = (reference.random(rng) for _ in range(3))
+    monkeypatch.setattr(matrix_models, "_BLOCK_ENTRIES", entries)
+    assert len(problem.parts(11)) == math.ceil(11 / (entries // 4))
+    backend = problem.open(rng)
+    S = np.array([10, 3, 3, 0, 7, 7, 7, 1])
+    at_s, at_x, at_y = (reference.component_gradients(z) for z in (s, x, y))
+    bent = reference.component_hessian_products(s, x - y)
+    assert_allclose(backend.value(x), reference.components(x).mean(), rtol=1e-13)
+    hessian, table = backend.hessian(s), backend.table(s)
+    for found, expected in (
+        (backend.gradient(x), at_x.mean(axis=0)),
+        (backend.batch(S, x), at_x[S].mean(axis=0)),
+        (backend.difference(S, x, y), (at_x - at_y)[S].mean(axis=0)),
+        (hessian.product(x, y), bent.mean(axis=0)),
+        (hessian.batch(S, x, y), bent[S].mean(axis=0)),
+        (table.mean, at_s.mean(axis=0)),
+        (table.replace(S, x), (at_x - at_s)[S].mean(axis=0)),
+        (table.difference(S, y), (at_y - at_x)[S].mean(axis=0)),
+    ):
+        assert found.flags.c_contiguous
+        assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
+    at_s[S] = at_x[S]
+    assert_allclose(table.mean, at_s.mean(axis=0), rtol=1e-11, atol=1e-13)
+
+
+def test_several_threads_give_the_bits_of_one(monkeypatch):
+    rng, m = np.random.default_rng(0), 7
+    problem = tiny_multitask(n=200, d=13, m=m)
+    assert problem._serial
+    several = tiny_multitask(n=200, d=13, m=m)
+    several.__dict__["_serial"] = False
+    x = rng.standard_normal(problem.shape)
+    assert problem.value(x) == several.value(x)
+    assert_array_equal(problem.gradient(x), several.gradient(x))
+
+
+@pytest.mark.parametrize("z", [-800.0, -40.0, -1.0, 0.0, 1.0, 40.0, 800.0])
+@pytest.mark.parametrize("y", [0, 1])
+def test_the_sigmoid_loss_far_from_zero_neither_overflows_nor_cancels(z, y):
+    problem = MultitaskSigmoid(np.ones((1, 1)), np.array([y]), tasks=np.array([0]))
+    x = np.array([[z]])
+    s = math.exp(-np.logaddexp(0.0, -z if y else z))
+    assert_allclose(problem.value(x), s**2, rtol=1e-13)
+    other = math.exp(-np.logaddexp(0.0, z if y else -z))
+    slope = (2.0 * y - 1.0) * 2.0 * s * s * other
+    assert_allclose(problem.gradient(x), [[slope]], rtol=1e-13)
+    curvature = problem.open(np.random.default_rng(0)).hessian(x).product(x + 1.0, x)
+    assert_allclose(curvature, [[2.0 * s * s * other * (2.0 - 3.0 * s)]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("z", [-1e300, -800.0, 0.0, 800.0, 1e300])
+def test_the_softmax_far_from_zero_does_not_overflow(z):
+    problem = MulticlassLogistic(np.ones((1, 1)), np.array([0]), classes=2)
+    x = np.array([[z, 0.0]])
+    assert_allclose(problem.value(x), np.logaddexp(0.0, -z), rtol=1e-13)
+    p = math.exp(-np.logaddexp(0.0, -z))
+    assert_allclose(problem.gradient(x), [[p - 1.0, 1.0 - p]], atol=1e-16)
+
+
+@pytest.mark.parametrize(("y", "z"), [(1, 0.3), (0, 0.3), (1, -2.0), (0, 5.0)])
+def test_the_scalar_loops_are_derivatives_of_one_another(y, z):
+    c, h = 2.0 * y - 1.0, 1e-5
+
+    def loss(z):
+        return (y - 1.0 / (1.0 + math.exp(z))) ** 2
+
+    assert_allclose(loops.slope(z, c), (loss(z + h) - loss(z - h)) / (2 * h), rtol=1e-7)
+    change = loops.slope(z + h, c) - loops.slope(z - h, c)
+    assert_allclose(loops.curvature(z, c), change / (2 * h), rtol=1e-7)
+
+
+@pytest.mark.parametrize(("make", "width"), [(tiny_multiclass, 3), (tiny_multitask, 1)])
+def test_a_table_and_a_hessian_store_a_row_of_numbers_for_each_component(make, width):
+    problem = make(n=20, d=6)
+    backend, x = problem.open(np.random.default_rng(0)), problem.start()
+    assert backend.table(x)._slopes.nbytes == 8 * 20 * width
+    assert backend.hessian(x)._curvatures.nbytes == 8 * 20 * width
+
+
+@PAIR
+def test_a_run_is_warm_started_and_the_next_run_is_not(make):
+    """Two runs from one seed give the same bits; within a run the second call starts elsewhere."""
+    problem = make(n=30, d=9)
+    g = problem.gradient(np.random.default_rng(1).standard_normal(problem.shape))
+
+    def vertices(backend):
+        return [backend.lo(g).matrix() for _ in range(2)]
+
+    first, second = (vertices(problem.open(np.random.default_rng(3))) for _ in range(2))
+    assert_array_equal(first, second)
+    assert not np.array_equal(first[0], first[1])
+    exact = -problem.radius * np.linalg.norm(g, 2)
+    for v in first:
+        assert exact <= np.vdot(g, v) * (1.0 - 1e-13) <= exact * (1.0 - 1e-6)
+
+
+@PAIR
+def test_arrays_of_the_user_are_copied_and_read_only_ones_are_shared(make):
+    tiny = make()
+    features, labels = tiny.features.copy(), tiny.labels.copy()
+    more = {"tasks": np.sort(tiny.tasks)} if make is tiny_multitask else {}
+    problem = type(tiny)(features, labels, **more)
+    features[:], labels[:] = 100.0, 0
+    x = np.random.default_rng(0).standard_normal(problem.shape)
+    assert problem.value(x) == type(tiny)(tiny.features, tiny.labels, **more).value(x)
+    features.flags.writeable = False
+    assert np.shares_memory(type(tiny)(features, tiny.labels, **more)._data[0], features)
+
+
+def test_components_are_numbered_by_task_and_then_as_given():
+    problem = tiny_multitask(n=12, d=2, m=4)
+    order = np.argsort(problem.tasks, kind="stable")
+    again = MultitaskSigmoid(
+        problem.features[order],
+        problem.labels[order],
+        problem.radius,
+        tasks=problem.tasks[order],
+        offsets=problem.offsets,
+    )
+    x, S = np.random.default_rng(0).standard_normal(problem.shape), np.array([5])
+    rng = np.random.default_rng(0)
+    assert_array_equal(problem.open(rng).batch(S, x), again.open(rng).batch(S, x))
+    assert problem.digest == again.digest
+
+
+# --- what a problem says of itself ----------------------------------------------------------------
+
+
+def test_only_the_multiclass_problem_is_convex_and_neither_has_a_known_minimum():
+    assert tiny_multiclass().properties == {"convex"}
+    assert tiny_multitask().properties == frozenset()
+    assert tiny_multiclass().best_known is tiny_multitask().best_known is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_multiclass_problem_lies_above_its_tangents_and_the_multitask_does_not(seed):
+    rng = np.random.default_rng(seed)
+
+    def least_excess(problem):
+        found = []
+        for _ in range(200):
+            x, y = (3.0 * rng.standard_normal(problem.shape) for _ in range(2))
+            slope = np.vdot(problem.gradient(x), y - x)
+            found.append(problem.value(y) - problem.value(x) - slope)
+        return min(found)
+
+    assert least_excess(tiny_multiclass(seed)) >= -1e-13
+    assert least_excess(tiny_multitask(seed)) < -1e-3
+
+
+@PAIR
+def test_an_algorithm_without_a_set_is_refused(make):
+    with pytest.raises(Refused, match="it has a feasible set"):
+        solve(make(), algorithm("svrg", iterations=3, step=0.1, batch=1, period=2))
+
+
+def test_a_projection_of_a_huge_matrix_is_refused_before_the_run():
+    wide = MulticlassLogistic(np.ones((1, 2001)), np.array([0]), classes=2000)
+    assert "4000000" in wide.lacks["prox"]
+    assert "prox" not in tiny_multiclass().lacks
+
+
+# --- constants ------------------------------------------------------------------------------------
+
+
+def test_constants_of_tasks_are_those_of_the_worst_task():
+    """The Hessian has a block for each task, so L_f and ell are those of the largest block."""
+    problem = tiny_multitask(n=12, d=3, m=2, offsets=False)
+    reference, constants = reference_of(problem), problem.constants(problem.start())
+    top = 0.0
+    for t in range(2):
+        A = reference.A[reference.tasks == t]
+        top = max(top, np.linalg.eigvalsh(A.T @ A / 12.0)[-1])
+    assert_allclose(constants.L_f, multitask.SIGMOID_CURVATURE * top, rtol=1e-11)
+    assert_allclose(constants.ell, multitask.SIGMOID_LOWER * top, rtol=1e-11)
+    # One task with all rows would be larger: the blocks matter.
+    whole = np.linalg.eigvalsh(reference.A.T @ reference.A / 12.0)[-1]
+    assert whole > 1.1 * top
+
+
+@pytest.mark.parametrize("shape", [(9, 4), (4, 9), (1, 3), (3, 1)])
+def test_the_moment_norm_is_that_of_dense_and_sparse_rows(shape):
+    rng = np.random.default_rng(0)
+    A, weights = rng.standard_normal(shape), rng.random(shape[0])
+    exact = np.linalg.eigvalsh((A.T * weights) @ A)[-1]
+    for rows in (A, scipy.sparse.csr_array(A)):
+        found = moments.moment_norm(rows, weights)
+        assert exact * (1.0 - 1e-14) <= found <= exact * (1.0 + 1e-11)
+
+
+# --- algorithms -----------------------------------------------------------------------------------
+
+N, T, B, P = 17, 11, 3, 4
+E = math.ceil(T / P)
+EPOCHS = {"iterations": T, "batch": B, "period": P, "step": 0.05}
+BATCHES = {"iterations": T, "batch": B, "step": 0.05}
+SLIDING = {"iterations": T, "smoothness": 3.0}
+KINDS = {
+    "frank-wolfe": ({"iterations": T, "step": "adaptive"}, {"fo": T, "sfo": N * T, "lo": T}),
+    "sfw": (BATCHES, {"sfo": B * T, "lo": T}),
+    "svfw": (EPOCHS, {"fo": E, "sfo": N * E + 2 * B * T, "lo": T}),
+    "sagafw": (BATCHES, {"sfo": N + 2 * B * T, "lo": T}),
+    "nfwu-sg": (BATCHES, {"sfo": B * T, "lo": T}),
+    "nfwu-spiderg": (EPOCHS, {"fo": E, "sfo": N * E + 2 * B * (T - E), "lo": T}),
+    "nfwu-casvrg": (
+        EPOCHS,
+        {
+            "fo": E,
+            "sfo": N * E + 2 * B * (T - E),
+            "sso": N * E,
+            "hvp": (N + B) * (T - E),
+            "lo": T,
+        },
+    ),
+    "ncgs": (SLIDING, {"fo": T, "sfo": N * T}),
+    "ncgs-vr": ({**SLIDING, "batch": B, "period": P}, {"fo": E, "sfo": N * E + 2 * B * T}),
+    "projected-gradient": (
+        {"iterations": T, "step": 0.05},
+        {"fo": T, "sfo": N * T, "po": T},
+    ),
+    "projected-svrg": (EPOCHS, {"fo": E, "sfo": N * E + 2 * B * T, "po": T}),
+    "prox-saga": (BATCHES, {"sfo": N + 2 * B * T, "po": T}),
+    "prox-spiderboost": (EPOCHS, {"fo": E, "sfo": N * E + 2 * B * (T - E), "po": T}),
+}
+"""For each algorithm its parameters, and its counts on N components; condg's LO are its own."""
+
+
+@PAIR
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_of_algorithm_runs_with_exact_counts(make, name):
+    problem = make(n=N, d=6, radius=2.0)
+    parameters, expected = KINDS[name]
+    run = solve(problem, algorithm(name, **parameters), seed=1)
+    assert run.status == "finished"
+    counts = run.counts.as_dict()
+    if name.startswith("ncgs"):
+        assert counts.pop("lo") >= T
+    assert {count: number for count, number in counts.items() if number} == expected
+    assert run.x.shape == problem.shape
+    assert problem.set.contains(run.x, 1e-8)
+    assert problem.value(run.x) < problem.value(problem.start())
+
+
+def plain_projection(y, radius):
+    u, s, vt = np.linalg.svd(y, full_matrices=False)
+    if s.sum() > radius:
+        excess = (np.cumsum(s) - radius) / np.arange(1, s.size + 1)
+        s = np.maximum(s - excess[np.flatnonzero(s > excess)[-1]], 0.0)
+    return (u * s) @ vt
+
+
+def plain_minimum(problem, iterations=4000):
+    """Accelerated projected gradient in NumPy, from the definitions alone."""
+    reference, radius = reference_of(problem), problem.radius
+    step = 2.0 * len(reference.A) / np.linalg.norm(reference.A, 2) ** 2
+    x = z = np.zeros(problem.shape)
+    for k in range(iterations):
+        g = reference.component_gradients(z).mean(axis=0)
+        new = plain_projection(z - step * g, radius)
+        z, x = new + k / (k + 3.0) * (new - x), new
+    return x, reference.components(x).mean()
+
+
+def noisy_classes(radius):
+    """Rows whose classes are drawn regardless of them: no direction separates any two classes."""
+    rng = np.random.default_rng(5)
+    return MulticlassLogistic(rng.standard_normal((60, 4)), rng.integers(3, size=60), radius)
+
+
+def test_in_a_large_ball_the_minimum_is_the_unconstrained_one_of_scipy():
+    problem = noisy_classes(radius=30.0)
+    reference = reference_of(problem)
+
+    def value_and_slope(z):
+        x = z.reshape(problem.shape)
+        return reference.components(x).mean(), reference.component_gradients(x).mean(axis=0).ravel()
+
+    free = scipy.optimize.minimize(
+        value_and_slope, np.zeros(12), jac=True, method="BFGS", options={"gtol": 1e-10}
+    )
+    solution = free.x.reshape(problem.shape)
+    assert np.linalg.svd(solution, compute_uv=False).sum() < 15.0
+    run = solve(problem, algorithm("projected-gradient", iterations=1500, step=0.5))
+    assert_allclose(problem.value(run.x), free.fun, rtol=1e-12)
+    # Up to one vector added to every class, the minimiser is unique.
+    centred = [z - z.mean(axis=1, keepdims=True) for z in (run.x, solution)]
+    assert_allclose(*centred, atol=1e-6)
+
+
+def test_in_a_small_ball_projected_and_projection_free_methods_reach_the_same_minimum():
+    problem = noisy_classes(radius=0.4)
+    x, least = plain_minimum(problem)
+    assert_allclose(np.linalg.svd(x, compute_uv=False).sum(), 0.4, rtol=1e-9)  # it binds
+    lower, upper = problem.minimum(problem.gradient(x))
+    assert np.vdot(problem.gradient(x), x) - lower <= 1e-9  # and x is stationary
+    assert lower == upper
+    run = solve(problem, algorithm("projected-gradient", iterations=1500, step=0.5))
+    assert_allclose(problem.value(run.x), least, rtol=1e-12)
+    constants = problem.constants(problem.start())
+    options = {"smoothness": constants.L_f, "tolerance": 1e-6, "output": "last"}
+    for free in (
+        algorithm("frank-wolfe", iterations=400, step="line-search"),
+        algorithm("ncgs", iterations=100, **options),
+    ):
+        run = solve(problem, free)
+        g, above = problem.gradient(run.x), problem.value(run.x) - least
+        assert -1e-12 <= above <= np.vdot(g, run.x) - problem.minimum(g)[0] + 1e-12
+        assert above < 0.003 * (problem.value(problem.start()) - least)
+        if free.name == "frank-wolfe":
+            # 2 L D^2/(t + 2) bounds the distance to the minimum of a convex f.
+            assert above <= 2.0 * constants.L_f * constants.D**2 / 402
+
+
+def test_multitask_methods_end_at_a_stationary_point_of_the_definition():
+    problem = tiny_multitask(n=40, d=5, m=4, radius=1.5)
+    reference = reference_of(problem)
+    run = solve(problem, algorithm("projected-gradient", iterations=3000, step=2.0))
+    step = run.x - reference.component_gradients(run.x).mean(axis=0)
+    assert_allclose(plain_projection(step, 1.5), run.x, atol=1e-6)
+    assert problem.value(run.x) < 0.9 * problem.value(problem.start())
+
+
+# --- sources --------------------------------------------------------------------------------------
+
+
+def test_digits_are_scikit_learns_images_with_their_digits():
+    sklearn = pytest.importorskip("sklearn.datasets")
+    data, bunch = load_multiclass("digits"), sklearn.load_digits()
+    assert_array_equal(data.features.toarray(), bunch.data)
+    assert_array_equal(data.labels, bunch.target)
+    assert data.classes == 10
+
+
+@pytest.mark.parametrize("name", ["a9a", "movielens-100k", "breast-cancer"])
+def test_a_set_that_has_not_several_classes_is_refused(name):
+    with pytest.raises(InputError) as error:
+        load_multiclass(name)
+    assert_one_sentence(error, name, "multiclass")
+
+
+@pytest.fixture
+def five_classes(monkeypatch):
+    """A data set of 5 classes with 9, 7, 5, 3 and 40 rows, and one constant feature."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(5.0), (9, 7, 5, 3, 40))
+    rows = rng.standard_normal((64, 4)) * (1.0, 1e3, 1e-3, 0.0) + (0.0, 5.0, 1.0, 7.0)
+    rows[:, 0] = np.arange(64.0)
+    features = scipy.sparse.csr_array(rows)
+    data = Classification("made up", features, labels, 5, "", verified=False)
+    monkeypatch.setattr(classes, "load_multiclass", lambda name: data)
+    return rows, labels
+
+
+def test_features_are_scaled_to_the_interval(five_classes):
+    rows, labels = five_classes
+    found = classes.scaled_classes("made up")
+    assert_array_equal(found.labels, labels)
+    assert found.classes == 5
+    assert_allclose(found.features[:, :3].min(axis=0), -1.0, rtol=1e-12)
+    assert_allclose(found.features[:, :3].max(axis=0), 1.0, rtol=1e-12)
+    assert np.abs(found.features).max() <= 1.0
+    assert not found.features[:, 3].any()  # the constant one
+    for j in range(3):  # an affine map of each column
+        assert_allclose(np.corrcoef(found.features[:, j], rows[:, j])[0, 1], 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("most", [None, 4])
+def test_a_task_has_a_class_and_as_many_rows_of_others(five_classes, most):
+    _, labels = five_classes
+    data = classes.class_tasks("made up", noise=0.0, copies=3, rows=most)
+    sizes = np.bincount(labels.astype(int)) if most is None else np.array([4, 4, 4, 3, 4])
+    others = np.minimum(sizes, 64 - np.bincount(labels.astype(int)))
+    assert data.offsets.shape == (15,)
+    assert not data.offsets.any()
+    # Feature 0 numbers the rows.
+    number = np.rint((data.features[:, 0] + 1.0) * 31.5).astype(int)
+    for t in range(15):
+        c, rows = t // 3, number[data.tasks == t]
+        positive = data.labels[data.tasks == t] == 1
+        assert (positive.sum(), (~positive).sum()) == (sizes[c], others[c])
+        assert (labels[rows[positive]] == c).all()
+        assert (labels[rows[~positive]] != c).all()
+        assert np.unique(rows).size == rows.size
+        assert_array_equal(rows, number[data.tasks == 3 * c])  # the versions are of the same rows
+
+
+def test_the_versions_of_a_class_differ_by_normal_noise(five_classes):
+    exact = classes.class_tasks("made up", noise=0.0, copies=40)
+    noisy = classes.class_tasks("made up", noise=0.2, copies=40)
+    assert_array_equal(exact.labels, noisy.labels)
+    noise = noisy.features - exact.features
+    # 19 520 entries: five standard deviations of their mean and of their mean square.
+    assert abs(noise.mean()) < 5 * 0.2 / math.sqrt(noise.size)
+    assert abs((noise**2).mean() / 0.04 - 1.0) < 5 * math.sqrt(2.0 / noise.size)
+    first, second = (noise[noisy.tasks == t] for t in (0, 1))
+    assert abs(np.corrcoef(first.ravel(), second.ravel())[0, 1]) < 5 / math.sqrt(first.size)
+
+
+def test_the_synthetic_tasks_are_those_of_the_paper():
+    data = classes.synthetic_tasks(seed=1, rows=4000, columns=3, kinds=4, copies=2)
+    assert data.features.shape == (4 * 2 * 4000, 3)
+    assert set(data.offsets) <= {-1.0, 1.0}
+    assert_array_equal(data.offsets[::2], data.offsets[1::2])
+    moments_of = [np.cov(data.features[data.tasks == t].T) for t in range(8)]
+    roots = [np.linalg.cholesky(C) for C in moments_of]
+    for t in range(0, 8, 2):
+        # U (D + D_1) U' and U (D + D_2) U': their ratio has eigenvalues within 2.1/2 and 1/1.1,
+        # here up to the error of two covariances of 4000 rows (5 of 1/sqrt 2000 each).
+        inverse = np.linalg.inv(roots[t])
+        ratio = np.linalg.eigvalsh(inverse @ moments_of[t + 1] @ inverse.T)
+        assert 0.909 * 0.75 < ratio[0] <= ratio[-1] < 1.1 * 1.33
+    inverse = np.linalg.inv(roots[0])
+    apart = np.linalg.eigvalsh(inverse @ moments_of[2] @ inverse.T)
+    assert apart[-1] / apart[0] > 3.0  # another kind has another covariance
+
+
+def test_synthetic_labels_follow_the_losses_own_law():
+    """One task of one feature: y = 1 with probability 1/(1 + exp(theta a + b))."""
+    ones, expected, variance = 0, 0.0, 0.0
+    for seed in range(30):
+        data = classes.synthetic_tasks(seed=seed, rows=400, columns=1, kinds=1, copies=1)
+        fits = []
+        for theta in (-1.0, 1.0):
+            q = 1.0 / (1.0 + np.exp(theta * data.features[:, 0] + data.offsets[0]))
+            fits.append((np.log(np.where(data.labels == 1, q, 1.0 - q)).sum(), q))
+        q = max(fits, key=lambda fit: fit[0])[1]
+        ones, expected = ones + data.labels.sum(), expected + q.sum()
+        variance += (q * (1.0 - q)).sum()
+    assert abs(ones - expected) < 5.5 * math.sqrt(variance)
+
+
+def test_synthetic_classes_have_a_low_rank_model_and_unit_rows():
+    data = classes.synthetic_classes(seed=2, rows=3000, columns=6, classes=4, rank=1)
+    assert data.features.shape == (3000, 6)
+    assert_allclose(np.linalg.norm(data.features, axis=1), 1.0)
+    assert data.labels.max() < data.classes == 4
+    # Of a rank-one model, the class means lie on a line.
+    means = np.array([data.features[data.labels == c].mean(axis=0) for c in range(4)])
+    s = np.linalg.svd(means - means.mean(axis=0), compute_uv=False)
+    assert s[1] < 0.25 * s[0]
+
+
+@pytest.mark.parametrize("name", ["multitask-sigmoid", "multiclass-logistic"])
+def test_a_seed_fixes_the_data_and_the_catalogue_builds_them(name):
+    def build(**parameters):
+        return pf.problem(name, source="synthetic", rows=30, columns=5, **parameters)
+
+    first, again, other = build(seed=3), build(seed=3), build(seed=4)
+    assert first.digest == again.digest != other.digest
+    assert build(seed=3, radius=2.0).set.radius == 2.0
+    assert first.shape[0] == 5
+    assert first.parameters["seed"] == 3
+    assert PROBLEMS[name].own_set == "nuclear"
+
+
+def test_the_digits_as_tasks_and_as_classes():
+    tasks = pf.problem("multitask-sigmoid", source="digits", copies=2, rows=20)
+    assert tasks.shape == (64, 20)
+    assert tasks.n == 10 * 2 * 40
+    several = pf.problem("multiclass-logistic")
+    assert (several.shape, several.n) == ((64, 10), 1797)
+    assert_allclose(several.value(several.start()), math.log(10.0), rtol=1e-13)
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+TASKS, CLASSES = "multitask-sigmoid", "multiclass-logistic"
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "words"),
+    [
+        (TASKS, {"source": "digit"}, ["source", "'digit'", "'digits'"]),
+        (TASKS, {"source": 3}, ["source", "'3'"]),
+        (TASKS, {"source": "digits", "kinds": 3}, ["'kinds'", "source digits"]),
+        (TASKS, {"noise": 0.1}, ["'noise'", "source synthetic"]),
+        (TASKS, {"set": "l1"}, ["'set'"]),
+        (TASKS, {"radius": -1.0}, ["radius=-1", "greater than 0"]),
+        (TASKS, {"radius": math.nan}, ["radius=nan", "finite"]),
+        (TASKS, {"tolerance": 0.0}, ["tolerance=0", "greater than 0"]),
+        (TASKS, {"kinds": 0}, ["kinds=0", "at least 1"]),
+        (TASKS, {"copies": 1.5}, ["copies=1.5", "integer"]),
+        (TASKS, {"rows": -2}, ["rows=-2", "at least 1"]),
+        (TASKS, {"columns": 0}, ["columns=0", "at least 1"]),
+        (TASKS, {"seed": -1}, ["seed=-1", "at least 0"]),
+        (TASKS, {"source": "digits", "noise": -0.1}, ["noise=-0.1", "at least 0"]),
+        (TASKS, {"source": "digits", "rows": 0}, ["rows=0", "at least 1"]),
+        (CLASSES, {"source": "synthetic", "classes": 1}, ["classes=1", "at least 2"]),
+        (CLASSES, {"source": "synthetic", "rank": 0}, ["rank=0", "at least 1"]),
+        (CLASSES, {"source": "digits", "seed": 1}, ["'seed'", "source digits"]),
+        (CLASSES, {"radius": 0}, ["radius=0", "greater than 0"]),
+    ],
+)
+def test_bad_parameters_by_name(name, parameters, words):
+    with pytest.raises(InputError) as error:
+        pf.problem(name, **parameters)
+    assert_one_sentence(error, *words)
+
+
+ROWS, Y = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: MulticlassLogistic(ROWS * math.nan, Y), ["features", "6 NaN", "clean"]),
+        (lambda: MulticlassLogistic(ROWS * math.inf, Y), ["features", "infinite"]),
+        (lambda: MulticlassLogistic([["a", "b"]], Y), ["features", "numbers"]),
+        (lambda: MulticlassLogistic(ROWS[0], Y), ["features", "(2,)", "matrix"]),
+        (lambda: MulticlassLogistic(ROWS[:0], Y[:0]), ["features", "(0, 2)", "one row"]),
+        (lambda: MulticlassLogistic(ROWS[:, :0], Y), ["features", "(3, 0)", "one feature"]),
+        (lambda: MulticlassLogistic(ROWS, Y[:2]), ["labels", "(2,)", "(3,)"]),
+        (lambda: MulticlassLogistic(ROWS, Y + 0.5), ["labels", "whole numbers"]),
+        (lambda: MulticlassLogistic(ROWS, Y - 1), ["labels", "from 0"]),
+        (lambda: MulticlassLogistic(ROWS, Y * math.nan), ["labels", "NaN"]),
+        (lambda: MulticlassLogistic(ROWS, ["x", "y", "z"]), ["labels", "numbers"]),
+        (lambda: MulticlassLogistic(ROWS, Y, classes=1), ["classes=1", "largest label, 1"]),
+        (lambda: MulticlassLogistic(ROWS, Y, classes=2.0), ["classes=2.0", "integer"]),
+        (lambda: MulticlassLogistic(ROWS, Y, -1.0), ["radius=-1", "greater than 0"]),
+        (lambda: MultitaskSigmoid(ROWS, Y + 1, tasks=Y), ["labels", "0 or 1"]),
+        (lambda: MultitaskSigmoid(ROWS, Y, tasks=Y[:2]), ["tasks", "(2,)", "(3,)"]),
+        (lambda: MultitaskSigmoid(ROWS, Y, tasks=Y - 1), ["tasks", "from 0"]),
+        (lambda: MultitaskSigmoid(ROWS, Y, tasks=Y / 2), ["tasks", "whole numbers"]),
+        (lambda: MultitaskSigmoid(ROWS, Y, tasks=2 * Y), ["largest task is 2", "without gaps"]),
+        (lambda: MultitaskSigmoid(ROWS, Y, tasks=Y, offsets=[1.0]), ["offsets", "(1,)", "(2,)"]),
+        (
+            lambda: MultitaskSigmoid(ROWS, Y, tasks=Y, offsets=[1.0, math.inf]),
+            ["offsets", "infinite"],
+        ),
+        (lambda: MultitaskSigmoid(ROWS, Y, 0.0, tasks=Y), ["radius=0", "greater than 0"]),
+        (lambda: MultitaskSigmoid(ROWS, Y, 1.0, 2.0, tasks=Y), ["tolerance=2", "at most 1"]),
+    ],
+)
+def test_bad_data(make, words):
+    with pytest.raises(InputError) as error:
+        make()
+    assert_one_sentence(error, *words)
+
+
+@PAIR
+@pytest.mark.parametrize("shape", [(3, 4), (4,), (4, 2), (5, 3)])
+def test_a_point_of_another_shape_is_refused(make, shape):
+    problem = make(d=4)
+    backend, wrong, x = problem.open(np.random.default_rng(0)), np.zeros(shape), problem.start()
+    S = np.array([0])
+    for ask in (
+        lambda: problem.value(wrong),
+        lambda: backend.gradient(wrong),
+        lambda: backend.batch(S, wrong),
+        lambda: backend.difference(S, x, wrong),
+        lambda: backend.hessian(wrong),
+        lambda: backend.hessian(x).product(wrong, wrong),
+        lambda: backend.table(wrong),
+        lambda: backend.table(x).replace(S, wrong),
+    ):
+        with pytest.raises(InputError) as error:
+            ask()
+        assert_one_sentence(error, str(shape), "(4, 3)")
+
+
+@PAIR
+def test_huge_counts_in_a_sample_keep_their_weights(make):
+    problem = make()
+    backend, x = problem.open(np.random.default_rng(0)), np.ones(problem.shape)
+    huge = Sample(np.array([4, 1]), np.array([3 * 10**15, 10**15]))
+    each = [backend.batch(np.array([i]), x) for i in (4, 1)]
+    assert_allclose(backend.batch(huge, x), 0.75 * each[0] + 0.25 * each[1], rtol=1e-12)

@@ -1,0 +1,786 @@
+"""Matrix regression (li2019): losses, constants, restricted strong convexity, and runs."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.optimize
+from helpers import assert_one_sentence
+from numpy.testing import assert_allclose
+
+import pfbench as pf
+from pfbench.base.errors import InputError, Refused
+from pfbench.base.sample import Sample
+from pfbench.base.state import State
+from pfbench.points.factored import Factors
+from pfbench.problems import matrix_regression, sensing
+from pfbench.problems.matrix_regression import MatrixRegression
+from pfbench.problems.restricted_convexity import worst_direction
+from pfbench.problems.sensing import Sensing, synthetic_sensing
+
+
+def tiny(w=0.0, *, n=9, shape=(3, 4), radius=2.0, seed=0, kind=np.float64, spike=1.0):
+    """Random data; n = 9 is no multiple of the four rows that a loop takes at once."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((n, math.prod(shape)))
+    rows[:, 0] *= math.sqrt(spike)
+    data = Sensing(shape, rows.astype(kind), rng.standard_normal(n), sensing_variance=w)
+    return MatrixRegression(data, radius)
+
+
+class Plain:
+    """The definition, f_i(T) = (y_i - <Z_i, T>)^2/2 - (w/2) |T|_F^2, as dense NumPy."""
+
+    def __init__(self, problem):
+        data = problem.data
+        self.Z = np.asarray(data.matrices, dtype=float).reshape(-1, *data.shape)
+        self.y, self.w = data.targets, data.sensing_variance
+        self.n, self.shape = problem.n, data.shape
+
+    @property
+    def hessians(self):
+        z = self.Z.reshape(self.n, -1)
+        return z[:, :, None] * z[:, None, :] - self.w * np.eye(z.shape[1])
+
+    def components(self, T):
+        return (self.y - (self.Z * T).sum(axis=(1, 2))) ** 2 / 2.0 - self.w / 2.0 * (T**2).sum()
+
+    def gradients(self, T):
+        residuals = (self.Z * T).sum(axis=(1, 2)) - self.y
+        return residuals[:, None, None] * self.Z - self.w * T
+
+    def random(self, rng):
+        return rng.standard_normal(self.shape)
+
+
+PROBLEMS = {
+    "loss (7)": tiny(),
+    "loss (7), float32": tiny(kind=np.float32),
+    "loss (7), n > MN": tiny(n=41),
+    "loss (8)": tiny(0.3),
+    "loss (8), n > MN": tiny(0.3, n=41),
+    "loss (8), large w": tiny(40.0),
+    "loss (8), spike": tiny(0.2, spike=50.0),
+    "scalar": tiny(0.3, shape=(1, 1), n=3),
+}
+EACH = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
+CLOSE = {"rtol": 1e-12, "atol": 1e-12}
+
+
+# --- definitions ----------------------------------------------------------------------------------
+
+
+@EACH
+def test_value_and_gradients_follow_the_definition(problem):
+    plain, rng = Plain(problem), np.random.default_rng(1)
+    backend = problem.open(rng)
+    assert (problem.n, problem.shape) == (plain.n, plain.shape)
+    for _ in range(3):
+        x, y = plain.random(rng), plain.random(rng)
+        assert_allclose(problem.value(x), plain.components(x).mean(), **CLOSE)
+        assert_allclose(backend.value(x), plain.components(x).mean(), **CLOSE)
+        assert_allclose(problem.gradient(x), plain.gradients(x).mean(axis=0), **CLOSE)
+        assert_allclose(backend.gradient(x), plain.gradients(x).mean(axis=0), **CLOSE)
+        S = rng.integers(problem.n, size=7)
+        change = plain.gradients(x) - plain.gradients(y)
+        assert_allclose(backend.batch(S, x), plain.gradients(x)[S].mean(axis=0), **CLOSE)
+        assert_allclose(backend.difference(S, x, y), change[S].mean(axis=0), **CLOSE)
+        hessian = backend.hessian(plain.random(rng))
+        assert_allclose(hessian.product(x, y), change.mean(axis=0), **CLOSE)
+        assert_allclose(hessian.batch(S, x, y), change[S].mean(axis=0), **CLOSE)
+
+
+@EACH
+def test_the_gradient_is_the_derivative_of_the_value(problem):
+    plain, rng = Plain(problem), np.random.default_rng(2)
+    x, u = plain.random(rng), plain.random(rng)
+    # f is quadratic: central differences are exact for any step.
+    slope = (problem.value(x + u) - problem.value(x - u)) / 2.0
+    assert_allclose(np.vdot(problem.gradient(x), u), slope, rtol=1e-10, atol=1e-10)
+
+
+@EACH
+def test_a_sample_by_counts_is_the_sample_by_indices(problem):
+    rng = np.random.default_rng(3)
+    x, y = rng.standard_normal((2, *problem.shape))
+    S = rng.integers(problem.n, size=5 * problem.n)
+    drawn, counts = np.unique(S, return_counts=True)
+    sample, backend = Sample(drawn, counts), problem.open(rng)
+    hessian, table = backend.hessian(x), backend.table(y)
+    for ask in (
+        lambda s: backend.batch(s, x),
+        lambda s: backend.difference(s, x, y),
+        lambda s: hessian.batch(s, x, y),
+        lambda s: table.difference(s, x),
+    ):
+        assert_allclose(ask(sample), ask(S), rtol=1e-11, atol=1e-11)
+
+
+@EACH
+def test_a_table_is_one_stored_gradient_for_each_component(problem):
+    plain, rng = Plain(problem), np.random.default_rng(4)
+    x = plain.random(rng)
+    table, stored = problem.open(rng).table(x), plain.gradients(x)
+    assert_allclose(table.mean, stored.mean(axis=0), **CLOSE)
+    x[:] = 0.0  # the table keeps its own copy
+    for step in range(6):
+        x, S = plain.random(rng), rng.integers(problem.n, size=3)
+        change = (plain.gradients(x) - stored)[S].mean(axis=0)
+        assert_allclose(table.difference(S, x), change, **CLOSE)
+        assert_allclose(table.replace(S, x), change, **CLOSE)
+        stored[S] = plain.gradients(x)[S]
+        x += 1.0
+        assert_allclose(table.mean, stored.mean(axis=0), err_msg=str(step), **CLOSE)
+    if problem.sensing_variance == 0.0:
+        assert len(table._points) == 1
+    else:
+        assert set(table._points) == set(table._call_of)
+
+
+def test_the_loops_for_several_threads_give_the_same(monkeypatch):
+    rng, problem = np.random.default_rng(5), tiny(0.3, n=23)
+    x, S = rng.standard_normal(problem.shape), rng.integers(23, size=6)
+    backend = problem.open(rng)
+    one = [problem.value(x), problem.gradient(x), backend.batch(S, x)]
+    monkeypatch.setattr(sensing, "_PARALLEL_ENTRIES", 1)
+    for count in (2, 5, 40):
+        monkeypatch.setattr(sensing, "threads", lambda count=count: count)
+        assert problem.data._bounds(23).size == count + 1
+        many = [problem.value(x), problem.gradient(x), backend.batch(S, x)]
+        for a, b in zip(one, many, strict=True):
+            assert_allclose(a, b, **CLOSE)
+
+
+def test_an_index_outside_the_components_is_an_error():
+    problem = tiny()
+    x = problem.start()
+    for index in (-1, 9):
+        S = np.array([0, 1, 2, index, 3])
+        with pytest.raises(IndexError):
+            problem.open(np.random.default_rng(0)).difference(S, x, x + 1.0)
+        with pytest.raises(IndexError):
+            problem.data.products(S, x)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_loss_8_is_loss_7_in_expectation_over_the_noise(threads, monkeypatch):
+    """Exactly: (8) is quadratic in W, so all patterns of +-sqrt(w) once stand for any law."""
+    monkeypatch.setattr(sensing, "_PARALLEL_ENTRIES", 1)
+    monkeypatch.setattr(sensing, "threads", lambda: threads)
+    rng, n, w = np.random.default_rng(6), 2, 0.7
+    X, y = rng.standard_normal((n, 4)), rng.standard_normal(n)
+    clean = MatrixRegression(Sensing((2, 2), X, y), 5.0)
+    x, u = rng.standard_normal((2, 2, 2))
+    values, gradients, products = [], [], []
+    for signs in itertools.product((-1.0, 1.0), repeat=n * 4):
+        Z = X + math.sqrt(w) * np.reshape(signs, (n, 4))
+        noisy = MatrixRegression(Sensing((2, 2), Z, y, sensing_variance=w), 5.0)
+        values.append(noisy.value(x))
+        gradients.append(noisy.gradient(x))
+        products.append(noisy.open(rng).hessian(x).product(x, u))
+    assert_allclose(np.mean(values), clean.value(x), rtol=1e-12)
+    assert_allclose(np.mean(gradients, axis=0), clean.gradient(x), rtol=1e-12)
+    expected = clean.open(rng).hessian(x).product(x, u)
+    assert_allclose(np.mean(products, axis=0), expected, rtol=1e-12)
+
+
+# --- the oracles of the set -----------------------------------------------------------------------
+
+
+@EACH
+def test_projection_and_linear_minimisation(problem):
+    rng = np.random.default_rng(7)
+    g = 3.0 * rng.standard_normal(problem.shape)
+    top = np.linalg.svd(g, compute_uv=False)[0]
+    vertex = problem.open(rng).lo(g)
+    assert_allclose(np.vdot(g, vertex.matrix()), -2.0 * top, rtol=1e-4)
+    assert_allclose(problem.minimum(g), [-2.0 * top] * 2, rtol=1e-12)
+    x = problem.prox(problem.start(), g, 1.0)
+    assert isinstance(x, np.ndarray)
+    assert problem.set.contains(x)
+    # The variational inequality <y - x, v - x> <= 0 for all v in the ball.
+    assert np.vdot(-g - x, -x) + 2.0 * np.linalg.norm(-g - x, 2) <= 1e-9 * top
+
+
+def test_a_runs_linear_minimisation_starts_warm_and_anew_for_each_run():
+    problem, g = tiny(shape=(20, 20)), np.random.default_rng(8).standard_normal((20, 20))
+    first, again = (problem.open(np.random.default_rng(0)) for _ in range(2))
+    assert np.array_equal(first.lo(g).u, again.lo(g).u)
+    assert first._minimiser is not again._minimiser
+
+
+# --- constants ------------------------------------------------------------------------------------
+
+
+@EACH
+def test_the_smoothness_constants_are_those_of_the_hessians(problem):
+    plain, constants = Plain(problem), problem.constants(problem.start())
+    H = plain.hessians
+    assert_allclose(constants.L_f, np.linalg.norm(H.mean(axis=0), 2), rtol=1e-8)
+    square = np.linalg.norm((H @ H).mean(axis=0), 2)
+    assert_allclose(constants.L_ms, math.sqrt(square), rtol=1e-8)
+    largest = max(np.linalg.norm(h, 2) for h in H)
+    least = np.linalg.eigvalsh(H)[:, 0].min()
+    if problem.shape != (1, 1):  # where every z z' has an eigenvalue 0
+        assert_allclose(constants.L_max, largest, rtol=1e-8)
+        assert_allclose(constants.ell, max(0.0, -least), atol=1e-12)
+    assert largest <= constants.L_max * (1.0 + 1e-12)
+    assert constants.L_f <= constants.L_ms * (1.0 + 1e-9)
+    assert constants.L_ms <= constants.L_max * (1.0 + 1e-9)
+    assert constants.L2_ms == 0.0
+    assert constants.ell == problem.sensing_variance
+    assert constants.ell >= -least - 1e-12
+    assert (constants.n, constants.D, constants.M) == (problem.n, 4.0, 2.0)
+
+
+@EACH
+def test_no_point_has_a_larger_variance_and_a_search_comes_close(problem):
+    plain, rng = Plain(problem), np.random.default_rng(9)
+    M, N = problem.shape
+    bound = problem.constants(problem.start()).sigma2
+
+    def variance(x):
+        gradients = plain.gradients(x)
+        return ((gradients - gradients.mean(axis=0)) ** 2).sum() / plain.n
+
+    def loss(z):  # convex in x: the largest is at an extreme point
+        u, v = z[:M] / np.linalg.norm(z[:M]), z[M:] / np.linalg.norm(z[M:])
+        return -variance(2.0 * np.outer(u, v))
+
+    found = max(
+        -scipy.optimize.minimize(loss, rng.standard_normal(M + N), method="L-BFGS-B").fun
+        for _ in range(5)
+    )
+    for _ in range(200):
+        x = plain.random(rng)
+        x *= 2.0 * rng.uniform() ** 0.1 / np.linalg.svd(x, compute_uv=False).sum()
+        assert variance(x) <= bound
+    assert found <= bound * (1.0 + 1e-9)
+    assert bound <= 2.0 * found
+
+
+@EACH
+def test_delta_bounds_the_decrease_from_the_start(problem):
+    plain, rng = Plain(problem), np.random.default_rng(10)
+    for start in (problem.start(), 0.1 * plain.random(rng)):
+        delta = problem.constants(start).delta
+        least = min(
+            problem.value(problem.prox(3.0 * plain.random(rng), 0.0, 1.0)) for _ in range(200)
+        )
+        assert problem.value(start) - least <= delta
+        assert problem.value(start) - problem.theta_hat(most=500).value <= delta
+
+
+def test_delta_of_loss_7_is_attained_where_there_is_no_noise():
+    problem = pf.problem("matrix-regression", noise=0.0, rows=6, columns=5, rank=1)
+    assert problem.truth is not None
+    decrease = problem.value(problem.start()) - problem.value(problem.truth)
+    assert_allclose(problem.constants(problem.start()).delta, decrease, rtol=1e-12)
+
+
+def test_delta_of_loss_8_is_attained_where_nothing_is_seen_of_a_matrix():
+    """Z has one entry, y = 0: f at a matrix elsewhere, of norm radius, is -w radius^2/2."""
+    rows = np.zeros((3, 4))
+    rows[:, 0] = 1.0
+    problem = MatrixRegression(Sensing((2, 2), rows, np.zeros(3), sensing_variance=0.5), 3.0)
+    least = problem.value(np.array([[0.0, 0.0], [0.0, 3.0]]))
+    delta = problem.constants(problem.start()).delta
+    assert_allclose(delta, problem.value(problem.start()) - least, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(PROBLEMS.keys() - {"scalar"}))
+def test_constants_of_data_too_large_for_a_dense_factorisation(name, monkeypatch):
+    problem = PROBLEMS[name]
+    exact = problem.constants(problem.start())
+    monkeypatch.setattr(sensing, "_DENSE_SIDE", 0)
+    other = replace(problem, data=replace(problem.data))
+    assert other.data._core is None
+    found = other.constants(problem.start())
+    for constant in ("L_f", "L_ms", "sigma2"):
+        a, b = getattr(exact, constant), getattr(found, constant)
+        assert a * (1.0 - 1e-9) <= b <= a * (1.0 + 4e-4)
+    assert_allclose(found.L_max, exact.L_max, rtol=1e-14)
+
+
+@EACH
+def test_every_stated_constant_says_where_it_comes_from(problem):
+    constants = problem.constants(problem.start())
+    names = {"n", "D", "L_f", "L_ms", "L_max", "L2_ms", "sigma2", "delta", "M", "ell"}
+    names |= {"sigma_hat"} if math.isfinite(constants.sigma_hat) else set()
+    assert {name for name, words in constants.derivations.items() if words} == names
+
+
+# --- restricted strong convexity ------------------------------------------------------------------
+
+
+def needed(problem, alpha, V):
+    """The tau that one direction needs, from the definition: the loss along it, in NumPy."""
+    plain = Plain(problem)
+    f = [plain.components(x).mean() for x in (V, 0.0 * V, -V)]
+    second = (f[0] - 2.0 * f[1] + f[2]) / 2.0  # f(V) - f(0) - <grad f(0), V>
+    nuclear = np.linalg.svd(V, compute_uv=False).sum()
+    return (alpha * (V**2).sum() - second) / nuclear**2
+
+
+@EACH
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_the_worst_direction_needs_the_tau_that_is_returned_and_none_found_needs_more(
+    problem, rank
+):
+    if rank > min(problem.shape):
+        with pytest.raises(InputError) as error:
+            worst_direction(problem.data, 0.25, rank=rank)
+        assert_one_sentence(error, f"rank={rank}")
+        return
+    rng = np.random.default_rng(11)
+    # Above the least curvature of f, so that some direction does need a positive tau.
+    alpha = 0.6 * problem.constants(problem.start()).L_f
+    worst = worst_direction(problem.data, alpha, rank=rank)
+    assert_allclose(np.linalg.svd(worst.direction, compute_uv=False).sum(), 1.0, rtol=1e-12)
+    assert np.linalg.matrix_rank(worst.direction, tol=1e-9) <= rank
+    assert_allclose(worst.tau, needed(problem, alpha, worst.direction), rtol=1e-9)
+    assert worst.tau > 0.0
+    A = rng.standard_normal((2000, problem.shape[0], rank))
+    B = rng.standard_normal((2000, rank, problem.shape[1]))
+    assert max(needed(problem, alpha, V) for V in (A @ B)[:300]) <= worst.tau * (1.0 + 1e-9)
+
+
+def test_the_worst_rank_one_direction_is_that_of_a_grid():
+    problem = tiny(0.1, shape=(2, 2), n=5)
+    angles = np.linspace(0.0, math.pi, 301)
+    units = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    grid = max(
+        needed(problem, 0.7, np.outer(u, v)) for u, v in itertools.product(units[::3], units)
+    )
+    found = worst_direction(problem.data, 0.7).tau
+    assert grid <= found <= grid + 1e-3
+
+
+def test_a_curvature_below_that_of_f_needs_no_tau():
+    problem = tiny(n=400)
+    least = np.linalg.eigvalsh(Plain(problem).hessians.mean(axis=0))[0]
+    for rank in (1, 3):
+        assert worst_direction(problem.data, 0.49 * least, rank=rank).tau == 0.0
+
+
+@pytest.mark.parametrize(
+    ("ratio", "printed", "corrected"), [(10, 3.9, 1.4), (40, 8.5, 0.0), (160, 19.0, 0.0)]
+)
+def test_lemma_1_as_printed_needs_a_constant_that_grows(ratio, printed, corrected):
+    """c in tau = c xi d/n on the worst rank-one direction (THEORY li2019-lemma1), d = 20."""
+    data = synthetic_sensing(rows=20, columns=20, rank=1, n=20 * ratio, spike=1.0)
+    problem = MatrixRegression(data)
+    assert data.variances == (1.0, 1.0)
+    assert_allclose(ratio * worst_direction(problem.data, 0.5).tau, printed, rtol=0.15)
+    assert_allclose(ratio * worst_direction(problem.data, 0.25).tau, corrected, atol=0.35)
+
+
+def blind(d=20, r=1):
+    """All matrices are seen alike, but I is not seen at all: E z z' = 1 - I I'/d."""
+    identity = np.eye(d).ravel()[:, None]
+    basis = np.linalg.qr(np.hstack([identity, np.eye(d * d)[:, 1:]]))[0][:, 1:]
+    rows = np.ascontiguousarray(basis.T) * math.sqrt(d * d - 1)
+    truth = Factors(np.full(r, 10.0), np.eye(d)[:r], np.eye(d)[:r])
+    theta = (truth.left.T * truth.weights) @ truth.right
+    return MatrixRegression(
+        Sensing((d, d), rows, rows @ theta.ravel(), truth, (1.0, 1.0)), 10.0 * r
+    )
+
+
+def test_a_direction_of_full_rank_that_no_rank_one_search_finds():
+    """excess = -|V|^2/4 + <V, I>^2/(2 d) <= <V, I>^2/(4 d) <= |V|_*^2/(4 d), attained at I."""
+    problem = blind()
+    assert worst_direction(problem.data, 0.25, rank=1).tau == 0.0
+    assert_allclose(worst_direction(problem.data, 0.25, rank=20).tau, 1.0 / 80.0, rtol=1e-6)
+
+
+def test_an_estimated_sigma_hat():
+    problem = blind()
+    known = problem.restricted_convexity
+    assert (known.sigma, known.holds) == (0.5, True)
+    assert_allclose(known.tau, 1.0 / 80.0, rtol=1e-6)
+    assert_allclose(known.sigma_hat, 0.5 - 16.0 * 2.0 / 80.0, rtol=1e-5)
+    assert "estimate" in known.words
+    constants = problem.constants(problem.start())
+    assert constants.sigma_hat == known.sigma_hat
+    assert constants.derivations["sigma_hat"] == known.words
+    assert problem.properties == {"convex", "restricted strong convexity"}
+    theta = problem.truth + 0.3 * np.eye(20)
+    # |Delta|_* = 6, |Delta|_F = 0.3 sqrt 20, phi = sqrt 2.
+    expected = (6.0 + math.sqrt(2.0) * 0.3 * math.sqrt(20.0)) * math.sqrt(
+        8.0 * known.tau / known.sigma_hat
+    )
+    assert_allclose(problem.statistical_error(theta), expected, rtol=1e-12)
+
+
+def test_sigma_hat_is_the_least_eigenvalue_where_f_is_strongly_convex():
+    for name in ("loss (7), n > MN", "loss (8), n > MN"):
+        problem = tiny(0.02 if "(8)" in name else 0.0, n=200)
+        least = np.linalg.eigvalsh(Plain(problem).hessians.mean(axis=0))[0]
+        known = problem.restricted_convexity
+        assert known.holds
+        assert known.tau == 0.0
+        assert known.sigma == known.sigma_hat
+        assert least * (1.0 - 1e-6) <= known.sigma_hat <= least
+        assert problem.constants(problem.start()).sigma_hat == known.sigma_hat
+        assert "restricted strong convexity" in problem.properties
+        assert ("convex" in problem.properties) == ("(7)" in name)
+
+
+def test_at_the_papers_sample_size_sigma_hat_is_not_positive_and_says_why():
+    """n = 10 r d: a matrix with few nonzero rows is not seen at all, whatever was drawn."""
+    problem = pf.problem("matrix-regression", rows=24, columns=24, rank=2, spike=1.0)
+    known = problem.restricted_convexity
+    assert problem.n == 480
+    k = 480 // 24 + 1
+    kernel = np.linalg.svd(np.asarray(problem.data.rows)[:, : 24 * k])[2][-1]
+    V = np.zeros((24, 24))
+    V.ravel()[: 24 * k] = kernel
+    assert np.abs(problem.data.products(np.arange(480), V)).max() <= 1e-10
+    assert needed(problem, known.sigma / 2.0, V) >= known.tau * (1.0 - 1e-9)
+    assert known.sigma - 64.0 * known.tau == known.sigma_hat < 0.0
+    assert not known.holds
+    assert f"rank at most {k}" in known.words
+    assert problem.properties == {"convex"}
+    constants = problem.constants(problem.start())
+    assert constants.sigma_hat == math.inf
+    assert "sigma_hat" not in constants.derivations
+    with pytest.raises(Refused) as error:
+        pf.solve(problem, pf.algorithm("cgs", epsilon=0.1))
+    assert "sigma_hat" in str(error.value)
+    with pytest.raises(Refused) as error:
+        problem.statistical_error(problem.start())
+    assert known.words in str(error.value)
+
+
+@pytest.mark.parametrize("w", [0.0, 0.2])
+def test_sigma_of_lemma_1_with_the_corrected_constants(w):
+    """sigma/2 = lambda_min(Sigma_x)/4 for loss (7), /8 for loss (8)."""
+    data = synthetic_sensing(rows=20, columns=20, rank=1, n=390, spike=9.0, sensing_variance=w)
+    known = MatrixRegression(data).restricted_convexity
+    assert known.sigma / 2.0 == (0.25 if w == 0.0 else 0.125)
+    assert known.sigma_hat == known.sigma - 32.0 * known.tau
+    # li2019's lemma on rank one alone would need less.
+    problem = MatrixRegression(data)
+    assert worst_direction(problem.data, known.sigma / 2.0, rank=1).tau < known.tau
+
+
+def test_why_sigma_hat_is_not_known():
+    assert "neither rank nor covariance" in tiny().restricted_convexity.words
+    data = synthetic_sensing(rows=5, columns=4, rank=1, n=15, sensing_variance=0.3)
+    known = MatrixRegression(data).restricted_convexity
+    assert "needs w <= lambda_min(Sigma_x)/4, which is 0.25" in known.words
+    assert not known.holds
+    assert math.isnan(known.sigma_hat)
+    with pytest.raises(Refused) as error:
+        tiny().statistical_error(np.zeros((3, 4)))
+    assert_one_sentence(error, "underlying matrix")
+
+
+# --- the minimiser --------------------------------------------------------------------------------
+
+
+def test_theta_hat_inside_the_ball_is_the_solution_of_least_squares():
+    problem = tiny(n=40, radius=1e3)
+    plain = Plain(problem)
+    expected = np.linalg.lstsq(plain.Z.reshape(40, -1), plain.y)[0]
+    found = problem.theta_hat()
+    assert_allclose(found.matrix.ravel(), expected, atol=1e-6)
+    assert_allclose(found.value, plain.components(expected.reshape(3, 4)).mean(), rtol=1e-9)
+
+
+def test_theta_hat_takes_as_many_steps_as_the_root_of_the_condition_number():
+    """Momentum without restarts oscillates here and needs several times as many."""
+    problem = tiny(n=300, radius=1e3, spike=300.0)
+    constants = problem.constants(problem.start())
+    most = round(30.0 * math.sqrt(constants.L_f / constants.sigma_hat))
+    assert problem.theta_hat(most=most).gap <= 1e-6
+
+
+@EACH
+def test_theta_hat_on_the_boundary_is_stationary_and_no_point_is_better(problem):
+    problem, plain = replace(problem, radius=0.3), Plain(problem)
+    found, rng = problem.theta_hat(), np.random.default_rng(12)
+    g = plain.gradients(found.matrix).mean(axis=0)
+    gap = np.vdot(g, found.matrix) + 0.3 * np.linalg.norm(g, 2)
+    assert_allclose(found.gap, gap, atol=1e-12)
+    assert gap <= 1e-10 * (1.0 + abs(found.value))
+    assert_allclose(found.value, plain.components(found.matrix).mean(), rtol=1e-12)
+    assert problem.set.contains(found.matrix)
+    if np.linalg.eigvalsh(plain.hessians.mean(axis=0))[0] >= -1e-12:
+        others = [problem.prox(plain.random(rng), 0.0, 1.0) for _ in range(300)]
+        assert min(map(problem.value, others)) >= found.value - found.gap
+        value, words = problem.best_known
+        assert value == found.value
+        assert "certified" in words
+    else:
+        assert problem.best_known is None
+
+
+def test_a_best_value_is_known_only_where_it_is_quick(monkeypatch):
+    monkeypatch.setattr(matrix_regression, "_SMALL_ENTRIES", 9 * 12 - 1)
+    assert tiny().best_known is None
+
+
+# --- synthetic data -------------------------------------------------------------------------------
+
+SMALL = {"rows": 6, "columns": 5, "rank": 2}
+
+
+def test_the_data_are_those_of_the_paper():
+    problem = pf.problem("matrix-regression", **SMALL, n=20_000, spike=9.0, noise=0.5)
+    s = np.linalg.svd(problem.truth, compute_uv=False)
+    assert_allclose(s, [25.0, 25.0, 0.0, 0.0, 0.0], atol=1e-12)
+    X = np.asarray(problem.data.rows)
+    # Six standard deviations of a variance from 20 000 normal numbers, of thirty of them.
+    assert_allclose(X.var(axis=0), [9.0] + [1.0] * 29, rtol=0.06)
+    errors = problem.data.targets - X @ problem.truth.ravel()
+    assert_allclose(errors.std(), 0.5, rtol=0.03)
+    assert problem.data.variances == (1.0, 9.0)
+    assert pf.problem("matrix-regression", **SMALL).n == 10 * 2 * 6
+    assert pf.problem("matrix-regression").shape == (20, 20)
+    small = synthetic_sensing(rows=1, columns=1, rank=1, spike=4.0)
+    assert small.variances == (4.0, 4.0)
+
+
+def test_a_seed_determines_the_data_and_w_changes_the_sensing_matrices_alone():
+    one, same, other, noisy = (
+        pf.problem("matrix-regression", **SMALL, n=3000, **more)
+        for more in ({}, {}, {"seed": 1}, {"sensing_variance": 0.25})
+    )
+    assert one.digest == same.digest
+    assert np.array_equal(one.data.rows, same.data.rows)
+    assert len({one.digest, other.digest, noisy.digest}) == 3
+    assert np.array_equal(one.truth, noisy.truth)
+    assert np.array_equal(one.data.targets, noisy.data.targets)
+    W = np.asarray(noisy.data.rows) - np.asarray(one.data.rows)
+    # 90 000 normal numbers: six standard deviations.
+    assert_allclose(W.var(), 0.25, rtol=0.03)
+    assert abs(W.mean()) <= 0.01
+    assert (one.sensing_variance, noisy.sensing_variance) == (0.0, 0.25)
+
+
+def test_single_precision_stores_the_rounded_matrices():
+    double, single = (
+        pf.problem("matrix-regression", **SMALL, noise=0.0, storage=storage)
+        for storage in ("float64", "float32")
+    )
+    assert single.data.rows.dtype == np.float32
+    assert np.array_equal(single.data.rows, np.asarray(double.data.rows).astype(np.float32))
+    assert single.value(single.truth) <= 1e-25
+    assert single.digest != double.digest
+
+
+@pytest.mark.parametrize("block", [1, 70])
+def test_blocks_change_nothing_but_how_much_is_drawn_at_once(monkeypatch, block):
+    given = {**SMALL, "sensing_variance": 0.2, "n": 11}
+    whole = pf.problem("matrix-regression", **given)
+    digest = whole.digest
+    tau, spread = worst_direction(whole.data, 0.4).tau, whole.constants(whole.start()).sigma2
+    monkeypatch.setattr(sensing, "_BLOCK_ENTRIES", block)
+    parts = pf.problem("matrix-regression", **given)
+    assert np.array_equal(whole.data.rows, parts.data.rows)
+    assert_allclose(parts.data.targets, whole.data.targets, rtol=1e-12)
+    assert replace(whole).digest == digest
+    assert_allclose(worst_direction(parts.data, 0.4).tau, tau, rtol=1e-9)
+    assert_allclose(parts.constants(parts.start()).sigma2, spread, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "change", ["radius", "tolerance", "rows", "targets", "truth", "w", "variances"]
+)
+def test_the_digest_covers_all_that_defines_the_problem(change):
+    problem = pf.problem("matrix-regression", **SMALL)
+    data = problem.data
+    rows, targets = data.matrices.copy(), data.targets.copy()
+    rows[3, 2] += 1e-9
+    targets[1] += 1e-9
+    other = {
+        "radius": lambda: replace(problem, radius=7.0),
+        "tolerance": lambda: replace(problem, tolerance=1e-3),
+        "rows": lambda: replace(problem, data=replace(data, matrices=rows)),
+        "targets": lambda: replace(problem, data=replace(data, targets=targets)),
+        "truth": lambda: replace(problem, data=replace(data, truth=None)),
+        "w": lambda: replace(problem, data=replace(data, sensing_variance=0.1)),
+        "variances": lambda: replace(problem, data=replace(data, variances=None)),
+    }[change]()
+    assert other.digest != problem.digest
+
+
+def test_the_error_against_the_underlying_matrix():
+    problem = pf.problem("matrix-regression", **SMALL)
+    measure = problem.measures()["rmse_truth"]
+    x = problem.truth + 0.25
+    assert_allclose(measure(problem, State(x)), 0.25, rtol=1e-12)
+    assert tiny().measures() == {}
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def small(w=0.0, **more):
+    given = {"rows": 8, "columns": 7, "rank": 2, "n": 180, "spike": 5.0, "noise": 3.0}
+    return pf.problem("matrix-regression", **given, sensing_variance=w, radius=40.0, **more)
+
+
+@pytest.mark.parametrize("w", [0.0, 0.2])
+@pytest.mark.parametrize(
+    ("name", "parameters", "counts"),
+    [
+        ("frank-wolfe", {"iterations": 25, "step": "open-loop"}, {"fo": 25, "sfo": 4500, "lo": 25}),
+        (
+            "projected-gradient",
+            {"iterations": 23, "step": 0.15},
+            {"fo": 23, "sfo": 23 * 180, "po": 23},
+        ),
+        (
+            "projected-svrg",
+            {"iterations": 22, "step": 0.01, "batch": 7, "period": 5},
+            {"fo": 5, "sfo": 5 * 180 + 2 * 7 * 22, "po": 22},
+        ),
+        (
+            "cgs",
+            {"restarts": 2, "period": 9, "smoothness": 7.0, "curvature": 0.3, "delta": 400.0},
+            {"fo": 18, "sfo": 18 * 180},
+        ),
+        (
+            "storc",
+            {
+                "restarts": 2,
+                "period": 9,
+                "smoothness": 9.0,
+                "curvature": 0.3,
+                "delta": 400.0,
+                "batch": 1000,
+            },
+            {"fo": 2, "sfo": 2 * (180 + 2 * 1000 * 9)},
+        ),
+        (
+            "prox-saga",
+            {"iterations": 11, "step": 0.003, "batch": 6},
+            {"po": 11},
+        ),
+    ],
+)
+def test_algorithms_run_with_exact_counts(name, parameters, counts, w):
+    problem = small(w)
+    run = pf.solve(problem, pf.algorithm(name, **parameters), measures=["value", "fw_gap"])
+    assert run.status == "finished"
+    found = run.counts.as_dict()
+    for key, number in counts.items():
+        assert found[key] == number, key
+    assert problem.set.contains(run.x)
+    assert run.final["value"] < problem.value(problem.start())
+    assert run.trace["fw_gap_lower"].min() >= -1e-9
+
+
+def test_cgs_reaches_its_accuracy_on_a_convex_instance():
+    problem, epsilon = small(), 0.5
+    best, _ = problem.best_known
+    for name, schedule in (("cgs", "theory"), ("storc", "practical")):
+        choice = pf.algorithm(name, epsilon=epsilon, schedule=schedule)
+        run = pf.solve(problem, choice, measures=["value"])
+        assert run.status == "finished"
+        assert run.schedule == schedule
+        assert best - 1e-9 <= run.final["value"] <= best + epsilon
+    # li2019 theorem 1: at every outer t, f - min f <= delta0 2^-t.
+    cgs = pf.solve(problem, pf.algorithm("cgs", epsilon=epsilon), measures=["value"])
+    N, delta = cgs.parameters["period"], cgs.parameters["delta"]
+    values = cgs.trace["value"].to_numpy()
+    assert delta >= values[0] - best
+    for t in range(1, cgs.parameters["restarts"] + 1):
+        assert values[t * N] - best <= delta * 2.0**-t
+
+
+def test_the_command_line_shows_and_solves_it():
+    import json
+
+    from typer.testing import CliRunner
+
+    from pfbench.cli.main import app
+
+    selector = "matrix-regression[rows=6,columns=5,rank=1,n=90,spike=4]"
+    shown = CliRunner().invoke(app, ["info", selector, "--json"])
+    about = json.loads(shown.stdout)
+    assert about["built"]["shape"] == [6, 5]
+    assert {p["name"]: p["default"] for p in about["parameters"]}["n"] == (
+        "10 rank max(rows, columns)"
+    )
+    assert "sigma_hat" in {c["name"] for c in about["built"]["constants"]}
+    arguments = ["solve", "-p", selector, "-a", "cgs[epsilon=2]", "--json"]
+    solved = CliRunner().invoke(app, arguments)
+    assert solved.exit_code == 0
+    run = json.loads(solved.stdout)
+    (run,) = run if isinstance(run, list) else (run,)
+    assert run["status"] == "finished"
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"source": "digits"}, ["source", "'digits'"]),
+        ({"rank": 21}, ["rank=21", "at most 20"]),
+        ({"rank": 0}, ["rank=0"]),
+        ({"rows": 0}, ["rows=0"]),
+        ({"columns": 2.5}, ["columns=2.5", "integer"]),
+        ({"n": 0}, ["n=0", "at least 1"]),
+        ({"noise": -1.0}, ["noise=-1"]),
+        ({"spike": 0.0}, ["spike=0"]),
+        ({"sensing_variance": -0.1}, ["sensing_variance=-0.1"]),
+        ({"sensing_variance": math.nan}, ["sensing_variance=nan"]),
+        ({"storage": "float16"}, ["storage", "'float16'"]),
+        ({"radius": 0.0}, ["radius=0"]),
+        ({"tolerance": 0.0}, ["tolerance=0"]),
+        ({"seed": -1}, ["seed=-1"]),
+        ({"rows": 10_000, "columns": 10_000}, ["10000 x 10000", "lower n"]),
+        ({"samples": 3}, ["'samples'"]),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, words):
+    with pytest.raises(InputError) as error:
+        pf.problem("matrix-regression", **parameters)
+    assert_one_sentence(error, *words)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"matrices": np.full((9, 12), np.nan)}, ["sensing matrices", "NaN"]),
+        ({"matrices": np.ones((9, 11))}, ["(9, 11)", "(n, 12)"]),
+        ({"matrices": np.ones((0, 12))}, ["(0, 12)"]),
+        ({"matrices": np.ones((9, 12), dtype=int)}, ["float64"]),
+        ({"matrices": [[1.0] * 12] * 9}, ["array"]),
+        ({"targets": np.ones(8)}, ["targets", "(8,)", "(9,)"]),
+        ({"targets": np.full(9, np.inf)}, ["targets", "infinite"]),
+        ({"shape": (0, 4)}, ["matrix size"]),
+        ({"sensing_variance": -1.0}, ["sensing_variance=-1"]),
+        (
+            {"truth": Factors(np.ones(1), np.ones((1, 4)), np.ones((1, 3)))},
+            ["underlying", "(3, 4)"],
+        ),
+    ],
+)
+def test_bad_data_are_refused(change, words):
+    with pytest.raises(InputError) as error:
+        MatrixRegression(replace(tiny().data, **change), 1.0)
+    assert_one_sentence(error, *words)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"alpha": math.inf}, ["alpha=inf"]),
+        ({"alpha": 0.1, "starts": 0}, ["starts=0"]),
+        ({"alpha": 0.1, "rank": 0}, ["rank=0"]),
+        ({"alpha": 0.1, "seed": -1}, ["seed=-1"]),
+    ],
+)
+def test_a_search_with_bad_arguments_is_refused(arguments, words):
+    with pytest.raises(InputError) as error:
+        worst_direction(tiny().data, **arguments)
+    assert_one_sentence(error, *words)

@@ -1,0 +1,104 @@
+"""Eigenvalues of weighted second moments against NumPy's singular values, and their certificate."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from pfbench.problems import moments
+from pfbench.problems.linear_models import LeastSquares, LogCosh
+from pfbench.problems.moments import certified_by, least_moment, moment_norm
+from pfbench.sets import WholeSpace
+
+FORMS = pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array], ids=["dense", "csr"])
+
+
+def exact(rows, weights):
+    """All eigenvalues of sum_i weights_i a_i a_i', increasing."""
+    return np.linalg.svd(np.sqrt(weights)[:, None] * rows, compute_uv=False)[::-1] ** 2
+
+
+def data(seed, n, d):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.6), rng.random(n)
+
+
+@FORMS
+@pytest.mark.parametrize(("n", "d"), [(9, 4), (4, 9), (1, 1), (30, 30)])
+def test_the_norm_is_the_largest_eigenvalue_rounded_up(form, n, d):
+    rows, weights = data(1, n, d)
+    rows[0, 0] = 1.0
+    top = exact(rows, weights)[-1]
+    assert top * (1 - 1e-13) <= moment_norm(form(rows), weights) <= top * (1 + 1e-11)
+
+
+@FORMS
+@pytest.mark.parametrize(("n", "d"), [(40, 4), (9, 9), (4, 1)])
+def test_the_least_moment_is_the_smallest_eigenvalue_rounded_down(form, n, d):
+    rows, weights = data(2, n, d)
+    least = exact(rows, weights)[0]
+    assert least > 1e-5
+    assert least * (1 - 1e-7) <= least_moment(form(rows), weights) <= least
+
+
+@FORMS
+def test_the_least_moment_is_zero_where_it_is_not_known_to_be_positive(form):
+    rows, weights = data(3, 9, 4)
+    assert least_moment(form(rows[:3]), weights[:3]) == 0.0
+    rows[:, 3] = rows[:, :3] @ [1.0, 2.0, -3.0]
+    assert least_moment(form(rows), weights) == 0.0
+    assert least_moment(form(0.0 * rows), weights) == 0.0
+
+
+@FORMS
+@pytest.mark.parametrize("seed", range(8))
+def test_the_certified_bound_is_above_and_close(monkeypatch, form, seed):
+    """On random spectra, equal eigenvalues, a single large row, and tiny entries."""
+    monkeypatch.setattr(moments, "DENSE", 20)
+    rows, weights = data(seed, 70, 50)
+    if seed % 4 == 1:
+        rows = np.linalg.qr(rows)[0]  # all eigenvalues equal but for the weights
+        weights = np.ones(70)
+    if seed % 4 == 2:
+        rows[7] *= 100.0
+    if seed % 4 == 3:
+        rows = rows * 1e-150  # its squares are near the smallest float
+    top = exact(rows, weights)[-1]
+    found = moment_norm(form(rows), weights)
+    assert top <= found <= top * 1.0041
+    assert found == moment_norm(form(rows), weights), "not the same twice"
+
+
+def test_above_the_side_no_gram_matrix_is_formed():
+    """1600 x 1700, most of it 0: the bound is that of Lanczos, and says so."""
+    matrix = scipy.sparse.random_array(
+        (1700, 1600), density=1e-3, rng=np.random.default_rng(0), format="csr"
+    )
+    weights = np.full(1700, 1 / 1700)
+    top = float(np.linalg.norm(matrix.toarray(), 2)) ** 2 / 1700
+    assert top <= moment_norm(matrix, weights) <= top * 1.0041
+    assert "fails with probability at most 1e-09" in certified_by(matrix)
+    assert certified_by(matrix[:1500]) == ""
+    assert least_moment(matrix, weights) == 0.0
+
+
+@FORMS
+def test_zero_features_have_norm_zero(form):
+    assert moment_norm(form(np.zeros((4, 3))), np.ones(4)) == 0.0
+    assert moment_norm(form(np.zeros((1600, 1501))), np.ones(1600)) == 0.0
+    assert moment_norm(form(np.eye(1600)), np.zeros(1600)) == 0.0
+
+
+def test_constants_state_that_they_hold_in_probability():
+    large = scipy.sparse.eye_array(1501, format="csr")
+    for cls, rows, told in ((LogCosh, large, True), (LeastSquares, large[:, :1500], False)):
+        problem = cls(rows, np.ones(1501), WholeSpace(rows.shape[1]))
+        c = problem.constants(problem.start())
+        assert c.L_f == pytest.approx(1 / 1501, rel=5e-3)
+        for name in ("L_f", "L_ms", "L2_ms", "ell"):
+            assert ("fails with probability" in c.derivations[name]) == told, name
+
+
+def test_zero_features_of_a_large_problem_are_no_special_case():
+    problem = LogCosh(scipy.sparse.csr_array((1501, 1502)), np.ones(1501), WholeSpace(1502))
+    c = problem.constants(problem.start())
+    assert (c.L_f, c.L_ms, c.L_max) == (0.0, 0.0, 0.0)
