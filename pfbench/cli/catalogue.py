@@ -53,8 +53,11 @@ def sets() -> Iterator[Item]:
 
 
 def claims() -> Iterator[Item]:
-    """Yield the claims: there are none yet."""
-    return iter(())
+    """Yield the claims."""
+    from pfbench.theory.catalogue import CLAIMS
+
+    for claim in CLAIMS.values():
+        yield Item(claim.name, "claim", claim.source, claim.statement)
 
 
 def reports() -> Iterator[Item]:

@@ -15,6 +15,7 @@ from pfbench.cli.catalogue import Item, find, first_line, specs
 from pfbench.cli.printing import (
     AsJson,
     columns,
+    duration,
     heading,
     number,
     plural,
@@ -75,6 +76,7 @@ def result(function: Any) -> str:
 def _algorithm(selector: Selector, item: Item) -> Description:
     from pfbench.algorithms import ALGORITHMS, Algorithm, algorithm
     from pfbench.oracles import Oracles
+    from pfbench.theory.catalogue import CLAIMS
 
     algorithm(item.name, **selector.parameters)
     cls = ALGORITHMS[item.name]
@@ -101,12 +103,18 @@ def _algorithm(selector: Selector, item: Item) -> Description:
         "assumes": sorted(cls.assumes),
         "counts": cls.counts,
         "deterministic": cls.deterministic,
-        "claims": [],
+        "claims": [name for name, claim in CLAIMS.items() if claim.algorithm == item.name],
     }
 
 
 def _default(value: Any) -> Any:
     return "none" if value is None else value
+
+
+def _meanings(assumptions: list[str]) -> str:
+    from pfbench.base.assumptions import ASSUMPTIONS
+
+    return "; ".join(f"{name} ({ASSUMPTIONS[name]})" for name in assumptions)
 
 
 def _show_algorithm(about: Description) -> None:
@@ -120,8 +128,9 @@ def _show_algorithm(about: Description) -> None:
             [
                 *_head(about),
                 ("counts", about["counts"]),
-                ("assumes", ", ".join(about["assumes"]) or "nothing beyond smoothness"),
+                ("assumes", _meanings(about["assumes"]) or "nothing beyond smoothness"),
                 ("random", drawn),
+                *([("claims", ", ".join(about["claims"]))] if about["claims"] else []),
             ]
         ),
         heading("it requires", pairs(about["requires"].items())),
@@ -167,6 +176,7 @@ def _problem(selector: Selector, item: Item) -> Description:
 
 def _built(selector: Selector, item: Item) -> Description:
     """Describe a problem on its data."""
+    from pfbench.base.assumptions import known_of
     from pfbench.base.constants import MEANING as CONSTANTS
     from pfbench.measures import MEANING as MEASURES
     from pfbench.measures import available
@@ -174,12 +184,15 @@ def _built(selector: Selector, item: Item) -> Description:
 
     built = problem(item.name, **selector.parameters)
     constants = built.constants(built.start())
+    best = getattr(built, "best_known", None)
     return {
         "selector": str(Selector(item.name, selector.parameters)),
         "built": {
             "n": built.n,
             "shape": shape_of(built),
             "digest": built.digest,
+            "properties": sorted(known_of(built)),
+            "best_known": None if best is None else {"value": best[0], "source": best[1]},
             "constants": [
                 {
                     "name": name,
@@ -216,14 +229,17 @@ def _show_problem(about: Description) -> None:
         )
         for p in about["parameters"]
     ]
+    data = [("data", ", ".join(about["sources"]))] if about["sources"] else []
     show(
-        pairs([*_head(about), ("data", ", ".join(about["sources"]))]),
+        pairs([*_head(about), *data]),
         heading("parameters", columns(("name", "default", "meaning"), rows)),
     )
     built = about["built"]
     if built is None:
         show(heading("constants", f"Not built: {about['not_built']}"))
         return
+    best = built["best_known"]
+    known = "not known" if best is None else f"{number(best['value'])} ({best['source']})"
     constants = [
         (c["name"], number(c["value"]), f"{c['meaning']}\nfrom: {c['derivation']}")
         for c in built["constants"]
@@ -235,6 +251,8 @@ def _show_problem(about: Description) -> None:
                 [
                     ("points", in_words(built["shape"])),
                     ("components", f"{built['n']:,}"),
+                    ("properties", _meanings(built["properties"]) or "none known"),
+                    ("best objective", known),
                     ("digest", built["digest"][:16]),
                 ]
             ),
@@ -271,14 +289,12 @@ def _set(selector: Selector, item: Item) -> Description:
         }
     else:
         about |= {"prox": result(entry.cls.prox)}
-    chosen = {"nuclear": "its only set"} if item.kind == "set" else {}
-    if entry.takes((6,)):
-        chosen[item.name] = f"{item.kind}={item.name}"
+    vectors = entry.takes((6,))
     about["problems"] = {
-        family.name: how
+        family.name: "its only set" if family.own_set else f"{item.kind}={item.name}"
         for family in PROBLEMS.values()
-        if (how := chosen.get(item.name))
-        and (item.kind in family.parameters()) == (how != "its only set")
+        if (item.kind == "set" and family.own_set == item.name)
+        or (vectors and item.kind in family.parameters())
     }
     return about
 
@@ -407,6 +423,57 @@ def _show_report(about: Description) -> None:
         )
 
 
+# --- claims ---------------------------------------------------------------------------------------
+
+
+def explain_claim(name: str) -> None:
+    """Show a claim whole."""
+    item = find(f"claim:{name}")
+    _show_claim({**item.as_json(), **_claim(Selector.parse(name), item)})
+
+
+def _claim(selector: Selector, item: Item) -> Description:
+    from pfbench.theory.catalogue import CLAIMS, PAPERS
+    from pfbench.verification.mutants import MUTANTS
+    from pfbench.verification.session import expected_seconds
+
+    claim = CLAIMS[item.name]
+    return {
+        "paper": PAPERS[claim.paper],
+        "claim_kind": claim.kind,
+        "statement": claim.statement,
+        "algorithm": claim.algorithm or None,
+        "assumes": list(claim.assumptions),
+        "family": claim.family,
+        "schedule": claim.schedule,
+        "disputed": claim.disputed or None,
+        "mutants": [m.name for m in MUTANTS.values() if item.name in m.expected],
+        "seconds": {effort: expected_seconds(item.name, effort) for effort in ("quick", "full")},
+    }
+
+
+def _show_claim(about: Description) -> None:
+    from pfbench.theory.claim import KINDS
+
+    seconds = about["seconds"]
+    show(
+        pairs(
+            [
+                *_head(about),
+                ("paper", about["paper"]),
+                ("kind of claim", f"{about['claim_kind']}: {KINDS[about['claim_kind']]}"),
+                ("algorithm", about["algorithm"] or "none"),
+                ("assumes", "; ".join(about["assumes"]) or "finite constants"),
+                ("tested on", about["family"]),
+                ("schedule", about["schedule"]),
+                ("disputed", about["disputed"] or "no"),
+                ("must catch", ", ".join(about["mutants"]) or "no planted fault yet"),
+                ("time", f"{duration(seconds['quick'])} quick, {duration(seconds['full'])} full"),
+            ]
+        )
+    )
+
+
 _KINDS: Mapping[
     str, tuple[Callable[[Selector, Item], Description], Callable[[Description], None]]
 ] = MappingProxyType(
@@ -417,6 +484,7 @@ _KINDS: Mapping[
         "penalty": (_set, _show_set),
         "data": (_data, _show_data),
         "report": (_report, _show_report),
+        "claim": (_claim, _show_claim),
     }
 )
 """For each kind, what describes it and what shows that description."""

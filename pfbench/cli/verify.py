@@ -12,7 +12,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.cli.printing import columns, complain, console, duration, fields, heading, show
+from pfbench.cli.info import explain_claim
+from pfbench.cli.printing import columns, complain, console, duration, heading, show
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def verify(
     Verdicts: holds; tight (holds, and could not be much better); violated; disputed (its proof is
     known to be broken); inconclusive. Exit status 1 if a claim is violated or a check failed.
     """
+    from pfbench.theory.catalogue import claim
     from pfbench.verification.session import selected
 
     if quick and full:
@@ -63,7 +65,7 @@ def verify(
     effort = "full" if full else "quick"
     workers = (os.cpu_count() or 1) if jobs is None else jobs
     if explain is not None:
-        show(_explained(explain))
+        explain_claim(claim(explain).name)
     elif listing:
         show(_listed(selected(claims or (), effort), effort))
     elif mutants:
@@ -221,35 +223,6 @@ def _listed(names: Sequence[str], effort: str) -> RenderableType:
     total = sum(expected_seconds(name, effort) for name in names)
     end = Text(f"{len(names)} claims, about {total / 60:.1f} min on one core ({effort})")
     return Group(columns(("claim", "kind", "source", "time"), rows), end)
-
-
-def _explained(name: str) -> RenderableType:
-    from pfbench.theory.catalogue import PAPERS, claim
-    from pfbench.theory.claim import KINDS
-    from pfbench.verification.mutants import MUTANTS
-    from pfbench.verification.session import expected_seconds
-
-    told = claim(name)
-    catches = [mutant.name for mutant in MUTANTS.values() if name in mutant.expected]
-    pairs = [
-        ("claim", told.name),
-        ("paper", PAPERS[told.paper]),
-        ("source", told.source),
-        ("kind", f"{told.kind}: {KINDS[told.kind]}"),
-        ("statement", told.statement),
-        ("algorithm", told.algorithm or "none"),
-        ("assumes", "; ".join(told.assumptions) or "finite constants"),
-        ("tested on", told.family),
-        ("schedule", told.schedule),
-        ("disputed", told.disputed or "no"),
-        ("must catch", ", ".join(catches) or "no planted fault yet"),
-        (
-            "time",
-            f"{duration(expected_seconds(name, 'quick'))} quick, "
-            f"{duration(expected_seconds(name, 'full'))} full",
-        ),
-    ]
-    return fields(pairs)
 
 
 def _write(target: Path | None, content: Mapping[str, Any]) -> None:

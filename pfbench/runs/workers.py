@@ -163,8 +163,7 @@ def _serve(pipe: Connection) -> None:
     """Make tasks until there are no more; runs in the worker."""
     # The parent decides what an interruption means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    numba.set_num_threads(1)
-    threadpool_limits(1)
+    _use_one_thread()
     while True:
         try:
             order = pipe.recv()
@@ -180,3 +179,15 @@ def _serve(pipe: Connection) -> None:
             words = f"{type(error).__name__}: {error} (line {place.lineno} of {place.name})"
             answer = "error", None, words
         pipe.send(answer)
+
+
+def _use_one_thread() -> None:
+    """Compute with one thread, so that N workers use N cores."""
+    # numba makes a lock of the default kind; only a forking one leaves nothing behind when its
+    # process is killed.
+    usual = multiprocessing.get_start_method()
+    if "fork" in multiprocessing.get_all_start_methods():
+        multiprocessing.set_start_method("fork", force=True)
+    numba.set_num_threads(1)
+    multiprocessing.set_start_method(usual, force=True)
+    threadpool_limits(1)

@@ -17,6 +17,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.protocols import FeasibleSet, Measure
 from pfbench.base.sample import Indices, weighted
 from pfbench.sets import L1Ball, L2Ball, Simplex
+from pfbench.theory.li2019_bounds import printed_statistical_error, statistical_error
 
 Floats = npt.NDArray[np.float64]
 
@@ -281,3 +282,53 @@ def restricted(
     sigma_hat = 1.0 - 8.0 * (1.0 + excess) * blind * support / d
     slope = -pull * np.sign(minimiser)
     return Quadratic(L1Ball(d), seen, minimiser, slope, begin, sigma_hat, shift=-excess)
+
+
+@dataclass(frozen=True)
+class Estimation:
+    """A problem of statistical estimation with a known truth, on which eps_stat is positive.
+
+    Attributes
+    ----------
+    problem
+        The quadratic; theta_hat is its minimiser, sigma_hat its effective strong convexity.
+    error
+        eps_stat^2 (li2019 section 3, constants corrected).
+    printed
+        eps_stat^2 as the paper prints it.
+    """
+
+    problem: Quadratic
+    error: float
+    printed: float
+
+
+def estimation(d: int, support: int, *, share: float = 0.2, pull: float = 1e-6) -> Estimation:
+    """Return a problem over the l1 ball whose minimiser misses the sparse truth along a flat line.
+
+    The Hessian is I - d w w' with w' = (+-1/d, ...), so that sigma = 1 and tau = 1/(2 d) as in
+    `restricted`. The truth has `support` equal entries and l1 norm 1 - share; theta_hat = truth -
+    share w has l1 norm 1; truth + share w is in the ball and differs from theta_hat along w alone.
+    The start is near it.
+
+    Parameters
+    ----------
+    d
+        Dimension, a power of 2.
+    support
+        s < d/8.
+    share
+        l1 norm of theta_hat - truth.
+    pull
+        Modulus of each entry of the slope at theta_hat.
+    """
+    hadamard = scipy.linalg.hadamard(d).astype(np.float64)
+    w, seen = hadamard[-1] / d, hadamard[:-1] * math.sqrt((d - 1) / d)
+    truth = np.where(np.arange(d) < support, -(1.0 - share) / support * np.sign(w), 0.0)
+    minimiser, far = truth - share * w, truth + share * w
+    sigma_hat = 1.0 - 8.0 * support / d
+    begin = 0.5 * far + 0.5 * np.eye(d)[d // 2]
+    problem = Quadratic(L1Ball(d), seen, minimiser, pull * np.sign(w), begin, sigma_hat)
+    length = share * float(np.linalg.norm(w))
+    numbers = (0.5 / d, sigma_hat, math.sqrt(support), 0.0, share, length)
+    return Estimation(problem, statistical_error(*numbers), printed_statistical_error(*numbers))

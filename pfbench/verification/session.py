@@ -12,13 +12,13 @@ from pfbench.theory.catalogue import CLAIMS, claim
 from pfbench.verification.checks import CHECKS
 from pfbench.verification.evidence import VERDICTS, Evidence
 from pfbench.verification.statistics import Decision
-from pfbench.verification.subject import Broken, Subject
+from pfbench.verification.subject import Broken, Subject, Untestable
 from pfbench.verification.trial import EFFORTS, Trial
 
 _PATIENCE = 20.0
 """A check that takes so many times its usual time is killed."""
 
-_LEAST_LIMIT = 120.0
+_LEAST_LIMIT = 60.0
 """Seconds that every check may take."""
 
 
@@ -117,6 +117,9 @@ def judge(name: str, subject: Subject, effort: str = "quick", seed: int = 0) -> 
     except Broken as error:
         failed = True
         evidence = Evidence(decision=Decision("violated", f"{error}.", {}, None), repetitions=0)
+    except Untestable as error:
+        failed = True
+        evidence = Evidence(decision=Decision("inconclusive", f"{error}.", {}, None), repetitions=0)
     return _row(trial, evidence, perf_counter() - started, failed)
 
 

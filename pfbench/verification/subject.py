@@ -11,7 +11,11 @@ from pfbench.base.protocols import Algorithm, Problem
 
 
 class Broken(Exception):
-    """The subject could not be tested: it raised, diverged, or left the feasible set."""
+    """The subject does not do what it claims: it raised, diverged, or left the feasible set."""
+
+
+class Untestable(Exception):
+    """The subject lacks what the claim's test needs of it."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ def make(algorithm: Any, **wanted: Any) -> Algorithm:
 
     Raises
     ------
-    Broken
+    Untestable
         If it refuses them, or lacks one that only it knows.
     """
     made: Any = algorithm
@@ -50,7 +54,7 @@ def make(algorithm: Any, **wanted: Any) -> Algorithm:
             given = {name: value for name, value in wanted.items() if name in known}
             made = replace(algorithm, **given)  # type: ignore[type-var]
     except (TypeError, InputError) as error:
-        raise Broken(f"it cannot be made with the claim's parameters: {error}") from error
+        raise Untestable(f"it cannot be made with the claim's parameters: {error}") from error
     found: Algorithm = made
     return found
 
@@ -60,14 +64,14 @@ def scheduled(algorithm: Any, epsilon: float, constants: Constants, **given: Any
 
     Raises
     ------
-    Broken
+    Untestable
         If it has none, or its schedule fails.
     """
     theory = getattr(algorithm, "theory", None)
     if theory is None:
-        raise Broken("it has no schedule: give it a classmethod theory(epsilon, constants)")
+        raise Untestable("it has no schedule: give it a classmethod theory(epsilon, constants)")
     try:
         made: Algorithm = theory(epsilon, constants, **given)
     except (TypeError, ValueError, ArithmeticError) as error:
-        raise Broken(f"its schedule for epsilon={epsilon:g} fails: {error}") from error
+        raise Untestable(f"its schedule for epsilon={epsilon:g} fails: {error}") from error
     return made

@@ -14,7 +14,7 @@ from pfbench.base.counts import Budget, Counts
 from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.oracles import Ledger, Oracles
-from pfbench.points import keep
+from pfbench.points import is_finite, keep
 from pfbench.runs.run import Run
 from pfbench.runs.solve import solve
 from pfbench.runs.stop import Stop
@@ -100,7 +100,7 @@ class Trial:
         Raises
         ------
         Broken
-            If the run raised, diverged or was refused.
+            If the run raised, diverged or was refused, or its output is outside the set.
         """
         answering = self.subject.wrap(problem) if self.subject.wrap else problem
         run = solve(
@@ -115,6 +115,7 @@ class Trial:
         )
         if run.status in _FAILED:
             raise Broken(f"the run on {run.problem} ended as {run.status}: {run.stop_reason}")
+        _check_point(problem, run.x)
         return run
 
     def follow(
@@ -144,7 +145,7 @@ class Trial:
         Raises
         ------
         Broken
-            If the algorithm raises.
+            If the algorithm raises, or yields a point that is not finite or outside the set.
         Unscripted
             If it draws what a scripted stream does not have.
         """
@@ -165,7 +166,16 @@ class Trial:
                 raise
             except Exception as error:
                 raise Broken(f"it raised {type(error).__name__}: {error}") from error
+            _check_point(problem, state.x)
             yield Step(state, tuple(recorder.minimised), ledger.counts)
+
+
+def _check_point(problem: Problem, x: Point) -> None:
+    """Refuse a point that is not finite, or an array outside the set."""
+    if not is_finite(x):
+        raise Broken("it yields a point that is not finite")
+    if isinstance(x, np.ndarray) and not problem.set.contains(x):
+        raise Broken("it leaves the feasible set")
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,8 @@ class Faulty(EpochEstimator):
                 if self.aided:
                     g = g + self.correction(H.product(x, y), H.batch(S, x, y))
             previous = keep(x)
-            return g
+            found: Gradient = g
+            return found
 
         return estimate
 

@@ -1,0 +1,319 @@
+"""Quadratics that need not be convex, with exact constants, and convex hulls of a few points."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.optimize
+
+from pfbench.base.checks import finite_array, real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError, Refused
+from pfbench.base.protocols import FeasibleSet, Measure
+from pfbench.base.sample import Indices, weighted
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """The convex hull of a few points of R^d.
+
+    Parameters
+    ----------
+    vertices
+        The points, shape (k, d).
+
+    Raises
+    ------
+    InputError
+        If they are not a matrix of numbers.
+    """
+
+    name: ClassVar[str] = "hull"
+
+    vertices: Floats
+
+    def __post_init__(self) -> None:
+        if finite_array("the vertices", self.vertices).ndim != 2 or len(self.vertices) == 0:
+            raise InputError("the vertices must be a matrix of numbers, shape (k, d), k >= 1.")
+
+    @cached_property
+    def diameter(self) -> float:
+        """The largest distance of two vertices."""
+        return float(np.linalg.norm(self.vertices[:, None] - self.vertices, axis=2).max())
+
+    @cached_property
+    def radius(self) -> float:
+        """The largest norm of a vertex."""
+        return float(np.linalg.norm(self.vertices, axis=1).max())
+
+    def lo(self, g: Floats) -> Floats:
+        """Return the first vertex that minimises <g, v>."""
+        return self.vertices[int(np.argmin(self.vertices @ g))].copy()
+
+    def minimum(self, g: Floats) -> tuple[float, float]:
+        """Return the exact minimum of <g, v>, twice."""
+        least = float((self.vertices @ g).min())
+        return least, least
+
+    def project(self, y: Floats) -> Floats:
+        """Refuse: there is no closed form."""
+        raise Refused("the hull of points has no projection: use a set that has one.")
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether x is a convex combination, up to `tolerance` times the diameter."""
+        scale = max(self.diameter, self.radius)
+        ones = np.full(len(self.vertices), scale)
+        system, right = np.vstack([self.vertices.T, ones]), np.append(x, scale)
+        return bool(scipy.optimize.nnls(system, right)[1] <= tolerance * scale)
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a uniformly random vertex."""
+        return self.vertices[int(rng.integers(len(self.vertices)))].copy()
+
+
+@dataclass(frozen=True, eq=False)
+class Indefinite:
+    """f_i(x) = <b + s_i, x> + x'(A + t_i I)x/2 over a set, the s_i and the t_i with mean 0.
+
+    So f(x) = <b, x> + x'Ax/2, and an estimate of its gradient errs by what the s_i and t_i are in
+    the batch: the variance is known exactly.
+
+    Parameters
+    ----------
+    set
+        The feasible set, of vectors of length d.
+    A
+        The Hessian, symmetric, shape (d, d).
+    b
+        The slope at 0, shape (d,).
+    begin
+        The start point, shape (d,), in the set.
+    least
+        A lower bound of f on the set.
+    radius
+        The largest norm in the set.
+    noise
+        The s_i, shape (n, d).
+    spread
+        The t_i, shape (n,); 0 if not given.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, A is not symmetric, or a mean is not 0.
+    """
+
+    name: ClassVar[str] = "indefinite-quadratic"
+
+    set: FeasibleSet
+    A: Floats
+    b: Floats
+    begin: Floats
+    least: float
+    radius: float
+    noise: Floats = field(default_factory=lambda: np.zeros((1, 1)))
+    spread: Floats | None = None
+
+    def __post_init__(self) -> None:
+        d = finite_array("the slope", self.b).size
+        finite_array("the Hessian", self.A, shape=(d, d))
+        finite_array("the start", self.begin, shape=(d,))
+        real("least", self.least)
+        real("radius", self.radius, least=0.0)
+        if np.abs(self.A - self.A.T).max() > 0.0:
+            raise InputError("the Hessian must be symmetric.")
+        for name, array in (("noise", self.noise), ("spread", self._t)):
+            size = float(np.abs(finite_array(f"the {name}", array)).max())
+            if np.abs(array.mean(axis=0)).max() > 1e-12 * size:
+                raise InputError(f"the {name} must have mean 0.")
+        if len(self._t) != self.n:
+            raise InputError("noise and spread must have one entry for each component.")
+
+    @cached_property
+    def _t(self) -> Floats:
+        return np.zeros(self.n) if self.spread is None else self.spread
+
+    @property
+    def n(self) -> int:
+        """Number of components."""
+        return len(self.noise)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The sizes by name."""
+        return MappingProxyType({"n": self.n, "d": self.b.size})
+
+    @property
+    def digest(self) -> str:
+        """The sizes as text: instances are never stored."""
+        return f"{self.name}{self.n}x{self.b.size}"
+
+    def start(self) -> Floats:
+        """Return a copy of the start point."""
+        return self.begin.copy()
+
+    def open(self, rng: np.random.Generator) -> "Indefinite":
+        """Return itself."""
+        return self
+
+    def measures(self) -> Mapping[str, Measure]:
+        """Return no measures of its own."""
+        return {}
+
+    def constants(self, start: Floats) -> Constants:
+        """Return the constants; all but sigma2, a bound, are exact."""
+        eigenvalues = np.linalg.eigvalsh(self.A)
+        variance = float(np.mean(self._t**2))
+        size = float(np.sqrt(np.mean(np.sum(self.noise**2, axis=1))))
+        most = eigenvalues[-1] + self._t.max(), -eigenvalues[0] - self._t.min()
+        return Constants(
+            n=self.n,
+            D=self.set.diameter,
+            L_f=float(np.abs(eigenvalues).max()),
+            L_ms=float(np.sqrt(np.max(eigenvalues**2) + variance)),
+            L_max=float(max(most)),
+            L2_ms=0.0,
+            sigma2=(size + math.sqrt(variance) * self.radius) ** 2,
+            delta=self.value(start) - self.least,
+            M=self.radius,
+            ell=max(0.0, -float(eigenvalues[0])),
+        )
+
+    def value(self, x: Floats) -> float:
+        """Return f(x)."""
+        return float(self.b @ x + 0.5 * (x @ (self.A @ x)))
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x, shape (d,)."""
+        return np.asarray(self.b + self.A @ x)
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled component gradients at x, shape (d,)."""
+        indices, weights = weighted(sample)
+        return self.gradient(x) + weights @ self.noise[indices] + weights @ self._t[indices] * x
+
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d,)."""
+        indices, weights = weighted(sample)
+        return np.asarray(self.A @ (x - y) + weights @ self._t[indices] * (x - y))
+
+    def lo(self, g: Floats) -> Floats:
+        """Return a vertex of the set that minimises <g, v>."""
+        return np.asarray(self.set.lo(g))
+
+    def minimum(self, g: Floats) -> tuple[float, float]:
+        """Return the exact minimum of <g, v> over the set, twice."""
+        return self.set.minimum(g)
+
+    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
+        """Return the projection of x - lam g onto the set."""
+        return np.asarray(self.set.project(x - lam * g))
+
+    def decrease(self, x: Floats, y: Floats) -> float:
+        """Return f(x) - f(y), computed from y - x without cancellation."""
+        step = y - x
+        return -float(self.gradient(x) @ step + 0.5 * (step @ (self.A @ step)))
+
+
+def curvature(vertices: Floats, A: Floats) -> float:
+    """Return a C >= C_f of x'Ax/2 over the hull of `vertices`, exact where A is not negative there.
+
+    C_f is the largest u'Au over differences u of two points. With A replaced by its positive part
+    on the span of all differences, which is convex, two vertices attain it.
+    """
+    differences = (vertices[:, None] - vertices).reshape(-1, vertices.shape[1])
+    _, sizes, rows = np.linalg.svd(differences, full_matrices=False)
+    basis = rows[sizes > 1e-12 * sizes[0]]
+    values, vectors = np.linalg.eigh(basis @ A @ basis.T)
+    moved = differences @ (basis.T @ vectors)
+    return float((moved**2 @ np.maximum(values, 0.0)).max())
+
+
+def least_on_simplex(A: Floats, b: Floats) -> float:
+    """Return the minimum of <b, x> + x'Ax/2 on the simplex: over all faces, 2^d of them.
+
+    The minimiser is the stationary point of the face in whose interior it lies (or another point
+    has the same value). Faces whose system is singular are left out: their minimum is on a smaller
+    one.
+    """
+    d = b.size
+    lowest = math.inf
+    for size in range(1, d + 1):
+        for face in combinations(range(d), size):
+            index = list(face)
+            system = np.zeros((size + 1, size + 1))
+            system[:size, :size] = A[np.ix_(index, index)]
+            system[size, :size] = system[:size, size] = 1.0
+            try:
+                x = np.linalg.solve(system, np.append(-b[index], 1.0))[:size]
+            except np.linalg.LinAlgError:
+                continue
+            if x.min() >= 0.0:
+                lowest = min(lowest, float(b[index] @ x + 0.5 * x @ system[:size, :size] @ x))
+    return lowest
+
+
+def random_on_simplex(rng: np.random.Generator, d: int, slope: float) -> Indefinite:
+    """Return a quadratic with normal entries on the simplex, `slope` the size of its linear part.
+
+    It starts at a vertex.
+    """
+    A = rng.standard_normal((d, d))
+    A = (A + A.T) / 2.0
+    b = slope * rng.standard_normal(d)
+    eye = np.eye(d)
+    return Indefinite(Hull(eye), A, b, eye[0], least_on_simplex(A, b), 1.0)
+
+
+def moved(problem: Indefinite, M: Floats, shift: Floats) -> Indefinite:
+    """Return the quadratic z -> f(M z + shift) over the hull whose points those z are."""
+    hull = problem.set
+    assert isinstance(hull, Hull)
+    vertices = np.linalg.solve(M, (hull.vertices - shift).T).T
+    A = M.T @ problem.A @ M
+    return Indefinite(
+        set=Hull(vertices),
+        A=(A + A.T) / 2.0,
+        b=M.T @ (problem.b + problem.A @ shift),
+        begin=np.linalg.solve(M, problem.begin - shift),
+        least=problem.least - problem.value(shift),
+        radius=Hull(vertices).radius,
+    )
+
+
+def slope(smoothness: float, steps: float, rise: float) -> Indefinite:
+    """Return a quadratic that is linear along a box, so that a gradient step never gains more.
+
+    f(x) = -g x_0 + L x_1^2/2 from 0 on [0, l] x [-1, 1], l = steps g/L, where g^2 = L rise/steps:
+    so many steps of length g/L reach the end, where f = -rise.
+
+    Parameters
+    ----------
+    smoothness
+        L.
+    steps
+        Number of steps 1/L from the start to the end.
+    rise
+        Delta.
+    """
+    from pfbench.sets import Box
+
+    g = math.sqrt(smoothness * rise / steps)
+    length = steps * g / smoothness
+    box = Box(2, np.array([0.0, -1.0]), np.array([length, 1.0]))
+    return Indefinite(
+        box,
+        np.diag([0.0, smoothness]),
+        np.array([-g, 0.0]),
+        np.zeros(2),
+        -rise,
+        math.hypot(length, 1.0),
+    )

@@ -1,0 +1,117 @@
+"""Algorithms as a user would bring them: a right one, and wrong ones."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+import pfbench as pf
+
+
+@dataclass(frozen=True)
+class MySpider:
+    """SPIDER-type Frank-Wolfe, written by somebody else."""
+
+    iterations: int
+    step: float
+    batch: int
+    period: int
+
+    name = "my-spider"
+    requires = frozenset({"gradient", "difference", "lo"})
+    assumes = frozenset()
+    deterministic = False
+    output = "uniform"
+    claims = ("shen2019-mse-spiderg", "shen2019-unbiased-spiderg")
+
+    def refresh(self, t):
+        return t % self.period == 0
+
+    def scaled(self, ask, difference):
+        return difference
+
+    def run(self, ask, x, rng):
+        g = previous = None
+        for t in range(self.iterations):
+            if self.refresh(t):
+                g = ask.gradient(x)
+            else:
+                S = rng.integers(ask.n, size=self.batch)
+                g = g + self.scaled(ask, ask.difference(S, x, previous))
+            v = ask.lo(g)
+            previous, x = x, pf.combine(x, v, self.step)
+            yield pf.State(x, previous, g)
+
+
+@dataclass(frozen=True)
+class NeverRefreshed(MySpider):
+    """The reference gradient is taken once."""
+
+    def refresh(self, t):
+        return t == 0
+
+
+@dataclass(frozen=True)
+class DividedByN(MySpider):
+    """The difference is divided by n instead of S."""
+
+    def scaled(self, ask, difference):
+        return difference * self.batch / ask.n
+
+
+class Stream:
+    """Draws in a way that cannot be enumerated; a share of each batch."""
+
+    def __init__(self, rng, share):
+        self.rng, self.share = rng, share
+
+    def integers(self, n, size):
+        return (self.rng.random(max(1, int(size * self.share))) * n).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Unenumerable(MySpider):
+    """Right, but its batches cannot be enumerated."""
+
+    share = 1.0
+
+    def run(self, ask, x, rng):
+        yield from super().run(ask, x, Stream(rng, self.share))
+
+
+@dataclass(frozen=True)
+class UnenumerableQuarter(Unenumerable):
+    """The same with a quarter of the batch."""
+
+    share = 0.25
+
+
+@dataclass(frozen=True)
+class Raises(MySpider):
+    def run(self, ask, x, rng):
+        yield from ()
+        raise RuntimeError("I do not work")
+
+
+@dataclass(frozen=True)
+class Hangs(MySpider):
+    def run(self, ask, x, rng):
+        while True:
+            time.sleep(0.01)
+        yield
+
+
+@dataclass(frozen=True)
+class ReturnsNaN(MySpider):
+    def run(self, ask, x, rng):
+        for state in super().run(ask, x, rng):
+            yield state._replace(x=state.x * np.nan, estimate=state.estimate * np.nan)
+
+
+@dataclass(frozen=True)
+class Leaves(MySpider):
+    """Leaves the feasible set."""
+
+    def run(self, ask, x, rng):
+        for state in super().run(ask, x, rng):
+            yield state._replace(x=100.0 + state.x)
