@@ -64,6 +64,7 @@ def verify(
         raise InputError("--quick and --full exclude each other: give one.")
     effort = "full" if full else "quick"
     workers = (os.cpu_count() or 1) if jobs is None else jobs
+    _check_target(as_json)
     if explain is not None:
         explain_claim(claim(explain).name)
     elif listing:
@@ -114,6 +115,8 @@ def _verify(
         show(_verdicts(done))
         if found:
             show(heading("findings", _found(found)))
+        if any(row.kind == "rate" for row in done.rows):
+            show(heading("comparisons whose winner depends on the criterion", _scales()))
         show(Text(_in_words(done.summary)))
     lost = [one.erratum for one in found if not one.shown]
     if lost:
@@ -139,6 +142,7 @@ def _conformance(algorithm: str, target: Path | None) -> None:
 def _verify_mutants(
     names: Sequence[str], effort: str, seed: int, jobs: int, target: Path | None
 ) -> None:
+    from pfbench.verification.evidence import VERDICTS
     from pfbench.verification.mutants.session import examine, selected
 
     chosen = selected(names)
@@ -153,7 +157,7 @@ def _verify_mutants(
             "schema": 1,
             "results": [],
             "findings": [],
-            "summary": {},
+            "summary": dict.fromkeys(VERDICTS, 0),
             "mutants": [one.as_json() for one in caught],
         },
     )
@@ -208,6 +212,16 @@ def _found(found: Sequence[Any]) -> RenderableType:
     return columns(("erratum", "as printed", "corrected", "evidence"), rows)
 
 
+def _scales() -> RenderableType:
+    from pfbench.theory.scales import CRITERIA, changes
+
+    rows = [
+        (c.comparison, c.count, c.as_published, *(c.under[name] for name in CRITERIA[:2]))
+        for c in changes()
+    ]
+    return columns(("comparison", "count", "as published", *CRITERIA[:2]), rows)
+
+
 def _in_words(summary: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in summary.items() if count)
 
@@ -223,6 +237,16 @@ def _listed(names: Sequence[str], effort: str) -> RenderableType:
     total = sum(expected_seconds(name, effort) for name in names)
     end = Text(f"{len(names)} claims, about {total / 60:.1f} min on one core ({effort})")
     return Group(columns(("claim", "kind", "source", "time"), rows), end)
+
+
+def _check_target(target: Path | None) -> None:
+    """Refuse a file that cannot be written, before any work."""
+    if target is None or target == Path("-"):
+        return
+    try:
+        target.open("a").close()
+    except OSError as error:
+        raise StorageError(f"{target} cannot be written ({error.strerror}).") from error
 
 
 def _write(target: Path | None, content: Mapping[str, Any]) -> None:

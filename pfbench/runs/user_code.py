@@ -1,6 +1,7 @@
 """Somebody's own code, named MODULE:NAME."""
 
 import importlib
+import os
 import sys
 from typing import Any
 
@@ -21,8 +22,9 @@ def load(name: str) -> Any:
     module, colon, attribute = name.partition(":")
     if not (module and colon and attribute):
         raise InputError(f"{name!r} must have the form MODULE:NAME, as in my_methods:MySpider.")
-    if "" not in sys.path:
-        sys.path.insert(0, "")
+    # Not "": processes that are started later would not know which folder was meant.
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
     try:
         found = importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -169,6 +169,9 @@ def _serve(pipe: Connection) -> None:
             order = pipe.recv()
         except (EOFError, ConnectionError):
             return
+        except Exception as error:
+            pipe.send(("error", None, f"it cannot be sent to a worker: {error}"))
+            continue
         if order is None:
             return
         function, arguments = order

@@ -8,7 +8,8 @@ D_t^2 = 4 delta0 2^-t/sigma_hat.
 from pfbench.theory.claim import Claim
 
 _QUADRATICS = "strongly convex quadratics with known minimiser: interior, on a face, at a vertex"
-_REGRESSION = "matrix regression over the nuclear ball"
+_SINGULAR = "a singular Hessian on the l1 ball whose restricted strong convexity is exact"
+_ALL = f"{_QUADRATICS}; {_SINGULAR}; matrix regression over the nuclear ball"
 _STRONG = "restricted strong convexity with sigma_hat > 0"
 
 CLAIMS = (
@@ -19,7 +20,7 @@ CLAIMS = (
         statement="f(theta_t) - f(theta_hat) <= delta0 2^-t at every outer t (eps_stat = 0)",
         algorithm="cgs",
         assumptions=(_STRONG, "f convex", "L >= L_f"),
-        family=_QUADRATICS,
+        family=_ALL,
         schedule="theory",
     ),
     Claim(
@@ -29,8 +30,8 @@ CLAIMS = (
         statement="inside outer t: f(y_k) - f(theta_hat) <= 8 L D_t^2/(k(k+1))",
         algorithm="cgs",
         assumptions=(_STRONG, "f convex", "L >= L_f"),
-        family=_QUADRATICS,
-        schedule="theory",
+        family=_ALL + "; steep vertices and Nesterov's chain",
+        schedule="theory; and one outer iteration of any N with D_1 = |theta_0 - theta_hat|",
     ),
     Claim(
         name="li2019-thm1-fo",
@@ -39,7 +40,7 @@ CLAIMS = (
         statement="accuracy eps costs n N_t ceil(log2(delta0/eps)) SFO",
         algorithm="cgs",
         assumptions=(_STRONG,),
-        family=_QUADRATICS,
+        family=_ALL,
         schedule="theory",
     ),
     Claim(
@@ -52,7 +53,7 @@ CLAIMS = (
         ),
         algorithm="cgs",
         assumptions=(_STRONG,),
-        family=_QUADRATICS,
+        family=f"faces, where the first term counts; {_SINGULAR}; a steep vertex, the second",
         schedule="theory",
     ),
     Claim(
@@ -65,7 +66,7 @@ CLAIMS = (
         ),
         algorithm="cgs",
         assumptions=(_STRONG, "phi(theta_hat) = rho"),
-        family=_REGRESSION,
+        family=_SINGULAR + "; theta_hat misses the truth along the flat direction",
         schedule="theory",
     ),
     Claim(
@@ -75,17 +76,20 @@ CLAIMS = (
         statement="E f(theta_t) - f(theta_hat) <= delta0 2^-t at every outer t (eps_stat = 0)",
         algorithm="storc",
         assumptions=(_STRONG, "every f_i convex and L_max-smooth"),
-        family=_QUADRATICS,
+        family=f"{_QUADRATICS}, L/sigma_hat <= 25; {_SINGULAR}",
         schedule="theory: m = 5200 N_t L_max/sigma_hat",
     ),
     Claim(
         name="li2019-variance",
         source="li2019 (52)",
         kind="bound",
-        statement="E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2) with the theorem's m",
+        statement=(
+            "E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2) with the theorem's m; its mean over "
+            "k is tested for each t"
+        ),
         algorithm="storc",
         assumptions=(_STRONG, "every f_i convex and L_max-smooth"),
-        family=_QUADRATICS,
+        family=f"{_QUADRATICS}, L/sigma_hat <= 25; {_SINGULAR}",
         schedule="theory: m = 5200 N_t L_max/sigma_hat",
     ),
     Claim(
@@ -95,7 +99,7 @@ CLAIMS = (
         statement="f(theta_t) - f(theta_hat) <= delta0 2^-t for non-convex f as well",
         algorithm="cgs",
         assumptions=(_STRONG,),
-        family=_REGRESSION + " with noisy sensing matrices",
+        family="curved down in some directions, on the l1 ball, with exact restricted convexity",
         schedule="theory",
         disputed=(
             "the proof (appendix G.1) reuses (45), which needs convexity between z_k and y_{k-1}, "
@@ -106,9 +110,12 @@ CLAIMS = (
         name="li2019-lemma1",
         source="li2019 lemma 1, corrected",
         kind="bound",
-        statement="restricted strong convexity with lambda_min(Sigma_x)/4 (loss 7), /8 (loss 8)",
+        statement=(
+            "restricted strong convexity with lambda_min(Sigma_x)/4 (loss 7), /8 (loss 8), and "
+            "tau = c xi(Sigma_x) d/n, c <= 4 (left open in the paper)"
+        ),
         assumptions=("Gaussian rows with covariance Sigma_x",),
-        family=_REGRESSION + ", the worst rank-one direction",
+        family="matrix regression, the worst directions of rank 1, 2 and d that a search finds",
         schedule="none",
     ),
 )

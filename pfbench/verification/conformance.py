@@ -226,7 +226,8 @@ def _stopped(problem: Problem, algorithm: Algorithm) -> str:
 
 
 def _start_kept(problem: Problem, algorithm: Algorithm) -> str:
-    x0 = problem.start()
+    # Not 0, which some faults would leave as it is; inside the set of `_problem`.
+    x0 = problem.start() + 0.1
     before = x0.copy()
     ask = Oracles(problem.open(np.random.default_rng(0)), Ledger(), problem.set.diameter)
     for k, _ in enumerate(algorithm.run(ask, x0, np.random.default_rng(0))):

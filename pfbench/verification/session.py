@@ -9,6 +9,7 @@ from typing import Any
 from pfbench.base.checks import choice, integer
 from pfbench.runs.workers import Result, Task, run_tasks
 from pfbench.theory.catalogue import CLAIMS, claim
+from pfbench.theory.scales import COMPLEXITIES, CRITERIA
 from pfbench.verification.checks import CHECKS
 from pfbench.verification.evidence import VERDICTS, Evidence
 from pfbench.verification.statistics import Decision
@@ -210,6 +211,7 @@ def _row(trial: Trial, evidence: Evidence, seconds: float, failed: bool) -> Row:
     if tested.disputed and not failed:
         measured["verdict"] = decision.verdict
         shown, reason = "disputed", f"{tested.disputed} (measured: {decision.verdict})."
+    claimed = {**evidence.claimed, **_on_one_scale(tested.name)}
     return Row(
         claim=tested.name,
         source=tested.source,
@@ -217,12 +219,23 @@ def _row(trial: Trial, evidence: Evidence, seconds: float, failed: bool) -> Row:
         verdict=shown,
         reason=reason,
         measured=measured,
-        claimed=evidence.claimed,
+        claimed=claimed,
         repetitions=evidence.repetitions,
         p_value=decision.p_value,
         seconds=seconds,
         failed=failed,
     )
+
+
+def _on_one_scale(name: str) -> dict[str, str]:
+    """Return the complexity that a rate states, under every criterion."""
+    if name not in COMPLEXITIES:
+        return {}
+    return {
+        criterion: ", ".join(f"{kind} {order}" for kind, order in told.orders.items())
+        for criterion in CRITERIA
+        for told in (COMPLEXITIES[name].under(criterion),)
+    }
 
 
 def _lost(name: str, result: Result, effort: str, seed: int) -> Row:

@@ -1,0 +1,133 @@
+"""The forced path against its definition; enumerated draws against theirs."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from pfbench.base.errors import InputError
+from pfbench.base.sample import Sample
+from pfbench.verification.instruments import (
+    ForcedPath,
+    Scripted,
+    Segment,
+    Unscripted,
+    orthogonal_array,
+)
+
+PATH = ForcedPath(24, 4, L=0.7, L2=1.3, kappa=0.4, sigma=0.2, pull=0.9, length=2.0, begin=0.5)
+
+
+def component(problem, i, x):
+    """f_i as the docstring defines it."""
+    r = x[0]
+    h = problem.L * r + problem.L2 * r**2 / 2 - problem.kappa * r**3 / 6
+    sign = 1.0 if i % 2 == 0 else -1.0
+    return sign * (problem.sigma + h) * x[1 + (i // 2) % (problem.d - 1)] - problem.pull * r
+
+
+def slope(function, x, step=1e-6):
+    unit = np.eye(len(x)) * step
+    return np.array([(function(x + u) - function(x - u)) / (2 * step) for u in unit])
+
+
+def on(r):
+    return np.array([r, 0.0, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("r", [0.0, 0.3, 1.9])
+def test_gradients_on_the_segment(r):
+    expected = np.array([slope(lambda x, i=i: component(PATH, i, x), on(r)) for i in range(24)])
+    for i in range(24):
+        assert_allclose(PATH.batch(np.array([i]), on(r)), expected[i], atol=1e-9)
+    assert_allclose(PATH.gradient(on(r)), expected.mean(axis=0), atol=1e-9)
+    sample = np.array([3, 3, 7, 20])
+    assert_allclose(PATH.batch(sample, on(r)), expected[sample].mean(axis=0), atol=1e-9)
+    drawn = Sample(np.array([3, 7, 20]), np.array([2, 1, 1]))
+    assert_allclose(PATH.batch(drawn, on(r)), PATH.batch(sample, on(r)), atol=1e-15)
+    assert PATH.value(on(r)) == pytest.approx(
+        np.mean([component(PATH, i, on(r)) for i in range(24)])
+    )
+
+
+def test_differences_and_hessians():
+    sample = np.array([0, 5, 5, 22])
+    x, y = on(1.2), on(0.4)
+    assert_allclose(
+        PATH.difference(sample, x, y), PATH.batch(sample, x) - PATH.batch(sample, y), atol=1e-15
+    )
+    step = 1e-6
+    near = (PATH.batch(sample, on(0.4 + step)) - PATH.batch(sample, on(0.4 - step))) / (2 * step)
+    H = PATH.hessian(y)
+    assert_allclose(H.batch(sample, x, y), near * 0.8, atol=1e-8)
+    assert_allclose(H.product(x, y), 0.0)
+
+
+def test_the_table_is_the_stored_gradients():
+    table = PATH.table(on(0.5))
+    assert_allclose(table.mean, PATH.gradient(on(0.5)), atol=1e-15)
+    stored = np.array([PATH.batch(np.array([i]), on(0.5)) for i in range(24)])
+    for r, sample in ((0.9, [1, 1, 6]), (1.4, [6, 0, 23])):
+        sample = np.array(sample)
+        now = np.array([PATH.batch(np.array([i]), on(r)) for i in range(24)])
+        expected = (now - stored)[sample].mean(axis=0)
+        assert_allclose(table.difference(sample, on(r)), expected, atol=1e-14)
+        assert_allclose(table.replace(sample, on(r)), expected, atol=1e-14)
+        stored[sample] = now[sample]
+        assert_allclose(table.mean, stored.mean(axis=0), atol=1e-14)
+
+
+def test_the_constants_bound_what_happens_on_the_segment():
+    constants = PATH.constants(PATH.start())
+    grid = np.linspace(0.0, 2.0, 41)
+    everything = np.arange(24)
+    rows = np.array([[PATH.batch(np.array([i]), on(r)) for i in everything] for r in grid])
+    moves = np.sqrt((np.diff(rows, axis=0) ** 2).sum(axis=2).mean(axis=1)) / np.diff(grid)
+    assert moves.max() <= constants.L_ms <= 1.05 * moves.max()
+    bends = np.abs(np.diff(moves) / np.diff(grid)[1:])
+    assert bends.max() <= constants.L2_ms * (1 + 1e-9) <= 1.1 * bends.max()
+    spread = ((rows - rows.mean(axis=1, keepdims=True)) ** 2).sum(axis=2).mean(axis=1)
+    assert spread.max() == pytest.approx(constants.sigma2)
+
+
+def test_an_unbalanced_size_is_refused():
+    with pytest.raises(InputError, match="multiple of 2"):
+        ForcedPath(25, 4)
+
+
+def test_the_segment():
+    segment = Segment(3, 2.0)
+    assert_allclose(segment.lo(np.array([-1.0, 5.0, 0.0])), [2.0, 0.0, 0.0])
+    assert_allclose(segment.lo(np.array([1.0, 5.0, 0.0])), 0.0)
+    assert segment.minimum(np.array([-3.0, 1.0, 1.0])) == (-6.0, -6.0)
+    assert_allclose(segment.project(np.array([5.0, 1.0, 1.0])), [2.0, 0.0, 0.0])
+    assert segment.contains(np.array([1.0, 0.0, 0.0]))
+    assert not segment.contains(np.array([1.0, 0.1, 0.0]))
+
+
+@pytest.mark.parametrize(("bits", "columns"), [(1, 2), (2, 4), (3, 7), (4, 16), (5, 30)])
+def test_an_orthogonal_array_has_every_pair_once(bits, columns):
+    q = 2**bits
+    rows = orthogonal_array(bits, columns)
+    assert rows.shape == (q * q, columns)
+    for a, b in itertools.combinations(range(columns), 2):
+        assert len(set(zip(rows[:, a].tolist(), rows[:, b].tolist(), strict=True))) == q * q
+    with pytest.raises(InputError, match="at most"):
+        orthogonal_array(bits, q + 1)
+
+
+def test_a_script_of_draws():
+    stream = Scripted(np.array([3, 1, 2, 0]))
+    assert stream.integers(4, size=2).tolist() == [3, 1]
+    assert stream.choice(4, size=1).tolist() == [2]
+    assert stream.integers(0, 4) == 0
+    with pytest.raises(Unscripted, match="more indices"):
+        stream.integers(4)
+    for draw in (
+        lambda: Scripted(np.arange(4)).permutation(4),
+        lambda: Scripted(np.arange(4)).choice(4, size=2, replace=False),
+        lambda: Scripted(np.arange(4)).integers(1, 4, size=2),
+    ):
+        with pytest.raises(Unscripted):
+            draw()

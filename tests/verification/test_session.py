@@ -1,0 +1,150 @@
+"""Verification as a whole: rows in order, lost checks as rows, disputed claims, JSON."""
+
+import json
+import math
+
+import pytest
+
+from pfbench.base.errors import InputError
+from pfbench.theory.catalogue import CLAIMS
+from pfbench.verification.checks import CHECKS
+from pfbench.verification.session import (
+    Row,
+    Verification,
+    expected_seconds,
+    judge,
+    selected,
+    time_limit,
+    verify,
+)
+from pfbench.verification.subject import Subject
+
+COUNT = "shen2019-count-svrg"
+
+
+def row(verdict="holds", **changes):
+    given = {
+        "claim": COUNT,
+        "source": "a paper",
+        "kind": "count",
+        "verdict": verdict,
+        "reason": "so it is.",
+        "measured": {"ratio": 0.5},
+        "claimed": {"ratio": 1.0},
+        "repetitions": 3,
+        "p_value": None,
+        "seconds": 0.1,
+    }
+    return Row(**given | changes)
+
+
+class Raising:
+    name = "raising"
+    requires = frozenset({"lo"})
+    deterministic = True
+    output = "last"
+
+    def run(self, ask, x, rng):
+        yield from ()
+        raise RuntimeError("I do not work")
+
+
+def test_rows_come_in_the_order_of_the_names():
+    names = ["shen2019-unbiased-svrg", COUNT]
+    told = []
+    done = verify(names, jobs=2, progress=told.append)
+    assert [found.claim for found in done.rows] == names
+    assert sorted(found.claim for found in told) == sorted(names)
+    assert {found.verdict for found in done.rows} == {"holds"}
+    assert done.clean
+    assert done.summary["holds"] == 2
+
+
+def test_a_check_that_raises_is_a_row_and_the_verification_fails():
+    found = judge(COUNT, Subject(algorithm=Raising()))
+    assert (found.verdict, found.failed) == ("violated", True)
+    assert "I do not work" in found.reason
+    assert not Verification((found,)).clean
+
+
+def test_what_cannot_be_tested_is_inconclusive_and_the_verification_fails():
+    found = judge("shen2019-thm3.1-svrg", Subject(algorithm=Raising()))
+    assert (found.verdict, found.failed) == ("inconclusive", True)
+    assert "no schedule" in found.reason
+    assert not Verification((found,)).clean
+
+
+def test_one_seed_gives_the_same_numbers_and_another_gives_others():
+    name = "shen2019-mse-svrg"
+    first, again, other = (judge(name, Subject(), seed=seed) for seed in (3, 3, 4))
+    assert dict(first.measured) == dict(again.measured)
+    assert dict(first.measured) != dict(other.measured)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "failed", "clean"),
+    [
+        ("holds", False, True),
+        ("tight", False, True),
+        ("disputed", False, True),
+        ("inconclusive", False, True),
+        ("inconclusive", True, False),
+        ("violated", False, False),
+    ],
+)
+def test_clean_means_nothing_violated_and_nothing_lost(verdict, failed, clean):
+    assert Verification((row(), row(verdict, failed=failed))).clean is clean
+
+
+def test_json_has_no_number_that_json_does_not_know():
+    content = Verification((row(measured={"a": math.inf, "b": math.nan, "c": 1}),)).as_json()
+    text = json.dumps(content, allow_nan=False)
+    measured = json.loads(text)["results"][0]["measured"]
+    assert measured == {"a": None, "b": None, "c": 1}
+
+
+def test_the_quick_selection_is_a_part_of_all():
+    quick, full = selected((), "quick"), selected((), "full")
+    assert set(quick) < set(full) == set(CLAIMS)
+    assert selected([COUNT, COUNT], "quick") == [COUNT]
+
+
+def test_a_check_has_twenty_times_its_usual_time():
+    for name in CHECKS:
+        assert time_limit(name, "full") >= 20.0 * expected_seconds(name, "full")
+        assert time_limit(name, "quick") >= 60.0
+
+
+@pytest.mark.parametrize(
+    ("names", "arguments", "words"),
+    [
+        (["shen2019-count-svgr"], {}, "did you mean 'shen2019-count-svrg'"),
+        ([], {"effort": "quik"}, "effort"),
+        ([], {"jobs": 0}, "jobs"),
+        ([], {"seed": -1}, "seed"),
+    ],
+)
+def test_bad_arguments_are_refused_before_any_work(names, arguments, words):
+    with pytest.raises(InputError, match=words):
+        verify(names, **arguments)
+
+
+def test_a_planted_fault_of_an_oracle_acts_and_measures_do_not_see_it():
+    """`wrap` changes who answers; the check measures on the unchanged problem."""
+
+    class Doubled:
+        def __init__(self, problem):
+            self._problem = problem
+
+        def __getattr__(self, name):
+            return getattr(self._problem, name)
+
+        def open(self, rng):
+            return Doubled(self._problem.open(rng))
+
+        def difference(self, sample, x, y):
+            return 2.0 * self._problem.difference(sample, x, y)
+
+    found = judge("shen2019-unbiased-svrg", Subject(wrap=Doubled))
+    assert found.verdict == "violated"
+    assert judge("shen2019-unbiased-svrg", Subject()).verdict == "holds"
