@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pfbench.runs.run import Run as Run
     from pfbench.runs.solve import solve as solve
     from pfbench.runs.stop import Stop as Stop
+    from pfbench.verification.session import verify as verify
 
 _HOMES = {
     "Budget": "pfbench.base.counts",
@@ -37,6 +38,7 @@ _HOMES = {
     "problem": "pfbench.problems",
     "solve": "pfbench.runs.solve",
     "tilt": "pfbench.points",
+    "verify": "pfbench.verification.session",
 }
 
 __all__ = list(_HOMES)

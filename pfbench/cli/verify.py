@@ -1,7 +1,6 @@
 """``pfbench verify``: verdicts on claims, with their evidence."""
 
 import json
-import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,13 +10,15 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from pfbench.base.checks import integer
 from pfbench.base.errors import InputError, StorageError
 from pfbench.cli.info import explain_claim
-from pfbench.cli.printing import columns, complain, console, duration, heading, show
+from pfbench.cli.printing import columns, complain, console, duration, heading, plural, show
 from pfbench.cli.progress import Steps
+from pfbench.cli.report import command_line
 
 if TYPE_CHECKING:
-    from pfbench.verification.session import Row, Verification
+    from pfbench.verification.session import Verification
 
 _COLOURS = {
     "holds": "green",
@@ -48,6 +49,12 @@ def verify(
         int | None,
         typer.Option(metavar="N", help="Checks at a time.", show_default="the number of CPUs"),
     ] = None,
+    repeat: Annotated[
+        int, typer.Option(metavar="K", help="Verify K times, with seeds N, N+1, ...")
+    ] = 1,
+    table: Annotated[
+        Path | None, typer.Option(metavar="FILE.md", help="Write the verdicts as Markdown.")
+    ] = None,
     as_json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write all as JSON; - to print.")
     ] = None,
@@ -64,15 +71,18 @@ def verify(
         raise InputError("--quick and --full exclude each other: give one.")
     effort = "full" if full else "quick"
     workers = (os.cpu_count() or 1) if jobs is None else jobs
-    _check_target(as_json)
+    for target in (as_json, table):
+        _check_target(target)
     if explain is not None:
         explain_claim(claim(explain).name)
     elif listing:
         show(_listed(selected(claims or (), effort), effort))
     elif mutants:
         _verify_mutants(claims or [], effort, seed, workers, as_json)
+    elif integer("--repeat", repeat, least=1) > 1:
+        _repeat(claims or [], effort, range(seed, seed + repeat), workers, table)
     else:
-        _verify(claims or [], effort, algorithm, seed, workers, as_json)
+        _verify(claims or [], effort, algorithm, seed, workers, as_json, table)
 
 
 def _verify(
@@ -82,16 +92,18 @@ def _verify(
     seed: int,
     jobs: int,
     target: Path | None,
+    table: Path | None,
 ) -> None:
     from pfbench.verification import findings, own
     from pfbench.verification.session import selected, verify
+    from pfbench.verification.tables import verdict_table
 
     quiet = target == Path("-")
-    subject = None
+    tested = None
     if algorithm is not None:
         if not quiet:
             console(error=True).print(f"importing {algorithm}")
-        subject, claims = own.subject_and_claims(algorithm, claims)
+        tested, claims = own.algorithm_and_claims(algorithm, claims)
         if not claims:
             _conformance(algorithm, target)
             return
@@ -101,7 +113,7 @@ def _verify(
         done = verify(
             names,
             effort=effort,
-            subject=subject,
+            algorithm=tested,
             seed=seed,
             jobs=jobs,
             progress=lambda row: steps.advance(),
@@ -111,6 +123,8 @@ def _verify(
         )
     content = done.as_json() | {"findings": [one.as_json() for one in found]}
     _write(target, content)
+    if table is not None:
+        _save(table, verdict_table(done, found, command_line()))
     if not quiet:
         show(_verdicts(done))
         if found:
@@ -122,6 +136,32 @@ def _verify(
     if lost:
         complain(f"the evidence for erratum {', '.join(lost)} no longer shows it.")
     if lost or not done.clean:
+        raise typer.Exit(1)
+
+
+def _repeat(
+    claims: Sequence[str], effort: str, seeds: range, jobs: int, table: Path | None
+) -> None:
+    """Verify once for each seed; tell how often each claim had each verdict."""
+    from pfbench.verification.session import selected, verify
+    from pfbench.verification.tables import repeated_table
+
+    names = selected(claims, effort)
+    made: list[Verification] = []
+    try:
+        with Steps("verification", len(seeds), "repetitions") as steps:
+            for seed in seeds:
+                made.append(verify(names, effort=effort, seed=seed, jobs=jobs))
+                steps.advance()
+    finally:
+        if made:
+            text = repeated_table(seeds[: len(made)], made, command_line())
+            show(Text(text)) if table is None else _save(table, text)
+    for done in made:
+        for row in done.rows:
+            if row.verdict == "violated" or row.failed:
+                complain(f"{row.claim} is {row.verdict}: {row.reason}")
+    if not all(done.clean for done in made):
         raise typer.Exit(1)
 
 
@@ -174,10 +214,13 @@ def _verify_mutants(
 
 
 def _verdicts(done: "Verification") -> RenderableType:
+    from pfbench.verification.tables import main_numbers
+
     rows = []
     for row in done.rows:
         verdict = Text(row.verdict, _COLOURS[row.verdict])
-        rows.append((row.claim, verdict, _measured(row), duration(row.seconds)))
+        numbers = main_numbers(row.measured) or plural(row.repetitions, "run")
+        rows.append((row.claim, verdict, numbers, duration(row.seconds)))
     table = columns(("claim", "verdict", "measured", "time"), rows)
     reasons = [
         Text(f"{row.claim}: {row.reason}")
@@ -185,23 +228,6 @@ def _verdicts(done: "Verification") -> RenderableType:
         if row.verdict in ("violated", "disputed", "inconclusive")
     ]
     return Group(table, *reasons)
-
-
-def _measured(row: "Row") -> str:
-    """Return the numbers that matter most: exponents with intervals, the highest ratio."""
-    parts, ratios = [], []
-    for name, value in row.measured.items():
-        prefix, _, last = name.rpartition(": ")
-        if last == "slope":
-            at = f"{prefix}: " if prefix else ""
-            low, high = row.measured.get(f"{at}lower"), row.measured.get(f"{at}upper")
-            label = prefix.removeprefix("exponent in ") or "exponent"
-            parts.append(f"{label} {value:.3g} [{low:.3g}, {high:.3g}]")
-        elif last == "ratio" and isinstance(value, float) and math.isfinite(value):
-            ratios.append(value)
-    if ratios:
-        parts.append(f"measured/bound {max(ratios):.3g}")
-    return ", ".join(parts) or f"{row.repetitions} runs"
 
 
 def _found(found: Sequence[Any]) -> RenderableType:
@@ -256,8 +282,12 @@ def _write(target: Path | None, content: Mapping[str, Any]) -> None:
     text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
     if target == Path("-"):
         print(text)
-        return
+    else:
+        _save(target, text + "\n")
+
+
+def _save(target: Path, text: str) -> None:
     try:
-        target.write_text(text + "\n", encoding="utf-8")
+        target.write_text(text, encoding="utf-8")
     except OSError as error:
         raise StorageError(f"{target} cannot be written ({error.strerror}).") from error

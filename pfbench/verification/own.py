@@ -1,15 +1,15 @@
 """Somebody's own algorithm in place of a claim's."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.runs.user_code import load
 from pfbench.theory.catalogue import claim
-from pfbench.verification.subject import Subject
 
 
-def subject_and_claims(reference: str, claims: Sequence[str]) -> tuple[Subject, list[str]]:
-    """Return the algorithm MODULE:NAME as a subject, and the claims that it is held to.
+def algorithm_and_claims(reference: str, claims: Sequence[str]) -> tuple[Any, list[str]]:
+    """Return the algorithm MODULE:NAME, and the claims that it is held to.
 
     They are the given ones, else those of its class attribute `claims`, else none.
 
@@ -26,4 +26,4 @@ def subject_and_claims(reference: str, claims: Sequence[str]) -> tuple[Subject, 
     stated = claims or getattr(algorithm, "claims", ())
     if isinstance(stated, str):
         stated = (stated,)
-    return Subject(algorithm=algorithm), [claim(name).name for name in stated]
+    return algorithm, [claim(name).name for name in stated]

@@ -142,7 +142,7 @@ def verify(
     names: Iterable[str] = (),
     *,
     effort: str = "quick",
-    subject: Subject | None = None,
+    algorithm: Any = None,
     seed: int = 0,
     jobs: int = 1,
     progress: Callable[[Row], object] | None = None,
@@ -155,9 +155,9 @@ def verify(
         Claims; all of the chosen effort if none is named.
     effort
         "quick" or "full".
-    subject
-        What is tested in place of each claim's algorithm. It must be importable by name, since
-        other processes import it.
+    algorithm
+        A class or an object to test in place of each claim's algorithm. Other processes import
+        it, so it must stand in a module.
     seed
         Seed of every random stream.
     jobs
@@ -179,7 +179,7 @@ def verify(
     integer("jobs", jobs, least=1)
     integer("seed", seed, least=0)
     chosen = selected(names, effort)
-    subject = subject or Subject()
+    subject = Subject(algorithm=algorithm)
     order = sorted(chosen, key=lambda name: -expected_seconds(name, effort))
     tasks = [Task(judge, (name, subject, effort, seed), time_limit(name, effort)) for name in order]
     rows: dict[str, Row] = {}

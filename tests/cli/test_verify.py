@@ -121,3 +121,18 @@ def test_a_file_that_cannot_be_written_is_named_before_the_work(pfbench):
     assert outcome.status == 2
     assert "no/such/folder" in outcome.err
     assert outcome.out == ""
+
+
+def test_repeated_verifications_are_counted(pfbench):
+    outcome = pfbench("verify", MEAN, COUNT, "--repeat", 3, "--seed", 7, "--table", "verdicts.md")
+    assert outcome.status == 0
+    text = Path("verdicts.md").read_text()
+    assert "3 verifications with seeds 7 to 9. 0 of 6 verdicts are *violated*" in text
+    assert f"| {COUNT} |  | 3 |  |  |  |" in text
+
+
+def test_a_table_of_verdicts(pfbench):
+    assert pfbench("verify", MEAN, COUNT, "--table", "verdicts.md").status == 0
+    lines = Path("verdicts.md").read_text().splitlines()
+    assert sum(line.startswith("| shen2019-") for line in lines) == 2
+    assert any(line.startswith(f"| {COUNT} | holds |") for line in lines)

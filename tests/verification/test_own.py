@@ -5,7 +5,7 @@ import pytest
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError
 from pfbench.verification.conformance import conform
-from pfbench.verification.own import subject_and_claims
+from pfbench.verification.own import algorithm_and_claims
 from pfbench.verification.session import judge
 from pfbench.verification.subject import Subject
 
@@ -90,10 +90,10 @@ def test_a_planted_error_is_named_violated(mine, fault):
 
 def test_claims_come_from_the_command_line_or_from_the_class(mine):
     reference = "own_methods:MySpider"
-    assert subject_and_claims(reference, [])[1] == list(mine.MySpider.claims)
+    assert algorithm_and_claims(reference, [])[1] == list(mine.MySpider.claims)
     given = ["shen2019-count-spiderg"]
-    assert subject_and_claims(reference, given)[1] == given
+    assert algorithm_and_claims(reference, given)[1] == given
     with pytest.raises(InputError, match="did you mean"):
-        subject_and_claims(reference, ["shen2019-count-spidreg"])
+        algorithm_and_claims(reference, ["shen2019-count-spidreg"])
     with pytest.raises(InputError, match="is no algorithm"):
-        subject_and_claims("own_methods:Stream", [])
+        algorithm_and_claims("own_methods:Stream", [])

@@ -1,0 +1,99 @@
+"""Verdicts as Markdown, for files that are read."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pfbench.theory.catalogue import CLAIMS, PAPERS
+from pfbench.verification.session import Row, Verification
+
+
+def main_numbers(measured: Mapping[str, Any]) -> str:
+    """Return what matters most of what was measured: exponents with intervals, highest ratio."""
+    parts, ratios = [], []
+    for name, value in measured.items():
+        prefix, _, last = name.rpartition(": ")
+        if last == "slope":
+            at = f"{prefix}: " if prefix else ""
+            low, high = measured.get(f"{at}lower"), measured.get(f"{at}upper")
+            label = prefix.replace("exponent in ", "") or "exponent"
+            parts.append(f"{label} {value:.3g} [{low:.3g}, {high:.3g}]")
+        elif last == "ratio" and isinstance(value, float) and math.isfinite(value):
+            ratios.append(value)
+    if ratios:
+        parts.append(f"measured/bound at most {max(ratios):.3g}")
+    return "; ".join(parts)
+
+
+def verdict_table(done: Verification, findings: Sequence[Any], command: str) -> str:
+    """Return one verification as Markdown: a line for each claim, by paper, and the findings.
+
+    Parameters
+    ----------
+    done
+        The verification.
+    findings
+        Findings with `erratum`, `as_printed`, `corrected`, `shown`.
+    command
+        The command that made it.
+    """
+    lines = ["# Verdicts", "", f"Made by `{command}`. {_summary(done.summary)}.", ""]
+    for key, paper in PAPERS.items():
+        rows = [row for row in done.rows if CLAIMS[row.claim].paper == key]
+        if rows:
+            lines += [f"## {paper}", "", "| claim | verdict | says | measured | runs | s |"]
+            lines += ["| --- | --- | --- | --- | --- | --- |", *map(_line, rows), ""]
+    doubtful = [row for row in done.rows if row.verdict not in ("holds", "tight")]
+    if doubtful:
+        lines += ["## What does not simply hold", ""]
+        lines += [f"* `{row.claim}` is {row.verdict}: {row.reason}" for row in doubtful]
+        lines += [""]
+    if findings:
+        lines += ["## Findings", "", "| erratum | as printed | corrected | evidence |"]
+        lines += ["| --- | --- | --- | --- |"]
+        lines += [
+            f"| {one.erratum} | {_safe(one.as_printed)} | {_safe(one.corrected)} | "
+            f"{'shown' if one.shown else '**not shown**'} |"
+            for one in findings
+        ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def repeated_table(seeds: Sequence[int], made: Sequence[Verification], command: str) -> str:
+    """Return repeated verifications as Markdown: for each claim how often it had each verdict."""
+    counts: dict[str, Counter[str]] = {}
+    for done in made:
+        for row in done.rows:
+            counts.setdefault(row.claim, Counter())[row.verdict] += 1
+    violated = sum(verdicts["violated"] for verdicts in counts.values())
+    lines = [
+        "# Verdicts, repeated",
+        "",
+        f"Made by `{command}`: {len(made)} verifications with seeds {seeds[0]} to {seeds[-1]}. "
+        f"{violated} of {sum(v.total() for v in counts.values())} verdicts are *violated*.",
+        "",
+        "| claim | tight | holds | disputed | inconclusive | violated |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    order = ("tight", "holds", "disputed", "inconclusive", "violated")
+    for name, verdicts in counts.items():
+        cells = " | ".join(str(verdicts[word] or "") for word in order)
+        lines.append(f"| {name} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def _line(row: Row) -> str:
+    statement = _safe(CLAIMS[row.claim].statement)
+    return (
+        f"| {row.claim} | {row.verdict} | {statement} | {_safe(main_numbers(row.measured))} | "
+        f"{row.repetitions} | {row.seconds:.2g} |"
+    )
+
+
+def _safe(text: str) -> str:
+    return text.replace("|", "\\|").replace("*", "\\*")
+
+
+def _summary(summary: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {verdict}" for verdict, count in summary.items() if count)
