@@ -20,6 +20,10 @@ from pfbench.problems.linear_models import LogCosh, NonconvexLogistic
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.observations import synthetic
 from pfbench.problems.rows import synthetic_rows
+from pfbench.problems.zero_chain import GAP
+from pfbench.resisting import Contestant, certify, contestant, every_contestant, rescaled
+from pfbench.resisting.oracle import frame
+from pfbench.resisting.rescaled import epsilon_of
 from pfbench.runs.stop import Stop
 from pfbench.sets import L2Ball
 from pfbench.theory.nfwu import (
@@ -626,6 +630,44 @@ def _needed_batch(trial: Trial, n: int) -> float:
     return float(low)
 
 
+# --- the lower bound ------------------------------------------------------------------------------
+
+
+def lower_bound(trial: Trial) -> Evidence:
+    """Certify the floor before T calls, and compare calls on the rescaled family with T(eps)."""
+    parts: dict[str, Decision] = {}
+    horizons = trial.pick((10, 50), (10, 50, 200))
+    for T in horizons:
+        for one in _contestants(trial, T):
+            certificate = certify(one, T, seed=trial.seeds(1, one.label)[0]).certificate
+            name = f"{one.label}, T={T}"
+            if not certificate.certified or certificate.certified_for != "lo":
+                reason = " ".join(certificate.findings)
+                parts[name] = Decision("violated", reason, {}, None)
+            else:
+                parts[name] = decide_inequality([GAP / certificate.min_gap_over_diameter])
+    if trial.subject.algorithm is None:
+        epsilons = [epsilon_of(T) for T in trial.pick((8, 16, 32, 64), (8, 16, 32, 64, 128, 256))]
+        names = [f"frank-wolfe[step={step}]" for step in ("open-loop", "adaptive")]
+        runs = rescaled(names, epsilons, seed=trial.seeds(1, "rescaled")[0])
+        for name in names:
+            calls = [run for run in runs if run.algorithm == name]
+            parts[f"{name}, T(eps)/calls"] = decide_inequality(
+                [1.0 / run.tightness for run in calls]
+            )
+    claimed = {"V/D before T": GAP, "calls over T(eps)": 1.0}
+    return Evidence(decision=across(parts), claimed=claimed, repetitions=len(parts))
+
+
+def _contestants(trial: Trial, T: int) -> list[Contestant]:
+    """Return the algorithms that the theorem speaks of, or the one under test."""
+    if trial.subject.algorithm is None:
+        return [contestant(text, frame(T)) for text in every_contestant()]
+    tested = trial.make(iterations=T)
+    label = getattr(tested, "name", type(tested).__name__)
+    return [Contestant(tested, label, label)]
+
+
 CHECKS: Mapping[str, Check] = MappingProxyType(
     {
         **{f"shen2019-count-{name}": Check(count, 0.5, 0.5) for name in ESTIMATORS},
@@ -636,6 +678,7 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
         **{f"shen2019-crossover-{name}": Check(crossover, 5.0, 20.0) for name in CROSSOVERS},
         "shen2019-rem3.1": Check(best_of_runs, 1.0, 2.0),
         "shen2019-sagafw": Check(sagafw, None, 20.0),
+        "shen2019-thm5.1": Check(lower_bound, 5.0, 60.0),
         "shen2019-rlrmr-sso": Check(one_number, 0.5, 0.5),
     }
 )

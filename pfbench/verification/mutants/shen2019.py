@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.algorithms.nfwu import (
     NFWUCASPIDERG,
     NFWUCASVRG,
@@ -353,6 +354,32 @@ class _Cheap:
         return found
 
 
+@dataclass(frozen=True, kw_only=True)
+class GradientSteps(FrankWolfe):
+    """Takes two gradient steps for each linear minimisation."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Take gradient steps; minimise after every second."""
+        for t in range(self.iterations or 1):
+            g = ask.gradient(x)
+            at, x = x, x - g / 200.0
+            if t % 2:
+                ask.lo(g)
+            yield State(x, at, g)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomStep(FrankWolfe):
+    """Declares itself deterministic and draws its step."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Draw the step."""
+        for t in range(self.iterations or 1):
+            g = ask.gradient(x)
+            at, x = x, combine(x, ask.lo(g), rng.random() / (t + 2.0))
+            yield State(x, at, g)
+
+
 def _planted(name: str, about: str, algorithm: Any, *expected: str) -> Mutant:
     return Mutant(
         name=name,
@@ -482,6 +509,18 @@ MUTANTS: tuple[Mutant, ...] = (
         "the best of several runs is chosen by an estimate of the gradient",
         GapOfTheEstimate,
         "rem3.1",
+    ),
+    _planted(
+        "frank-wolfe-gradient-steps",
+        "it moves along gradients that no linear minimisation has seen",
+        GradientSteps,
+        "thm5.1",
+    ),
+    _planted(
+        "frank-wolfe-random-step",
+        "it is declared deterministic and draws its step",
+        RandomStep,
+        "thm5.1",
     ),
 )
 """Every mutant of this paper's methods."""
