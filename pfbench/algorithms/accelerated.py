@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, round_up
+from pfbench.algorithms.base import Algorithm, least, round_up
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.checks import choice, integer, real
 from pfbench.base.constants import Constants
@@ -184,6 +184,7 @@ class ProxRSAG(Accelerated):
     source = "Ghadimi & Lan, Math. Prog. 2016; wang2019 (3); qu2018 algorithm 3"
     counts = "T iterations: SFO bT, PO 2T"
     requires = frozenset({"batch"}) | COMPOSITE
+    assumes = frozenset({"bounded domain"})
     scheduled = Accelerated.scheduled | {"momentum"}
 
     output: str = field(
@@ -201,13 +202,23 @@ class ProxRSAG(Accelerated):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """Deterministic case, b = n: min |grad|^2 <= 6 L h0/N <= epsilon, beta = 1/(2L)."""
+        """Deterministic case, b = n, beta = 1/(2L), lambda_k = k beta/2 on a bounded set.
+
+        THEORY qu2018-thm1-II with exact proximal maps, which ncgs, option 2, is then: min |G|^2 <=
+        192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N <= epsilon.
+        """
         purpose = f"the schedule of {cls.name}"
-        L, h0 = constants.smoothness(purpose), constants.need("delta", purpose)
+        L, ell = constants.smoothness(purpose), constants.need("ell", purpose)
+        D2, M2 = constants.need("D", purpose) ** 2, constants.need("M", purpose) ** 2
         schedule: dict[str, Any] = {
-            "iterations": max(1, round_up(6.0 * L * h0 / epsilon)),
+            "iterations": least(
+                lambda N: (
+                    192.0 * L * L * D2 / (N * N * (N + 1.0)) + 144.0 * ell * L * M2 / N <= epsilon
+                )
+            ),
             "step": 1.0 / (2.0 * L),
             "batch": constants.n,
+            "momentum": "convex",
         }
         return cls(**schedule | given)
 
@@ -233,3 +244,16 @@ class RSAG(ProxRSAG):
     summary = "stochastic accelerated gradient, unconstrained"
     counts = "T iterations: SFO bT"
     requires = ProxRSAG.requires | SMOOTH
+    assumes = frozenset()
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Deterministic case, b = n: min |grad|^2 <= 6 L h0/N <= epsilon, beta = 1/(2L)."""
+        purpose = f"the schedule of {cls.name}"
+        L, h0 = constants.smoothness(purpose), constants.need("delta", purpose)
+        schedule: dict[str, Any] = {
+            "iterations": max(1, round_up(6.0 * L * h0 / epsilon)),
+            "step": 1.0 / (2.0 * L),
+            "batch": constants.n,
+        }
+        return cls(**schedule | given)

@@ -104,6 +104,23 @@ class AlgorithmChoice:
         """The choice as the command line writes it."""
         return str(Selector(self.name, self.parameters))
 
+    @property
+    def schedule(self) -> str:
+        """What the parameters ask for: theory, practical or explicit."""
+        if self.parameters.get("epsilon") is None or self._replaced:
+            return "explicit"
+        return str(self.parameters.get("schedule") or "theory")
+
+    @property
+    def assumes(self) -> frozenset[str]:
+        """What the algorithm's theorem assumes, in the words of `pfbench.base.assumptions`."""
+        return ALGORITHMS[self.name].assumes
+
+    @property
+    def _replaced(self) -> set[str]:
+        """The given parameters that a schedule would set."""
+        return set(ALGORITHMS[self.name].scheduled & set(self.parameters))
+
     def resolve(self, constants: Constants) -> tuple[Algorithm, str]:
         """Return the algorithm with all its parameters, and the schedule's name.
 
@@ -120,8 +137,8 @@ class AlgorithmChoice:
         if schedule in ("theory", "practical") and epsilon is None:
             raise InputError(f"schedule={schedule} of {self.name} needs epsilon.")
         if epsilon is None:
-            return cls.explicit(constants, **given), "explicit"
-        replaced = cls.scheduled & set(given)
+            return cls.explicit(constants, **given), self.schedule
+        replaced = self._replaced
         if schedule == "theory" and replaced:
             raise InputError(
                 f"schedule=theory of {self.name} sets {', '.join(sorted(replaced))} itself: "
@@ -139,7 +156,7 @@ class AlgorithmChoice:
                 f"epsilon={epsilon} is too small for the schedule of {self.name}: its numbers "
                 "would exceed the range of floating point."
             ) from None
-        return algorithm, "explicit" if replaced else schedule or "theory"
+        return algorithm, self.schedule
 
 
 def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:

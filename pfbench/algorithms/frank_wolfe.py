@@ -6,8 +6,16 @@ constant (C_f <= L_f D^2), h0 = f(x_0) - min f.
     for t = 0 .. T-1:
         v = argmin over C of <grad f(x_t), v>
         g_t = <grad f(x_t), x_t - v>
-        gamma by option I (line search on [0, 1]), option II min(g_t/C, 1), or 2/(t+2)
+        gamma by option I (line search on [0, 1]), option II min(g_t/C, 1), 2/(t+2), or backtracking
         x_{t+1} = (1 - gamma) x_t + gamma v
+
+Backtracking, with an estimate M of the smoothness L_f (Pedregosa, Negiar, Askari, Jaggi, AISTATS
+2020, algorithm 2, tau = 2 and eta = 0.9; d = v - x_t):
+
+    M = g_t^2 / (2 (f(x_{t-1}) - f(x_t)) |d|^2), clipped to [eta M_{t-1}, M_{t-1}]
+    gamma = min(g_t/(M |d|^2), 1)
+    while f(x_t + gamma d) > f(x_t) - gamma g_t + gamma^2 M |d|^2/2:  M = tau M, gamma anew
+    M_t = M;  M_{-1} = |grad f(x_0) - grad f(x_0 + 1e-3 d)|/(1e-3 |d|) if it is not given
 """
 
 import math
@@ -25,21 +33,36 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
-from pfbench.points import combine, inner
+from pfbench.points import combine, distance, inner, keep
 
-STEPS = ("line-search", "adaptive", "open-loop")
+STEPS = ("line-search", "adaptive", "open-loop", "backtracking")
 
 _LINE_SEARCH_TOLERANCE = 1e-10
+
+_GROWTH, _DECAY = 2.0, 0.9
+"""tau and eta of backtracking, as its source runs it."""
+
+_PROBE = 1e-3
+"""Part of the first direction over which the first estimate compares gradients."""
+
+_ROUNDING = 1e-12
+"""Relative error of a function value that backtracking allows for."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrankWolfe(Algorithm):
-    """Frank-Wolfe with exact line search, the adaptive step g/C, or the open loop 2/(t+2)."""
+    """Frank-Wolfe with exact or backtracking line search, the step g/C, or the open loop."""
 
     name = "frank-wolfe"
     summary = "Frank-Wolfe: full gradients, one linear minimisation an iteration"
-    source = "lacoste2016 algorithm 1, options I and II; open loop of Jaggi 2013"
-    counts = "T iterations: FO T, SFO nT, LO T; line-search also n FV for each value it asks"
+    source = (
+        "lacoste2016 algorithm 1, options I and II; open loop of Jaggi 2013; backtracking of "
+        "Pedregosa, Negiar, Askari, Jaggi 2020, algorithm 2"
+    )
+    counts = (
+        "T iterations: FO T, SFO nT, LO T; line-search and backtracking also n FV for each value "
+        "they ask, backtracking without smoothness one FO, n SFO more"
+    )
     requires = frozenset({"gradient", "lo"})
     deterministic = True
     scheduled = frozenset({"iterations", "curvature"})
@@ -51,6 +74,10 @@ class FrankWolfe(Algorithm):
     curvature: float | None = field(
         default=None, metadata={"about": "C, at least C_f; the problem's L_f D^2 if not given"}
     )
+    smoothness: float | None = field(
+        default=None,
+        metadata={"about": "backtracking: first estimate of L_f; from two gradients if not given"},
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -61,11 +88,18 @@ class FrankWolfe(Algorithm):
             real("curvature", self.curvature, above=0.0)
         elif self.step == "adaptive":
             raise InputError("step=adaptive needs curvature, a number C >= C_f.")
+        if self.smoothness is not None:
+            real("smoothness", self.smoothness, above=0.0)
+        if self.step == "backtracking" and self.curvature is not None:
+            raise InputError("step=backtracking estimates the curvature: leave curvature out.")
+        if self.step != "backtracking" and self.smoothness is not None:
+            raise InputError(f"step={self.step} takes no smoothness: that is for backtracking.")
 
     @property
     def asks(self) -> frozenset[str]:
         """`requires`, and function values where they are searched along."""
-        return self.requires | {"value"} if self.step == "line-search" else self.requires
+        searches = self.step in ("line-search", "backtracking")
+        return self.requires | {"value"} if searches else self.requires
 
     @property
     def endless(self) -> bool:
@@ -74,15 +108,24 @@ class FrankWolfe(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """lacoste2016 (6): max{2 h0, C}/sqrt(t+1) <= epsilon, for a gap of at most epsilon."""
+        """lacoste2016 (6): max{2 h0, C}/sqrt(t+1) <= epsilon, for a gap of at most epsilon.
+
+        Backtracking has C = max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1}).
+        """
         purpose = f"the schedule of {cls.name}"
         h0 = constants.need("delta", purpose)
-        if given.get("curvature") is None:
+        backtracking = given.get("step") == "backtracking"
+        if backtracking:
+            most = max(_GROWTH * constants.need("L_f", purpose), given.get("smoothness") or 0.0)
+            curvature = most * constants.need("D", purpose) ** 2
+        elif given.get("curvature") is None:
             curvature = constants.need("L_f", purpose) * constants.need("D", purpose) ** 2
         else:
             curvature = real("curvature", given["curvature"], above=0.0)
         iterations = max(1, round_up((max(2.0 * h0, curvature) / epsilon) ** 2) - 1)
-        schedule: dict[str, Any] = {"curvature": curvature, "iterations": iterations}
+        schedule: dict[str, Any] = {"iterations": iterations}
+        if not backtracking:
+            schedule["curvature"] = curvature
         return cls(**schedule | given)
 
     @classmethod
@@ -91,7 +134,7 @@ class FrankWolfe(Algorithm):
         if given.get("step") == "adaptive" and given.get("curvature") is None:
             constants.need("L_f", "the adaptive step without curvature")
         curvature = constants.L_f * constants.D**2
-        if math.isfinite(curvature):
+        if math.isfinite(curvature) and given.get("step") != "backtracking":
             given = {"curvature": curvature} | given
         return super().explicit(constants, **given)
 
@@ -103,6 +146,10 @@ class FrankWolfe(Algorithm):
             gap = inner(gradient, x) - inner(gradient, v)
             if self.step == "open-loop":
                 gamma = 2.0 / (t + 2.0)
+            elif self.step == "backtracking":
+                if t == 0:
+                    search = Backtracking.start(ask, x, gradient, v, self.smoothness)
+                gamma = search.step(ask, x, v, gap)
             elif self.step == "adaptive":
                 gamma = self._short_step(gap)
             else:
@@ -127,3 +174,52 @@ class FrankWolfe(Algorithm):
         others = {0.0, 1.0} | ({self._short_step(gap)} if self.curvature is not None else set())
         tried += [(value(gamma), gamma) for gamma in sorted(others)]
         return min(tried)[1]
+
+
+@dataclass
+class Backtracking:
+    """The estimate of the smoothness and the function values that backtracking goes on with.
+
+    Attributes
+    ----------
+    M
+        The estimate of L_f.
+    value
+        f at the current point, which the search of the iteration before has asked.
+    decrease
+        How much that iteration lowered f; infinite before the first one.
+    """
+
+    M: float
+    value: float
+    decrease: float = math.inf
+
+    @classmethod
+    def start(cls, ask: Asked, x: Point, gradient: Any, v: Point, M: float | None) -> Self:
+        """Ask f(x_0), and one more gradient where there is no first estimate M."""
+        value = ask.value(x)
+        if M is None:
+            length = distance(v, x)
+            probe = ask.gradient(combine(keep(x), v, _PROBE))
+            change = float(np.linalg.norm(probe - gradient))
+            M = change / (_PROBE * length) if length > 0.0 else 0.0
+        return cls(M, value)
+
+    def step(self, ask: Asked, x: Point, v: Point, gap: float) -> float:
+        """Return gamma; 0 where there is no descent, and then nothing is asked."""
+        if gap <= 0.0:
+            return 0.0
+        square = distance(v, x) ** 2
+        # The source needs M > 0: where f is linear so far, any small one will do.
+        M = self.M or 1e-10 * gap / square
+        if 0.0 < self.decrease < math.inf:
+            M = min(max(gap**2 / (2.0 * self.decrease * square), _DECAY * M), M)
+        while True:
+            gamma = min(gap / (M * square), 1.0)
+            promised = self.value - gamma * gap + 0.5 * gamma**2 * M * square
+            value = ask.value(combine(x, v, gamma))
+            if not value > promised + _ROUNDING * abs(self.value):
+                break
+            M *= _GROWTH
+        self.M, self.value, self.decrease = M, value, self.value - value
+        return gamma

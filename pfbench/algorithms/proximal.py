@@ -24,6 +24,7 @@ import numpy as np
 from pfbench.algorithms.base import Algorithm, round_down, round_up
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.estimators import SAGA, SG, SPIDERG, SVRG, Estimator, Full
@@ -192,7 +193,7 @@ class ProjectedSVRG(ProxSVRG):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSVRGPlus(ProxSVRG):
-    """ProxSVRG+: epochs of sqrt(b) steps; with `snapshot` the online form."""
+    """ProxSVRG+: epochs of sqrt(b) steps; with `snapshot` or `online` the online form."""
 
     name = "prox-svrg-plus"
     summary = "ProxSVRG+, a constant step for every batch"
@@ -206,6 +207,15 @@ class ProxSVRGPlus(ProxSVRG):
     snapshot: int | None = field(
         default=None, metadata={"about": "B, batch of the reference gradient (online form)"}
     )
+    online: bool = field(
+        default=False,
+        metadata={"about": "true: the schedule of the online form, B = min(n, 6 sigma^2/epsilon)"},
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.online, bool):
+            raise InputError(f"online={self.online!r} of {self.name} must be true or false.")
 
     @property
     def estimator(self) -> SVRG:
@@ -214,7 +224,13 @@ class ProxSVRGPlus(ProxSVRG):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """36 L h0/T <= epsilon with eta = 1/(6L), m = sqrt b, b = min(n, 1/epsilon)^(2/3)."""
+        """36 L h0/T <= epsilon with eta = 1/(6L), m = sqrt b, b = min(n, 1/epsilon)^(2/3).
+
+        Online B = min(n, 6 sigma^2/epsilon), where n stands for the full gradient. Both follow from
+        E|G|^2 <= 18 L h0/T + 3 sigma^2/(2B): one step lowers F by |G|^2/(18L) - |e|^2/(12L) at
+        least, e the error of the estimate, plus 5L/2 times the square of its length, which pays for
+        the error that the epoch has gathered if m^2 <= b.
+        """
         purpose = f"the schedule of {cls.name}"
         L, h0 = constants.smoothness(purpose), constants.need("delta", purpose)
         best = round_up(min(constants.n, 1.0 / epsilon) ** (2 / 3))
@@ -225,7 +241,23 @@ class ProxSVRGPlus(ProxSVRG):
             "batch": batch,
             "period": round_down(math.sqrt(batch)),
         }
+        if given.get("online"):
+            B = max(1, round_up(6.0 * constants.need("sigma2", purpose) / epsilon))
+            schedule["snapshot"] = B if constants.n > B else None
         return cls(**schedule | given)
+
+    @classmethod
+    def explicit(cls, constants: Constants, **given: Any) -> Self:
+        """Return the algorithm; the online form without epsilon needs its B.
+
+        Raises
+        ------
+        InputError
+            If a parameter is missing.
+        """
+        if given.get("online") and given.get("snapshot") is None:
+            raise InputError(f"online=true of {cls.name} needs epsilon, or snapshot, its B.")
+        return super().explicit(constants, **given)
 
 
 # --- SAGA -------------------------------------------------------------------------------------

@@ -196,7 +196,7 @@ def runs(results: Results) -> Table:
     return Table(
         f"{results.study.title}: every run",
         "Seconds are those of the method, without measures and compilation; then the share of them "
-        "that was spent inside oracles.",
+        "that was spent inside oracles." + "".join(f" {words}" for words in not_met(results)),
         (
             "setting",
             "algorithm",
@@ -224,6 +224,15 @@ def runs(results: Results) -> Table:
             for plan, run in zip(group.plans, group.runs, strict=True)
         ),
     )
+
+
+def not_met(results: Results) -> list[str]:
+    """Return a sentence for each algorithm whose theory assumes what is not known to hold."""
+    found = {group.label: run.unmet for group, run in results.runs if run.unmet}
+    return [
+        f"The theory of {label} assumes {', '.join(unmet)}, which is not known of the problem."
+        for label, unmet in found.items()
+    ]
 
 
 def ended_early(results: Results) -> Table | None:

@@ -1,6 +1,7 @@
 """ASVRG, Katyusha^ns and RSAG against their sources, written again, and against referees."""
 
 import warnings
+from dataclasses import replace
 from math import inf, sqrt
 
 import numpy as np
@@ -236,6 +237,42 @@ def test_theory_of_rsag(epsilon):
     assert epsilon >= 6 * 2.5 * 0.875 / N
     assert N == 1 or epsilon < 6 * 2.5 * 0.875 / (N - 1)
     assert (chosen.step, chosen.batch, chosen.momentum) == (1 / 5.0, 9, "nonconvex")
+
+
+@pytest.mark.parametrize("epsilon", [900.0, 4.0, 0.3, 1e-3])
+@pytest.mark.parametrize("ell", [0.0, 0.75])
+def test_theory_of_prox_rsag(epsilon, ell):
+    """THEORY qu2018-thm1-II with exact proximal maps: |theta0 - theta*| <= D, |theta*| <= M."""
+    c = Constants(n=9, D=3.0, L_f=1.5, L_ms=2.5, M=2.0, ell=ell)
+
+    def bound(N):
+        return 192 * 2.5**2 * 9.0 / (N**2 * (N + 1)) + 48 * ell * 2.5 / N * 3 * 4.0
+
+    chosen, label = algorithm("prox-rsag", epsilon=epsilon).resolve(c)
+    N = chosen.iterations
+    assert bound(N) <= epsilon
+    assert N == 1 or bound(N - 1) > epsilon
+    assert (chosen.step, chosen.batch, chosen.momentum, label) == (1 / 5.0, 9, "convex", "theory")
+    with pytest.raises(Refused, match="the constant D"):
+        algorithm("prox-rsag", epsilon=epsilon).resolve(replace(c, D=inf))
+
+
+def test_the_schedule_of_prox_rsag_meets_its_bound_and_is_ncgs_with_exact_maps():
+    problem = model("robust-regression", "set")
+    epsilon = 5.0
+    c = problem.constants(elsewhere(problem))
+    chosen, _ = algorithm("prox-rsag", epsilon=epsilon).resolve(c)
+    parameters = {key: getattr(chosen, key) for key in type(chosen).parameters()}
+    states, _ = run(problem, "prox-rsag", **parameters)
+    P, beta = Plain(problem), chosen.step
+    assert min(P.mapping(s.at, beta) ** 2 for s in states) <= epsilon
+    theta = ag = elsewhere(problem)
+    for k, state in enumerate(states[:40], 1):
+        md = (1 - 2 / (k + 1)) * ag + 2 / (k + 1) * theta
+        theta = P.prox(theta - k * beta / 2 * P.full(md), k * beta / 2)
+        ag = P.prox(md - beta * P.full(md), beta)
+        assert_allclose(state.at, md, atol=1e-10)
+        assert_allclose(state.x, ag, atol=1e-10)
 
 
 def test_the_convex_weights_of_rsag_are_not_its_theorems_schedule():

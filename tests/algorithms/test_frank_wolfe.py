@@ -4,12 +4,17 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers import reference_of, tiny_recovery
+from helpers import assert_one_sentence, reference_of, tiny_logistic, tiny_recovery
 
-from pfbench.algorithms import algorithm
+from pfbench.algorithms import ALGORITHMS, algorithm
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
 from pfbench.base.state import State
 from pfbench.measures import fw_gap
+from pfbench.oracles import Ledger, Oracles
 from pfbench.points import combine, distance, keep
+from pfbench.problems.linear_models import NonconvexLogistic
+from pfbench.sets import Box
 
 STEPS = ["line-search", "adaptive"]
 
@@ -108,7 +113,7 @@ def test_open_loop_step_is_two_over_t_plus_two(instance, asking):
         assert distance(expected, after.x) < 1e-8
 
 
-@pytest.mark.parametrize("step", [*STEPS, "open-loop"])
+@pytest.mark.parametrize("step", [*STEPS, "open-loop", "backtracking"])
 def test_at_is_where_the_exact_gradient_was_taken(instance, asking, step):
     for before, after in pairs(states_of(instance, asking, step=step, iterations=6)):
         assert distance(after.at, before.x) < 1e-12
@@ -130,3 +135,270 @@ def test_iterates_equal_a_dense_implementation_with_full_svd(step, seed, asking)
         gap = np.vdot(G, X - V)
         X = X + (2 / (t + 2) if step == "open-loop" else min(gap / C, 1.0)) * (V - X)
         np.testing.assert_allclose(state.x.matrix(), X, rtol=1e-8, atol=1e-8)
+
+
+# --- backtracking ---------------------------------------------------------------------------------
+
+
+def counted_states(problem, **parameters):
+    """Every state of a run, copied, and its counts."""
+    ledger = Ledger()
+    ask = Oracles(problem.open(np.random.default_rng(0)), ledger, problem.set.diameter)
+    chosen = ALGORITHMS["frank-wolfe"](step="backtracking", **parameters)
+    states = [
+        State(keep(state.x), keep(state.at), state.estimate)
+        for state in chosen.run(ask, problem.start(), np.random.default_rng(0))
+    ]
+    return states, ledger.counts().as_dict()
+
+
+def dense_vertex(problem, G):
+    """The vertex of the l1 ball or of the nuclear ball, from its definition."""
+    if G.ndim == 1:
+        v = np.zeros(G.size)
+        k = np.argmax(np.abs(G))
+        v[k] = -problem.set.radius * np.sign(G[k])
+        return v
+    U, _, Vt = np.linalg.svd(G)
+    return -problem.radius * np.outer(U[:, 0], Vt[0])
+
+
+def pedregosa2020(problem, T, L):
+    """Algorithm 2 of the source on whole arrays; return x, L_t of each step, and trials in all."""
+    plain = reference_of(problem)
+    tau, eta = 2.0, 0.9
+
+    def f(x):
+        return plain.components(x).mean()
+
+    def gradient(x):
+        return plain.embedded(plain.component_gradients(x).mean(axis=0))
+
+    x, before, trials, points, estimates = np.zeros(plain.shape), None, 0, [], []
+    for _ in range(T):
+        d = dense_vertex(problem, gradient(x)) - x
+        g, square = -np.vdot(gradient(x), d), np.vdot(d, d)
+        if L is None:
+            nearby = gradient(x + 1e-3 * d)
+            L = np.linalg.norm(nearby - gradient(x)) / np.linalg.norm(1e-3 * d)
+        M = L if before is None else np.clip(g**2 / (2 * (before - f(x)) * square), eta * L, L)
+        while True:
+            trials += 1
+            gamma = min(g / (M * square), 1.0)
+            if f(x + gamma * d) <= f(x) - gamma * g + gamma**2 * M / 2 * square:
+                break
+            M = tau * M
+        L, before, x = M, f(x), x + gamma * d
+        points.append(x)
+        estimates.append(M)
+    return points, estimates, trials
+
+
+SMALL = {
+    "logistic": lambda: tiny_logistic(3, n=9, d=5, radius=3.0, alpha=0.3),
+    "recovery": lambda: tiny_recovery(4, radius=2.0, tolerance=1e-12),
+}
+
+
+@pytest.mark.parametrize("first", [None, 1e-4, 2.0, 300.0])
+@pytest.mark.parametrize("kind", SMALL)
+def test_backtracking_equals_its_source_and_counts_every_value(kind, first):
+    problem, T = SMALL[kind](), 15
+    points, estimates, trials = pedregosa2020(problem, T, first)
+    if first == 1e-4:
+        assert trials > T + 5, "this estimate is meant to grow"
+    states, counts = counted_states(problem, iterations=T, smoothness=first)
+    for state, expected in zip(states, points, strict=True):
+        found = state.x if kind == "logistic" else state.x.matrix()
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-8)
+    full = T + (first is None)
+    expected = {"fo": full, "sfo": full * problem.n, "lo": T, "fv": (1 + trials) * problem.n}
+    assert counts == {"sso": 0, "hvp": 0, "po": 0} | expected
+    assert len(set(estimates)) > 1
+
+
+def measured_estimates(problem, states):
+    """M_t = g_t/(gamma_t |d_t|^2), read off the steps that are shorter than 1."""
+    found = []
+    for state in states:
+        x = keep(state.at)
+        v, gap = vertex(problem, x), fw_gap(problem, State(x))[1]
+        gamma = distance(state.x, x) / distance(v, x)
+        if 1e-6 < gamma < 1.0 - 1e-9:
+            found.append(gap / (gamma * distance(v, x) ** 2))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("first", [None, 1e-6, 30.0])
+def test_estimates_stay_below_twice_the_smoothness(instance, first):
+    """L_t <= max(tau L_f, L_{-1}): the estimate grows only where it is below L_f."""
+    L = instance.constants(instance.start()).L_f
+    given = None if first is None else first * L
+    states, _ = counted_states(instance, iterations=60, smoothness=given)
+    found = measured_estimates(instance, states)
+    assert len(found) > 20
+    assert (found <= max(2.0 * L, given or 0.0) * (1 + 1e-6)).all()
+    if first == 30.0:
+        assert found[0] == pytest.approx(30.0 * L)
+        assert found[-1] < 2.0 * L, "a first estimate that is too large must be forgotten"
+
+
+@pytest.mark.parametrize("first", [None, 1e-6])
+def test_backtracking_descends_as_its_estimates_promise(instance, asking, first):
+    """lacoste2016 (9), hence (6), with C = max(2 L_f, L_{-1}) D^2; and f never rises."""
+    given = {} if first is None else {"smoothness": first}
+    values, gaps = values_and_gaps(instance, asking, step="backtracking", iterations=60, **given)
+    C, g = 2 * curvature(instance), gaps[:-1]
+    promised = np.minimum(g**2 / (2 * C), g - C / 2 * (g > C))
+    assert (values[1:] <= values[:-1]).all()
+    assert (values[1:] <= values[:-1] - promised + 1e-12).all()
+    rounds, h0 = np.arange(1, len(gaps) + 1), values[0] - values.min()
+    least = np.minimum.accumulate(gaps)
+    assert (least <= max(2 * h0, C) / np.sqrt(rounds)).all()
+    assert least[-1] < 0.03 * gaps[0]
+
+
+def test_schedule_of_backtracking_counts_with_twice_the_smoothness(asking):
+    problem, epsilon = SMALL["logistic"](), 2.0
+    constants = problem.constants(problem.start())
+    C = 2 * constants.L_f * constants.D**2
+    chosen, label = algorithm("frank-wolfe", step="backtracking", epsilon=epsilon).resolve(
+        constants
+    )
+    bound = max(2 * constants.delta, C)
+    assert (label, chosen.curvature, chosen.smoothness) == ("theory", None, None)
+    assert bound / np.sqrt(chosen.iterations + 1) <= epsilon < bound / np.sqrt(chosen.iterations)
+    given = {"step": "backtracking", "epsilon": epsilon, "smoothness": 10 * constants.L_f}
+    longer, label = algorithm("frank-wolfe", **given).resolve(constants)
+    assert label == "theory"
+    assert longer.iterations == pytest.approx(25 * chosen.iterations, rel=1e-2)
+    _, gaps = values_and_gaps(problem, asking, step="backtracking", epsilon=epsilon)
+    assert gaps.min() <= epsilon
+
+
+class Linear:
+    """f(x) = <c, x> over a box: no curvature to estimate."""
+
+    n, set = 1, Box(3)
+
+    def __init__(self, c):
+        self.c = np.asarray(c, dtype=float)
+
+    def start(self):
+        return np.zeros(3)
+
+    def open(self, rng):
+        return self
+
+    def value(self, x):
+        return float(self.c @ x)
+
+    def gradient(self, x):
+        return self.c.copy()
+
+    def lo(self, g):
+        return self.set.lo(g)
+
+
+def test_backtracking_takes_the_whole_step_where_f_is_linear():
+    states, counts = counted_states(Linear([1.0, -2.0, 0.5]), iterations=3)
+    for state in states:
+        np.testing.assert_array_equal(state.x, [-1.0, 1.0, -1.0])
+    # At the vertex the gap is 0, and no value is asked.
+    assert (counts["fo"], counts["lo"], counts["fv"]) == (4, 3, 2)
+
+
+def test_backtracking_stays_at_a_stationary_start():
+    states, counts = counted_states(Linear([0.0, 0.0, 0.0]), iterations=3)
+    assert (states[-1].x == 0.0).all()
+    assert counts["fv"] == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"step": "backtracking", "curvature": 2.0}, ("curvature", "leave")),
+        ({"step": "line-search", "smoothness": 2.0}, ("smoothness", "backtracking")),
+        ({"step": "backtracking", "smoothness": -1.0}, ("smoothness",)),
+        ({"step": "backtracking", "smoothness": float("nan")}, ("smoothness",)),
+    ],
+)
+def test_estimates_that_do_not_fit_the_step_are_refused(given, words):
+    with pytest.raises(InputError) as error:
+        algorithm("frank-wolfe", iterations=3, **given).resolve(Constants(n=3))
+    assert_one_sentence(error, *words)
+
+
+# --- affine invariance ----------------------------------------------------------------------------
+
+
+class Image:
+    """A problem in the coordinates z of x = M z + b, over the preimage of its set.
+
+    Of a box this is a parallelepiped, and its vertices are those of the box.
+    """
+
+    def __init__(self, problem, M, b):
+        self.problem, self.M, self.b, self.n = problem, M, b, problem.n
+
+    def x(self, z):
+        return self.M @ z + self.b
+
+    def z(self, x):
+        return np.linalg.solve(self.M, x - self.b)
+
+    def value(self, z):
+        return self.problem.value(self.x(z))
+
+    def gradient(self, z):
+        return self.M.T @ self.problem.gradient(self.x(z))
+
+    def lo(self, g):
+        return self.z(self.problem.lo(np.linalg.solve(self.M.T, g)))
+
+    def states(self, **parameters):
+        """(x_t, gap_t) of every iteration, in the coordinates x."""
+        chosen = ALGORITHMS["frank-wolfe"](**parameters)
+        ask = Oracles(self, Ledger(), 1.0)
+        found = []
+        for state in chosen.run(ask, self.z(self.problem.start()), np.random.default_rng(0)):
+            g = self.gradient(state.at)
+            found.append((self.x(state.at), g @ (state.at - self.lo(g))))
+        return zip(*found, strict=True)
+
+
+@pytest.fixture(params=[0, 1, 2])
+def images(request):
+    """A non-convex problem over a box, and its image under an affine map, far from a rotation."""
+    rng, d = np.random.default_rng(request.param), 5
+    features = rng.standard_normal((17, d))
+    labels = np.where(rng.random(17) < 0.5, -1.0, 1.0)
+    lower = rng.uniform(-2.0, -0.5, size=d)
+    problem = NonconvexLogistic(features, labels, Box(d, lower, lower + 2.0), 0.4)
+    M = np.diag([0.1, 1.0, 3.0, 10.0, 0.5]) @ rng.standard_normal((d, d))
+    return (
+        Image(problem, np.eye(d), np.zeros(d)),
+        Image(problem, M, rng.standard_normal(d)),
+        curvature(problem),
+    )
+
+
+@pytest.mark.parametrize("step", ["adaptive", "open-loop", "line-search"])
+def test_frank_wolfe_is_affine_invariant(images, step):
+    """lacoste2016: x_t = M z_t + b with the same C, and the gaps are equal."""
+    plain, mapped, C = images
+    given = {"step": step, "curvature": C, "iterations": 30}
+    (x, gaps), (Mz, mapped_gaps) = plain.states(**given), mapped.states(**given)
+    # The minimiser of a line search is known to the root of the rounding error of f.
+    accuracy = 1e-6 if step == "line-search" else 1e-9
+    np.testing.assert_allclose(Mz, x, rtol=0, atol=accuracy)
+    np.testing.assert_allclose(mapped_gaps, gaps, rtol=0, atol=accuracy)
+    assert np.ptp(gaps) > 0.1
+
+
+def test_euclidean_estimates_are_not_affine_invariant(images):
+    """The check above can fail: the estimate of backtracking depends on the norm."""
+    plain, mapped, _ = images
+    given = {"step": "backtracking", "iterations": 30}
+    (x, _), (Mz, _) = plain.states(**given), mapped.states(**given)
+    assert np.abs(np.subtract(Mz, x)).max() > 1e-3

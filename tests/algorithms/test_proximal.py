@@ -1,12 +1,14 @@
 """Proximal steps: the gradient, SG, SVRG, SAGA and SPIDER, against their sources and each other."""
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil as up
-from math import floor, sqrt
+from math import floor, inf, sqrt
 
 import numpy as np
 import pytest
+from helpers import assert_one_sentence
 from linear_reference import (
     DOMAINS,
     WEIGHT,
@@ -298,6 +300,76 @@ def test_a_sampled_reference_is_not_the_theorems_schedule(name):
     c = constants(100)
     assert algorithm(name, epsilon=0.1).resolve(c)[1] == "theory"
     assert algorithm(name, epsilon=0.1, snapshot=9).resolve(c)[1] == "explicit"
+
+
+@pytest.mark.parametrize("n", [1, 7, 60, 61, 1000, 9999])
+def test_the_online_schedule_of_prox_svrg_plus(n):
+    """BASELINES 7: B = min(n, 6 sigma^2/epsilon), n being the full gradient; all else the same."""
+    for eps in (Fraction(20), Fraction(1), Fraction(1, 8), Fraction(1, 50), Fraction(1, 3000)):
+        choice = algorithm("prox-svrg-plus", epsilon=float(eps), online=True)
+        chosen, label = choice.resolve(constants(n))
+        B = up(6 * SIGMA2 / eps)
+        assert (label, chosen.snapshot) == ("theory", B if n > B else None)
+        for key, number in schedule("prox-svrg-plus", n, eps).items():
+            assert getattr(chosen, key) == pytest.approx(float(number), rel=2e-12), key
+        # What the derivation of the schedule needs: 18 L h0/T + 3 sigma^2/(2B) <= epsilon.
+        noise = 0 if chosen.snapshot is None else 3 * SIGMA2 / (2 * chosen.snapshot)
+        assert 18 * L_MS * DELTA / chosen.iterations + noise <= eps
+
+
+def test_one_step_of_prox_svrg_plus_descends_as_its_schedule_derives():
+    """F(x+) <= F(x) + |e|^2/(12L) - |G|^2/(18L) - 5L/2 |x+ - x|^2 for any error e."""
+    for domain in ("none", "penalty", "set"):
+        problem = model("robust-regression", domain)
+        P, rng = Plain(problem), np.random.default_rng(1)
+        L = problem.constants(np.zeros(4)).L_f
+        for _ in range(200):
+            x = P.prox(rng.standard_normal(4) * rng.choice([0.01, 1.0]), 1.0)
+            e = rng.standard_normal(4) * rng.choice([0.0, 0.01, 1.0])
+            after = P.prox(x - (P.full(x) + e) / (6 * L), 1 / (6 * L))
+            promised = e @ e / (12 * L) - P.mapping(x, 1 / (6 * L)) ** 2 / (18 * L)
+            promised -= 2.5 * L * (after - x) @ (after - x)
+            fall = P.value(after) + P.h(after) - P.value(x) - P.h(x)
+            assert fall <= promised + 1e-13
+
+
+@pytest.mark.parametrize("domain", ["none", "penalty", "set"])
+def test_the_online_schedule_meets_its_bound_and_counts_its_batches(domain):
+    """E|G|^2 over the run, three seeds: at most epsilon; every reference costs B, none n."""
+    problem, epsilon = model("robust-regression", domain, n=400, spread=0.3), 0.02
+    choice = algorithm("prox-svrg-plus", epsilon=epsilon, online=True)
+    chosen, _ = choice.resolve(problem.constants(elsewhere(problem)))
+    assert chosen.snapshot < 400
+    parameters = {key: getattr(chosen, key) for key in type(chosen).parameters()}
+    squares = []
+    for seed in range(3):
+        states, counts = run(problem, "prox-svrg-plus", seed=seed, **parameters)
+        T, m, b = chosen.iterations, chosen.period, chosen.batch
+        assert counts["fo"] == 0
+        assert counts["sfo"] == -(-T // m) * chosen.snapshot + 2 * b * T
+        squares += [Plain(problem).mapping(s.at, chosen.step) ** 2 for s in states]
+    assert np.mean(squares) <= epsilon
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"iterations": 9, "step": 0.1, "batch": 3, "period": 2, "online": True}, "snapshot"),
+        ({"epsilon": 0.1, "online": "yes"}, "online='yes'"),
+        ({"epsilon": 0.1, "online": 1}, "online=1"),
+    ],
+)
+def test_a_wrong_online_is_refused_by_name(given, words):
+    with pytest.raises(InputError) as error:
+        algorithm("prox-svrg-plus", **given).resolve(constants(100))
+    assert_one_sentence(error, "prox-svrg-plus", words)
+
+
+def test_the_online_form_without_a_variance_is_refused():
+    c = replace(constants(100), sigma2=inf)
+    with pytest.raises(Refused, match="sigma2"):
+        algorithm("prox-svrg-plus", epsilon=0.1, online=True).resolve(c)
+    assert algorithm("prox-svrg-plus", epsilon=0.1).resolve(c)[1] == "theory"
 
 
 @pytest.mark.parametrize("batch", ["many", 0, 2.5, None])

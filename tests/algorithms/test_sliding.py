@@ -738,7 +738,7 @@ def test_a_missing_constant_of_option_2_is_refused_by_name(missing):
 
 
 def test_a_schedule_without_sigma_hat_is_refused():
-    problem = tiny_regression(LeastSquares)
+    problem = tiny_regression(LeastSquares, n=3)  # fewer rows than features
     with pytest.raises(Refused, match="sigma_hat") as error:
         algorithm("cgs", epsilon=0.1).resolve(problem.constants(problem.start()))
     assert_one_sentence(error)

@@ -42,7 +42,7 @@ def test_nothing_is_known_without_the_truth():
 
 
 def test_the_generated_problems_say_so_too():
-    small = {"rows": 12, "columns": 10, "rank": 1}
+    small = {"rows": 12, "columns": 10, "rank": 1, "outliers": 0.0}
     assert pf.problem("robust-matrix-recovery", **small).best_known[0] < 1e-20
-    for other in ({"noise": 0.1}, {"outliers": 0.2}, {"radius": 0.01}):
-        assert pf.problem("robust-matrix-recovery", **small, **other).best_known is None
+    for other in ({"outliers": 0.5}, {"radius": 0.01}):
+        assert pf.problem("robust-matrix-recovery", **small | other).best_known is None

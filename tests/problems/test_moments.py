@@ -64,7 +64,8 @@ def test_the_certified_bound_is_above_and_close(monkeypatch, form, seed):
         rows = rows * 1e-150  # its squares are near the smallest float
     top = exact(rows, weights)[-1]
     found = moment_norm(form(rows), weights)
-    assert top <= found <= top * 1.0041
+    # Certified: by more than 1e-9 above what is attained, which the Ritz value is to rounding.
+    assert top * (1 + 1e-9) <= found <= top * (1 + 1e-5)
     assert found == moment_norm(form(rows), weights), "not the same twice"
 
 
@@ -75,7 +76,7 @@ def test_above_the_side_no_gram_matrix_is_formed():
     )
     weights = np.full(1700, 1 / 1700)
     top = float(np.linalg.norm(matrix.toarray(), 2)) ** 2 / 1700
-    assert top <= moment_norm(matrix, weights) <= top * 1.0041
+    assert top <= moment_norm(matrix, weights) <= top * (1 + 1e-5)
     assert "fails with probability at most 1e-09" in certified_by(matrix)
     assert certified_by(matrix[:1500]) == ""
     assert least_moment(matrix, weights) == 0.0
@@ -93,7 +94,7 @@ def test_constants_state_that_they_hold_in_probability():
     for cls, rows, told in ((LogCosh, large, True), (LeastSquares, large[:, :1500], False)):
         problem = cls(rows, np.ones(1501), WholeSpace(rows.shape[1]))
         c = problem.constants(problem.start())
-        assert c.L_f == pytest.approx(1 / 1501, rel=5e-3)
+        assert c.L_f == pytest.approx(1 / 1501, rel=1e-5)
         for name in ("L_f", "L_ms", "L2_ms", "ell"):
             assert ("fails with probability" in c.derivations[name]) == told, name
 

@@ -164,3 +164,19 @@ def test_numbers_have_three_significant_digits(number, text):
 
 def test_integers_keep_every_digit():
     assert whole(55203264, " ") == "55 203 264"
+
+
+def test_what_is_not_met_stands_above_the_runs(spec, outcomes):
+    assert "theory" not in tables.runs(collect(spec, outcomes)[0]).note
+    changed = [
+        replace(o, entry=replace(o.entry, run=replace(o.entry.run, unmet=("convex",))))
+        if "nfwu-svrg" in o.plan.algorithm
+        else o
+        for o in outcomes
+    ]
+    found = collect(spec, changed)[0]
+    labels = {group.label for group in found if group.algorithm == "nfwu-svrg"}
+    assert len(labels) == 1
+    note = tables.runs(found).note
+    told = f"The theory of {labels.pop()} assumes convex, which is not known of the problem."
+    assert note.count(told) == note.count("assumes") == 1

@@ -1,0 +1,36 @@
+"""What theorems assume of a problem beyond smoothness, and whether a problem is known to meet it.
+
+Algorithms declare `assumes`, problems state `properties`; both take their words from `ASSUMPTIONS`.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+ASSUMPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "bounded domain": "the feasible set is compact, so that every proximal map lies in a ball",
+        "convex": "f is convex",
+        "restricted strong convexity": (
+            "f grows quadratically along the directions that the penalty or the radius leaves, "
+            "with sigma_hat > 0 (li2019)"
+        ),
+    }
+)
+"""Every assumption by its name, with what it says."""
+
+
+def known_of(problem: Any) -> frozenset[str]:
+    """Return what a problem is known to meet: its `properties`, and what its set shows."""
+    known: frozenset[str] = getattr(problem, "properties", frozenset())
+    return known | {"bounded domain"} if math.isfinite(problem.set.diameter) else known
+
+
+def unmet(assumes: Iterable[str], problem: Any) -> tuple[str, ...]:
+    """Return the assumptions that a problem is not known to meet, in alphabetical order.
+
+    A problem is only asked for its properties, which may be costly, if something is assumed.
+    """
+    needed = frozenset(assumes)
+    return tuple(sorted(needed - known_of(problem))) if needed else ()
