@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from pfbench import __version__
 from pfbench.base.errors import Diverged, PfbenchError, StalePoint, WorkerDied
-from pfbench.cli import data, info, listing, report, solve
+from pfbench.cli import adversary, data, info, listing, report, run, solve, verify
 from pfbench.cli.printing import complain
 
 FAILED, BAD_INPUT = 1, 2
@@ -97,7 +97,10 @@ app.command("list")(listing.list_all)
 app.command("info")(info.info)
 app.command("solve")(solve.solve)
 app.add_typer(data.app, name="data")
+app.command("run")(run.run)
 app.command("report")(report.report)
+app.command("adversary")(adversary.adversary)
+app.command("verify")(verify.verify)
 
 
 @app.callback(invoke_without_command=True)

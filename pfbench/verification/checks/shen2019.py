@@ -648,7 +648,7 @@ def lower_bound(trial: Trial) -> Evidence:
                 parts[name] = decide_inequality([GAP / certificate.min_gap_over_diameter])
     if trial.subject.algorithm is None:
         epsilons = [epsilon_of(T) for T in trial.pick((8, 16, 32, 64), (8, 16, 32, 64, 128, 256))]
-        names = [f"frank-wolfe[step={step}]" for step in ("open-loop", "adaptive")]
+        names = [f"frank-wolfe[step={step}]" for step in ("line-search", "open-loop")]
         runs = rescaled(names, epsilons, seed=trial.seeds(1, "rescaled")[0])
         for name in names:
             calls = [run for run in runs if run.algorithm == name]

@@ -1,0 +1,22 @@
+"""The resisting oracle: an online adversary, its transcript, and the certificate of a floor."""
+
+from pfbench.resisting.certificate import Certificate, certify, check, write
+from pfbench.resisting.contestants import Contestant, contestant, every_contestant
+from pfbench.resisting.oracle import ResistingOracle
+from pfbench.resisting.rescaled import Reached, fitted, rescaled
+from pfbench.resisting.transcript import Transcript
+
+__all__ = [
+    "Certificate",
+    "Contestant",
+    "Reached",
+    "ResistingOracle",
+    "Transcript",
+    "certify",
+    "check",
+    "contestant",
+    "every_contestant",
+    "fitted",
+    "rescaled",
+    "write",
+]

@@ -1,0 +1,428 @@
+"""The certificate: that one deterministic algorithm stays above the floor before T calls.
+
+Made from an online run, a second one with other random numbers for the algorithm, and the two
+checks of `replay`. It stands in a JSON file with the transcript beside it; from these two files
+alone it can be checked again, on another machine too.
+"""
+
+import hashlib
+import json
+import math
+import os
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.counts import Counts
+from pfbench.base.errors import DataError, StorageError
+from pfbench.base.protocols import Algorithm
+from pfbench.problems.smoothness import PAPER_SMOOTHNESS
+from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
+from pfbench.resisting.contestants import Contestant, admit, again
+from pfbench.resisting.oracle import ResistingOracle, converse, frame
+from pfbench.resisting.replay import (
+    TOLERANCE,
+    Answers,
+    Queries,
+    check_answers,
+    check_queries,
+    orthonormality,
+)
+from pfbench.resisting.transcript import Transcript, file_digest
+from pfbench.runs.solve import stream
+
+SCHEMA = 1
+
+ORTHONORMAL = 1e-10
+"""Largest entry of |V'V - I|."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What was found about one algorithm; `certified` says whether the floor is proved for it.
+
+    Attributes
+    ----------
+    algorithm
+        Selector that makes the algorithm with all its parameters.
+    horizon, dimension, seed
+        T, d, and the seed of the hidden directions.
+    smoothness, paper_smoothness
+        l of f: the certified one, and the paper's 3^15 for H_T.
+    directions_digest
+        SHA-256 of V.
+    orthonormality_error
+        Largest entry of |V'V - I|.
+    counts
+        Oracle calls of the online run, by the ledger.
+    queries
+        Gradient queries at new points.
+    answer_max_relative_error, query_max_relative_error
+        Of the checks (i) and (ii); None where (ii) broke off without a number.
+    span_max_relative_distance
+        Of a point that was asked or yielded before T LO calls from the span of the start and the LO
+        outputs (14).
+    min_gap_over_diameter
+        Least gap over D before T counted calls, over all points asked or yielded.
+    calls_to_target
+        Counted calls that led to the first gap of at most 0.04 D; None if there was none.
+    certified, certified_for
+        Whether the floor holds, and before T calls of what: "lo", "gradient" or None.
+    findings
+        Why it is not certified, or not for LO; one sentence each.
+    """
+
+    algorithm: str
+    horizon: int
+    dimension: int
+    seed: int
+    smoothness: float
+    paper_smoothness: float
+    directions_digest: str
+    orthonormality_error: float
+    counts: Counts
+    queries: int
+    answer_max_relative_error: float
+    query_max_relative_error: float | None
+    span_max_relative_distance: float
+    min_gap_over_diameter: float
+    calls_to_target: int | None
+    certified: bool
+    certified_for: str | None
+    findings: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the certificate as ``pfbench adversary --json`` prints it (schema 1)."""
+        found = {"schema": SCHEMA, **asdict(self), "counts": self.counts.as_dict()}
+        errors = self.answer_max_relative_error, self.query_max_relative_error
+        found["replay_max_relative_error"] = None if errors[1] is None else max(errors)  # type: ignore[type-var]
+        found["claimed_gap_over_diameter"] = GAP
+        found["diameter"] = 460.0 * math.sqrt(self.horizon)
+        found["findings"] = list(self.findings)
+        return found
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A certificate with what it rests on.
+
+    Attributes
+    ----------
+    certificate
+        The certificate.
+    transcript
+        The transcript.
+    answers
+        The gap of every point that was asked or yielded.
+    """
+
+    certificate: Certificate
+    transcript: Transcript
+    answers: Answers
+
+
+def certify(
+    contestant: Contestant,
+    T: int,
+    *,
+    d: int | None = None,
+    seed: int = 0,
+    watch: Callable[[int], object] | None = None,
+) -> Outcome:
+    """Set the resisting oracle on an algorithm, and examine what it did.
+
+    Parameters
+    ----------
+    contestant
+        The algorithm.
+    T
+        The horizon.
+    d
+        The dimension, above 2T; 2T + 1 if not given.
+    seed
+        Of the hidden directions, and of the algorithm's random stream.
+    watch
+        Is told the number of iterations, of both online runs together.
+
+    Raises
+    ------
+    InputError
+        If d is too small, or the algorithm fails.
+    Refused
+        If the algorithm uses up the dimension.
+    """
+    problem = frame(T, d)
+    iterations = 0
+
+    def told(*_: Any) -> bool:
+        nonlocal iterations
+        iterations += 1
+        if watch is not None:
+            watch(iterations)
+        return False
+
+    # The same oracle twice; only the algorithm's own random numbers differ.
+    first, second = (
+        ResistingOracle(problem, stream(seed, "oracles"), record=record) for record in (True, False)
+    )
+    algorithm = contestant.algorithm
+    ledger = converse(algorithm, first, stream(seed, "algorithm"), watch=told)
+    converse(algorithm, second, stream(seed + 1, "algorithm"), watch=told)
+    fixed, transcript = first.finish()
+    assert transcript is not None
+    findings = []
+    if first.counts() != ledger:
+        findings.append(_past_the_ledger(first.counts(), ledger))
+    if first.digest() != second.digest():
+        findings.append(
+            "it is not deterministic: a second run with another random stream differs in its bits."
+        )
+    certificate, answers = examine(
+        algorithm, contestant.selector, fixed, transcript, ledger, seed, findings
+    )
+    return Outcome(certificate, transcript, answers)
+
+
+def _past_the_ledger(asked: Counts, ledger: Counts) -> str:
+    differing = ", ".join(
+        f"{count} {name} instead of {ledger.as_dict()[name]}"
+        for name, count in asked.as_dict().items()
+        if count != ledger.as_dict()[name]
+    )
+    return f"it asks past the ledger: the oracle answered {differing}."
+
+
+def examine(
+    algorithm: Algorithm,
+    selector: str,
+    fixed: ZeroChain,
+    transcript: Transcript,
+    ledger: Counts,
+    seed: int,
+    findings: list[str],
+) -> tuple[Certificate, Answers]:
+    """Make both checks and measure the gaps; `findings` are what the online run showed."""
+    T, D = fixed.horizon, fixed.set.diameter
+    answers = check_answers(fixed, transcript)
+    queries = check_queries(algorithm, fixed, transcript, stream(seed + 1, "algorithm"))
+    skew = orthonormality(transcript.directions)
+    refusals = list(dict.fromkeys((*findings, *_refusals(answers, queries, skew))))
+    leaves = "" if queries.departed else _leaves(queries)
+    counted = "gradient" if leaves else "lo"
+    least = answers.minimum(T, counted) / D
+    if least < GAP:
+        calls = {"lo": "LO calls", "gradient": "gradient queries"}[counted]
+        refusals.append(f"its gap falls to {least:.3g} D, below {GAP} D, before {T} {calls}.")
+    certificate = Certificate(
+        algorithm=selector,
+        horizon=T,
+        dimension=fixed.columns,
+        seed=seed,
+        smoothness=chain_smoothness(),
+        paper_smoothness=PAPER_SMOOTHNESS,
+        directions_digest=transcript.directions_digest(),
+        orthonormality_error=skew,
+        counts=queries.ledger or ledger,
+        queries=answers.queries,
+        answer_max_relative_error=answers.error,
+        query_max_relative_error=queries.error if math.isfinite(queries.error) else None,
+        span_max_relative_distance=queries.distance,
+        min_gap_over_diameter=least,
+        calls_to_target=answers.calls(GAP * D, counted),
+        certified=not refusals,
+        certified_for=None if refusals else counted,
+        findings=(*refusals, *([leaves] if leaves else [])),
+    )
+    return certificate, answers
+
+
+def _refusals(answers: Answers, queries: Queries, skew: float) -> list[str]:
+    found = []
+    if not skew <= ORTHONORMAL:
+        found.append(f"the hidden directions are not orthonormal: they are off by {skew:.2g}.")
+    if not answers.error <= TOLERANCE:
+        found.append(
+            f"check (i) fails: the fixed function differs from a recorded answer by "
+            f"{answers.error:.2g}."
+        )
+    if queries.departed:
+        found.append(
+            "check (ii) fails: fed the recorded answers alone, it does not ask the recorded "
+            f"queries ({queries.departed}), as if it knew what the oracle hides."
+        )
+    elif queries.ledger is not None and queries.asked != queries.ledger:
+        found.append(_past_the_ledger(queries.asked, queries.ledger))
+    return found
+
+
+def _leaves(queries: Queries) -> str:
+    if queries.projected:
+        why = "it projects, so its points are not determined by LO outputs"
+    elif not queries.distance <= TOLERANCE:
+        why = (
+            f"it leaves the span of start and LO outputs by {queries.distance:.2g} of a point's "
+            "norm"
+        )
+    else:
+        return ""
+    return f"{why} (14): only the floor before T gradient queries is certified."
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def transcript_path(path: Path) -> Path:
+    """Return where the transcript of a certificate lies: beside it."""
+    return path.with_name(f"{path.stem}.transcript.npz")
+
+
+def write(outcome: Outcome, path: Path) -> None:
+    """Write the transcript, then the certificate that names its hash.
+
+    Raises
+    ------
+    StorageError
+        If a file cannot be written.
+    """
+    beside = transcript_path(path)
+    digest = outcome.transcript.write(beside)
+    content = outcome.certificate.as_json()
+    content["transcript"] = {"file": beside.name, "sha256": digest}
+    content["digest"] = _digest(content)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            json.dump(content, file, indent=2, allow_nan=False, ensure_ascii=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise StorageError(
+            f"the certificate {path} could not be written ({error.strerror}): free some space or "
+            "choose another folder."
+        ) from error
+
+
+def _digest(content: dict[str, Any]) -> str:
+    """Return the SHA-256 of everything in a certificate but its own digest."""
+    rest = {name: part for name, part in content.items() if name != "digest"}
+    text = json.dumps(rest, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def check(path: Path, *, told: Callable[[str], object] | None = None) -> Outcome:
+    """Check a certificate from its two files alone.
+
+    The algorithm is made anew from its selector; orthonormality of V, both checks and all gaps are
+    computed again.
+
+    Parameters
+    ----------
+    path
+        The certificate; its transcript lies beside it.
+    told
+        Is told the algorithm's selector before it is made: that may import somebody's module.
+
+    Returns
+    -------
+    Outcome
+        What was found now; its certificate is certified only if the file says so and it is true.
+
+    Raises
+    ------
+    DataError
+        If a file is missing, damaged, or was edited.
+    InputError, Refused
+        If the algorithm cannot be made, or may not stand.
+    """
+    stored = _read(path)
+    beside = path.with_name(stored["transcript"]["file"])
+    if file_digest(beside) != stored["transcript"]["sha256"]:
+        raise DataError(
+            f"{beside} is not the transcript that {path.name} was made from: it was edited or "
+            "replaced."
+        )
+    transcript = Transcript.read(beside)
+    if transcript.directions.shape != (stored["horizon"], stored["dimension"]):
+        raise DataError(f"{beside} is about another horizon or dimension than {path.name}.")
+    if told is not None:
+        told(stored["algorithm"])
+    algorithm = again(stored["algorithm"])
+    admit(algorithm)
+    problem = frame(stored["horizon"], stored["dimension"])
+    if orthonormality(transcript.directions) <= ORTHONORMAL:
+        problem = replace(problem, directions=np.ascontiguousarray(transcript.directions).T)
+    else:
+        raise DataError(f"the hidden directions in {beside} are not orthonormal: make it anew.")
+    ledger = Counts(**stored["counts"])
+    certificate, answers = examine(
+        algorithm, stored["algorithm"], problem, transcript, ledger, stored["seed"], []
+    )
+    findings = [*stored["findings"], *certificate.findings]
+    differing = _differing(certificate, stored) if stored["certified"] else ""
+    if differing:
+        findings.append(f"its {differing} is not what the files show.")
+    if differing or not stored["certified"]:
+        certificate = replace(
+            certificate,
+            certified=False,
+            certified_for=None,
+            findings=tuple(dict.fromkeys(findings)),
+        )
+    return Outcome(certificate, transcript, answers)
+
+
+_SAME = ("directions_digest", "calls_to_target", "queries", "certified_for", "smoothness")
+
+
+def _differing(found: Certificate, stored: dict[str, Any]) -> str:
+    """Return the first field that says something else than the files show; empty if none does."""
+    for name in _SAME:
+        if getattr(found, name) != stored[name]:
+            return name
+    if found.counts.as_dict() != stored["counts"]:
+        return "counts"
+    # On another machine sums may be rounded in another order.
+    gap = stored["min_gap_over_diameter"]
+    close = math.isclose(found.min_gap_over_diameter, gap, rel_tol=1e-6)
+    return "" if close else "min_gap_over_diameter"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the content of a certificate file.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, is no certificate, or was edited.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"the certificate {path} cannot be read ({error.strerror}).") from error
+    except ValueError as error:
+        raise DataError(f"{path} is damaged, or no certificate: make it anew.") from error
+    try:
+        missing = [field.name for field in fields(Certificate) if field.name not in content]
+        if missing:
+            raise KeyError(missing[0])
+        if content["schema"] != SCHEMA:
+            raise DataError(f"{path} has schema {content['schema']}, this version reads {SCHEMA}.")
+        if content["digest"] != _digest(content):
+            raise DataError(f"{path} was edited: its digest is not that of its content.")
+        beside = content["transcript"]["file"]
+        Counts(**content["counts"])
+        content["transcript"]["sha256"]
+        if not re.fullmatch(r"[^/\\]+", beside):
+            raise DataError(f"{path} names a transcript in another folder: move it beside it.")
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{path} is damaged, or no certificate: make it anew.") from error
+    return dict(content)

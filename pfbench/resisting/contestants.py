@@ -1,0 +1,206 @@
+"""Who may stand against the resisting oracle, and with which parameters."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
+from pfbench.algorithms.base import parameters_of
+from pfbench.algorithms.catalogue import ALGORITHMS, algorithm
+from pfbench.algorithms.frank_wolfe import STEPS
+from pfbench.algorithms.nfwu import NFWU
+from pfbench.algorithms.proximal import ProximalMethod
+from pfbench.algorithms.sliding import CGS, Sliding
+from pfbench.base.checks import integer
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError, Refused
+from pfbench.base.names import unknown
+from pfbench.base.protocols import Algorithm
+from pfbench.base.selectors import Selector
+from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
+from pfbench.runs.user_code import load
+
+OFFERED = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "set"})
+"""What the resisting oracle answers: everything of first order."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """An algorithm with all its parameters, and the selector that makes it again.
+
+    Attributes
+    ----------
+    algorithm
+        The algorithm.
+    selector
+        Name (of the catalogue, or MODULE:NAME) and all parameters that are set.
+    label
+        The selector as it was given.
+    """
+
+    algorithm: Algorithm
+    selector: str
+    label: str
+
+
+def contestant(text: str, problem: ZeroChain, iterations: int | None = None) -> Contestant:
+    """Make an algorithm ready to stand against the oracle.
+
+    Parameters that are not given: iterations (for cgs period, one run without restarts) the number
+    below, smoothness the certified constant, NFWU's step the theorem's eps/(L D) for eps = 0.04 and
+    its batch and period 1 (n = 1), cgs's D_t = D, a projected method's step 1/L.
+
+    Parameters
+    ----------
+    text
+        ``"frank-wolfe[step=open-loop]"``, or MODULE:NAME with parameters.
+    problem
+        The frame, for its constants.
+    iterations
+        The horizon T if not given.
+
+    Raises
+    ------
+    InputError
+        If a name or a parameter is unknown or out of range.
+    Refused
+        If the theorem does not speak of this algorithm.
+    """
+    given = Selector.parse(text)
+    T = problem.horizon if iterations is None else integer("iterations", iterations, least=1)
+    if ":" in given.name:
+        made = _own(given, T)
+    else:
+        algorithm(given.name, **given.parameters)  # refuses unknown names
+        _admit_kind(ALGORITHMS[given.name])
+        made = _of_catalogue(given, problem, T)
+    admit(made)
+    _check_ends(made)
+    parameters = {name: v for name, v in parameters_of(made).items() if v is not None}
+    return Contestant(made, str(Selector(given.name, parameters)), text.strip())
+
+
+def again(selector: str) -> Algorithm:
+    """Return the algorithm that a certificate names.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made.
+    """
+    parsed = Selector.parse(selector)
+    if ":" in parsed.name:
+        return _built(load(parsed.name), parsed.parameters, parsed.name)
+    if parsed.name not in ALGORITHMS:
+        raise unknown("algorithm", parsed.name, ALGORITHMS)
+    return _built(ALGORITHMS[parsed.name], parsed.parameters, parsed.name)
+
+
+def every_contestant() -> list[str]:
+    """Return the selectors of all algorithms of the catalogue that the theorem speaks of.
+
+    Those of NFWU that use gradients alone (n = 1 leaves them nothing to draw), Frank-Wolfe with
+    each step rule, NCGS with both options, and CGS.
+    """
+    first_order = [
+        name
+        for name, cls in ALGORITHMS.items()
+        if issubclass(cls, NFWU) and cls.requires <= OFFERED
+    ]
+    steps = [f"frank-wolfe[step={step}]" for step in STEPS]
+    return [*steps, *first_order, "ncgs[option=1]", "ncgs[option=2]", "cgs"]
+
+
+def admit(made: Algorithm) -> None:
+    """Refuse an algorithm that the theorem does not speak of.
+
+    Raises
+    ------
+    Refused
+        If it is randomised, or asks for more than values, gradients, LO and projections.
+    """
+    _admit_kind(type(made))
+    if isinstance(made, NFWU) and made.runs > 1:
+        raise Refused(
+            f"{made.name} with several runs draws which iterate of each to compare, and theorem "
+            "5.1 of shen2019 is about deterministic algorithms: leave restarts and probability out."
+        )
+    for verb in sorted(getattr(made, "asks", made.requires) - OFFERED):
+        raise Refused(
+            f"{made.name} asks for {verb}, and theorem 5.1 of shen2019 is about first-order "
+            "methods over a set: take one that asks for gradients, values and LO only."
+        )
+
+
+def _admit_kind(kind: type[Algorithm]) -> None:
+    """Refuse a randomised kind of algorithm, whatever its parameters."""
+    # NFWU draws components only, and with n = 1 there is but one.
+    if not kind.deterministic and not issubclass(kind, NFWU):
+        raise Refused(
+            f"{kind.name} is randomised, and theorem 5.1 of shen2019 is about deterministic "
+            "algorithms: take one that declares deterministic."
+        )
+
+
+def _check_ends(made: Algorithm) -> None:
+    if getattr(made, "endless", False):
+        raise InputError(f"{made.name} without iterations never ends: give iterations.")
+
+
+def _of_catalogue(given: Selector, problem: ZeroChain, T: int) -> Algorithm:
+    cls = ALGORITHMS[given.name]
+    constants = problem.constants(problem.start())
+    parameters = dict(given.parameters)
+    if "epsilon" not in parameters:
+        parameters = _defaults(cls, T, problem.mu, constants) | parameters
+    return algorithm(given.name, **parameters).resolve(constants)[0]
+
+
+def _defaults(
+    cls: type[CatalogueAlgorithm], T: int, mu: float, constants: Constants
+) -> dict[str, Any]:
+    L, D = constants.L_f, constants.D
+    found: dict[str, Any]
+    if issubclass(cls, CGS):
+        # D_t^2 = 4 delta 2^-t/sigma_hat is D^2 in the only run, t = 1.
+        found = {"period": T, "smoothness": L, "curvature": 1.0, "delta": D * D / 2.0}
+    elif issubclass(cls, NFWU):
+        # eps/(L D) of the unscaled chain; it is the same after scaling.
+        weight = GAP * mu / (chain_smoothness() * D)
+        found = {"iterations": T, "step": weight, "batch": 1, "period": 1}
+    elif issubclass(cls, Sliding):
+        found = {"iterations": T, "smoothness": L}
+    elif issubclass(cls, ProximalMethod):
+        found = {"iterations": T, "step": 1.0 / L}
+    else:
+        found = {"iterations": T}
+    return {name: value for name, value in found.items() if name in cls.parameters()}
+
+
+# --- somebody's own algorithm ---------------------------------------------------------------------
+
+
+def _own(given: Selector, T: int) -> Algorithm:
+    found = load(given.name)
+    parameters = dict(given.parameters)
+    if isinstance(found, type) and dataclasses.is_dataclass(found):
+        names = {field.name for field in dataclasses.fields(found)}
+        if "iterations" in names:
+            parameters = {"iterations": T} | parameters
+    return _built(found, parameters, given.name)
+
+
+def _built(found: Any, parameters: Mapping[str, Any], name: str) -> Algorithm:
+    if isinstance(found, type):
+        try:
+            found = found(**parameters)
+        except TypeError as error:
+            raise InputError(f"{name} cannot be made: {error}.") from error
+    elif parameters:
+        raise InputError(f"{name} is no class, and takes no parameters: leave them out.")
+    lacks = [a for a in ("name", "requires", "deterministic", "run") if not hasattr(found, a)]
+    if lacks:
+        raise InputError(f"{name} is no algorithm: it lacks {', '.join(lacks)}.")
+    made: Algorithm = found
+    return made

@@ -1,0 +1,324 @@
+"""The two checks behind a certificate; neither is fed back into the other (THEORY section 8).
+
+(i) At every recorded query the fixed function gives the recorded answer. (ii) The algorithm, fed
+the recorded answers, asks the recorded queries. Together they say that this deterministic algorithm
+on this function makes this transcript. To let it run on the function instead would prove less: the
+chain amplifies rounding, so that two runs differ wholly after some 80 steps.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.counts import Counts
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Algorithm
+from pfbench.base.sample import Indices
+from pfbench.base.state import State
+from pfbench.kernels import chain
+from pfbench.problems.single import check_single
+from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
+from pfbench.resisting.exchange import Basis, Exchange, norm_of_gradient
+from pfbench.resisting.oracle import Tally, converse
+from pfbench.resisting.transcript import KINDS, Event, Transcript, fingerprint
+
+Floats = npt.NDArray[np.float64]
+
+TOLERANCE = 1e-9
+"""Largest relative error in (i) and (ii), and largest distance from the span in (14)."""
+
+GRADIENT, VALUE, LO, PROX, YIELD = range(len(KINDS))
+
+
+def relative(found: Floats, recorded: Floats) -> float:
+    """Return |found - recorded| over the larger of the two norms; 0 if both are 0."""
+    scale = max(float(np.linalg.norm(found)), float(np.linalg.norm(recorded)))
+    return float(np.linalg.norm(found - recorded)) / scale if scale > 0.0 else 0.0
+
+
+# --- (i), and the gaps ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A point that was asked or yielded.
+
+    Attributes
+    ----------
+    gap
+        Its Frank-Wolfe gap on the fixed function.
+    lo, gradient
+        LO outputs, and gradient answers at new points, given before.
+    """
+
+    gap: float
+    lo: int
+    gradient: int
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What check (i) found.
+
+    Attributes
+    ----------
+    error
+        Largest error of a recorded answer, relative to its two parts: for a value |x|^2/10 + |H_T|,
+        for a gradient |x|/5 + |grad H_T|, for they cancel near a stationary point.
+    passed
+        Every point that was asked or yielded, in order.
+    queries
+        Gradient queries at new points.
+    """
+
+    error: float
+    passed: list[Passed]
+    queries: int
+
+    def minimum(self, T: int, counted: str) -> float:
+        """Return the least gap among the points that fewer than T counted calls had led to."""
+        return min(p.gap for p in self.passed if getattr(p, counted) < T)
+
+    def calls(self, target: float, counted: str) -> int | None:
+        """Return the counted calls that led to the first gap of at most `target`, or None."""
+        return next((int(getattr(p, counted)) for p in self.passed if p.gap <= target), None)
+
+
+def check_answers(fixed: ZeroChain, transcript: Transcript) -> Answers:
+    """Compare every recorded answer with the fixed function, and measure every gap."""
+    T, mu, R = fixed.horizon, fixed.mu, fixed.set.radius
+    height = fixed.L * mu**2 / chain_smoothness()
+    coordinates = _coordinates(fixed, transcript)
+    seen: set[bytes] = set()
+    passed: list[Passed] = []
+    slopes = np.empty(T)
+    worst, outputs = 0.0, 0
+    for event in transcript.events():
+        if event.kind in (LO, PROX):
+            outputs += event.kind == LO
+            continue
+        x, y = transcript.point(event), coordinates[event.point]
+        if event.toward >= 0:
+            y = (1.0 - event.weight) * y + event.weight * coordinates[event.toward]
+        square = float(x @ x) / mu**2
+        chain.gradient(y, slopes)
+        product = float(y @ slopes)
+        length = R / mu * norm_of_gradient(square, product, slopes)
+        passed.append(Passed(height * (0.2 * square + product + length), outputs, len(seen)))
+        if event.kind == GRADIENT:
+            parts = height / mu * (0.2 * math.sqrt(square) + float(np.linalg.norm(slopes)))
+            error = float(np.linalg.norm(fixed.gradient(x) - transcript.rows[event.answer]))
+            worst = max(worst, error / parts)
+            seen.add(fingerprint(x))
+        elif event.kind == VALUE:
+            quadratic, link = 0.1 * square, chain.value(y)
+            error = abs(height * (quadratic + link) - event.number)
+            worst = max(worst, error / (height * (quadratic + abs(link))))
+    return Answers(worst, passed, len(seen))
+
+
+def _coordinates(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
+    """Return V'x/mu for every row that is a point; in blocks, so that one product does many."""
+    used = np.unique(np.append(transcript.columns["point"], transcript.columns["toward"]))
+    used = used[used >= 0]
+    found: dict[int, Floats] = {}
+    for block in np.array_split(used, math.ceil(len(used) / 256)):
+        y = transcript.rows[block] @ transcript.directions.T / fixed.mu
+        found.update(zip(block.tolist(), y, strict=True))
+    return found
+
+
+def orthonormality(directions: Floats) -> float:
+    """Return the largest entry of |V'V - I|; directions are rows."""
+    return float(np.abs(directions @ directions.T - np.eye(len(directions))).max())
+
+
+# --- (ii), and the span ---------------------------------------------------------------------------
+
+
+class Departed(BaseException):
+    """The algorithm does not ask what the transcript says; no ``except Exception`` swallows it."""
+
+
+class Recorded(Tally):
+    """The backend that feeds an algorithm the recorded answers.
+
+    It also follows, on the recorded vectors, the span of the LO outputs.
+
+    Attributes
+    ----------
+    error
+        Largest relative difference between a query, an LO output or a yielded point and the record.
+    distance
+        Largest relative distance of a point that was asked or yielded before T LO calls from the
+        span of the LO outputs before it.
+    """
+
+    def __init__(self, problem: ZeroChain, transcript: Transcript) -> None:
+        super().__init__()
+        self.set, self.T, self.d = problem.set, problem.horizon, problem.columns
+        self._transcript, self._events = transcript, transcript.events()
+        self._exchange = Exchange(problem.horizon, self.d)
+        self._outputs = Basis(self.d)
+        self._place = 0
+        self.error = self.distance = 0.0
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the recorded gradient."""
+        self.count(fo=1, sfo=1)
+        return self._gradient(x)
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the recorded gradient."""
+        check_single(sample)
+        self.count(sfo=len(sample))
+        return self._gradient(x)
+
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the difference of two recorded gradients."""
+        check_single(sample)
+        self.count(sfo=2 * len(sample))
+        return self._gradient(x) - self._gradient(y)
+
+    def value(self, x: Floats) -> float:
+        """Return the recorded value."""
+        self.count(fv=1)
+        event = self._next(VALUE)
+        self._compare(x, self._transcript.point(event))
+        if event.toward < 0:  # else it lies between two vectors that are followed already
+            self._follow(self._transcript.rows[event.point])
+        return event.number
+
+    def lo(self, g: Floats) -> Floats:
+        """Return the recorded output, if it minimises <g, u> over the ball to the tolerance.
+
+        That is relative to the largest gradient so far, if g is smaller: at the end of an inner
+        loop g is a small difference of large vectors, and on another machine another one.
+        """
+        self.count(lo=1)
+        u: Floats = self._transcript.rows[self._next(LO).answer]
+        R, length = self.set.radius, float(np.linalg.norm(g))
+        scale = max(length, self._exchange.largest)
+        excess = (float(g @ u) + R * length) / (R * scale) if scale > 0.0 else 0.0
+        self._accept(max(abs(excess), float(np.linalg.norm(u)) / R - 1.0))
+        coordinates, _ = self._exchange.vertex(g, u)
+        # What of u lies outside the span of all that was exchanged is rounding: it is left out.
+        _, outside = self._outputs.split(coordinates)
+        if float(np.linalg.norm(outside)) > 1e-13 * self.set.radius:
+            self._outputs.add(outside)
+        return u.copy()
+
+    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
+        """Return the recorded projection, if it is that of x - lam g to the tolerance."""
+        self.count(po=1)
+        answer: Floats = self._transcript.rows[self._next(PROX).answer]
+        self._compare(self.set.project(x - lam * g), answer)
+        return answer.copy()
+
+    def note(self, state: State) -> None:
+        """Compare what the algorithm yields with the record."""
+        for x in (state.x, state.at, state.output):
+            if x is not None:
+                recorded = self._transcript.rows[self._next(YIELD).point]
+                self._compare(x, recorded)
+                self._follow(recorded)
+
+    def finish(self) -> None:
+        """Check that the transcript ends where the algorithm does."""
+        left = len(self._transcript) - self._place
+        if left:
+            raise Departed(f"it stops {left} events before the transcript does")
+
+    # --- inside -------------------------------------------------------------------------------
+
+    def _gradient(self, x: Floats) -> Floats:
+        event = self._next(GRADIENT)
+        recorded = self._transcript.rows[event.point]
+        self._compare(x, recorded)
+        self._follow(recorded)
+        while self._exchange.drawn < event.drawn:
+            self._exchange.insert(self._transcript.directions[self._exchange.drawn])
+        answer: Floats = self._transcript.rows[event.answer]
+        self._exchange.gradient(answer)
+        return answer.copy()
+
+    def _next(self, kind: int) -> Event:
+        event = next(self._events, None)
+        self._place += 1
+        if event is None:
+            raise Departed(f"it goes on after the transcript ends, with a {KINDS[kind]}")
+        if event.kind != kind:
+            raise Departed(
+                f"event {self._place} is a {KINDS[kind]}, in the transcript a {KINDS[event.kind]}"
+            )
+        return event
+
+    def _compare(self, x: Any, recorded: Floats) -> None:
+        if not isinstance(x, np.ndarray) or x.shape != recorded.shape:
+            raise Departed(f"event {self._place} is about no array of length {self.d}")
+        self._accept(relative(x, recorded))
+
+    def _accept(self, error: float) -> None:
+        """Take note of an error; end the replay if it is too large."""
+        if not error <= TOLERANCE:
+            self.error = math.inf if math.isnan(error) else max(self.error, error)
+            raise Departed(f"event {self._place} differs from the transcript by {error:.2g}")
+        self.error = max(self.error, error)
+
+    def _follow(self, x: Floats) -> None:
+        """Measure how far a point is from the span of the LO outputs."""
+        if self.counts().lo >= self.T:
+            return
+        coordinates = self._exchange.point(x)
+        norm = float(np.linalg.norm(x))
+        if norm > 0.0:
+            _, outside = self._outputs.split(coordinates)
+            self.distance = max(self.distance, float(np.linalg.norm(outside)) / norm)
+
+
+@dataclass(frozen=True)
+class Queries:
+    """What check (ii) found.
+
+    Attributes
+    ----------
+    error
+        Largest relative difference between what was asked and the record.
+    departed
+        Where the algorithm left the record, in words; empty if it did not.
+    distance
+        See `Recorded`.
+    projected
+        Whether it asked for projections.
+    asked
+        What the algorithm asked of the record, the ledger's calls and others.
+    ledger
+        What the ledger of the replay counted; None if it broke off.
+    """
+
+    error: float
+    departed: str
+    distance: float
+    projected: bool
+    asked: Counts
+    ledger: Counts | None
+
+
+def check_queries(
+    algorithm: Algorithm, problem: ZeroChain, transcript: Transcript, rng: np.random.Generator
+) -> Queries:
+    """Feed an algorithm the recorded answers, and compare what it asks."""
+    backend = Recorded(problem, transcript)
+    departed, ledger = "", None
+    try:
+        ledger = converse(algorithm, backend, rng)
+        backend.finish()
+    except Departed as reason:
+        departed = str(reason)
+    except InputError as failure:
+        departed = f"it has only the recorded answers, and {failure}".rstrip(".")
+    asked = backend.counts()
+    return Queries(backend.error, departed, backend.distance, asked.po > 0, asked, ledger)

@@ -1,0 +1,209 @@
+"""The transcript of a run: every query with its answer, and every point that was yielded.
+
+Vectors are kept once, as rows of one table; events refer to them by number. A function value that
+was asked on the segment from the last gradient query to the last LO output (every trial point of a
+line search is) is kept as two row numbers and a weight, so that memory stays O(T d).
+"""
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.errors import DataError, StorageError
+
+Floats = npt.NDArray[np.float64]
+
+KINDS = ("gradient", "value", "lo", "prox", "yield")
+"""What an event is: four oracles, and a point that the algorithm yields (or starts from)."""
+
+
+class Event(NamedTuple):
+    """One event; -1 and 0.0 stand for what its kind does not have.
+
+    Attributes
+    ----------
+    kind
+        Index in `KINDS`.
+    point
+        Row of the point asked or yielded.
+    toward, weight
+        A value is asked at (1 - weight) point + weight toward, if there is a row `toward`.
+    answer
+        Row of the vector that was answered.
+    number
+        The value that was answered.
+    drawn
+        How many hidden directions were drawn when the answer was given.
+    """
+
+    kind: int
+    point: int = -1
+    toward: int = -1
+    weight: float = 0.0
+    answer: int = -1
+    number: float = 0.0
+    drawn: int = 0
+
+
+_COLUMNS: dict[str, Any] = dict.fromkeys(Event._fields, np.int64) | {
+    "weight": np.float64,
+    "number": np.float64,
+}
+
+
+def fingerprint(x: Floats) -> bytes:
+    """Return a hash of a vector's numbers; -0 and 0 are the same."""
+    return hashlib.blake2b((x + 0.0).tobytes(), digest_size=16).digest()
+
+
+class Recorder:
+    """Collects the events of one run; vectors that come again are kept once."""
+
+    def __init__(self, d: int, expected: int) -> None:
+        self._rows = np.empty((max(16, expected), d))
+        self._numbers: dict[bytes, int] = {}
+        self.events: list[Event] = []
+
+    def row(self, x: Floats) -> int:
+        """Return the row number of a vector, which is copied if it is new."""
+        key = fingerprint(x)
+        number = self._numbers.setdefault(key, len(self._numbers))
+        if number == len(self._rows):
+            # Half as many again: no more than 2.5 times the final size is ever held.
+            larger = np.empty((number + number // 2, self._rows.shape[1]))
+            larger[:number] = self._rows
+            self._rows = larger
+        if number == len(self._numbers) - 1:
+            self._rows[number] = x
+        return number
+
+    def add(self, kind: str, **fields: Any) -> None:
+        """Append an event."""
+        self.events.append(Event(KINDS.index(kind), **fields))
+
+    def finish(self, directions: Floats) -> "Transcript":
+        """Return the transcript; directions has shape (T, d)."""
+        columns = {
+            name: np.array([event[place] for event in self.events], dtype=kind)
+            for place, (name, kind) in enumerate(_COLUMNS.items())
+        }
+        return Transcript(directions, self._rows[: len(self._numbers)], columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Transcript:
+    """A finished transcript.
+
+    Attributes
+    ----------
+    directions
+        V', shape (T, d): the hidden directions as rows.
+    rows
+        All vectors that were exchanged, shape (m, d).
+    columns
+        The events: one array for each field of `Event`.
+    """
+
+    directions: Floats
+    rows: Floats
+    columns: dict[str, npt.NDArray[Any]]
+
+    def __len__(self) -> int:
+        return len(self.columns["kind"])
+
+    def events(self) -> Iterator[Event]:
+        """Return the events in order."""
+        return map(Event._make, zip(*(self.columns[n].tolist() for n in _COLUMNS), strict=True))
+
+    def point(self, event: Event) -> Floats:
+        """Return the point that an event is about, shape (d,)."""
+        x: Floats = self.rows[event.point]
+        if event.toward >= 0:
+            x = (1.0 - event.weight) * x + event.weight * self.rows[event.toward]
+        return x
+
+    def directions_digest(self) -> str:
+        """Return a hash of V."""
+        return hashlib.sha256(np.ascontiguousarray(self.directions, "<f8").tobytes()).hexdigest()
+
+    def write(self, path: Path) -> str:
+        """Write the transcript as .npz, whole or not at all; return the file's SHA-256.
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be written.
+        """
+        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        try:
+            with partial.open("wb") as file:
+                columns: dict[str, Any] = self.columns
+                np.savez(file, directions=self.directions, rows=self.rows, **columns)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except OSError as error:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+            raise StorageError(
+                f"the transcript {path} could not be written ({error.strerror}): free some space "
+                "or choose another folder."
+            ) from error
+        return file_digest(path)
+
+    @classmethod
+    def read(cls, path: Path) -> "Transcript":
+        """Read a transcript; nothing in it is executed.
+
+        Raises
+        ------
+        DataError
+            If the file is missing, damaged, or no transcript.
+        """
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                directions, rows = stored["directions"], stored["rows"]
+                columns = {name: stored[name].astype(kind) for name, kind in _COLUMNS.items()}
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise DataError(f"the transcript {path} cannot be read ({reason}).") from error
+        except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise DataError(f"{path} is damaged, or no transcript: make it anew.") from error
+        transcript = cls(directions, rows, columns)
+        transcript._check(path)
+        return transcript
+
+    def _check(self, path: Path) -> None:
+        V, rows, events = self.directions, self.rows, self.columns
+        matrices = V.ndim == 2 and rows.ndim == 2 and V.shape[1] == rows.shape[1]
+        numbers = V.dtype == rows.dtype == np.float64 and bool(np.isfinite(V).all())
+        sound = matrices and numbers and bool(np.isfinite(rows).all())
+        sound = sound and len({column.shape for column in events.values()}) == 1
+        for name, low in (("point", -1), ("toward", -1), ("answer", -1)):
+            sound = sound and bool(((events[name] >= low) & (events[name] < len(rows))).all())
+        sound = sound and bool(((events["kind"] >= 0) & (events["kind"] < len(KINDS))).all())
+        if not sound:
+            raise DataError(f"{path} is damaged, or no transcript: make it anew.")
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror}).") from error

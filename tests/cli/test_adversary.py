@@ -1,0 +1,224 @@
+"""``pfbench adversary``: certificates, their check, the family, and what is refused."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+OPEN_LOOP = "frank-wolfe[step=open-loop]"
+
+METHOD = """
+from dataclasses import dataclass
+
+from pfbench.algorithms.base import Algorithm
+from pfbench.base.state import State
+from pfbench.points import combine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Halves(Algorithm):
+    name, summary, source, counts = "halves", "half steps", "a user", "T"
+    requires = frozenset({"gradient", "lo"})
+    deterministic = True
+
+    iterations: int
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            x = combine(x, ask.lo(ask.gradient(x)), 0.5)
+            yield State(x)
+
+
+class Draws(Halves):
+    def run(self, ask, x, rng):
+        for state in super().run(ask, x, rng):
+            yield State(state.x * rng.random())
+
+
+class Random(Halves):
+    deterministic = False
+"""
+
+
+@pytest.fixture
+def method(folder):
+    """A user's own module in the current folder, under a name of its own."""
+    name = f"own_{abs(hash(str(folder)))}"
+    (folder / f"{name}.py").write_text(METHOD)
+    return name
+
+
+def test_a_certificate_is_printed(pfbench):
+    done = pfbench("adversary", "-a", OPEN_LOOP, "--horizon", 12)
+    assert done.status == 0
+    for words in ("yes, before 12 LO calls", "least gap before T", "(i)", "(ii)", "151.46"):
+        assert words in done.out
+    assert done.err == ""
+
+
+def test_the_json_conforms_and_has_the_fields_of_the_design(pfbench, conforms):
+    done = pfbench("adversary", "-a", OPEN_LOOP, "--horizon", 12, "--dimension", 30, "--json")
+    found = done.json
+    conforms(found, "adversary.json")
+    assert found["horizon"] == 12
+    assert found["dimension"] == 30
+    assert found["claimed_gap_over_diameter"] == 0.04
+    assert found["min_gap_over_diameter"] >= 0.04
+    assert found["replay_max_relative_error"] <= 1e-9
+    assert (found["certified"], found["certified_for"]) == (True, "lo")
+    assert found["calls_to_target"] is None
+    assert found["algorithm"].startswith("frank-wolfe[")
+    assert "step=open-loop" in found["algorithm"]
+
+
+def test_several_algorithms_are_an_array_and_a_table(pfbench, conforms):
+    arguments = ("adversary", "-a", OPEN_LOOP, "-a", "projected-gradient", "--horizon", 6)
+    found = pfbench(*arguments, "--json").json
+    conforms(found, "adversary.json")
+    assert [one["certified_for"] for one in found] == ["lo", "gradient"]
+    done = pfbench(*arguments)
+    assert done.status == 0
+    assert "for gradient" in done.out
+    assert "it projects" in done.err
+
+
+def test_all_stands_for_every_algorithm_of_the_theorem(pfbench):
+    found = pfbench("adversary", "-a", "all", "--horizon", 5, "--json").json
+    names = {one["algorithm"].partition("[")[0] for one in found}
+    assert names == {"frank-wolfe", "nfwu-sg", "nfwu-svrg", "nfwu-spiderg", "ncgs", "cgs"}
+    assert all(one["certified_for"] == "lo" for one in found)
+
+
+def test_a_file_is_written_and_checked_by_another_process(pfbench, conforms, folder):
+    arguments = ("adversary", "-a", "frank-wolfe", "--horizon", 6, "--seed", 3, "-o", "fw.json")
+    made = pfbench(*arguments, "--json").json
+    assert sorted(path.name for path in folder.iterdir()) == ["fw.json", "fw.transcript.npz"]
+    stored = json.loads((folder / "fw.json").read_text())
+    conforms(stored, "adversary.json")
+    assert made.items() <= stored.items()
+    other = subprocess.run(
+        [sys.executable, "-m", "pfbench", "adversary", "--check", "fw.json", "--json"],
+        capture_output=True,
+        text=True,
+    )
+    assert other.returncode == 0, other.stderr
+    assert json.loads(other.stdout) == made
+
+
+def test_an_edited_certificate_is_refused(pfbench, folder):
+    pfbench("adversary", "-a", OPEN_LOOP, "--horizon", 6, "-o", "c.json")
+    path = folder / "c.json"
+    path.write_text(path.read_text().replace('"horizon": 6', '"horizon": 7'))
+    assert "was edited" in pfbench("adversary", "--check", "c.json").refusal
+
+
+def test_an_own_algorithm_is_named_before_it_is_imported(pfbench, method):
+    name = f"{method}:Halves"
+    done = pfbench("adversary", "-a", name, "--horizon", 5, "-o", "own.json", "--json")
+    assert done.json["certified_for"] == "lo"
+    assert done.json["algorithm"].startswith(f"{name}[")
+    assert "iterations=5" in done.json["algorithm"]
+    assert done.err.splitlines()[0] == f"importing {name}"
+    checked = pfbench("adversary", "--check", "own.json")
+    assert checked.status == 0
+    assert checked.err.splitlines()[0] == f"importing {name}"
+
+
+def test_what_is_not_certified_ends_with_1_and_says_why(pfbench, method, conforms):
+    arguments = ("adversary", "-a", f"{method}:Draws", "--horizon", 5)
+    done = pfbench(*arguments, "-o", "no.json", "--json")
+    assert done.status == 1
+    conforms(done.json, "adversary.json")
+    assert (done.json["certified"], done.json["certified_for"]) == (False, None)
+    assert "not deterministic" in done.json["findings"][0]
+    shown = pfbench(*arguments)
+    assert shown.status == 1
+    assert "not deterministic" in shown.out
+    checked = pfbench("adversary", "--check", "no.json")
+    assert checked.status == 1
+    assert "not deterministic" in checked.out
+
+
+def test_the_family_is_printed_and_conforms(pfbench, conforms):
+    arguments = ("adversary", "-a", "frank-wolfe", "--family", "2,4,8")
+    found = pfbench(*arguments, "--json").json
+    conforms(found, "adversary.json")
+    assert [run["T"] for run in found["runs"]] == [2, 4, 8]
+    assert [run["calls"] for run in found["runs"]] == [3, 5, 9]
+    (fit,) = found["fits"]
+    assert -2.0 < fit["slope"] < -1.5
+    done = pfbench(*arguments)
+    assert done.status == 0
+    assert "calls / T" in done.out
+
+
+def test_censored_runs_are_shown_as_such(pfbench, conforms):
+    arguments = ("adversary", "-a", OPEN_LOOP, "--family", "2,4", "--most", 30)
+    found = pfbench(*arguments, "--json").json
+    conforms(found, "adversary.json")
+    assert all(run["censored"] for run in found["runs"])
+    assert found["fits"][0]["slope"] is None
+    assert "over 30" in pfbench(*arguments).out
+
+
+def test_figures_are_drawn(pfbench, folder):
+    done = pfbench("adversary", "-a", OPEN_LOOP, "--horizon", 5, "--figure", "gaps.svg")
+    assert done.status == 0
+    assert "LO calls" in (folder / "gaps.svg").read_text()
+    done = pfbench("adversary", "-a", "frank-wolfe", "--family", "2,4", "--figure", "calls.pdf")
+    assert done.status == 0
+    assert (folder / "calls.pdf").read_bytes().startswith(b"%PDF")
+
+
+A = ("-a", OPEN_LOOP)
+
+CASES = {
+    "nothing": ((), "--horizon, --family and --check"),
+    "two modes": ((*A, "--horizon", 5, "--family", "2,4"), "--horizon and --family"),
+    "no algorithm": (("--horizon", 5), "needs --algorithm"),
+    "algorithm to check": ((*A, "--check", "c.json"), "takes no --algorithm"),
+    "horizon of none": ((*A, "--horizon", 0), "--horizon=0"),
+    "dimension": ((*A, "--horizon", 5, "--dimension", 10), "above 2T = 10"),
+    "seed": ((*A, "--horizon", 5, "--seed", -1), "--seed=-1"),
+    "iterations": ((*A, "--horizon", 5, "--iterations", 0), "iterations=0"),
+    "most with a horizon": ((*A, "--horizon", 5, "--most", 3), "--most does not go with"),
+    "dimension of a family": ((*A, "--family", "2,4", "--dimension", 30), "--dimension"),
+    "output of a family": ((*A, "--family", "2,4", "-o", "c.json"), "--output"),
+    "family in words": ((*A, "--family", "2,x"), "5,10,20"),
+    "family twice": ((*A, "--family", "2,2"), "twice"),
+    "family of none": ((*A, "--family", "0"), "--family=0"),
+    "output for two": ((*A, "-a", "ncgs", "--horizon", 5, "-o", "c.json"), "one algorithm"),
+    "output in no folder": ((*A, "--horizon", 5, "-o", "no/c.json"), "no folder no"),
+    "output to a folder": ((*A, "--horizon", 5, "-o", "."), "is a folder"),
+    "output as transcript": ((*A, "--horizon", 5, "-o", "c.npz"), ".json"),
+    "figure": ((*A, "--horizon", 5, "--figure", "a.gif"), ".svg"),
+    "figure in no folder": ((*A, "--horizon", 5, "--figure", "no/a.svg"), "no folder no"),
+    "unknown algorithm": (("-a", "frankwolfe", "--horizon", 5), "'frank-wolfe'"),
+    "unknown parameter": (("-a", "ncgs[optoin=1]", "--horizon", 5), "'option'"),
+    "randomised": (("-a", "sfw", "--horizon", 5), "randomised"),
+    "randomised in a family": (("-a", "sfw", "--family", "2"), "randomised"),
+    "second order": (("-a", "nfwu-casvrg", "--horizon", 5), "hessian"),
+    "no module": (("-a", "no_such:Thing", "--horizon", 5), "no module no_such"),
+    "no certificate": (("--check", "c.json"), "cannot be read"),
+    "figure of a check": (("--check", "c.json", "--figure", "a.svg"), "--figure"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bad_input_is_refused_in_one_line_and_leaves_nothing(pfbench, folder, case):
+    arguments, words = CASES[case]
+    done = pfbench("adversary", *arguments)
+    if case == "no module":  # its name is printed before it is imported
+        assert done.err.startswith("importing no_such:Thing\n")
+        assert done.status == 2
+        assert words in done.err
+    else:
+        assert words in done.refusal
+    assert not list(folder.iterdir())
+
+
+def test_an_own_randomised_algorithm_is_refused(pfbench, method):
+    done = pfbench("adversary", "-a", f"{method}:Random", "--horizon", 5)
+    assert done.status == 2
+    assert "halves is randomised" in done.err

@@ -1,0 +1,171 @@
+"""Methods written as somebody would, and the chain written down a second time."""
+
+import copy
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import ndtr
+
+from pfbench.algorithms.base import Algorithm
+from pfbench.base.state import State
+from pfbench.points import combine
+from pfbench.resisting.contestants import Contestant
+
+
+def psi(t):
+    return np.exp(1.0 - 1.0 / (2.0 * t - 1.0) ** 2) if t > 0.5 else 0.0
+
+
+def phi(t):
+    return np.sqrt(2.0 * np.pi * np.e) * ndtr(t)
+
+
+def f(x, V):
+    """|x|^2/10 + H_T(V'x) as shen2019 section 7.1 prints it; V has shape (d, T)."""
+    y = V.T @ x
+    chain = -psi(1.0) * phi(y[0])
+    for before, here in pairwise(y):
+        chain += psi(-before) * phi(-here) - psi(before) * phi(here)
+    return x @ x / 10.0 + chain
+
+
+def slope(x, V):
+    """The gradient of `f`, coordinate by coordinate from its one-dimensional derivatives."""
+    y = V.T @ x
+    g = np.zeros_like(y)
+
+    def dpsi(t):
+        return 4.0 / (2.0 * t - 1.0) ** 3 * psi(t) if t > 0.5 else 0.0
+
+    def dphi(t):
+        return np.exp(0.5 - t * t / 2.0)
+
+    g[0] = -psi(1.0) * dphi(y[0])
+    for i in range(1, len(y)):
+        a, b = y[i - 1], y[i]
+        g[i - 1] += -dpsi(-a) * phi(-b) - dpsi(a) * phi(b)
+        g[i] += -psi(-a) * dphi(-b) - psi(a) * dphi(b)
+    return x / 5.0 + V @ g
+
+
+@dataclass(frozen=True, kw_only=True)
+class Own(Algorithm):
+    """What somebody's own methods share."""
+
+    name = "own"
+    summary = "a test"
+    source = "a test"
+    counts = "not stated"
+    requires = frozenset({"gradient", "lo"})
+    deterministic = True
+
+    iterations: int = 10
+
+    def contestant(self):
+        return Contestant(self, "own", "own")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearRule(Own):
+    """Queries at random combinations of LO outputs, LO at random combinations of all it knows.
+
+    Several gradient queries and function values for each LO output, several LO outputs in a row,
+    and LO inputs that no answer spans: all fixed by `number`, so deterministic.
+    """
+
+    number: int
+    foreign: bool = False
+
+    def run(self, ask, x, rng):
+        own = np.random.default_rng(self.number)
+        outputs, known = [], [x]
+        for _ in range(self.iterations):
+            for _ in range(own.integers(1, 4)):
+                if outputs:
+                    weights = own.standard_normal(len(outputs))
+                    weights *= own.random() / np.abs(weights).sum()
+                    x = sum(w * u for w, u in zip(weights, outputs, strict=True))
+                known += [x, ask.gradient(x)]
+                if outputs and own.random() < 0.5:
+                    ask.value(combine(x, outputs[-1], own.random()))
+            for _ in range(own.integers(1, 3)):
+                weights = own.standard_normal(len(known))
+                g = sum(w * v for w, v in zip(weights, known, strict=True))
+                if self.foreign and own.random() < 0.3:
+                    g = g + own.standard_normal(g.size)
+                outputs.append(ask.lo(g))
+            yield State(x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Internal(Own):
+    """THEORY section 8: gradient descent on internal points, then two LO outputs span the rest."""
+
+    descent: int = 400
+
+    def run(self, ask, x, rng):
+        hidden = x
+        for _ in range(self.descent):
+            hidden = hidden - ask.gradient(hidden) / 150.0
+        R = ask.D / 2.0
+        along = hidden / np.linalg.norm(hidden)
+        # Two outputs, on both sides of the minimiser: it lies between them.
+        u, w = ask.lo(-along), ask.lo(along)
+        x = combine(w, u, (np.linalg.norm(hidden) / R + 1.0) / 2.0)
+        ask.gradient(x)
+        yield State(x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Walk(Own):
+    """Open-loop Frank-Wolfe, for cheats to derive from."""
+
+    def run(self, ask, x, rng):
+        for t in range(self.iterations):
+            x = self.at(ask, x, rng, t)
+            g = ask.gradient(x)
+            x = combine(x, ask.lo(g), 2.0 / (t + 2.0))
+            yield State(x)
+
+    def at(self, ask, x, rng, t):
+        return x
+
+
+class Peeks(Walk):
+    """Reads what the oracle hides, the direction that it would draw next, and moves towards it."""
+
+    def at(self, ask, x, rng, t):
+        backend = ask._backend
+        hidden = copy.deepcopy(backend._rng).standard_normal(x.size)
+        hidden = backend._exchange.basis.split(hidden)[1]
+        return combine(x, ask.lo(-hidden), 0.1)
+
+
+class Draws(Walk):
+    """Draws random numbers, though it says that it does not."""
+
+    def at(self, ask, x, rng, t):
+        return x * (1.0 - 1e-3 * rng.random())
+
+
+class DrawsElsewhere(Walk):
+    """Draws random numbers that no seed governs."""
+
+    def at(self, ask, x, rng, t):
+        return x * (1.0 - 1e-3 * np.random.default_rng().random())
+
+
+class PastTheLedger(Walk):
+    """Asks the backend itself, so that nothing is counted."""
+
+    def at(self, ask, x, rng, t):
+        ask._backend.gradient(0.5 * x)
+        return x
+
+
+class Leaves(Walk):
+    """Moves along a gradient."""
+
+    def at(self, ask, x, rng, t):
+        return x if t == 0 else x - 1e-3 * ask.gradient(x)
