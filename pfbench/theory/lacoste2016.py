@@ -5,7 +5,7 @@ Notation: g_t the Frank-Wolfe gap at x_t, C >= C_f the curvature, h0 = f(x_0) - 
 
 from pfbench.theory.claim import Claim
 
-_QUADRATICS = "random non-convex quadratics on the simplex"
+_QUADRATICS = "random non-convex quadratics on the simplex with 2 to 6 vertices, from the highest"
 
 CLAIMS = (
     Claim(
@@ -38,8 +38,12 @@ CLAIMS = (
         statement="V <= eps after O(1/eps^2) LO and FO",
         algorithm="frank-wolfe",
         assumptions=("C_f finite",),
-        family="the zero chain, rescaled for each eps (it binds), and " + _QUADRATICS,
-        schedule="step = open-loop and adaptive",
+        family=(
+            "the zero chain, T links, eps proportional to 1/sqrt(T) at fixed L, h0 and D, over one "
+            "decade of eps and two of calls (it binds); random quadratics on the simplex with 20 "
+            "vertices, over two decades of eps"
+        ),
+        schedule="step = line-search on the chain, open-loop and adaptive on quadratics",
     ),
     Claim(
         name="lacoste2016-affine",
@@ -47,8 +51,8 @@ CLAIMS = (
         kind="identity",
         statement="under x = M z + b gaps are equal and x_t = M z_t + b (same C, same ties)",
         algorithm="frank-wolfe",
-        family=_QUADRATICS,
-        schedule="every step rule, curvature given",
+        family="random non-convex quadratics on the simplex with 5 vertices and their images",
+        schedule="step = adaptive, line-search and open-loop, curvature given",
     ),
     Claim(
         name="lacoste2016-local",
@@ -57,7 +61,10 @@ CLAIMS = (
         statement="f convex on a convex M' in C that holds x_t: g_t >= f(x_t) - min over M' of f",
         algorithm="frank-wolfe",
         assumptions=("f convex on M'",),
-        family="least squares on the l1 ball; a double well, convex near each of its minima",
+        family=(
+            "convex quadratics on the simplex and the l1 ball, where M' = C; a double well on a "
+            "box, convex near each of its minima"
+        ),
         schedule="step = line-search",
     ),
 )

@@ -6,8 +6,15 @@ G_lambda the gradient mapping, M the largest norm in C, theta* a global minimise
 
 from pfbench.theory.claim import Claim
 
-_FACE = "least squares on a simplex whose minimiser is spread over a face (d > 1/eps)"
-_NONCONVEX = "robust regression on the l1 ball, scaled so that Delta >= 10"
+_INNER = (
+    "|x - c|^2/2 on a simplex with at least 6/eta vertices, c its centre, lambda = 1 (the prox is "
+    "spread over a face, and inner steps are as many as the geometry allows); eta near D^2/lambda; "
+    "least squares on a simplex, an l1 and an l2 ball"
+)
+_NONCONVEX = "random indefinite quadratics on the l1 ball, scaled so that Delta >= 10"
+_FACE = "|x - c|^2/2, scaled, on the simplex"
+_SLOPE = "a slope whose end the last step just reaches (it binds)"
+_SMALL = "random indefinite quadratics on the l1 ball, scaled so that Delta = 0.3"
 
 CLAIMS = (
     Claim(
@@ -16,8 +23,8 @@ CLAIMS = (
         kind="bound",
         statement="on return from condg max over x of <l + (u+ - u)/lambda, u+ - x> <= eta",
         algorithm="ncgs",
-        family=_FACE,
-        schedule="explicit",
+        family=_INNER,
+        schedule="lambda = beta = 1/(2L), options I and II",
     ),
     Claim(
         name="qu2018-condg-count",
@@ -25,8 +32,8 @@ CLAIMS = (
         kind="bound",
         statement="one condg needs at most 1 + ceil(6 D^2/(lambda eta)) LO",
         algorithm="ncgs",
-        family=_FACE,
-        schedule="explicit",
+        family=_INNER,
+        schedule="lambda = beta = 1/(2L), options I and II",
     ),
     Claim(
         name="qu2018-condg-distance",
@@ -34,8 +41,8 @@ CLAIMS = (
         kind="bound",
         statement="|u+ - prox|^2 <= lambda eta",
         algorithm="ncgs",
-        family=_FACE,
-        schedule="explicit",
+        family=_INNER,
+        schedule="lambda = beta = 1/(2L), options I and II",
     ),
     Claim(
         name="qu2018-thm1-I",
@@ -47,7 +54,7 @@ CLAIMS = (
         ),
         algorithm="ncgs",
         assumptions=("C compact", "L >= L_f"),
-        family=_NONCONVEX + "; " + _FACE,
+        family=_NONCONVEX + "; " + _FACE + "; " + _SLOPE,
         schedule="alpha = 2/(k+1), beta = lambda = 1/(2L), eta = 1/N",
     ),
     Claim(
@@ -60,7 +67,7 @@ CLAIMS = (
         ),
         algorithm="ncgs",
         assumptions=("C compact", "L >= L_f"),
-        family=_NONCONVEX + "; " + _FACE,
+        family=_NONCONVEX + "; " + _FACE + "; " + _SLOPE,
         schedule="alpha = 2/(k+1), beta = 1/(2L), lambda = k beta/2, eta = chi = 1/N",
     ),
     Claim(
@@ -70,8 +77,11 @@ CLAIMS = (
         statement="|G|^2 <= eps after O(1/eps) FO and O(1/eps^2) LO",
         algorithm="ncgs",
         assumptions=("C compact",),
-        family=_NONCONVEX + "; " + _FACE,
-        schedule="theory",
+        family=(
+            "the zero chain, T links, eps proportional to 1/T at fixed L, Delta and D, to the "
+            "target (FO binds); " + _SMALL + ", to the end of the schedule"
+        ),
+        schedule="theory, option I",
     ),
     Claim(
         name="qu2018-thm2",
@@ -84,7 +94,7 @@ CLAIMS = (
         ),
         algorithm="ncgs-stochastic",
         assumptions=("C compact", "L >= max(L_f, L_ms)", "variance at most sigma^2"),
-        family=_NONCONVEX,
+        family=_NONCONVEX + "; noise on an l2 ball; " + _SLOPE,
         schedule="explicit: m_k = k, eta = chi = 1/N",
     ),
     Claim(
@@ -94,17 +104,20 @@ CLAIMS = (
         statement="|G|^2 <= eps after O(1/eps^2) SFO and O(1/eps^2) LO",
         algorithm="ncgs-stochastic",
         assumptions=("C compact",),
-        family=_NONCONVEX,
-        schedule="theory",
+        family=_SMALL + "; noise on an l2 ball",
+        schedule="theory: SFO to the target, LO to the end",
     ),
     Claim(
         name="qu2018-thm3",
         source="qu2018 theorem 3",
         kind="bound",
-        statement="E|G_lambda|^2 <= 18 L (Delta+1)/T, lambda = 1/(3L), uniform over T iterations",
+        statement=(
+            "E|G_lambda|^2 <= 18 L (Delta+1)/T, lambda = 1/(3L), uniform over T iterations, and "
+            "IFO = (T/m)(n + 2bm)"
+        ),
         algorithm="ncgs-vr",
         assumptions=("C compact", "L >= max(L_f, L_ms)", "m^2 <= 12 b"),
-        family=_NONCONVEX,
+        family=_NONCONVEX + "; noise and spread Hessians on an l2 ball; " + _SLOPE,
         schedule="m = round(n^(1/3)), b = round(n^(2/3)), eta = 1/T",
     ),
     Claim(
@@ -114,7 +127,7 @@ CLAIMS = (
         statement="|G|^2 <= eps after O(n + n^(2/3)/eps) SFO and O(1/eps^2) LO",
         algorithm="ncgs-vr",
         assumptions=("C compact",),
-        family=_NONCONVEX,
-        schedule="theory",
+        family=_SMALL + "; noise and spread Hessians on an l2 ball",
+        schedule="theory, to its end",
     ),
 )

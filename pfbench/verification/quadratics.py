@@ -13,7 +13,7 @@ import scipy.linalg
 
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
+from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import FeasibleSet, Measure
 from pfbench.base.sample import Indices, weighted
 from pfbench.sets import L1Ball, L2Ball, Simplex
@@ -105,7 +105,7 @@ class Quadratic:
         return {}
 
     @cached_property
-    def hessian(self) -> Floats:
+    def curvature(self) -> Floats:
         """The Hessian of f, shape (d, d)."""
         gram: Floats = self.rows.T @ self.rows / self.n
         return gram + self.shift * np.eye(len(gram))
@@ -116,7 +116,7 @@ class Quadratic:
         weights = (squares + 2.0 * self.shift) / self.n
         second = (self.rows.T * weights) @ self.rows
         L_ms = np.sqrt(np.linalg.eigvalsh(second)[-1] + self.shift**2)
-        L_f = np.abs(np.linalg.eigvalsh(self.hessian)).max()
+        L_f = np.abs(np.linalg.eigvalsh(self.curvature)).max()
         D = self.set.diameter
         return Constants(
             n=self.n,
@@ -141,7 +141,7 @@ class Quadratic:
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (d,)."""
-        return self.slope + self.hessian @ (x - self.minimiser)
+        return self.slope + self.curvature @ (x - self.minimiser)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
@@ -164,6 +164,29 @@ class Quadratic:
     def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
         """Return the projection of x - lam g onto the set."""
         return np.asarray(self.set.project(x - lam * g))
+
+    def hessian(self, s: Floats) -> "QuadraticHessian":
+        """Return all component Hessians, the same at every point."""
+        return QuadraticHessian(self)
+
+    def table(self, x: Floats) -> Any:
+        """Refuse: no method that is tested here keeps one."""
+        raise Refused("the known quadratic keeps no table of component gradients.")
+
+
+class QuadraticHessian:
+    """The component Hessians a_i a_i' + shift I, the same at every point."""
+
+    def __init__(self, problem: Quadratic) -> None:
+        self._problem = problem
+
+    def product(self, x: Floats, y: Floats) -> Floats:
+        """Return the mean Hessian times x - y, shape (d,)."""
+        return np.asarray(self._problem.curvature @ (x - y))
+
+    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of the sampled component Hessians times x - y, shape (d,)."""
+        return self._problem.difference(sample, x, y)
 
 
 def rows_of_spectrum(rng: np.random.Generator, eigenvalues: Floats) -> Floats:
@@ -193,8 +216,8 @@ def vertex_of_simplex(
 
 def face_of_simplex(rng: np.random.Generator, d: int, kappa: float) -> Quadratic:
     """Return a quadratic whose minimiser is the centre of a face with d/2 vertices."""
-    inside = np.arange(d) < d // 2
-    slope = np.where(inside, 0.0, 0.1 / d)
+    inside = (np.arange(d) < d // 2).astype(np.float64)
+    slope = (0.1 / d) * (1.0 - inside)
     rows = rows_of_spectrum(rng, _spread(kappa, d))
     begin = np.eye(d)[d - 1]
     return Quadratic(Simplex(d), rows, inside / (d // 2), slope, begin, 1.0 / kappa)
@@ -219,7 +242,7 @@ def interior_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> Quadr
     """Return a quadratic whose minimiser is the centre, started along its flattest directions."""
     rows = rows_of_spectrum(rng, _spread(kappa, d))
     flattest = np.linalg.eigh(rows.T @ rows)[1][:, :3]
-    begin = flattest.sum(axis=1) * (0.99 / math.sqrt(3.0))
+    begin = np.asarray(flattest.sum(axis=1), dtype=np.float64) * (0.99 / math.sqrt(3.0))
     return Quadratic(L2Ball(d), rows, np.zeros(d), np.zeros(d), begin, 1.0 / kappa)
 
 
@@ -253,11 +276,11 @@ def restricted(
     """Return a quadratic over the l1 ball that is flat, or curved down, in `blind` directions.
 
     The Hessian is I - (1 + excess) sum over `blind` unit vectors w of w w', where w are rows of a
-    Hadamard matrix. Each has <w, v>^2 <= |v|_1^2/d. So restricted strong convexity (li2019 (4))
-    holds with sigma = 1 and tau = (1 + excess) blind/(2 d), exactly. The minimiser has s = `support`
-    equal entries and l1 norm 1, and the subspace of its support has compatibility sqrt(s). So
-    eps_stat = 0, sigma_hat = 1 - 16 tau s, and it is the global minimiser even where f is not
-    convex (excess > 0).
+    Hadamard matrix over sqrt(d). Each has <w, v>^2 <= |v|_1^2/d. So restricted strong convexity
+    (li2019 (4)) holds with sigma = 1 and tau = (1 + excess) blind/(2 d). The minimiser has s =
+    `support` equal entries and l1 norm 1, and the subspace of its support has compatibility
+    sqrt(s). So eps_stat = 0, sigma_hat = 1 - 16 tau s, and it is the global minimiser even where
+    f is not convex (excess > 0).
 
     Parameters
     ----------
@@ -274,11 +297,11 @@ def restricted(
     pull
         Largest modulus of the slope at the minimiser.
     """
-    hadamard = scipy.linalg.hadamard(d)[rng.permutation(d)]
+    hadamard = scipy.linalg.hadamard(d).astype(np.float64)[rng.permutation(d)]
     seen = hadamard[blind:] * math.sqrt((1.0 + excess) * (d - blind) / d)
-    minimiser = np.zeros(d)
-    minimiser[rng.permutation(d)[:support]] = rng.choice([-1.0, 1.0], size=support) / support
-    begin = np.eye(d)[int(rng.integers(d))]
+    minimiser, order = np.zeros(d), rng.permutation(d)
+    minimiser[order[:support]] = rng.choice([-1.0, 1.0], size=support) / support
+    begin = np.eye(d)[order[-1]]
     sigma_hat = 1.0 - 8.0 * (1.0 + excess) * blind * support / d
     slope = -pull * np.sign(minimiser)
     return Quadratic(L1Ball(d), seen, minimiser, slope, begin, sigma_hat, shift=-excess)
@@ -296,11 +319,15 @@ class Estimation:
         eps_stat^2 (li2019 section 3, constants corrected).
     printed
         eps_stat^2 as the paper prints it.
+    far
+        The mirror image of theta_hat in the truth, shape (d,): in the set, with nearly the least
+        value.
     """
 
     problem: Quadratic
     error: float
     printed: float
+    far: Floats
 
 
 def estimation(d: int, support: int, *, share: float = 0.2, pull: float = 1e-6) -> Estimation:
@@ -331,4 +358,6 @@ def estimation(d: int, support: int, *, share: float = 0.2, pull: float = 1e-6) 
     problem = Quadratic(L1Ball(d), seen, minimiser, pull * np.sign(w), begin, sigma_hat)
     length = share * float(np.linalg.norm(w))
     numbers = (0.5 / d, sigma_hat, math.sqrt(support), 0.0, share, length)
-    return Estimation(problem, statistical_error(*numbers), printed_statistical_error(*numbers))
+    return Estimation(
+        problem, statistical_error(*numbers), printed_statistical_error(*numbers), far
+    )

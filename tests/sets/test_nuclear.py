@@ -254,3 +254,13 @@ def test_sparse_operator_is_its_matrix():
     pattern = random_pattern(np.random.default_rng(0))
     g = np.arange(1.0, pattern.n + 1.0)
     assert_array_equal(SparseOperator(pattern, g).dense(), as_matrix(pattern, g))
+
+
+def test_a_multiple_leading_singular_value():
+    """The vertex is optimal each time, also where an earlier one took a leading pair away."""
+    ball = NuclearBall((8, 8), 1.0)
+    g = np.diag([1.0, 1.0, 1.0, 0.5, 0.4, 0.3, 0.2, 0.1])
+    for _ in range(3):
+        v = ball.lo(g)
+        assert np.vdot(g, v.matrix()) == pytest.approx(ball.minimum(g)[0], rel=1e-9)
+        g = g + 0.3 * v.matrix()

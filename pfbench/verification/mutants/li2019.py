@@ -1,16 +1,16 @@
 """Faults planted in the methods of li2019."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
 from pfbench.algorithms.base import round_down
 from pfbench.algorithms.sliding import CGS, STORC, condg, draw
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked
+from pfbench.base.protocols import Asked, Problem
 from pfbench.base.state import Point, State
 from pfbench.points import combine, keep
 from pfbench.verification.mutants.base import Mutant
@@ -214,19 +214,17 @@ class RootBatch(STORC):
 
 
 class Wrapped:
-    """A problem whose oracles are answered by `Backend(the real backend)`."""
+    """A problem whose oracles are answered by `answer(the real backend)`."""
 
-    answer: Any
-
-    def __init__(self, problem: Any) -> None:
-        self._problem = problem
+    def __init__(self, problem: Problem, answer: Callable[[Any], Any]) -> None:
+        self._problem, self._answer = problem, answer
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._problem, name)
 
     def open(self, rng: np.random.Generator) -> Any:
         """Return the faulty backend."""
-        return self.answer(self._problem.open(rng))
+        return self._answer(self._problem.open(rng))
 
 
 class LargeVertices:
@@ -258,16 +256,14 @@ class HalfGradient:
         return 0.5 * self._backend.gradient(x)
 
 
-class TooLarge(Wrapped):
-    """The linear minimisation answers for a larger set."""
+def too_large(problem: Problem) -> Problem:
+    """Return the problem with the linear minimisation of a larger set."""
+    return cast(Problem, Wrapped(problem, LargeVertices))
 
-    answer = LargeVertices
 
-
-class Halved(Wrapped):
-    """The gradient keeps the factor 1/2 of the square."""
-
-    answer = HalfGradient
+def halved(problem: Problem) -> Problem:
+    """Return the problem with half of its gradient."""
+    return cast(Problem, Wrapped(problem, HalfGradient))
 
 
 def _mutant(name: str, algorithm: type[CGS], *expected: str) -> Mutant:
@@ -299,14 +295,14 @@ MUTANTS: tuple[Mutant, ...] = (
     _mutant("root-batch", RootBatch, "thm2"),
     Mutant(
         name="li2019-large-vertices",
-        about=str(TooLarge.__doc__),
-        subject=Subject(wrap=TooLarge),
+        about="The linear minimisation answers for a set half as large again.",
+        subject=Subject(wrap=too_large),
         expected=("li2019-thm1",),
     ),
     Mutant(
         name="li2019-half-gradient",
-        about=str(Halved.__doc__),
-        subject=Subject(wrap=Halved),
+        about="The gradient keeps the factor 1/2 of the square.",
+        subject=Subject(wrap=halved),
         expected=("li2019-lemma1",),
     ),
 )
