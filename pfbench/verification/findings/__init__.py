@@ -7,26 +7,30 @@ from typing import Any
 
 from pfbench.runs.workers import Task, run_tasks
 from pfbench.theory.errata import ERRATA
+from pfbench.verification.findings import (
+    estimators,
+    li2019,
+    lower_bound,
+    qu2018,
+    shen2019,
+    wang2019,
+)
+from pfbench.verification.findings.base import Evidence, Examination
 
 _LIMIT = 300.0
 """Seconds that one examination may take."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Evidence:
-    """What an examination saw.
-
-    Attributes
-    ----------
-    printed_fails, corrected_holds
-        Whether each was seen.
-    numbers
-        What was measured, by name.
-    """
-
-    printed_fails: bool
-    corrected_holds: bool
-    numbers: Mapping[str, float]
+EXAMINATIONS: Mapping[str, Examination] = MappingProxyType(
+    {
+        **shen2019.EXAMINATIONS,
+        **estimators.EXAMINATIONS,
+        **lower_bound.EXAMINATIONS,
+        **qu2018.EXAMINATIONS,
+        **li2019.EXAMINATIONS,
+        **wang2019.EXAMINATIONS,
+    }
+)
+"""How each erratum is examined, by its name: a function of effort and seed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,10 +63,6 @@ class Finding:
             "corrected": self.corrected,
             "evidence": dict(self.evidence) | {"shown": self.shown},
         }
-
-
-EXAMINATIONS: Mapping[str, Callable[[str, int], Evidence]] = MappingProxyType({})
-"""How each erratum is examined, by its name: a function of effort and seed."""
 
 
 def selected(effort: str) -> list[str]:

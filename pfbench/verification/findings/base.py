@@ -1,0 +1,66 @@
+"""What an examination of an erratum returns, and what examinations share."""
+
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.protocols import Algorithm, Problem
+from pfbench.base.state import State
+from pfbench.measures.common import fw_gap
+from pfbench.runs.solve import solve
+
+Floats = npt.NDArray[np.float64]
+
+ROUNDING = 1e-9
+"""How far rounding alone may lift the ratio of a measured number to its bound above 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What an examination saw.
+
+    Attributes
+    ----------
+    printed_fails, corrected_holds
+        Whether each was seen.
+    numbers
+        What was measured, by name.
+    """
+
+    printed_fails: bool
+    corrected_holds: bool
+    numbers: Mapping[str, float]
+
+
+Examination = Callable[[str, int], Evidence]
+"""A function of effort ("quick" or "full") and seed. Its own keywords replace what is printed."""
+
+
+def compared(printed: float, corrected: float, **numbers: float) -> Evidence:
+    """Return the evidence of two ratios, measured over bound: a bound holds if it is at most 1."""
+    return Evidence(
+        printed_fails=bool(printed > 1.0 + ROUNDING),
+        corrected_holds=bool(corrected <= 1.0 + ROUNDING),
+        numbers={"measured over printed": printed, "measured over corrected": corrected, **numbers},
+    )
+
+
+def stream(seed: int, name: str) -> np.random.Generator:
+    """Return the random stream of one examination."""
+    return np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(name.encode()))))
+
+
+def gaps(problem: Problem, algorithm: Algorithm, seed: int) -> Floats:
+    """Run an algorithm and return the Frank-Wolfe gap V(x_t) for t < T, shape (T,)."""
+
+    def gap(problem: Problem, state: State) -> float:
+        bracket = fw_gap(problem, state)
+        assert bracket is not None
+        return bracket[1]
+
+    run = solve(problem, algorithm, seed=seed, measures={"V": gap})
+    column = run.columns.index("V")
+    return np.array([row[column] for row in run.rows[:-1]])
