@@ -17,8 +17,13 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import FeasibleSet, Measure
 from pfbench.base.sample import Indices, weighted
+from pfbench.problems.single import Operator, SingleComponent
+from pfbench.sets import Box, L1Ball, L2Ball, LinfBall, Simplex
 
 Floats = npt.NDArray[np.float64]
+
+_ENUMERATED = 10
+"""Up to so many vertices the faces of a simplex are enumerated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +61,7 @@ class Hull:
 
     def lo(self, g: Floats) -> Floats:
         """Return the first vertex that minimises <g, v>."""
-        return self.vertices[int(np.argmin(self.vertices @ g))].copy()
+        return np.array(self.vertices[int(np.argmin(self.vertices @ g))])
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return the exact minimum of <g, v>, twice."""
@@ -76,7 +81,7 @@ class Hull:
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniformly random vertex."""
-        return self.vertices[int(rng.integers(len(self.vertices)))].copy()
+        return np.array(self.vertices[int(rng.integers(len(self.vertices)))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +165,8 @@ class Indefinite:
         """Return a copy of the start point."""
         return self.begin.copy()
 
-    def open(self, rng: np.random.Generator) -> "Indefinite":
-        """Return itself."""
+    def open(self, rng: np.random.Generator) -> Any:
+        """Return itself; it answers no Hessians and no tables."""
         return self
 
     def measures(self) -> Mapping[str, Measure]:
@@ -264,32 +269,34 @@ def least_on_simplex(A: Floats, b: Floats) -> float:
 def random_on_simplex(rng: np.random.Generator, d: int, slope: float) -> Indefinite:
     """Return a quadratic with normal entries on the simplex, `slope` the size of its linear part.
 
-    It starts at a vertex.
+    It starts at the highest vertex. `least` is exact for d <= 10, and above that a lower bound.
     """
     A = rng.standard_normal((d, d))
     A = (A + A.T) / 2.0
     b = slope * rng.standard_normal(d)
-    eye = np.eye(d)
-    return Indefinite(Hull(eye), A, b, eye[0], least_on_simplex(A, b), 1.0)
+    begin = np.eye(d)[int(np.argmax(b + 0.5 * np.diag(A)))]
+    lowest = float(b.min() + 0.5 * min(0.0, np.linalg.eigvalsh(A)[0]))
+    least = least_on_simplex(A, b) if d <= _ENUMERATED else lowest
+    return Indefinite(Hull(np.eye(d)), A, b, begin, least, 1.0)
 
 
 def moved(problem: Indefinite, M: Floats, shift: Floats) -> Indefinite:
     """Return the quadratic z -> f(M z + shift) over the hull whose points those z are."""
     hull = problem.set
     assert isinstance(hull, Hull)
-    vertices = np.linalg.solve(M, (hull.vertices - shift).T).T
+    vertices: Floats = np.asarray(np.linalg.solve(M, (hull.vertices - shift).T).T, dtype=np.float64)
     A = M.T @ problem.A @ M
     return Indefinite(
         set=Hull(vertices),
         A=(A + A.T) / 2.0,
         b=M.T @ (problem.b + problem.A @ shift),
-        begin=np.linalg.solve(M, problem.begin - shift),
+        begin=np.asarray(np.linalg.solve(M, problem.begin - shift), dtype=np.float64),
         least=problem.least - problem.value(shift),
         radius=Hull(vertices).radius,
     )
 
 
-def slope(smoothness: float, steps: float, rise: float) -> Indefinite:
+def slope(smoothness: float, steps: float, rise: float, n: int = 1) -> Indefinite:
     """Return a quadratic that is linear along a box, so that a gradient step never gains more.
 
     f(x) = -g x_0 + L x_1^2/2 from 0 on [0, l] x [-1, 1], l = steps g/L, where g^2 = L rise/steps:
@@ -303,17 +310,143 @@ def slope(smoothness: float, steps: float, rise: float) -> Indefinite:
         Number of steps 1/L from the start to the end.
     rise
         Delta.
+    n
+        Number of components, all equal.
     """
-    from pfbench.sets import Box
-
     g = math.sqrt(smoothness * rise / steps)
     length = steps * g / smoothness
-    box = Box(2, np.array([0.0, -1.0]), np.array([length, 1.0]))
     return Indefinite(
-        box,
-        np.diag([0.0, smoothness]),
-        np.array([-g, 0.0]),
-        np.zeros(2),
-        -rise,
-        math.hypot(length, 1.0),
+        set=Box(2, np.array([0.0, -1.0]), np.array([length, 1.0])),
+        A=np.diag([0.0, smoothness]),
+        b=np.array([-g, 0.0]),
+        begin=np.zeros(2),
+        least=-rise,
+        radius=math.hypot(length, 1.0),
+        noise=np.zeros((n, 2)),
     )
+
+
+def spread_on_simplex(d: int, push: float = 0.0) -> Indefinite:
+    """Return |x - 1/d|^2/2 + push x_0 on the simplex, from the first vertex.
+
+    Its minimiser is spread over d vertices (over all but the first if push >= 1/d).
+    """
+    b = np.full(d, -1.0 / d)
+    b[0] += push
+    return Indefinite(Simplex(d), np.eye(d), b, np.eye(d)[0], -0.5 / d, 1.0)
+
+
+def random_on_l1_ball(rng: np.random.Generator, d: int, n: int, rise: float) -> Indefinite:
+    """Return a finite sum on the unit l1 ball, scaled so that Delta = rise.
+
+    Before that the Hessian has eigenvalues from -0.3 to 1 and the slope entries of size 0.1; Delta
+    is the bound f(start) + |b|_inf + ell/2. It starts at the highest vertex.
+    """
+    basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    A = (basis * np.linspace(-0.3, 1.0, d)) @ basis.T
+    A, b = (A + A.T) / 2.0, 0.1 * rng.standard_normal(d)
+    heights = np.concatenate([b, -b]) + 0.5 * np.tile(np.diag(A), 2)
+    highest = int(np.argmax(heights))
+    begin = np.eye(d)[highest % d] * (1.0 if highest < d else -1.0)
+    least = -float(np.abs(b).max()) + 0.5 * float(np.linalg.eigvalsh(A)[0])
+    scale = rise / (float(heights[highest]) - least)
+    noise, spread = 0.1 * rng.standard_normal((n, d)), 0.3 * rng.standard_normal(n)
+    return Indefinite(
+        set=L1Ball(d),
+        A=scale * A,
+        b=scale * b,
+        begin=begin,
+        least=scale * least,
+        radius=1.0,
+        noise=scale * (noise - noise.mean(axis=0)),
+        spread=scale * (spread - spread.mean()),
+    )
+
+
+def noisy_ball(
+    d: int, n: int, radius: float, noise: float = 0.0, spread: float = 0.0
+) -> Indefinite:
+    """Return |x|^2/2 on a ball, from its boundary, with s_i of norm `noise` and t_i = +-spread.
+
+    n must be even.
+    """
+    s = np.zeros((n, d))
+    signs: Floats = np.asarray(1.0 - 2.0 * (np.arange(n) % 2), dtype=np.float64)
+    s[np.arange(n), (np.arange(n) // 2) % d] = noise * signs
+    begin = radius * np.eye(d)[0]
+    ball = L2Ball(d, radius)
+    return Indefinite(ball, np.eye(d), np.zeros(d), begin, 0.0, radius, s, spread * signs)
+
+
+@dataclass(frozen=True, eq=False)
+class DoubleWell(SingleComponent):
+    """f(x) = (x_0^2 - 1)^2/4 + sum over j >= 1 of w_j (x_j - c_j)^2/2 on the box [-2, 2]^d.
+
+    It is convex where |x_0| >= 1/sqrt(3). On each of the two parts its least value is 0, at
+    x_0 = 1 or -1 and x_j = c_j.
+
+    Parameters
+    ----------
+    centre
+        c, shape (d - 1,), entries in [-2, 2].
+    weights
+        w, shape (d - 1,), positive.
+    begin
+        The start point, shape (d,), in the box.
+    """
+
+    name: ClassVar[str] = "double-well"
+    source: ClassVar[str] = "an instrument of the verification"
+
+    centre: Floats
+    weights: Floats
+    begin: Floats
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @cached_property
+    def set(self) -> LinfBall:
+        """The box."""
+        return LinfBall(self.begin.size, 2.0)
+
+    @property
+    def digest(self) -> str:
+        """The size as text: instances are never stored."""
+        return f"{self.name}{self.begin.size}"
+
+    def start(self) -> Floats:
+        """Return a copy of the start point."""
+        return self.begin.copy()
+
+    def convex_at(self, x: Floats) -> bool:
+        """Return whether x is in one of the two convex parts."""
+        return bool(3.0 * x[0] ** 2 >= 1.0)
+
+    def value(self, x: Floats) -> float:
+        """Return f(x)."""
+        u = x[1:] - self.centre
+        return float((x[0] ** 2 - 1.0) ** 2 / 4.0 + 0.5 * (self.weights @ (u * u)))
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x, shape (d,)."""
+        return np.append(x[0] * (x[0] ** 2 - 1.0), self.weights * (x[1:] - self.centre))
+
+    def curvature(self, s: Floats) -> Operator:
+        """Return the Hessian at s, which is diagonal."""
+        diagonal = np.append(3.0 * s[0] ** 2 - 1.0, self.weights)
+        return lambda v: diagonal * v
+
+    def constants(self, start: Floats) -> Constants:
+        """Return the constants, exact: f'' in x_0 is 3 x_0^2 - 1, from -1 to 11."""
+        L = max(11.0, float(self.weights.max()))
+        return Constants(
+            n=1,
+            D=self.set.diameter,
+            L_f=L,
+            L_ms=L,
+            L_max=L,
+            L2_ms=12.0,
+            sigma2=0.0,
+            delta=self.value(start),
+            M=self.set.diameter / 2.0,
+            ell=1.0,
+        )

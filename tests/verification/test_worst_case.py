@@ -1,0 +1,323 @@
+"""Worst cases against published numbers and formulas, planted faults, and our own runs."""
+
+import math
+from dataclasses import replace
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from helpers import assert_one_sentence
+
+from pfbench.algorithms.proximal import ProxGD
+from pfbench.base.errors import InputError
+from pfbench.theory.catalogue import CLAIMS
+from pfbench.verification.worst_case import (
+    CASES,
+    certify,
+    estimation,
+    methods,
+    print_table,
+    runs,
+    saga_age,
+)
+from pfbench.verification.worst_case.instances import Zigzag, half_square, quadratic, waves
+
+BY_NAME = {case.name: case for case in CASES}
+
+# Programs above these N take more than a second.
+QUICK = {"saga": (1, 2), "spider-error": (1, 2, 3), "prox-spiderboost": (1, 2, 3)}
+
+
+@pytest.fixture(scope="module")
+def solver():
+    """The extra `certify`, or the reason why a test is skipped."""
+    for package in ("PEPit", "cvxpy", "clarabel"):
+        pytest.importorskip(package, reason=f"{package} is missing: {estimation.EXTRA}")
+
+
+def quick(case):
+    return QUICK.get(case.name, (1, 2, 3))
+
+
+# --- what is computed -----------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("solver")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_bounds_hold_and_come_near_and_runs_stay_below(case):
+    rows = certify([case.name], horizons=quick(case), instances=5)
+    assert [row.N for row in rows] == list(quick(case))
+    for row in rows:
+        assert case.share * row.bound <= row.worst <= row.bound * 1.0001
+        assert 0.0 < row.run <= row.worst * 1.0001
+        assert row.verdict == "tight"
+
+
+@pytest.mark.usefixtures("solver")
+def test_frank_wolfe_as_published():
+    # Measured once by other means (L = D = 1, h0 = 1/2, constant step).
+    published = [1.00000, 0.64243, 0.49557, 0.41492]
+    for N, expected in enumerate(published, start=1):
+        assert methods.frank_wolfe_gap(N) == pytest.approx(expected, abs=1e-5)
+    assert methods.frank_wolfe_gap(2, 2.0) == pytest.approx(0.967, abs=5e-4)
+
+
+@pytest.mark.usefixtures("solver")
+def test_gradient_descent_by_its_exact_rate():
+    # Abbaszadehpeivast, de Klerk, Zamani 2022, step 1/L and N - 1 steps.
+    for N in (1, 2, 4):
+        exact = 4.0 * methods.DELTA / (3.0 * (N - 1) + 2.0)
+        assert methods.gradient_descent(N) == pytest.approx(exact, rel=1e-5)
+
+
+@pytest.mark.usefixtures("solver")
+def test_worst_function_attains_the_worst_case():
+    rng = np.random.default_rng(0)
+    for N in (1, 2, 4):
+        assert runs.gradient_descent(N, rng) == pytest.approx(methods.gradient_descent(N), rel=1e-5)
+
+
+@pytest.mark.usefixtures("solver")
+def test_printed_bound_of_saga_fails_with_one_component():
+    # SAGA is then gradient descent with step 1/(3L).
+    N = 8
+    bound = 3.0 * methods.DELTA / N
+    assert methods.saga(N, n=1) > 1.01 * bound
+    zigzag = Zigzag(step=methods.saga_step(1), visited=N, copies=1)
+    method = runs.SmoothSAGA(iterations=N, step=methods.saga_step(1), batch=1)
+    points = runs.visited(zigzag, method, np.random.default_rng(0))[:N]
+    squares = [float(np.sum(zigzag.gradient(x) ** 2)) for x in points]
+    assert np.mean(squares) * methods.DELTA / zigzag.height > 1.01 * bound
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("solver")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_too_small_a_constant_is_caught(case):
+    wrong = replace(case, bound=lambda N: 0.99 * case.share * case.bound(N))
+    for row in certify(horizons=(1, 2), instances=1, cases=[wrong]):
+        assert row.verdict == "violated"
+        assert row.worst > row.bound
+
+
+@pytest.mark.usefixtures("solver")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "frank-wolfe-gap",
+        "frank-wolfe-open-loop",
+        "nfwu-exact",
+        "nfwu-inexact",
+        "svrg-error",
+        "spider-error",
+        "saga-error",
+    ],
+)
+def test_function_that_is_not_smooth_enough_is_caught(name):
+    case = BY_NAME[name]
+    wrong = replace(case, worst=lambda N: case.worst(N, 2.0))
+    assert {row.verdict for row in certify(horizons=(1, 2), instances=1, cases=[wrong])} == {
+        "violated"
+    }
+
+
+@pytest.mark.usefixtures("solver")
+def test_run_above_the_worst_case_is_caught():
+    def timid(N, rng):
+        zigzag = Zigzag(step=0.2, visited=N)
+        points = runs.visited(zigzag, ProxGD(iterations=N, step=0.2), rng)[:N]
+        least = min(float(zigzag.gradient(x)[0]) ** 2 for x in points)
+        return least * methods.DELTA / zigzag.height
+
+    wrong = replace(BY_NAME["gradient-descent"], run=timid)
+    (row,) = certify(horizons=(2,), cases=[wrong])
+    assert row.worst <= row.bound
+    assert row.run > row.worst
+    assert row.verdict == "violated"
+
+
+@pytest.mark.usefixtures("solver")
+def test_unbounded_problem_has_no_worst_case():
+    worst = estimation.Estimation()
+    f, x = worst.smooth(1.0), worst.origin()
+    assert math.isnan(worst.solve(f.gradient(x) ** 2))
+
+
+# --- verdicts and table, without the solver -------------------------------------------------------
+
+
+def pretended(worst, run=0.0):
+    """A case whose bound is 1, with a given worst case."""
+    case = BY_NAME["prox-gd"]
+    return replace(
+        case, bound=lambda N: 1.0, worst=lambda N: worst, share=0.5, run=lambda N, rng: run
+    )
+
+
+@pytest.mark.parametrize(
+    ("worst", "run", "verdict"),
+    [
+        (math.nan, 0.0, "inconclusive"),
+        (1.001, 0.0, "violated"),
+        (1.00001, 0.0, "tight"),
+        (0.5, 0.0, "tight"),
+        (0.49, 0.0, "holds"),
+        (0.7, 0.7, "tight"),
+        (0.7, 0.71, "violated"),
+    ],
+)
+def test_verdicts(monkeypatch, worst, run, verdict):
+    monkeypatch.setattr(estimation, "find_spec", lambda name: SimpleNamespace())
+    (row,) = certify(horizons=(1,), cases=[pretended(worst, run)])
+    assert row.verdict == verdict
+
+
+def test_horizons_above_the_most_are_left_out_and_the_table_shows_the_rest(monkeypatch, capsys):
+    monkeypatch.setattr(estimation, "find_spec", lambda name: SimpleNamespace())
+    rows = certify(horizons=(1, 8, 9), cases=[pretended(0.75, 0.5)])
+    assert [row.N for row in rows] == [1, 8]
+    print_table(rows)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert lines[2].split() == ["prox-gd", "8", "0.75000", "1.00000", "0.750", "0.50000", "tight"]
+
+
+def test_missing_extra_is_named(monkeypatch):
+    monkeypatch.setattr(
+        estimation, "find_spec", lambda name: None if name == "clarabel" else SimpleNamespace()
+    )
+    for attempt in (certify, estimation.Estimation):
+        with pytest.raises(InputError) as error:
+            attempt()
+        assert_one_sentence(error, "clarabel", 'pip install "pfbench[certify]"')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"names": ["frank-wolf-gap"]}, "frank-wolfe-gap"),
+        ({"horizons": (0,)}, "horizon"),
+        ({"instances": 0}, "instances"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, word):
+    with pytest.raises(InputError) as error:
+        certify(**arguments)
+    assert_one_sentence(error, word)
+
+
+def test_cases_name_claims_of_the_catalogue():
+    known = set(CLAIMS)
+    assert len(BY_NAME) == len(CASES)
+    assert {case.claim for case in CASES} - {""} <= known
+
+
+# --- what the runs are made of --------------------------------------------------------------------
+
+
+def test_age_of_saga_by_enumeration():
+    n, S = 3, 2
+    for N in (1, 2, 3):
+        squares = []
+        for drawn in product(product(range(n), repeat=S), repeat=N - 1):
+            last = [max([t for t, J in enumerate(drawn, 1) if i in J], default=0) for i in range(n)]
+            squares += [(N - t) ** 2 for t in last]
+        assert saga_age(N, n, S) == pytest.approx(np.mean(squares))
+
+
+def path_integral(problem, x, steps=4000):
+    """f(x) - f(start) from the gradient alone."""
+    u = x - problem.begin
+    middle = (np.arange(steps) + 0.5) / steps
+    return float(np.mean([problem.gradient(problem.begin + t * u) @ u for t in middle]))
+
+
+@pytest.mark.parametrize("boxed", [False, True])
+def test_waves_are_smooth_and_as_high_as_stated(boxed):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        problem = waves(rng, 2, boxed=boxed, d=1)
+        low, high = (
+            (problem.set.lower[0], problem.set.upper[0])
+            if boxed
+            else (problem.begin[0] - np.pi, problem.begin[0] + np.pi)
+        )
+        grid = np.linspace(low, high, 2001)
+        values = np.cos(grid[:, None] + problem.phase[:, 0]) @ problem.size[:, 0] / 2.0
+        start = float(np.cos(problem.begin + problem.phase[:, 0]) @ problem.size[:, 0]) / 2.0
+        assert problem.height == pytest.approx(start - values.min(), abs=1e-5)
+        x, y = rng.uniform(-3.0, 3.0, (2, 1))
+        gaps = np.abs(problem.component_gradients(x) - problem.component_gradients(y))
+        assert np.all(gaps <= np.abs(x - y))
+        assert path_integral(problem, x) == pytest.approx(
+            np.mean(
+                problem.size * (np.cos(x + problem.phase) - np.cos(problem.begin + problem.phase))
+            ),
+            abs=1e-6,
+        )
+
+
+@pytest.mark.parametrize("step", [0.21, 0.5, 1.0])
+def test_zigzag_is_smooth_and_as_high_as_stated(step):
+    problem = Zigzag(step=step, visited=3)
+    grid = np.linspace(-1.0, 2.0 * step + 1.0, 3001)
+    slopes = np.array([problem.gradient(np.array([x]))[0] for x in grid])
+    assert np.all(np.abs(np.diff(slopes)) <= np.diff(grid) * (1.0 + 1e-9))
+    assert path_integral(problem, np.array([2.0 * step + 1.0])) == pytest.approx(
+        -problem.height, abs=1e-6
+    )
+    points = runs.visited(problem, ProxGD(iterations=3, step=step), None)
+    assert [float(problem.gradient(x)[0]) for x in points[:3]] == pytest.approx([-1.0] * 3)
+
+
+@pytest.mark.parametrize("convex", [False, True])
+@pytest.mark.parametrize("diameter", [1.0, None])
+def test_quadratics_are_in_the_class(convex, diameter):
+    for seed in range(20):
+        problem = quadratic(
+            np.random.default_rng(seed), diameter=diameter, delta=0.5, convex=convex, noise=0.1
+        )
+        constants = problem.constants(problem.start())
+        assert constants.L_f <= 1.0
+        assert constants.delta <= 0.5 * (1.0 + 1e-12)
+        if diameter is not None:
+            assert pytest.approx(1.0) == constants.D
+        if convex:
+            assert np.linalg.eigvalsh(problem.A)[0] >= 0.0
+        side = problem.set.upper
+        axis = np.linspace(0.0, side, 401)
+        least = sum(
+            float((b * axis + 0.5 * a * axis**2).min())
+            for a, b in zip(np.diag(problem.A), problem.b, strict=True)
+        )
+        assert problem.least - 1e-12 <= least <= problem.least + 1e-4
+        errors = [
+            np.linalg.norm(problem.batch(np.array([i]), problem.begin) - problem.b) for i in (0, 1)
+        ]
+        assert errors == pytest.approx([0.1, 0.1])
+
+
+def test_half_square_is_in_the_class():
+    problem = half_square(6)
+    assert problem.set.diameter == pytest.approx(1.0)
+    centre = np.full(6, math.sqrt(0.5) / 6)
+    assert problem.set.contains(centre)
+    assert problem.value(centre) == pytest.approx(problem.least)
+
+
+def test_table_by_definition():
+    problem = waves(np.random.default_rng(3), 3)
+    x, y = np.array([0.3, -1.0]), np.array([1.0, 0.4])
+    table = problem.table(x)
+    stored, fresh = problem.component_gradients(x), problem.component_gradients(y)
+    drawn = np.array([0, 2, 2])
+    expected = (fresh - stored)[drawn].mean(axis=0)
+    assert table.difference(drawn, y) == pytest.approx(expected)
+    assert table.replace(drawn, y) == pytest.approx(expected)
+    stored[[0, 2]] = fresh[[0, 2]]
+    assert table.mean == pytest.approx(stored.mean(axis=0))
+    assert problem.difference(drawn, y, x) == pytest.approx(expected)
