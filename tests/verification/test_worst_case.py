@@ -321,3 +321,177 @@ def test_table_by_definition():
     stored[[0, 2]] = fresh[[0, 2]]
     assert table.mean == pytest.approx(stored.mean(axis=0))
     assert problem.difference(drawn, y, x) == pytest.approx(expected)
+
+
+# --- the programs and the runs are the same methods -----------------------------------------------
+
+
+class Vector:
+    """An array with the algebra of PEPit's points: a product of two is the inner product."""
+
+    def __init__(self, array):
+        self.array = np.asarray(array, dtype=float)
+
+    def __add__(self, other):
+        return Vector(self.array + other.array)
+
+    def __sub__(self, other):
+        return Vector(self.array - other.array)
+
+    def __mul__(self, other):
+        if isinstance(other, Vector):
+            return float(self.array @ other.array)
+        return Vector(other * self.array)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, number):
+        return Vector(self.array / number)
+
+    def __pow__(self, exponent):
+        assert exponent == 2
+        return self * self
+
+
+class Member:
+    """One function of the class, or of its components."""
+
+    def __init__(self, problem, index=None):
+        self.problem, self.index = problem, index
+
+    def gradient(self, x):
+        if self.index is None:
+            return Vector(self.problem.gradient(x.array))
+        return Vector(self.problem.component_gradients(x.array)[self.index])
+
+    def __call__(self, x):
+        if x is None:
+            return self.problem.least
+        if hasattr(self.problem, "value"):
+            return self.problem.value(x.array)
+        waves = self.problem.size * np.cos(x.array + self.problem.phase)
+        return float(waves.mean(axis=0).sum())
+
+    def __add__(self, indicator):
+        return SimpleNamespace(stationary_point=lambda: None)
+
+
+class OneProblem:
+    """Answers a program's questions with one problem, and sees that what it requires is true."""
+
+    def __init__(self, problem, vectors=()):
+        self.problem, self.vectors = problem, iter(vectors)
+
+    def smooth(self, L, convex=False):
+        return Member(self.problem)
+
+    def components(self, n, L, start):
+        return [Member(self.problem, i) for i in range(n)], Member(self.problem)
+
+    def composite(self, n, L, start):
+        return *self.components(n, L, start), "h"
+
+    def indicator(self, D=math.inf):
+        return "C"
+
+    def origin(self, indicator=None):
+        return Vector(self.problem.begin)
+
+    def vector(self, indicator=None):
+        return Vector(next(self.vectors))
+
+    def lo(self, g, indicator):
+        return Vector(self.problem.lo(g.array))
+
+    def prox(self, x, h, lam):
+        return Vector(self.problem.set.project(x.array)), 0.0
+
+    def require(self, *inequalities):
+        assert all(inequalities)
+
+    def solve(self, *measures):
+        return min(measures)
+
+
+@pytest.fixture
+def same(monkeypatch):
+    """Run a program and a run of the same name on one problem."""
+
+    def compare(name, N, problem, vectors=(), delta=None):
+        monkeypatch.setattr(methods, "Estimation", lambda: OneProblem(problem, vectors))
+        for made in ("waves", "Zigzag", "quadratic", "half_square"):
+            monkeypatch.setattr(runs, made, lambda *_, **__: problem)
+        slack = 1.0 + 1e-12
+        for room in (methods, runs):
+            monkeypatch.setattr(room, "DELTA_SLIDING", 1.0)
+            if delta is not None:
+                monkeypatch.setattr(room, "DELTA", delta * slack)
+        found = getattr(runs, name)(N, np.random.default_rng(7))
+        return found / slack if delta else found, getattr(methods, name)(N)
+
+    return compare
+
+
+@pytest.mark.parametrize("name", ["frank_wolfe_gap", "nfwu_exact", "frank_wolfe_open_loop"])
+def test_frank_wolfe_programs_are_the_methods(same, name):
+    convex = name == "frank_wolfe_open_loop"
+    problem = (
+        half_square(9) if convex else quadratic(np.random.default_rng(11), diameter=1.0, delta=0.5)
+    )
+    run, program = same(name, 4, problem)
+    assert run == pytest.approx(program, rel=1e-12)
+
+
+def test_nfwu_program_with_errors_is_the_method(same):
+    error = methods.theorem_accuracy(4) / 2.0 * (1.0 - 1e-12)
+    problem = quadratic(np.random.default_rng(11), diameter=1.0, delta=0.5, noise=error)
+    rng = np.random.default_rng(7)
+    drawn = [problem.noise[rng.integers(2, size=1)[0]] for _ in range(4)]
+    run, program = same("nfwu_inexact", 4, problem, drawn)
+    assert run == pytest.approx(program, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["gradient_descent", "spiderboost", "prox_spiderboost", "saga"])
+def test_gradient_programs_are_the_methods(same, name):
+    boxed = name == "prox_spiderboost"
+    problem = waves(np.random.default_rng(3), 1 if name == "gradient_descent" else 2, boxed=boxed)
+    run, program = same(name, 5, problem, delta=problem.height)
+    assert run == pytest.approx(program, rel=1e-9)
+
+
+def test_prox_gd_program_is_the_method(same):
+    problem = quadratic(np.random.default_rng(5), diameter=None, delta=0.5 * (1.0 - 1e-9))
+    object.__setattr__(problem, "height", methods.DELTA)
+    run, program = same("prox_gd", 4, problem)
+    assert run == pytest.approx(program, rel=1e-12)
+
+
+def test_ncgs_program_is_the_method(same):
+    problem = quadratic(np.random.default_rng(5), diameter=None, delta=1.0 - 1e-9)
+    method = runs.NCGS(iterations=4, smoothness=1.0)
+    returned = runs.visited(problem, method, np.random.default_rng(0))[1:]
+    run, program = same("ncgs", 4, problem, returned)
+    assert run == pytest.approx(program, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["svrg_error", "spider_error", "saga_error"])
+def test_error_programs_are_the_estimators(monkeypatch, name):
+    N, made, original = 3, [], runs.Curved
+
+    def noted(**given):
+        made.append(original(**given))
+        return made[-1]
+
+    monkeypatch.setattr(runs, "Curved", noted)
+    monkeypatch.setattr(methods, "ETA", 1.0 + 1e-9)
+    run = getattr(runs, name)(N, np.random.default_rng(7))
+    steps = np.random.default_rng(7).standard_normal((N, 2))
+    steps /= np.linalg.norm(steps, axis=1, keepdims=True)
+    found = []
+    for problem, path in zip(made, (steps, np.repeat(steps[:1], N, axis=0)), strict=True):
+        # The steps of SPIDER's program may differ from branch to branch; here they do not.
+        times = 2 ** np.arange(N) if name == "spider_error" else np.ones(N, dtype=int)
+        one = OneProblem(problem, np.repeat(path, times, axis=0))
+        monkeypatch.setattr(methods, "Estimation", lambda one=one: one)
+        found.append(getattr(methods, name)(N))
+    assert run == pytest.approx(max(found), rel=1e-12)

@@ -1,0 +1,171 @@
+"""Performance estimation: the worst case of a few steps of a method, as a semidefinite program.
+
+A worst case is the largest value of a measure over all functions of a class, all sets and all
+starts, in any dimension. The unknowns are the Gram matrix of points and gradients and the function
+values; the class is its interpolation inequalities between the points visited.
+
+References
+----------
+Taylor, Hendrickx, Glineur, Exact worst-case performance of first-order methods for composite convex
+optimization, SIAM J. Optim. 27(3), 2017.
+"""
+
+import math
+import warnings
+from collections.abc import Iterable
+from importlib.util import find_spec
+from typing import Any
+
+from pfbench.base.errors import InputError
+
+EXTRA = 'install it with pip install "pfbench[certify]"'
+
+_PACKAGES = ("PEPit", "cvxpy", "clarabel")
+
+_SETTINGS = {
+    "tol_gap_abs": 1e-7,
+    "tol_gap_rel": 1e-7,
+    "tol_feas": 1e-7,
+    "static_regularization_constant": 1e-7,
+    "equilibrate_enable": False,
+}
+"""Clarabel's; with its own it gives up on some programs whose worst case is not unique."""
+
+_DUALITY_GAP = 1e-5
+"""Largest relative difference of the primal and the dual value of a solved program."""
+
+Expression = Any
+"""A linear function of Gram matrix and function values; PEPit has no types of its own."""
+
+Function = Any
+Vector = Any
+
+
+def check_installed() -> None:
+    """Refuse to go on where a package of the extra `certify` is missing.
+
+    Raises
+    ------
+    InputError
+        Naming the package and the extra.
+    """
+    for package in _PACKAGES:
+        if find_spec(package) is None:
+            raise InputError(f"worst cases need {package}, which is not installed: {EXTRA}.")
+
+
+class Estimation:
+    """One performance-estimation problem: declare a class, run the method, measure, `solve`.
+
+    PEPit keeps its state in its classes, so that making a second one ends the first.
+    """
+
+    def __init__(self) -> None:
+        check_installed()
+        import PEPit
+        import PEPit.functions
+        import PEPit.primitive_steps
+
+        self._functions: Any = PEPit.functions
+        self._steps: Any = PEPit.primitive_steps
+        self._make_vector: Any = PEPit.Point
+        self._zero: Any = PEPit.Expression(is_leaf=False, decomposition_dict={})
+        self._problem: Any = PEPit.PEP()
+        self._penalties: list[tuple[Function, Vector]] = []
+
+    # --- classes ----------------------------------------------------------------------------------
+
+    def smooth(self, L: float, *, convex: bool = False) -> Function:
+        """Return any function whose gradient is L-Lipschitz on the whole space."""
+        kind = self._functions.SmoothConvexFunction if convex else self._functions.SmoothFunction
+        return self._problem.declare_function(kind, L=L)
+
+    def components(
+        self, n: int, L: float, start: Vector, gradient: Vector | None = None
+    ) -> tuple[list[Function], Function]:
+        """Return n smooth functions, equal up to first order at the start, and their mean.
+
+        That loses nothing for methods that see differences of component gradients and the full
+        gradient: linear functions of mean 0 can be added to the components unseen.
+        """
+        components = [self.smooth(L) for _ in range(n)]
+        common = self.vector() if gradient is None else gradient
+        for f_i in components:
+            f_i.add_point((start, common, self._zero))
+        return components, mean(components)
+
+    def composite(
+        self, n: int, L: float, start: Vector
+    ) -> tuple[list[Function], Function, Function]:
+        """Return the same, stationary at the start, and any closed convex function h, 0 there.
+
+        That loses nothing for proximal steps along gradients: a linear function can be moved from
+        the components to h unseen.
+        """
+        components, f = self.components(n, L, start, self.origin())
+        h = self._problem.declare_function(self._functions.ConvexFunction)
+        self._penalties.append((h, start))
+        return components, f, h
+
+    def indicator(self, D: float = math.inf) -> Function:
+        """Return the indicator of any closed convex set of diameter D."""
+        return self._problem.declare_function(self._functions.ConvexIndicatorFunction, D=D)
+
+    # --- points -----------------------------------------------------------------------------------
+
+    def origin(self, indicator: Function | None = None) -> Vector:
+        """Return the start, in a set if one is given: 0, since all else can be moved with it."""
+        return self._within(self._make_vector(is_leaf=False, decomposition_dict={}), indicator)
+
+    def vector(self, indicator: Function | None = None) -> Vector:
+        """Return a free vector, a point of a set if one is given."""
+        return self._within(self._make_vector(), indicator)
+
+    def _within(self, x: Vector, indicator: Function | None) -> Vector:
+        if indicator is not None:
+            indicator.add_point((x, self.origin(), self._zero))  # 0 is normal everywhere
+        return x
+
+    def lo(self, g: Vector, indicator: Function) -> Vector:
+        """Return a minimiser of <g, v> over a set."""
+        return self._steps.linear_optimization_step(g, indicator)[0]
+
+    def prox(self, x: Vector, h: Function, lam: float) -> tuple[Vector, Expression]:
+        """Return prox_{lam h}(x), and h there."""
+        y, slope, value = self._steps.proximal_step(x, h, lam)
+        # A start needs no subgradient, and one that is free would make the program unbounded.
+        for penalty, start in self._penalties:
+            if penalty is h:
+                self.require(value + slope * (start - y) <= 0.0)
+        return y, value
+
+    # --- what holds, and what is measured ---------------------------------------------------------
+
+    def require(self, *inequalities: Any) -> None:
+        """Demand inequalities between expressions."""
+        for inequality in inequalities:
+            self._problem.add_constraint(inequality)
+
+    def solve(self, *measures: Expression) -> float:
+        """Return the largest possible value of the least of the measures; NaN if not found.
+
+        It is the dual value: the bound that the solver's multipliers prove, up to its tolerance.
+        """
+        for measure in measures:
+            self._problem.set_performance_metric(measure)
+        # Without a solver's name PEPit may take SCS, which is up to 0.2 % too low.
+        with warnings.catch_warnings():
+            # cvxpy warns of an inaccurate solution, which the status says too.
+            warnings.simplefilter("ignore", UserWarning)
+            dual = self._problem.solve(wrapper="cvxpy", solver="CLARABEL", verbose=0, **_SETTINGS)
+        program = self._problem.wrapper.prob
+        if dual is None or program.status != "optimal":
+            return math.nan
+        gap = abs(dual - program.value) / max(abs(dual), abs(program.value))
+        return float(dual) if gap <= _DUALITY_GAP else math.nan
+
+
+def mean(expressions: Iterable[Expression]) -> Expression:
+    """Return the mean of expressions."""
+    listed = list(expressions)
+    return sum(listed[1:], listed[0]) / len(listed)

@@ -1,0 +1,301 @@
+"""Worst cases of methods of the catalogue, for N steps with the parameters of their theorems.
+
+Every function takes N, the number of steps, and L, the smoothness of f; the methods are set for
+L = 1, so that another L is a planted fault. The least value of f (or of f + h) is constrained at
+the points visited alone, where that is weaker than on the whole set: what is computed is then at
+least the worst case, never below it.
+"""
+
+import math
+from itertools import product
+
+from pfbench.verification.worst_case.estimation import (
+    Estimation,
+    Expression,
+    Function,
+    Vector,
+    mean,
+)
+
+D = 1.0
+"""Diameter of the sets of Frank-Wolfe methods."""
+
+DELTA = 0.5
+"""h0 = Delta, the height of the start over the least value."""
+
+DELTA_SLIDING = 10.0
+"""The same for conditional gradient sliding, whose bound hides it if it is small."""
+
+ETA = 1.0
+"""Longest step of the paths on which estimators are tested."""
+
+
+# --- Frank-Wolfe ----------------------------------------------------------------------------------
+
+
+def constant_step(N: int) -> float:
+    """Return sqrt(2 h0/(C N)), the step that is best for N gaps, C = L D^2 = 1."""
+    return math.sqrt(2.0 * DELTA / N)
+
+
+def theorem_accuracy(N: int) -> float:
+    """Return the epsilon for which N = L Delta/epsilon^2, L = 1 (shen2019 theorem 3.1)."""
+    return math.sqrt(DELTA / N)
+
+
+def _frank_wolfe_gaps(
+    worst: Estimation, N: int, L: float, step: float, error: float = 0.0
+) -> list[Expression]:
+    """Return the gaps at x_0 .. x_{N-1} of a constant step along gradients with a bounded error."""
+    f, C = worst.smooth(L), worst.indicator(D)
+    x = worst.origin(C)
+    start, gaps = f(x), []
+    for _ in range(N):
+        g = f.gradient(x)
+        v = worst.lo(g, C)
+        gaps.append(g * (x - v))
+        if error > 0.0:
+            e = worst.vector()
+            worst.require(e**2 <= error**2)
+            v = worst.lo(g + e, C)
+        x = (1.0 - step) * x + step * v
+        worst.require(start - f(x) <= DELTA)
+    return gaps
+
+
+def frank_wolfe_gap(N: int, L: float = 1.0) -> float:
+    """Return the worst least gap at x_0 .. x_{N-1} of Frank-Wolfe with a constant step."""
+    worst = Estimation()
+    return worst.solve(*_frank_wolfe_gaps(worst, N, L, constant_step(N)))
+
+
+def nfwu_exact(N: int, L: float = 1.0) -> float:
+    """Return the worst mean gap of NFWU with exact gradients, step eta/D = epsilon/(L D)."""
+    worst = Estimation()
+    return worst.solve(mean(_frank_wolfe_gaps(worst, N, L, theorem_accuracy(N))))
+
+
+def nfwu_inexact(N: int, L: float = 1.0) -> float:
+    """Return the same with gradients that err by epsilon/2 at most, so that (9) holds."""
+    worst, epsilon = Estimation(), theorem_accuracy(N)
+    return worst.solve(mean(_frank_wolfe_gaps(worst, N, L, epsilon, error=epsilon / 2.0)))
+
+
+def frank_wolfe_open_loop(N: int, L: float = 1.0) -> float:
+    """Return the worst f(x_N) - min f of Frank-Wolfe with step 2/(t+2), f convex."""
+    worst = Estimation()
+    f, C = worst.smooth(L, convex=True), worst.indicator(D)
+    best = (f + C).stationary_point()
+    x = worst.origin(C)
+    for t in range(N):
+        step = 2.0 / (t + 2.0)
+        x = (1.0 - step) * x + step * worst.lo(f.gradient(x), C)
+    return worst.solve(f(x) - f(best))
+
+
+# --- proximal gradient ----------------------------------------------------------------------------
+
+
+def _bounded_below(
+    worst: Estimation, f: Function, L: float, start: Expression, x: Expression
+) -> None:
+    """Demand that a gradient step from x does not take f below f(x_0) - Delta."""
+    worst.require(start - f(x) + f.gradient(x) ** 2 / (2.0 * L) <= DELTA)
+
+
+def gradient_descent(N: int, L: float = 1.0) -> float:
+    """Return the worst least |grad f|^2 at x_0 .. x_{N-1} of gradient descent with step 1/L."""
+    worst = Estimation()
+    f, x = worst.smooth(L), worst.origin()
+    start, measures = f(x), []
+    for _ in range(N):
+        _bounded_below(worst, f, L, start, x)
+        measures.append(f.gradient(x) ** 2)
+        x = x - f.gradient(x)
+    return worst.solve(*measures)
+
+
+def prox_gd(N: int, L: float = 1.0) -> float:
+    """Return the worst least |G_{1/L}|^2 at x_0 .. x_{N-1} of proximal gradient descent."""
+    worst = Estimation()
+    x = worst.origin()
+    _, f, h = worst.composite(1, L, x)
+    start, measures = f(x), []
+    for _ in range(N):
+        y, penalty = worst.prox(x - f.gradient(x), h, 1.0)
+        measures.append((x - y) ** 2)
+        worst.require(start - f(y) - penalty <= DELTA)
+        x = y
+    return worst.solve(*measures)
+
+
+def ncgs(N: int, L: float = 1.0) -> float:
+    """Return the worst mean |G_lambda|^2 of NCGS, option I, lambda = 1/(2L), eta = 1/N.
+
+    condg may return any point whose inner gap is at most eta: the option is inexact projected
+    gradient.
+    """
+    # In units of Delta, which the solver needs: f/Delta, x/sqrt(Delta), eta/Delta.
+    worst, lam, eta = Estimation(), 0.5, 1.0 / (N * DELTA_SLIDING)
+    f, C = worst.smooth(L), worst.indicator()
+    x = worst.origin(C)
+    start, points, returned, measures = f(x), [x], [], []
+    for _ in range(N):
+        g = f.gradient(x)
+        exact, _ = worst.prox(x - lam * g, C, lam)
+        measures.append(((x - exact) / lam) ** 2)
+        inexact = worst.vector(C)
+        points += [exact, inexact]
+        returned.append((g + (inexact - x) / lam, inexact))
+        worst.require(start - f(inexact) <= 1.0)
+        x = inexact
+    for slope, inexact in returned:
+        worst.require(*(slope * (inexact - u) <= eta for u in points if u is not inexact))
+    return DELTA_SLIDING * worst.solve(mean(measures))
+
+
+# --- stochastic methods: the expectation over all draws of the component --------------------------
+
+
+def spiderboost(N: int, L: float = 1.0) -> float:
+    """Return the worst mean E|grad f|^2 of SpiderBoost, n = 2, S = 1, q = 2, step 1/(2L)."""
+    return _spiderboost(N, L, composite=False)
+
+
+def prox_spiderboost(N: int, L: float = 1.0) -> float:
+    """Return the worst mean E|G_eta|^2 of Prox-SpiderBoost with the same parameters."""
+    return _spiderboost(N, L, composite=True)
+
+
+def _spiderboost(N: int, L: float, *, composite: bool) -> float:
+    worst, n, step = Estimation(), 2, 0.5
+    x0, h = worst.origin(), None
+    if composite:
+        components, f, h = worst.composite(n, L, x0)
+    else:
+        components, f = worst.components(n, L, x0)
+    start, measure = f(x0), 0.0
+
+    def move(x: Vector, v: Vector) -> Vector:
+        if h is None:
+            return x - step * v
+        y, penalty = worst.prox(x - step * v, h, step)
+        worst.require(start - f(y) - penalty <= DELTA)
+        return y
+
+    branches = [(1.0, x0, x0, None)]  # probability, x_k, x_{k-1}, v_{k-1}
+    for k in range(N):
+        following = []
+        for probability, x, before, v in branches:
+            g = f.gradient(x)
+            exact = move(x, g)
+            measure = measure + (probability / N) * ((x - exact) / step) ** 2
+            if h is None:
+                _bounded_below(worst, f, L, start, x)
+            if k % 2 == 0:
+                following.append((probability, exact, x, g))
+                continue
+            for f_i in components:
+                u = f_i.gradient(x) - f_i.gradient(before) + v
+                following.append((probability / n, move(x, u), x, u))
+        branches = following
+    if h is None:
+        for _, x, _, _ in branches:
+            _bounded_below(worst, f, L, start, x)
+    return worst.solve(measure)
+
+
+def saga_step(n: int) -> float:
+    """Return 1/(3 L n^{2/3}), the step of saga for b = 1, L = 1."""
+    return 1.0 / (3.0 * math.cbrt(n * n))
+
+
+def saga(N: int, L: float = 1.0, n: int = 2) -> float:
+    """Return the worst mean E|grad f|^2 of SAGA, b = 1, step 1/(3 L n^{2/3})."""
+    worst = Estimation()
+    x0 = worst.origin()
+    components, f = worst.components(n, L, x0)
+    start, measure = f(x0), 0.0
+    branches = [(1.0, x0, [f_i.gradient(x0) for f_i in components])]  # probability, x_t, table
+    for t in range(N + 1):
+        following = []
+        for probability, x, table in branches:
+            _bounded_below(worst, f, L, start, x)
+            if t == N:
+                continue
+            measure = measure + (probability / N) * f.gradient(x) ** 2
+            draws = list(product(range(n), repeat=2))
+            if t == N - 1:
+                draws = [(i, 0) for i in range(n)]  # the table is not read again
+            if t == 0:
+                draws = [(0, 0)]  # it is exact: every draw takes the same step
+            for i, j in draws:
+                g = components[i].gradient(x) - table[i] + mean(table)
+                new = [components[k].gradient(x) if k == j else a for k, a in enumerate(table)]
+                following.append((probability / len(draws), x - saga_step(n) * g, new))
+        branches = following
+    return worst.solve(measure)
+
+
+# --- estimators along a path of steps of length eta at most ---------------------------------------
+
+
+def svrg_error(N: int, L: float = 1.0) -> float:
+    """Return the worst E|g - grad f|^2 of SVRG after N steps, n = 3, S = 2."""
+    worst, n, S = Estimation(), 3, 2
+    snapshot = worst.origin()
+    components, f = worst.components(n, L, snapshot)
+    x = snapshot
+    for _ in range(N):
+        x = x + _bounded_step(worst)
+    differences = [f_i.gradient(x) - f_i.gradient(snapshot) for f_i in components]
+    batches = product(differences, repeat=S)
+    truth = f.gradient(x) - f.gradient(snapshot)
+    return worst.solve(mean((mean(batch) - truth) ** 2 for batch in batches))
+
+
+def spider_error(N: int, L: float = 1.0) -> float:
+    """Return the worst E|g - grad f|^2 of SPIDER after N steps that may follow the draws, S = 1."""
+    worst, n = Estimation(), 2
+    before = worst.origin()
+    components, f = worst.components(n, L, before)
+    branches = [(before + _bounded_step(worst), before, f.gradient(before))]  # x_t, x_{t-1}, g
+    for t in range(1, N + 1):
+        following = []
+        for x, before, g in branches:
+            for f_i in components:
+                new = f_i.gradient(x) - f_i.gradient(before) + g
+                after = x + _bounded_step(worst) if t < N else x
+                following.append((after, x, new))
+        branches = following
+    return worst.solve(mean((g - f.gradient(x)) ** 2 for x, _, g in branches))
+
+
+def saga_error(N: int, L: float = 1.0) -> float:
+    """Return the worst E|g - grad f|^2 of SAGA, N steps after its table was filled, n = 2, S = 1.
+
+    The path is fixed in advance.
+    """
+    worst, n = Estimation(), 2
+    path = [worst.origin()]
+    components, _ = worst.components(n, L, path[0])
+    for _ in range(N):
+        path.append(path[-1] + _bounded_step(worst))
+    x = path[-1]
+    errors = []
+    for replaced in product(range(n), repeat=N - 1):
+        taken = [0] * n
+        for t, j in enumerate(replaced, start=1):
+            taken[j] = t
+        differences = [
+            f_i.gradient(x) - f_i.gradient(path[t])
+            for f_i, t in zip(components, taken, strict=True)
+        ]
+        errors += [(u - mean(differences)) ** 2 for u in differences]
+    return worst.solve(mean(errors))
+
+
+def _bounded_step(worst: Estimation) -> Expression:
+    u = worst.vector()
+    worst.require(u**2 <= ETA**2)
+    return u
