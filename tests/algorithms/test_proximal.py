@@ -1,7 +1,9 @@
 """Proximal steps: the gradient, SG, SVRG, SAGA and SPIDER, against their sources and each other."""
 
+import math
 import warnings
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from math import ceil as up
 from math import floor, inf, sqrt
@@ -273,9 +275,11 @@ def schedule(name, n, eps):
         sizes = {"batch": two_thirds, "step": 1 / (5 * L_MAX)}
         return sizes | {"iterations": up(50 * L_MAX * DELTA / (3 * eps))}
     if name == "saga":
-        exact = 27 * L_MAX**3 * n**2 * DELTA**3 / eps**3  # the cube of 3 L n^(2/3) h0/eps
+        # 3 L N h0/eps over 1 - 1/(12 N), N = n^(2/3)
+        N = Decimal(n * n) ** (Decimal(1) / 3)
+        exact = Decimal(36 * float(L_MAX * DELTA / eps)) * N * N / (12 * N - 1)
         return {
-            "iterations": root_up(up(exact), 3),
+            "iterations": math.ceil(exact * (1 - Decimal("1e-12"))),
             "batch": 1,
             "step": 1 / (3 * float(L_MAX) * n ** (2 / 3)),
         }

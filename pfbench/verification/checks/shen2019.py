@@ -371,7 +371,7 @@ def _condition(trial: Trial) -> Decision:
     problem = ForcedPath(1024, 65, length=8.0, **slopes.get(estimator, {"L": 1.0, "L2": 0.1}))
     constants = problem.constants(problem.start())
     # So small that the steps of the first epoch hardly shrink, except where S = 4 sigma^2/eps^2.
-    epsilon = 0.2 if estimator == "sg" else 1e-4
+    epsilon = 0.2 if estimator == "sg" else 1e-3
     if estimator == "sg":
         constants = replace(constants, L_ms=1.0)
     algorithm = trial.scheduled(epsilon, constants)
