@@ -8,6 +8,7 @@ from pfbench.theory.claim import Claim
 _MEAN_SQUARED = "L >= max(L_f, L_ms)"
 _CHAIN = "the finite-sum chain (it binds)"
 _ROBUST = "robust and non-convex logistic regression"
+_SLOPE = "a long slope (it binds)"
 
 _TABLE = {
     "prox-gd": "n eps^-2 SFO, eps^-2 PO",
@@ -28,7 +29,7 @@ CLAIMS = (
         statement="E|grad f(x_xi)|^2 <= 4 L Delta/K, xi uniform",
         algorithm="spiderboost",
         assumptions=(_MEAN_SQUARED, "q <= |S| + 1"),
-        family=_ROBUST + "; " + _CHAIN,
+        family=_ROBUST + ", least squares; " + _SLOPE + "; the finite-sum chain",
         schedule="q = |S| = sqrt n, eta = 1/(2L)",
     ),
     Claim(
@@ -38,7 +39,7 @@ CLAIMS = (
         statement="E|G_eta(x_xi)|^2 <= 20 L Delta/K (18 is provable), xi uniform, PO = K",
         algorithm="prox-spiderboost",
         assumptions=(_MEAN_SQUARED, "q <= |S| + 1"),
-        family=_ROBUST + " with an l1 penalty",
+        family=_ROBUST + ", least squares, " + _SLOPE + ", each with an l1 penalty",
         schedule="q = |S| = sqrt n, eta = 1/(2L)",
     ),
     Claim(
@@ -48,7 +49,7 @@ CLAIMS = (
         statement="with momentum: E|G| <= eps after O(n + n^(1/2) eps^-2) SFO and O(eps^-2) PO",
         algorithm="prox-spiderboost-m",
         assumptions=(_MEAN_SQUARED,),
-        family=_ROBUST + " with an l1 penalty; " + _CHAIN,
+        family="robust regression with an l1 penalty; " + _SLOPE + "; " + _CHAIN,
         schedule="beta = 1/(8L), lambda_k = (1 + alpha_{k+1}) beta",
     ),
     *(
@@ -59,8 +60,11 @@ CLAIMS = (
             statement=f"E|G| <= eps after {words}, in order",
             algorithm=name.removesuffix("-online"),
             assumptions=(_MEAN_SQUARED,),
-            family=_ROBUST + "; " + _CHAIN,
-            schedule="theory",
+            family=(
+                f"{_SLOPE}; of finite sums also robust regression with an l1 penalty"
+                + (f"; {_CHAIN}" if name == "prox-spiderboost" else "")
+            ),
+            schedule="theory; on robust regression also the best of three steps",
         )
         for name, words in _TABLE.items()
     ),
@@ -71,7 +75,7 @@ CLAIMS = (
         statement="at step 1/(2L) SpiderBoost converges where SPIDER stalls at its step's accuracy",
         algorithm="spiderboost",
         assumptions=(_MEAN_SQUARED,),
-        family=_ROBUST,
-        schedule="SpiderBoost 1/(2L); SPIDER with the eps that fixes its step",
+        family="robust and log-cosh regression",
+        schedule="SpiderBoost 1/(2L); SPIDER option 2 to its eps, option 1 (steps eps/L) below it",
     ),
 )

@@ -3,7 +3,14 @@
 import pytest
 
 from pfbench.theory.catalogue import CLAIMS
-from pfbench.verification.checks import CHECKS
+from pfbench.verification.checks import (
+    CHECKS,
+    lacoste2016,
+    li2019,
+    qu2018,
+    shen2019,
+    wang2019,
+)
 from pfbench.verification.session import judge
 from pfbench.verification.subject import Subject
 
@@ -30,5 +37,6 @@ def test_the_quick_verification_covers_every_kind_and_every_paper():
 
 
 def test_every_claim_has_a_check_and_every_check_a_claim():
-    assert list(CHECKS) == [name for name in CLAIMS if name in CHECKS]
-    assert set(CHECKS) == set(CLAIMS)
+    assert list(CHECKS) == list(CLAIMS)
+    papers = (shen2019, qu2018, li2019, wang2019, lacoste2016)
+    assert sum(len(paper.CHECKS) for paper in papers) == len(CLAIMS)

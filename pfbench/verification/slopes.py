@@ -1,0 +1,240 @@
+"""A long slope: where a method with a step of its own needs as many steps as its theorem says."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import integer, real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError, Refused
+from pfbench.base.protocols import Hessian, Measure
+from pfbench.base.sample import Indices, weighted
+from pfbench.sets.penalties import L1Penalty
+from pfbench.sets.whole import WholeSpace
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A finite sum on the line, f' = g almost everywhere on the way to its minimiser 0.
+
+    f_i(x) = (g^2/a) log cosh(a x/g) + s_i k(x) with signs s_i = +1, -1 in turn and
+    k'(x) = sigma sin(a x/sigma + phase), a = L/sqrt 2 (a = L where sigma = 0, and no k). So f is
+    the first term: slope g, curvature at most a. All f_i'' differ by as much, so that L_ms = L.
+    With h = w |x| the way from the start, about Delta/(g + w) long, is walked in steps of length
+    eta (g + w), and the gradient mapping stays above (g + w)/2 up to a distance of order g/L from
+    0: its end is reached after Delta/(eta (g + w)^2) steps, up to a constant number. For
+    g + w = 2 epsilon that is a rate of epsilon^-2 at any n, whatever the method does with its
+    samples. No memory or time grows with n, but for a table.
+
+    Parameters
+    ----------
+    n
+        Number of components, even.
+    g
+        Slope, positive.
+    gap
+        Delta, about f + h at the start minus its minimum, positive.
+    L
+        Mean-squared smoothness, positive.
+    sigma
+        Largest standard deviation of the component gradients, at least 0.
+    weight
+        w of the penalty; 0 for none.
+    phase
+        See k'.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range, or the slope is too short: a gap < 2 g (g + w).
+    """
+
+    name: ClassVar[str] = "slope"
+    best_known: ClassVar[tuple[float, str]] = (0.0, "at 0")
+
+    n: int
+    g: float
+    gap: float
+    L: float = 1.0
+    sigma: float = 0.0
+    weight: float = 0.0
+    phase: float = 0.0
+
+    def __post_init__(self) -> None:
+        integer("n", self.n, least=2)
+        for name in ("g", "gap", "L"):
+            real(name, getattr(self, name), above=0.0)
+        for name in ("sigma", "weight"):
+            real(name, getattr(self, name), least=0.0)
+        real("phase", self.phase)
+        if self.n % 2:
+            raise InputError(f"n={self.n} must be even: the signs of the components alternate.")
+        least = 2.0 * self.g * (self.g + self.weight) / self.curvature
+        if self.gap < least:
+            raise InputError(f"gap={self.gap:g} leaves no slope: give at least {least:g}.")
+
+    @property
+    def set(self) -> WholeSpace:
+        """The whole line."""
+        return WholeSpace(1)
+
+    @cached_property
+    def penalty(self) -> L1Penalty | None:
+        """The penalty w |x|, None where w = 0."""
+        return L1Penalty(self.weight) if self.weight > 0.0 else None
+
+    @property
+    def unconstrained(self) -> bool:
+        """Whether there is no penalty."""
+        return self.weight == 0.0
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """No linear minimisation; not smooth where there is a penalty."""
+        reason = "it has no feasible set"
+        lacking = {"lo": reason, "set": reason}
+        return lacking if self.unconstrained else {**lacking, "smooth": "it has a penalty"}
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The parameters by name."""
+        return MappingProxyType({"n": self.n, "g": self.g, "gap": self.gap, "sigma": self.sigma})
+
+    @property
+    def digest(self) -> str:
+        """The parameters as text."""
+        return repr(self)
+
+    @cached_property
+    def curvature(self) -> float:
+        """Return a, the largest f''."""
+        return self.L if self.sigma == 0.0 else self.L / math.sqrt(2.0)
+
+    def start(self) -> Floats:
+        """Return the point with f + h = gap, up to an exponentially small part."""
+        bent = self.g * self.g * math.log(2.0) / self.curvature
+        return np.array([(self.gap + bent) / (self.g + self.weight)])
+
+    def constants(self, start: Floats) -> Constants:
+        """Return all constants of THEORY section 1 but those of bounded sets."""
+        a = self.curvature
+        ratio = 0.0 if self.sigma == 0.0 else a / self.sigma
+        return Constants(
+            n=self.n,
+            L_f=a,
+            L_ms=self.L,
+            L_max=a if self.sigma == 0.0 else 2.0 * a,
+            L2_ms=math.hypot(a * a / self.g, a * ratio),
+            sigma2=self.sigma**2,
+            delta=self.value(start) + self.weight * abs(float(start[0])),
+            ell=0.0,
+        )
+
+    def open(self, rng: np.random.Generator) -> "Slope":
+        """Return itself."""
+        return self
+
+    def measures(self) -> Mapping[str, Measure]:
+        """Return no measures of its own."""
+        return {}
+
+    def value(self, x: Floats) -> float:
+        """Return f(x)."""
+        u = abs(self.curvature * float(x[0]) / self.g)
+        height = u + math.log1p(math.exp(-2.0 * u)) - math.log(2.0)
+        return self.g * self.g / self.curvature * height
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return f'(x), shape (1,)."""
+        return np.array([self._slope(float(x[0]))])
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled f_i'(x), shape (1,)."""
+        r = float(x[0])
+        return np.array([self._slope(r) + _sign(sample) * self._spread(r)])
+
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of f_i'(x) - f_i'(y) over the sample, shape (1,)."""
+        r, s = float(x[0]), float(y[0])
+        change = self._spread(r) - self._spread(s)
+        return np.array([self._slope(r) - self._slope(s) + _sign(sample) * change])
+
+    def lo(self, g: Floats) -> Floats:
+        """Refuse: there is no feasible set."""
+        return self.set.lo(g)
+
+    def minimum(self, g: Floats) -> tuple[float, float]:
+        """Refuse: there is no feasible set."""
+        return self.set.minimum(g)
+
+    def hessian(self, s: Floats) -> Hessian:
+        """Refuse: no method of this paper asks for it."""
+        raise Refused("the slope offers no Hessians: take forced-path.")
+
+    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
+        """Return the proximal map of lam h at x - lam g."""
+        y = float(x[0]) - lam * float(g[0])
+        return np.array([math.copysign(max(0.0, abs(y) - lam * self.weight), y)])
+
+    def table(self, x: Floats) -> "SlopeTable":
+        """Return a table with every f_i'(x); 8 n bytes."""
+        return SlopeTable(self, float(x[0]))
+
+    def _slope(self, r: float) -> float:
+        return self.g * math.tanh(self.curvature * r / self.g)
+
+    def _spread(self, r: float) -> float:
+        if self.sigma == 0.0:
+            return 0.0
+        return self.sigma * math.sin(self.curvature * r / self.sigma + self.phase)
+
+
+class SlopeTable:
+    """The derivative of each component where it was last asked."""
+
+    def __init__(self, problem: Slope, r: float) -> None:
+        self._problem = problem
+        self._signs = 1.0 - 2.0 * (np.arange(problem.n) % 2)
+        self._stored = problem._slope(r) + self._signs * problem._spread(r)
+        self._sum = float(self._stored.sum())
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of what is stored, shape (1,)."""
+        return np.array([self._sum / self._problem.n])
+
+    def difference(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of f_i'(x) - a_i over the sample, shape (1,)."""
+        i, weights = weighted(sample)
+        return np.array([weights @ (self._at(i, x) - self._stored[i])])
+
+    def replace(self, sample: Indices, x: Floats) -> Floats:
+        """As `difference`, and store the new derivatives."""
+        found = self.difference(sample, x)
+        i = np.unique(weighted(sample)[0])
+        new = self._at(i, x)
+        self._sum += float((new - self._stored[i]).sum())
+        self._stored[i] = new
+        return found
+
+    def _at(self, i: npt.NDArray[np.int64], x: Floats) -> Floats:
+        r = float(x[0])
+        return np.asarray(self._problem._slope(r) + self._signs[i] * self._problem._spread(r))
+
+
+def _sign(sample: Indices) -> float:
+    """Return the mean sign over a sample."""
+    if isinstance(sample, np.ndarray):
+        if sample.size == 0:
+            raise InputError("the mean over an empty sample is not defined.")
+        return 1.0 - 2.0 * float(np.count_nonzero(sample & 1)) / sample.size
+    indices, weights = weighted(sample)
+    return 1.0 - 2.0 * float(weights @ (indices & 1))
