@@ -19,7 +19,7 @@ from pfbench.runs.run import Run
 from pfbench.runs.solve import solve
 from pfbench.runs.stop import Stop
 from pfbench.theory.claim import Claim
-from pfbench.verification.instruments import Unscripted
+from pfbench.verification.instruments.draws import Unscripted
 from pfbench.verification.subject import Broken, Subject, make, scheduled
 
 EFFORTS = ("quick", "full")

@@ -27,7 +27,8 @@ from pfbench.verification.findings import (
 )
 from pfbench.verification.findings.base import Evidence, compared
 from pfbench.verification.findings.estimators import Sizes
-from pfbench.verification.instruments import ForcedPath, Scripted
+from pfbench.verification.instruments.draws import Scripted
+from pfbench.verification.instruments.forced_path import ForcedPath
 
 # --- the list -------------------------------------------------------------------------------------
 

@@ -5,8 +5,8 @@ import pytest
 
 from pfbench.algorithms.sliding import NCGS
 from pfbench.theory.catalogue import claim
-from pfbench.verification.indefinite import random_on_l1_ball, spread_on_simplex
-from pfbench.verification.quadratics import face_of_l1_ball, face_of_simplex
+from pfbench.verification.instruments.indefinite import random_on_l1_ball, spread_on_simplex
+from pfbench.verification.instruments.quadratics import face_of_l1_ball, face_of_simplex
 from pfbench.verification.trial import Trial
 
 PROBLEMS = {

@@ -14,7 +14,7 @@ from pfbench.runs.stop import Stop
 from pfbench.theory import lacoste2016_bounds as bounds
 from pfbench.verification.checks.base import Check
 from pfbench.verification.evidence import Evidence, across, all_of
-from pfbench.verification.indefinite import (
+from pfbench.verification.instruments.indefinite import (
     DoubleWell,
     Hull,
     Indefinite,
@@ -22,7 +22,11 @@ from pfbench.verification.indefinite import (
     moved,
     random_on_simplex,
 )
-from pfbench.verification.quadratics import face_of_l1_ball, face_of_simplex, vertex_of_simplex
+from pfbench.verification.instruments.quadratics import (
+    face_of_l1_ball,
+    face_of_simplex,
+    vertex_of_simplex,
+)
 from pfbench.verification.statistics import (
     Decision,
     decide_exponent,

@@ -17,7 +17,7 @@ from pfbench.problems.sensing import synthetic_sensing
 from pfbench.theory import li2019_bounds as bounds
 from pfbench.verification.checks.base import Check
 from pfbench.verification.evidence import Evidence, across, all_of
-from pfbench.verification.quadratics import (
+from pfbench.verification.instruments.quadratics import (
     Quadratic,
     boundary_of_l2_ball,
     chain,

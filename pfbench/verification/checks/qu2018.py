@@ -15,14 +15,18 @@ from pfbench.sets import Box
 from pfbench.theory import qu2018_bounds as bounds
 from pfbench.verification.checks.base import Check, equal
 from pfbench.verification.evidence import Evidence, across, all_of, given
-from pfbench.verification.indefinite import (
+from pfbench.verification.instruments.indefinite import (
     Indefinite,
     noisy_ball,
     random_on_l1_ball,
     slope,
     spread_on_simplex,
 )
-from pfbench.verification.quadratics import boundary_of_l2_ball, face_of_l1_ball, face_of_simplex
+from pfbench.verification.instruments.quadratics import (
+    boundary_of_l2_ball,
+    face_of_l1_ball,
+    face_of_simplex,
+)
 from pfbench.verification.statistics import (
     Decision,
     decide_exponent,

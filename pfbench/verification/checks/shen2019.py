@@ -26,7 +26,7 @@ from pfbench.resisting.oracle import frame
 from pfbench.resisting.rescaled import epsilon_of
 from pfbench.runs.stop import Stop
 from pfbench.sets import L2Ball
-from pfbench.theory.nfwu import (
+from pfbench.theory.shen2019_bounds import (
     CROSSOVERS,
     EXPONENTS,
     RECURSIVE,
@@ -36,7 +36,8 @@ from pfbench.theory.nfwu import (
 )
 from pfbench.verification.checks.base import Check, equal
 from pfbench.verification.evidence import Evidence, across, all_of, given
-from pfbench.verification.instruments import ForcedPath, Scripted, Unscripted, orthogonal_array
+from pfbench.verification.instruments.draws import Scripted, Unscripted, orthogonal_array
+from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import (
     LAW_MARGIN,
     LEVEL,

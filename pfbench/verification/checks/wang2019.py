@@ -34,7 +34,7 @@ from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
 from pfbench.verification.checks.base import Check
 from pfbench.verification.evidence import Evidence, across, all_of, given
-from pfbench.verification.slopes import Slope
+from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.statistics import (
     Decision,
     decide_exponent,

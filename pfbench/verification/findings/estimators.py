@@ -15,9 +15,9 @@ from pfbench.algorithms.nfwu import NFWU, NFWUCASPIDERG, NFWUCASVRG, NFWUSG, NFW
 from pfbench.base.constants import Constants
 from pfbench.problems.linear_models import LeastSquares, LinearModel, LogCosh
 from pfbench.sets import L2Ball
-from pfbench.theory.nfwu import CURVATURE_AIDED, RECURSIVE, error_law
+from pfbench.theory.shen2019_bounds import CURVATURE_AIDED, RECURSIVE, error_law
 from pfbench.verification.findings.base import Evidence, Examination, Floats, compared, stream
-from pfbench.verification.instruments import ForcedPath
+from pfbench.verification.instruments.forced_path import ForcedPath
 
 _METHODS: Mapping[str, type[NFWU]] = MappingProxyType(
     {

@@ -14,7 +14,7 @@ from pfbench.problems.sensing import synthetic_sensing
 from pfbench.sets import L1Ball
 from pfbench.theory.li2019_bounds import inner_gap, period, squared_distance, statistical_error
 from pfbench.verification.findings.base import Evidence, Examination, Floats, compared, stream
-from pfbench.verification.quadratics import Quadratic, face_of_simplex, restricted
+from pfbench.verification.instruments.quadratics import Quadratic, face_of_simplex, restricted
 
 # --- lemma 1 --------------------------------------------------------------------------------------
 

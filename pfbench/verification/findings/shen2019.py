@@ -24,7 +24,7 @@ from pfbench.verification.findings.base import (
     gaps,
     stream,
 )
-from pfbench.verification.instruments import ForcedPath
+from pfbench.verification.instruments.forced_path import ForcedPath
 
 
 def missing_diameter(

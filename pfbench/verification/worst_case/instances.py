@@ -11,7 +11,7 @@ from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weighted
 from pfbench.sets import Box, Simplex
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification.indefinite import Indefinite
+from pfbench.verification.instruments.indefinite import Indefinite
 
 Floats = npt.NDArray[np.float64]
 

@@ -21,8 +21,8 @@ from pfbench.estimators import SAGA, SPIDERG, SVRG, Estimator
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import keep
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification.indefinite import Indefinite
-from pfbench.verification.instruments import Scripted
+from pfbench.verification.instruments.draws import Scripted
+from pfbench.verification.instruments.indefinite import Indefinite
 from pfbench.verification.worst_case.instances import (
     Curved,
     Waves,

@@ -14,8 +14,8 @@ from pfbench.problems.sensing import synthetic_sensing
 from pfbench.theory import li2019_bounds as bounds
 from pfbench.theory.catalogue import CLAIMS, claim
 from pfbench.verification.checks import li2019
+from pfbench.verification.instruments.quadratics import face_of_simplex, interior_of_l2_ball
 from pfbench.verification.mutants.li2019 import MUTANTS, Variant
-from pfbench.verification.quadratics import face_of_simplex, interior_of_l2_ball
 from pfbench.verification.session import judge
 from pfbench.verification.subject import Broken, Subject
 from pfbench.verification.trial import Trial

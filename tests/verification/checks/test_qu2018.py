@@ -8,7 +8,7 @@ from pfbench.base.constants import Constants
 from pfbench.theory import qu2018_bounds as bounds
 from pfbench.theory.catalogue import CLAIMS, claim
 from pfbench.verification.checks.qu2018 import CHECKS
-from pfbench.verification.indefinite import slope
+from pfbench.verification.instruments.indefinite import slope
 from pfbench.verification.mutants.qu2018 import MUTANTS
 from pfbench.verification.session import judge
 from pfbench.verification.subject import Subject

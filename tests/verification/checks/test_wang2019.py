@@ -10,11 +10,11 @@ from pfbench.base.errors import InputError
 from pfbench.runs.solve import solve
 from pfbench.theory.catalogue import claim
 from pfbench.verification.checks.wang2019 import _momentum
+from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.mutants.base import Mutant
 from pfbench.verification.mutants.session import judge_mutant
 from pfbench.verification.mutants.wang2019 import MUTANTS, ShiftedMomentum, WholeMove
 from pfbench.verification.session import judge
-from pfbench.verification.slopes import Slope
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
 

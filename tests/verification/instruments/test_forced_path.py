@@ -8,13 +8,8 @@ from numpy.testing import assert_allclose
 
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
-from pfbench.verification.instruments import (
-    ForcedPath,
-    Scripted,
-    Segment,
-    Unscripted,
-    orthogonal_array,
-)
+from pfbench.verification.instruments.draws import Scripted, Unscripted, orthogonal_array
+from pfbench.verification.instruments.forced_path import ForcedPath, Segment
 
 PATH = ForcedPath(24, 4, L=0.7, L2=1.3, kappa=0.4, sigma=0.2, pull=0.9, length=2.0, begin=0.5)
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.sample import Sample
 from pfbench.sets import L1Ball, L2Ball, Simplex
-from pfbench.verification.quadratics import (
+from pfbench.verification.instruments.quadratics import (
     Quadratic,
     boundary_of_l2_ball,
     chain,

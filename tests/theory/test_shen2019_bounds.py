@@ -5,7 +5,7 @@ import math
 import pytest
 
 from pfbench.base.counts import Counts
-from pfbench.theory.nfwu import CROSSOVERS, error_law, exact_counts, least_cost
+from pfbench.theory.shen2019_bounds import CROSSOVERS, error_law, exact_counts, least_cost
 
 NUMBERS = {"L": 1.7, "L2": 0.6, "sigma2": 2.3}
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.sample import Sample
 from pfbench.sets import L2Ball
-from pfbench.verification.indefinite import (
+from pfbench.verification.instruments.indefinite import (
     DoubleWell,
     Hull,
     Indefinite,
