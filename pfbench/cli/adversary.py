@@ -87,7 +87,7 @@ def adversary(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Set the resisting oracle on deterministic algorithms (shen2019 theorem 5.1).
+    """Set the resisting oracle on an algorithm.
 
     It chooses the objective while it answers, so that the Frank-Wolfe gap of every point stays at
     0.04 D or more before T calls. A certificate says so of one algorithm, and can be checked from

@@ -14,6 +14,7 @@ from pfbench.cli.printing import (
     plural,
     show,
     size,
+    unmet_in_words,
     whole,
 )
 
@@ -46,35 +47,31 @@ def forecast(
         If the run would be refused.
     """
     from pfbench.algorithms import ALGORITHMS, parameters_of
+    from pfbench.base.assumptions import unmet
     from pfbench.base.selectors import Selector
     from pfbench.cli.info import shape_of
     from pfbench.measures import named
-    from pfbench.runs.solve import check_ends, solve
+    from pfbench.runs.solve import check_ends, resolved
 
     named(problem, measures + ([stop.measure] if stop else []))
-    algorithm, schedule = choice.resolve(problem.constants(problem.start()))
+    algorithm, schedule = resolved(problem, choice, problem.start())
     check_ends(algorithm, budget, stop, time_limit)
-    for length in TRIALS:
-        trial = solve(problem, algorithm, seed=seeds[0], budget=budget, time_limit=length)
-        if trial.status != "timeout" or trial.iterations > 1:
-            break
-    whole = trial.status != "timeout"
-    iterations = trial.iterations if whole else _iterations(algorithm, budget, trial)
-    seconds = trial.seconds if whole else _seconds(algorithm, iterations, trial)
-    if time_limit is not None and seconds is not None:
-        seconds = min(seconds, time_limit)
+    trial, iterations, seconds = tried(
+        problem, algorithm, seed=seeds[0], budget=budget, time_limit=time_limit
+    )
     return {
         "schema": 1,
         "problem": str(Selector(problem.name, problem.parameters)),
         "algorithm": choice.selector,
         "parameters": parameters_of(algorithm),
         "schedule": schedule,
+        "unmet": list(unmet(algorithm.assumes, problem)),
         "seeds": list(seeds),
         "n": problem.n,
         "shape": shape_of(problem),
         "counts": ALGORITHMS[choice.name].counts,
         "iterations": iterations,
-        "bytes": _bytes(shape_of(problem), iterations),
+        "bytes": memory(shape_of(problem), iterations),
         "seconds": seconds,
         "trial": {
             "status": trial.status,
@@ -84,6 +81,32 @@ def forecast(
             "seconds": trial.seconds,
         },
     }
+
+
+def tried(
+    problem: "Problem",
+    algorithm: Any,
+    *,
+    seed: int,
+    budget: "Budget | None",
+    time_limit: float | None,
+) -> "tuple[Run, int | None, float | None]":
+    """Return a short trial of a run, and the iterations and seconds that it lets expect.
+
+    Either is None where it is not known: a target or the time limit alone ends the run.
+    """
+    from pfbench.runs.solve import solve
+
+    for length in TRIALS:
+        trial = solve(problem, algorithm, seed=seed, budget=budget, time_limit=length)
+        if trial.status != "timeout" or trial.iterations > 1:
+            break
+    whole = trial.status != "timeout"
+    iterations = trial.iterations if whole else _iterations(algorithm, budget, trial)
+    seconds = trial.seconds if whole else _seconds(algorithm, iterations, trial)
+    if time_limit is not None and seconds is not None:
+        seconds = min(seconds, time_limit)
+    return trial, iterations, seconds
 
 
 def length_of(algorithm: Any) -> int | None:
@@ -124,7 +147,7 @@ def _seconds(algorithm: Any, iterations: int | None, trial: "Run") -> float | No
     return iterations * (others + (steps[0] - others) / period)
 
 
-def _bytes(shape: list[int], iterations: int | None) -> int | None:
+def memory(shape: list[int], iterations: int | None) -> int | None:
     """Return the peak of this process so far, and what the atoms of a matrix will add to it."""
     try:
         import resource
@@ -163,6 +186,7 @@ def show_forecast(expected: dict[str, Any]) -> None:
                     "schedule",
                     f"{expected['schedule']}: {parameters_in_words(expected['parameters'])}",
                 ),
+                *unmet_in_words(expected["unmet"]),
                 ("counts", expected["counts"]),
                 (
                     "runs",

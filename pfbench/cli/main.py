@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 from pfbench import __version__
 from pfbench.base.errors import Diverged, PfbenchError, StalePoint, WorkerDied
-from pfbench.cli import adversary, data, info, listing, report, run, solve, verify
+from pfbench.cli import adversary, data, info, listing, report, run, solve, store, verify
 from pfbench.cli.printing import complain
 
 FAILED, BAD_INPUT = 1, 2
@@ -101,6 +101,7 @@ app.command("run")(run.run)
 app.command("report")(report.report)
 app.command("adversary")(adversary.adversary)
 app.command("verify")(verify.verify)
+app.add_typer(store.app, name="store")
 
 
 @app.callback(invoke_without_command=True)

@@ -27,6 +27,7 @@ from pfbench.cli.printing import (
     plural,
     print_json,
     show,
+    unmet_in_words,
 )
 from pfbench.cli.progress import Steps
 
@@ -171,10 +172,10 @@ def _run_all(
 ) -> "list[Run]":
     """Run each seed, up to the one that the user interrupts."""
     from pfbench.cli.forecast import length_of
+    from pfbench.runs.solve import resolved
     from pfbench.runs.solve import solve as run_once
 
-    resolved, _ = choice.resolve(problem.constants(problem.start()))
-    total = length_of(resolved)
+    total = length_of(resolved(problem, choice, problem.start())[0])
     runs: list[Run] = []
     for seed in seeds:
         title = choice.name if len(seeds) == 1 else f"{choice.name}, seed {seed}"
@@ -252,6 +253,7 @@ def show_run(run: "Run") -> None:
                 ("problem", run.problem),
                 ("algorithm", run.algorithm),
                 ("schedule", f"{run.schedule}: {parameters_in_words(run.parameters)}"),
+                *unmet_in_words(run.unmet),
                 ("seed", str(run.seed)),
                 ("status", f"{run.status}: {run.stop_reason}"),
                 ("iterations", f"{run.iterations:,}"),
@@ -344,6 +346,7 @@ def show_runs(runs: "Sequence[Run]") -> None:
                 ("problem", first.problem),
                 ("algorithm", first.algorithm),
                 ("schedule", f"{first.schedule}: {parameters_in_words(first.parameters)}"),
+                *unmet_in_words(first.unmet),
                 ("seeds", f"{first.seed} to {runs[-1].seed}"),
                 ("status", told),
             ]

@@ -10,7 +10,6 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from pfbench.base.checks import integer
 from pfbench.base.errors import InputError, StorageError
 from pfbench.cli.info import explain_claim
 from pfbench.cli.printing import columns, complain, console, duration, heading, plural, show
@@ -59,11 +58,12 @@ def verify(
         Path | None, typer.Option("--json", metavar="FILE", help="Write all as JSON; - to print.")
     ] = None,
 ) -> None:
-    """Put claims to the test and say, with evidence, what became of them.
+    """Put claims to the test: verdicts with their evidence.
 
     Verdicts: holds; tight (holds, and could not be much better); violated; disputed (its proof is
     known to be broken); inconclusive. Exit status 1 if a claim is violated or a check failed.
     """
+    from pfbench.base.checks import integer
     from pfbench.theory.catalogue import claim
     from pfbench.verification.session import selected
 

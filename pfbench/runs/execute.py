@@ -1,40 +1,49 @@
-"""Making the runs of a study that the store lacks, in this process or in several."""
+"""Making the runs of a study or sweep that the store lacks, with whatever engine.
 
-import multiprocessing
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
+The store's notes on a run are ``retries``, how often it was begun again because its worker was
+lost; ``family``, the content key without the limits that a run of another length could have, and
+``limits``, its budget, which tell what stored run contains one that is asked for; and ``source``,
+by which the store knows runs that no plan asks for any more.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
 
-import numba
-from threadpoolctl import threadpool_limits
-
-from pfbench.algorithms.base import parameters_of
-from pfbench.algorithms.catalogue import AlgorithmChoice, algorithm
-from pfbench.base.errors import WorkerDied
-from pfbench.base.protocols import Algorithm, Measure, Problem
-from pfbench.base.selectors import Selector
-from pfbench.measures import named
-from pfbench.problems.catalogue import problem
-from pfbench.runs.keys import environment, run_key
-from pfbench.runs.solve import check_ends, check_offered, solve, stream
+from pfbench.base.errors import Refused, StorageError
+from pfbench.runs.engines import Engine, LocalProcesses, ThisProcess
+from pfbench.runs.families import Families, family_of, limits_of, within
+from pfbench.runs.keys import modules_of, source_digest
+from pfbench.runs.making import resolve
 from pfbench.runs.store import Entry, Store
 from pfbench.runs.study import PlannedRun
+from pfbench.runs.upkeep import source_note
 
 Progress = Callable[[PlannedRun, bool], None]
 """Called when a run is there: the run, and whether it was made now (not found in the store)."""
 
+AGAIN = frozenset({"killed"})
+"""A stored run of such a status says nothing about its algorithm, and is made again."""
+
 
 @dataclass(frozen=True)
 class Outcome:
-    """A planned run with what the store has of it."""
+    """A planned run with what the store has of it.
+
+    Attributes
+    ----------
+    plan, entry
+        The run as it was planned, and as it is stored.
+    how
+        "stored" before, "made" now, or "cut" from a longer stored run.
+    """
 
     plan: PlannedRun
     entry: Entry
+    how: str = "stored"
 
 
 def execute(
@@ -46,134 +55,162 @@ def execute(
 ) -> list[Outcome]:
     """Make the runs that the store lacks, and return all, in the given order.
 
-    Every run is checked (names, parameters, requirements) before the first one starts.
+    Every run is checked (names, parameters, requirements) before the first one starts. One job is
+    this process, in which a run can not be ended at its time limit.
 
     Raises
     ------
     PfbenchError
-        If a run is refused, the store fails, or a worker dies; what is stored already stays.
+        If a run is refused, or the store fails; what is stored already stays.
     KeyboardInterrupt
         If the user interrupts it; the runs in flight are lost, and what is stored already stays.
     """
     check(plans)
-    keys: dict[PlannedRun, str] = {}
-    if jobs == 1 or len(plans) == 1:
-        with _one_thread():
-            for plan in plans:
-                keys[plan], fresh = make(plan, store.folder)
-                if progress:
-                    progress(plan, fresh)
-    else:
-        # Not forked: threads of numba and BLAS do not survive a fork.
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(jobs, mp_context=context, initializer=_be_worker) as pool:
-            with _interrupts_held():
-                futures = {pool.submit(make, plan, store.folder): plan for plan in plans}
-            try:
-                for future in as_completed(futures):
-                    plan = futures[future]
-                    keys[plan], fresh = future.result()
-                    if progress:
-                        progress(plan, fresh)
-            except BrokenProcessPool as error:
-                raise WorkerDied(
-                    "a worker process was killed, perhaps for lack of memory: try again with "
-                    "fewer jobs; the runs that are stored already stay."
-                ) from error
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
-    outcomes = []
-    for plan in plans:
-        entry = store.get(keys[plan])
-        assert entry is not None
-        outcomes.append(Outcome(plan, entry))
-    return outcomes
+    one = jobs == 1 or len(plans) == 1
+    engine: Engine = ThisProcess() if one else LocalProcesses(jobs)
+    found: dict[PlannedRun, Outcome] = {}
+    for outcome in sweep(plans, store, engine):
+        # As the store has it, so that a second call sees the same.
+        entry = store.get(outcome.entry.key) if outcome.how == "made" else None
+        found[outcome.plan] = replace(outcome, entry=entry or outcome.entry)
+        if progress:
+            progress(outcome.plan, outcome.how != "stored")
+    return [found[plan] for plan in plans]
 
 
 def check(plans: Sequence[PlannedRun]) -> None:
     """Refuse any run that `solve` would refuse, before the first one starts."""
-    for plan in {(plan.problem, plan.algorithm, plan.measures): plan for plan in plans}.values():
-        _resolved(plan)
+    for plan in dict.fromkeys(plans):
+        refusal = resolve(plan).refusal
+        if refusal:
+            raise Refused(refusal)
 
 
-def make(plan: PlannedRun, folder: Path) -> tuple[str, bool]:
-    """Return the key of a run and whether it was made now.
+@dataclass(frozen=True)
+class Keys:
+    """The content key of a run, that of its family, and the store's note on its source."""
+
+    key: str
+    family: str
+    source: Mapping[str, Any]
+
+
+def keys_of(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict[PlannedRun, Keys]:
+    """Return the keys of each run.
 
     Raises
     ------
+    InputError
+        If a name is unknown or a parameter wrong.
+    """
+    sources = cache(source_digest)
+    found = {}
+    # A problem is built once, however the runs are ordered.
+    for plan in sorted(dict.fromkeys(plans), key=lambda plan: plan.problem):
+        resolved = resolve(plan)
+        key = resolved.key(plan, environment, sources)
+        family = resolved.key(family_of(plan), environment, sources)
+        modules = modules_of(
+            resolved.problem, resolved.chosen or resolved.choice, resolved.measures
+        )
+        found[plan] = Keys(key, family, source_note(modules, sources(modules)))
+    return found
+
+
+def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator[Outcome]:
+    """Yield the outcome of every planned run: first what the store has, then as runs are made.
+
+    A run that does not fit its problem, fails, is killed or lost is stored like any other, with its
+    status and the reason. What is stored with another budget or time limit is used as far as it
+    goes: as it is where the limits changed nothing, cut where it is longer than asked.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown or a parameter wrong, before any run.
+    StorageError
+        If the store cannot be written or read; what is stored already stays.
     KeyboardInterrupt
-        If the user interrupted the run, which is then not stored.
+        If the user interrupts it; the runs in flight are lost, and what is stored already stays.
     """
-    store = Store(folder)
-    built, choice, resolved, measures = _resolved(plan)
-    there = environment()
-    key = run_key(
-        built,
-        resolved,
-        parameters_of(resolved),
-        seed=plan.seed,
-        limits={"every": plan.every},
-        measures=measures,
-        environment=there,
-    )
-    if store.get(key) is not None:
-        return key, False
-    run = solve(built, choice, seed=plan.seed, measures=measures, every=plan.every)
-    if run.status == "killed":
-        raise KeyboardInterrupt
-    store.put(key, run, there)
-    return key, True
-
-
-def _resolved(plan: PlannedRun) -> tuple[Problem, AlgorithmChoice, Algorithm, dict[str, Measure]]:
-    """Return what a run's selectors and names stand for; refuse what does not fit together."""
-    built = _problem(plan.problem)
-    selector = Selector.parse(plan.algorithm)
-    choice = algorithm(selector.name, **selector.parameters)
-    resolved, _ = choice.resolve(built.constants(built.start()))
-    check_offered(built, built.open(stream(plan.seed, "oracles")), resolved)
-    check_ends(resolved, None, None, None)
-    return built, choice, resolved, named(built, list(plan.measures))
-
-
-@lru_cache(maxsize=4)
-def _problem(text: str) -> Problem:
-    selector = Selector.parse(text)
-    return problem(selector.name, **selector.parameters)
-
-
-def _be_worker() -> None:
-    """Compute with one thread, and end silently when the user interrupts the program."""
-    numba.set_num_threads(1)
-    threadpool_limits(1)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-
-
-@contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold back Ctrl-C inside, and in the processes that are started inside until they are ready.
-
-    Otherwise each of them would print a traceback if it came while they still import.
-    """
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
+    environment = engine.environment()
+    keys = keys_of(plans, environment)
+    missing: dict[str, list[PlannedRun]] = {}
+    for plan in dict.fromkeys(plans):
+        key = keys[plan].key
+        entry = None if key in missing else store.get(key)
+        if entry is None or entry.run.status in AGAIN:
+            missing.setdefault(key, []).append(plan)
+        else:
+            yield Outcome(plan, entry)
+    if not missing:
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    _check_writable(store)
+    families = Families(store)
+    # Round by round: a run that another, longer one will contain waits for it.
+    waiting = [plans[0] for plans in missing.values()]
+    while waiting:
+        now = []
+        for plan in waiting:
+            known = families.contained(plan, keys[plan].family)
+            if known is None:
+                now.append(plan)
+                continue
+            for same in missing[keys[plan].key]:
+                yield Outcome(same, *known)
+        now, waiting = _longest(now, {plan: keys[plan].family for plan in now})
+        now.sort(key=lambda plan: plan.problem)
+        for made in engine.make(now):
+            plan = now[made.index]
+            key = keys[plan].key
+            notes = {
+                "retries": made.retries,
+                "family": keys[plan].family,
+                "limits": limits_of(plan),
+                "source": keys[plan].source,
+            }
+            store.put(key, made.run, environment, notes)
+            families.add(key, made.run, notes)
+            for same in missing[key]:
+                yield Outcome(same, Entry(key, made.run, environment, notes), "made")
 
 
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Use one numba thread inside, so that a run has the same bits here as in a worker."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
+def _check_writable(store: Store) -> None:
+    """Refuse a store that cannot be written before any run is made for it."""
     try:
-        yield
-    finally:
-        numba.set_num_threads(before)
+        with TemporaryFile(dir=store.folder / "runs"):
+            pass
+    except OSError as error:
+        raise StorageError(
+            f"the store {store.folder} cannot be written ({error.strerror}): choose another with "
+            "--store, or mend its permissions."
+        ) from error
+
+
+def _longest(
+    plans: Sequence[PlannedRun], families: Mapping[PlannedRun, str]
+) -> tuple[list[PlannedRun], list[PlannedRun]]:
+    """Part runs into those that no other of the same family contains, and the others."""
+    groups: dict[str, list[PlannedRun]] = {}
+    for plan in plans:
+        groups.setdefault(families[plan], []).append(plan)
+    now = []
+    for group in groups.values():
+        now += [plan for plan in group if not any(within(plan, other) for other in group)]
+    first = set(now)
+    return now, [plan for plan in plans if plan not in first]
+
+
+def stored(plans: Sequence[PlannedRun], folder: Path, engine: Engine) -> set[PlannedRun]:
+    """Return the planned runs that a store has, whether or not there is one; nothing is written.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown or a parameter wrong.
+    """
+    keys = keys_of(plans, engine.environment())
+    if not folder.is_dir():
+        return set()
+    store = Store(folder)
+    return {plan for plan in keys if keys[plan].key in store}

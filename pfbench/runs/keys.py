@@ -12,7 +12,7 @@ import json
 import platform
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-from pfbench.base.protocols import Algorithm, Problem
+from pfbench.base.protocols import Problem
 from pfbench.kernels.compiled import threads
 
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
@@ -30,6 +30,9 @@ _LOOP = "pfbench.runs.solve"
 
 def environment() -> dict[str, str]:
     """Return what of this machine and its libraries can change the bits of a result."""
+    # Its BLAS counts whether or not somebody has used it yet.
+    import scipy.linalg  # noqa: F401
+
     found = {
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
@@ -51,13 +54,15 @@ def environment() -> dict[str, str]:
 
 def run_key(
     problem: Problem,
-    algorithm: Algorithm,
+    algorithm: Any,
     parameters: Mapping[str, Any],
     *,
     seed: int,
     limits: Mapping[str, Any],
     measures: Mapping[str, Any],
     environment: Mapping[str, str],
+    digest: str | None = None,
+    sources: Callable[[frozenset[str]], str] | None = None,
 ) -> str:
     """Return the key of a run, 64 hexadecimal digits.
 
@@ -75,20 +80,29 @@ def run_key(
         The recorded measures by name.
     environment
         What `environment` returns where the run is made.
+    digest
+        The problem's digest, from a caller that has computed it before.
+    sources
+        `source_digest`, or one that remembers; a sweep's remembers as long as the sweep lasts.
     """
-    modules = {_LOOP, type(problem).__module__, type(algorithm).__module__}
-    modules |= {getattr(measure, "__module__", _LOOP) for measure in measures.values()}
+    modules = modules_of(problem, algorithm, measures)
     content = {
-        "problem": [type(problem).__qualname__, problem.digest],
+        "problem": [type(problem).__qualname__, digest or problem.digest],
         "algorithm": [type(algorithm).__qualname__, dict(parameters)],
         "seed": seed,
         "limits": dict(limits),
         "measures": sorted(measures),
-        "source": source_digest(frozenset(modules)),
+        "source": (sources or source_digest)(modules),
         "environment": dict(environment),
     }
     text = json.dumps(content, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def modules_of(problem: Problem, algorithm: Any, measures: Mapping[str, Any]) -> frozenset[str]:
+    """Return the modules from which a run reaches all others: its loop's, and those it names."""
+    named = (getattr(measure, "__module__", _LOOP) for measure in measures.values())
+    return frozenset({_LOOP, type(problem).__module__, type(algorithm).__module__, *named})
 
 
 def source_digest(modules: frozenset[str]) -> str:

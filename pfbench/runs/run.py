@@ -55,6 +55,9 @@ class Run:
         The point at the declared output (None for a run read back from a store).
     columns, rows
         The trace: column names and one tuple for each recorded iteration.
+    unmet
+        What the algorithm's theorem assumes and the problem is not known to meet, by its name in
+        `pfbench.base.assumptions`.
     """
 
     problem: str
@@ -72,6 +75,7 @@ class Run:
     failure_probability: float
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]] = field(repr=False)
+    unmet: tuple[str, ...] = ()
     x: Point = field(default=None, repr=False)
 
     @property
@@ -93,6 +97,7 @@ class Run:
             "algorithm": self.algorithm,
             "parameters": dict(self.parameters),
             "schedule": self.schedule,
+            "unmet": list(self.unmet),
             "seed": self.seed,
             "status": self.status,
             "stop_reason": self.stop_reason,

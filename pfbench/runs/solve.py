@@ -9,6 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from pfbench.algorithms.base import parameters_of
+from pfbench.base.assumptions import ASSUMPTIONS, unmet
 from pfbench.base.checks import integer, real
 from pfbench.base.counts import Budget
 from pfbench.base.errors import (
@@ -59,6 +60,7 @@ def solve(
     every: int = 1,
     start: Point = None,
     watch: Callable[[int], object] | None = None,
+    ledger: Ledger | None = None,
 ) -> Run:
     """Run an algorithm on a problem.
 
@@ -84,6 +86,8 @@ def solve(
         Start point in the set; the problem's own if not given.
     watch
         Is told the number of iterations after each one, while the clock stands still.
+    ledger
+        A fresh ledger of the same budget, for a caller that reads the counts while the run goes on.
 
     Returns
     -------
@@ -95,7 +99,8 @@ def solve(
     InputError
         If an argument is out of range, a name is unknown, or nothing would ever end the run.
     Refused
-        If the problem lacks an oracle that the algorithm asks, or a constant of its schedule.
+        If the problem lacks an oracle that the algorithm asks, or a constant of its schedule, or
+        is not known to meet what the theorem of its schedule assumes.
     """
     integer("seed", seed, least=0)
     integer("every", every, least=1)
@@ -104,7 +109,7 @@ def solve(
     x0 = problem.start() if start is None else keep(start)
     if start is not None and not problem.set.contains(x0):
         raise InputError("the start point is outside the feasible set: project it first.")
-    chosen, schedule = _resolved(problem, algorithm, x0)
+    chosen, schedule = resolved(problem, algorithm, x0)
     if isinstance(measures, str):
         measures = [measures]
     recorded = dict(measures) if isinstance(measures, Mapping) else named(problem, list(measures))
@@ -116,7 +121,7 @@ def solve(
     check_ends(chosen, budget, stop, time_limit)
     backend = problem.open(stream(seed, "oracles"))
     check_offered(problem, backend, chosen)
-    ledger = Ledger(budget)
+    ledger = ledger or Ledger(budget)
     driver = _Driver(problem, chosen, ledger, recorded, stop, time_limit, every, watch)
     states = chosen.run(
         Oracles(backend, ledger, problem.set.diameter), keep(x0), stream(seed, "algorithm")
@@ -141,8 +146,32 @@ def solve(
         failure_probability=driver.certificates * CERTIFICATE_FAILURE,
         columns=driver.columns,
         rows=driver.table(),
+        unmet=unmet(getattr(chosen, "assumes", ()), problem),
         x=driver.output,
     )
+
+
+def resolved(problem: Problem, algorithm: Choice | Algorithm, x0: Point) -> tuple[Algorithm, str]:
+    """Return the algorithm with its parameters for this problem and start, and its schedule.
+
+    Raises
+    ------
+    InputError
+        If a parameter is missing or out of range.
+    Refused
+        If the theorem's schedule lacks a constant, or assumes what the problem is not known to
+        meet; with explicit parameters, and in the practical schedule, it may.
+    """
+    if not isinstance(algorithm, Choice):
+        return algorithm, "explicit"
+    lacking = unmet(algorithm.assumes, problem)
+    if lacking and algorithm.schedule == "theory":
+        words = " and ".join(f"{name} ({ASSUMPTIONS[name]})" for name in lacking)
+        raise Refused(
+            f"the theorem of {algorithm.name} assumes {words}, which {problem.name} is not known "
+            "to meet: give its parameters explicitly instead of epsilon."
+        )
+    return algorithm.resolve(problem.constants(x0))
 
 
 def check_offered(problem: Problem, backend: Backend, algorithm: Algorithm) -> None:
@@ -168,12 +197,6 @@ def check_ends(
             f"{algorithm.name} without iterations never ends: give iterations, a budget, a target "
             "or a time limit."
         )
-
-
-def _resolved(problem: Problem, algorithm: Choice | Algorithm, x0: Point) -> tuple[Algorithm, str]:
-    if isinstance(algorithm, Choice):
-        return algorithm.resolve(problem.constants(x0))
-    return algorithm, "explicit"
 
 
 def _given(algorithm: Choice | Algorithm, chosen: Algorithm) -> Mapping[str, Any]:

@@ -1,49 +1,129 @@
-"""The store of finished runs: one Parquet file for each, named by its content key.
+"""The store of finished runs, verdicts and certificates: one file each, named by its content key.
 
-A file holds the trace as its table, and everything else as JSON in the table's metadata. It is
-written beside its final name, flushed to the disk, and renamed, so that a file with the right name
-is whole. A file that cannot be read is set aside, never deleted.
+A run is a Parquet file: the trace as its table, everything else as JSON in the table's metadata. A
+verdict or a certificate is a JSON file. Each is written beside its final name, flushed to the disk,
+and renamed, so that a file with the right name is whole. A file that is damaged all the same is
+set aside in ``damaged``, never deleted, and the store goes on as if it were missing.
 """
 
+import errno
+import hashlib
 import json
+import logging
 import os
+import re
+import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pfbench.base.counts import Counts
-from pfbench.base.errors import StorageError
+from pfbench.base.errors import InputError, StorageError
+from pfbench.runs.index import Index, Listing, Row, row_of
 from pfbench.runs.run import Run
 
-_METADATA = b"pfbench"
-_SCHEMA = 1
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "run": "runs/{shard}/{key}.parquet",
+        "verdict": "verdicts/{shard}/{key}.json",
+        "certificate": "certificates/{shard}/{key}.json",
+    }
+)
+"""The kinds of entries, with the file of each; a shard is a key's first two characters."""
+
+DAMAGED = "damaged"
+"""The folder of a store for what is set aside."""
+
+PARTIAL = ".partial"
+"""The end of the name of a file that is being written, or that a killed process left."""
+
+SCHEMA = 1
+"""Version of the metadata; files of another version are not read."""
+
+DAMAGES = MappingProxyType(
+    {
+        "truncated": "its end is missing",
+        "unreadable": "it is not what its name says",
+        "wrong key": "it is the file of another key",
+        "wrong schema version": "another version of pfbench has written it",
+        "wrong content": "it does not match its hash",
+        "incomplete": "a field of its metadata is missing or of a wrong type",
+    }
+)
+"""What can be wrong with a file, by name."""
+
+_METADATA, _DIGEST = b"pfbench", b"pfbench.digest"
+_MARK = b"PAR1"  # the first and last bytes of a Parquet file
+_KEY = re.compile(r"[0-9a-zA-Z_-]{8,128}")
+_INTEGERS = frozenset({"iteration", "fo", "sfo", "sso", "hvp", "lo", "po", "fv"})
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A stored run with its key and the environment it was made in."""
+    """A stored run with its key and the environment it was made in.
+
+    `notes` is what the sweep that made it says beside: see `pfbench.runs.execute`.
+    """
 
     key: str
     run: Run
     environment: Mapping[str, str]
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Damaged(StorageError):
+    """A file of the store that cannot be used.
+
+    Attributes
+    ----------
+    what
+        One of `DAMAGES`.
+    detail
+        What was seen, in words.
+    """
+
+    def __init__(self, what: str, detail: str) -> None:
+        super().__init__(f"{what} ({detail})")
+        self.what, self.detail = what, detail
 
 
 class Store:
-    """A folder of finished runs.
+    """A folder of finished runs, and of verdicts and certificates beside them.
+
+    Any number of processes may read and write it at the same time.
+
+    Parameters
+    ----------
+    folder
+        The store; it is made if it is not there.
+    make
+        False: it must be there.
 
     Raises
     ------
     StorageError
         If the folder cannot be made, read or written; the message says what to do.
+    InputError
+        If it must be there, and is not.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, make: bool = True) -> None:
         self.folder = folder
+        self._index = Index(folder)
+        if not make:
+            if not (folder / "runs").is_dir():
+                raise InputError(f"there is no store in {folder}: name another with --store.")
+            return
         try:
             (folder / "runs").mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -52,71 +132,344 @@ class Store:
                 "--store, or mend its permissions."
             ) from error
 
-    def path(self, key: str) -> Path:
-        """Return the file of a key."""
-        return self.folder / "runs" / key[:2] / f"{key}.parquet"
+    def path(self, key: str, kind: str = "run") -> Path:
+        """Return the file of a key.
+
+        Raises
+        ------
+        InputError
+            If a key is no name of 8 to 128 letters, digits, - and _.
+        """
+        if not _KEY.fullmatch(key):
+            raise InputError(f"{key!r} is no key: it must be 8 to 128 letters or digits.")
+        return self.folder / KINDS[kind].format(shard=key[:2], key=key)
 
     def __contains__(self, key: str) -> bool:
         return self.path(key).is_file()
 
-    def put(self, key: str, run: Run, environment: Mapping[str, str]) -> None:
-        """Write a finished run; an interruption leaves either the whole file or none."""
-        path = self.path(key)
-        partial = path.with_name(f".{key}.{os.getpid()}.partial")
-        text = json.dumps(
-            {"schema": _SCHEMA, "key": key, "run": _header(run), "environment": dict(environment)}
-        )
-        columns = list(zip(*run.rows, strict=True)) or [()] * len(run.columns)
-        table = pa.table(
-            [np.asarray(column) for column in columns],
-            schema=pa.schema(
-                [(name, _type(name, run)) for name in run.columns], metadata={_METADATA: text}
-            ),
-        )
+    # --- writing ----------------------------------------------------------------------------------
+
+    def put(
+        self,
+        key: str,
+        run: Run,
+        environment: Mapping[str, str],
+        notes: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write a finished run; an interruption leaves either the whole file or none.
+
+        Raises
+        ------
+        StorageError
+            If the disk is full or the store cannot be written; what is stored already stays.
+        """
+        header = {
+            "schema": SCHEMA,
+            "key": key,
+            "run": _header(run),
+            "environment": dict(environment),
+            "notes": dict(notes or {}),
+        }
+        self.write("run", key, _parquet(run, json.dumps(header, default=_plain)), header)
+
+    def put_verdict(self, key: str, row: Mapping[str, Any]) -> None:
+        """Write the row of a verdict (as ``pfbench verify --json`` has it); see `put`."""
+        self._put_row("verdict", key, row)
+
+    def put_certificate(self, key: str, row: Mapping[str, Any]) -> None:
+        """Write a certificate (as ``pfbench adversary --json`` has it); see `put`."""
+        self._put_row("certificate", key, row)
+
+    def _put_row(self, kind: str, key: str, row: Mapping[str, Any]) -> None:
+        try:
+            text = _canonical(row)
+        except ValueError as error:
+            raise InputError(f"the row of {kind} {key} is no JSON ({error}).") from error
+        header = {
+            "schema": SCHEMA,
+            "kind": kind,
+            "key": key,
+            "sha256": _sha256(text),
+            "row": json.loads(text),
+        }
+        self.write(kind, key, json.dumps(header, indent=1).encode() + b"\n", header)
+
+    def write(self, kind: str, key: str, data: bytes, header: Mapping[str, Any]) -> None:
+        """Write the file of an entry as it is (`header` is for the index); see `put`."""
+        path = self.path(key, kind)
+        partial = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{PARTIAL}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with partial.open("wb") as file:
-                pq.write_table(table, file)
+            with partial.open("xb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
+                stamp = os.fstat(file.fileno())
             partial.replace(path)
         except OSError as error:
-            partial.unlink(missing_ok=True)
-            raise StorageError(
-                f"the run could not be stored in {self.folder} ({error.strerror}): free some "
-                "space or choose another store with --store; runs already stored are safe."
-            ) from error
+            raise _refused(f"{kind} {key}", self.folder, error) from error
+        finally:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+        self._index.add(row_of(kind, key, header), stamp)
+
+    # --- reading ----------------------------------------------------------------------------------
 
     def get(self, key: str) -> Entry | None:
         """Return a stored run, or None if there is none.
 
-        A damaged file is renamed to ``*.damaged``, and None is returned, so that it is run again.
+        A damaged file is reported to the log and set aside, and None is returned, so that it is
+        run again.
+
+        Raises
+        ------
+        StorageError
+            If the file is there and cannot be read.
         """
-        path = self.path(key)
+        found: Entry | None = self._get("run", key)
+        return found
+
+    def get_verdict(self, key: str) -> Mapping[str, Any] | None:
+        """Return the row of a stored verdict, or None; see `get`."""
+        row: Mapping[str, Any] | None = self._get("verdict", key)
+        return row
+
+    def get_certificate(self, key: str) -> Mapping[str, Any] | None:
+        """Return a stored certificate, or None; see `get`."""
+        row: Mapping[str, Any] | None = self._get("certificate", key)
+        return row
+
+    def _get(self, kind: str, key: str) -> Any:
+        data = self.read(self.path(key, kind))
         try:
-            table = pq.read_table(path)
-            header = json.loads((table.schema.metadata or {})[_METADATA])
-            if header["schema"] != _SCHEMA or header["key"] != key:
-                raise ValueError("another key or schema")
-            return Entry(key, _run(header["run"], table), header["environment"])
+            return None if data is None else parse(kind, key, data)
+        except Damaged as damage:
+            aside = self.set_aside(kind, key, data)
+            _LOG.warning("%s", told(kind, key, damage, aside))
+            return None
+
+    def read(self, path: Path) -> bytes | None:
+        """Return the bytes of a file, or None if there is none.
+
+        Raises
+        ------
+        StorageError
+            If the system does not let it be read.
+        """
+        try:
+            return path.read_bytes()
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-            if isinstance(error, PermissionError):
-                raise StorageError(f"{path} cannot be read: mend its permissions.") from error
-            path.replace(path.with_suffix(".damaged"))
+        except OSError as error:
+            raise _unreadable(path, error) from error
+
+    def set_aside(self, kind: str, key: str, data: bytes | None) -> Path | None:
+        """Move a damaged file to the store's folder ``damaged``, with its name kept.
+
+        Nothing is moved if another process has written or moved the file since it was read.
+
+        Parameters
+        ----------
+        data
+            The bytes that were found to be damaged.
+
+        Returns
+        -------
+        Path or None
+            Where it lies now; None if it was not moved.
+        """
+        path = self.path(key, kind)
+        folder = self.folder / DAMAGED / path.parent.parent.name
+        aside, number = folder / path.name, 1
+        try:
+            if path.read_bytes() != data:
+                return None
+            folder.mkdir(parents=True, exist_ok=True)
+            while aside.exists():
+                number += 1
+                aside = folder / f"{path.stem}.{number}{path.suffix}"
+            path.rename(aside)
+            if aside.read_bytes() != data:  # it was written anew in between
+                aside.replace(path)
+                return None
+        except OSError:
             return None
+        return aside
 
-    def keys(self) -> Iterator[str]:
-        """Return the keys of all stored runs."""
-        for path in sorted((self.folder / "runs").glob("??/*.parquet")):
-            yield path.stem
+    def keys(self, kind: str = "run") -> Iterator[str]:
+        """Return the keys of all entries of a kind, sorted."""
+        folder, _, name = KINDS[kind].partition("/")
+        for path in sorted((self.folder / folder).glob(f"??/*{Path(name).suffix}")):
+            if _KEY.fullmatch(path.stem):
+                yield path.stem
+
+    def listing(self) -> Listing:
+        """Return a row for each entry, and what is damaged; nothing is moved.
+
+        The index is asked first. It is believed only where the size and the time of a file are
+        those it was told; any other file is read.
+        """
+        return self._index.listing(self._files(), _row)
+
+    def rows(self) -> list[Row]:
+        """Return a row for each entry that is whole, as ``pfbench store list --json`` prints it."""
+        return self.listing().rows
+
+    def _files(self) -> Iterator[tuple[str, str, str, os.stat_result]]:
+        for kind, pattern in KINDS.items():
+            folder, suffix = pattern.partition("/")[0], Path(pattern).suffix
+            for shard in sorted((self.folder / folder).glob("??")):
+                with os.scandir(shard) as found:
+                    files = sorted(found, key=lambda file: file.name)
+                for file in files:
+                    key = file.name.removesuffix(suffix)
+                    if _KEY.fullmatch(key) and key != file.name:
+                        try:
+                            yield kind, key, file.path, file.stat()
+                        except FileNotFoundError:
+                            continue
 
 
-_INTEGERS = frozenset({"iteration", "fo", "sfo", "sso", "hvp", "lo", "po", "fv"})
+def told(kind: str, key: str, damage: Damaged, aside: Path | None) -> str:
+    """Return a damaged file in one sentence."""
+    where = "not moved" if aside is None else f"set aside as {aside}"
+    return f"{kind} {key} is damaged: {damage}; its file is {where}, and it counts as missing."
 
 
-def _type(name: str, run: Run) -> pa.DataType:
+# --- the content of the files ---------------------------------------------------------------------
+
+
+def parse(kind: str, key: str, data: bytes) -> Any:
+    """Return the `Entry` of a run, or the row of a verdict or certificate, from a file's bytes.
+
+    Raises
+    ------
+    Damaged
+        If the bytes are not those of this entry, or not whole.
+    """
+    return _parse_run(key, data) if kind == "run" else _parse_row(kind, key, data)
+
+
+def _parse_run(key: str, data: bytes) -> Entry:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    _check_marks(data)
+    try:
+        source = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
+        table = source.read()
+        metadata = table.schema.metadata or {}
+        header = json.loads(metadata[_METADATA])
+        digest = _digest(metadata[_METADATA], table)
+    except MemoryError:
+        raise
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise Damaged("unreadable", _first_line(error)) from error
+    _check(header, "run", key)
+    # Files from before the hash was introduced have the JSON alone.
+    if len(metadata) > 1 and metadata.get(_DIGEST) != digest.encode():
+        raise Damaged("wrong content", DAMAGES["wrong content"])
+    try:
+        run = _run(header["run"], table)
+        return Entry(key, run, header["environment"], header.get("notes", {}))
+    except (KeyError, TypeError, ValueError) as error:
+        raise Damaged("incomplete", _first_line(error)) from error
+
+
+def _parse_row(kind: str, key: str, data: bytes) -> Mapping[str, Any]:
+    if not data.endswith(b"}\n"):
+        raise Damaged("truncated", f"{len(data)} bytes that do not end as JSON does")
+    try:
+        header = json.loads(data)
+    except ValueError as error:
+        raise Damaged("unreadable", _first_line(error)) from error
+    _check(header, kind, key)
+    try:
+        row: Mapping[str, Any] = header["row"]
+        same = header["kind"] == kind and header["sha256"] == _sha256(_canonical(row))
+    except (KeyError, TypeError, ValueError) as error:
+        raise Damaged("incomplete", _first_line(error)) from error
+    if not same:
+        raise Damaged("wrong content", DAMAGES["wrong content"])
+    if not isinstance(row, dict):
+        raise Damaged("incomplete", "its row is no object")
+    return row
+
+
+def _row(kind: str, key: str, path: str) -> Row:
+    """Return the index's row of a file; of a run's, only the end is read."""
+    try:
+        with open(path, "rb") as file:
+            if kind != "run":
+                return row_of(kind, key, {"row": _parse_row(kind, key, file.read())})
+            start = file.read(len(_MARK))
+            file.seek(max(0, os.fstat(file.fileno()).st_size - len(_MARK)))
+            _check_marks(start + file.read())
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        header = json.loads((pq.read_metadata(path).metadata or {})[_METADATA])
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise Damaged("unreadable", _first_line(error)) from error
+    _check(header, kind, key)
+    try:
+        return row_of(kind, key, header)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise Damaged("incomplete", _first_line(error)) from error
+
+
+def _check_marks(data: bytes) -> None:
+    if not data:
+        raise Damaged("truncated", "the file is empty")
+    if not data.startswith(_MARK[: len(data)]):
+        raise Damaged("unreadable", "it is no Parquet file")
+    if len(data) < 2 * len(_MARK) or not data.endswith(_MARK):
+        raise Damaged("truncated", "Parquet's last bytes are missing")
+
+
+def _check(header: Any, kind: str, key: str) -> None:
+    if not isinstance(header, dict):
+        raise Damaged("unreadable", f"its metadata are no {kind}")
+    if header.get("schema") != SCHEMA:
+        raise Damaged("wrong schema version", f"{header.get('schema')!r}, where {SCHEMA} is known")
+    if header.get("key") != key:
+        raise Damaged("wrong key", f"it says {header.get('key')!r}")
+
+
+def _parquet(run: Run, text: str) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = list(zip(*run.rows, strict=True)) or [()] * len(run.columns)
+    table = pa.table(
+        [np.asarray(column) for column in columns],
+        schema=pa.schema([(name, _type(name)) for name in run.columns]),
+    )
+    digest = _digest(text.encode(), table)
+    table = table.replace_schema_metadata({_METADATA: text, _DIGEST: digest})
+    out = pa.BufferOutputStream()
+    pq.write_table(table, out, write_statistics=False, write_page_checksum=True)
+    data: bytes = out.getvalue().to_pybytes()
+    return data
+
+
+def _digest(text: bytes, table: "pa.Table") -> str:
+    """Return the hash of the metadata and of every number of the trace, bit for bit."""
+    digest = hashlib.sha256(text)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        digest.update(f"{name} {column.type} {len(column)}\n".encode())
+        digest.update(np.ascontiguousarray(column.to_numpy()).tobytes())
+    return digest.hexdigest()
+
+
+def _type(name: str) -> "pa.DataType":
+    import pyarrow as pa
+
     return pa.int64() if name in _INTEGERS else pa.float64()
 
 
@@ -126,10 +479,49 @@ def _header(run: Run) -> dict[str, Any]:
     return header
 
 
-def _run(header: dict[str, Any], table: pa.Table) -> Run:
+def _run(header: dict[str, Any], table: "pa.Table") -> Run:
     columns = [column.to_pylist() for column in table.columns]
+    known = {"counts": Counts(**header["counts"]), "unmet": tuple(header.get("unmet", ()))}
     return Run(
-        **header | {"counts": Counts(**header["counts"])},
+        **header | known,
         columns=tuple(table.column_names),
         rows=list(zip(*columns, strict=True)),
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a NumPy number as a number, anything else that JSON does not know as text."""
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def _canonical(row: Mapping[str, Any]) -> str:
+    return json.dumps(row, sort_keys=True, allow_nan=False, default=_plain)
+
+
+def _sha256(text: str | bytes) -> str:
+    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0]}" if isinstance(error, KeyError) else lines[0]
+
+
+def _unreadable(path: Path | str, error: OSError) -> StorageError:
+    return StorageError(
+        f"{path} cannot be read ({error.strerror}): mend its permissions, or the disk."
+    )
+
+
+def _refused(what: str, folder: Path, error: OSError) -> StorageError:
+    """Return the sentence for an entry that could not be written."""
+    if error.errno in _FULL:
+        remedy = "free some space, and the same command goes on"
+    elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        remedy = "it is read-only: mend its permissions"
+    else:
+        remedy = "mend its disk"
+    return StorageError(
+        f"{what} could not be stored in {folder} ({error.strerror}): {remedy}, or choose another "
+        "store with --store; what is stored already is safe."
     )

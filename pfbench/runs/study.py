@@ -12,19 +12,39 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.base.checks import integer
+from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
+from pfbench.runs.stop import Stop
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run of a study, by selectors."""
+    """One run of a study, by selectors.
+
+    Attributes
+    ----------
+    problem, algorithm
+        Selectors; an algorithm may be somebody's own, ``MODULE:NAME[...]``.
+    seed
+        The algorithm's seed.
+    measures, every
+        What the trace records, each so many iterations.
+    budget, stop, time_limit
+        As `solve` takes them (oracle calls, a target, seconds).
+    memory_limit
+        Bytes that the run may add to those of its process; None for no limit.
+    """
 
     problem: str
     algorithm: str
     seed: int
     measures: tuple[str, ...]
     every: int
+    budget: Budget | None = None
+    stop: Stop | None = None
+    time_limit: float | None = None
+    memory_limit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -117,13 +137,29 @@ def read_spec(path: Path) -> Spec:
     InputError
         If the file cannot be read, is not TOML, or a field is missing, unknown or of a wrong type.
     """
+    table, text = read_toml(path)
+    return spec_of(table, path, text)
+
+
+def read_toml(path: Path) -> tuple[dict[str, Any], str]:
+    """Return a TOML file as a table, and its text.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is not TOML.
+    """
     try:
         text = path.read_text(encoding="utf-8")
-        table = tomllib.loads(text)
+        return tomllib.loads(text), text
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}).") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a TOML file ({error}).") from error
+
+
+def spec_of(table: dict[str, Any], path: Path, text: str) -> Spec:
+    """Return the report that the table of a TOML file describes; see `read_spec`."""
     where = str(path)
     _check(table, where, {"title": str, "study": list}, {"about": str})
     if not table["study"]:

@@ -1,15 +1,21 @@
 """Worker processes that can be killed at a time limit and are replaced.
 
 Each worker imports what it needs once and then makes one task after the other. A task that outlives
-its limit, or takes its process down with it, costs that process and nothing else.
+its limit, or takes its process down with it, costs that process and nothing else. A worker that was
+killed from outside was lost, and its task can be made again elsewhere.
 """
 
 import multiprocessing
+import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import inf
+from multiprocessing import sharedctypes
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from time import monotonic
@@ -21,6 +27,19 @@ from threadpoolctl import threadpool_limits
 _GRACE = 2.0
 """Seconds that a worker gets to end by itself."""
 
+_POLL = 0.1
+"""Seconds between two looks at what the tasks have noted."""
+
+NOTES = 10
+"""Numbers that a task may note while it runs; the first is a deadline."""
+
+_FROM_OUTSIDE = frozenset(
+    getattr(signal, name)
+    for name in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")
+    if hasattr(signal, name)
+)
+"""Signals that somebody else sends (the system too, if memory runs out); others are faults."""
+
 
 @dataclass(frozen=True)
 class Task:
@@ -28,7 +47,7 @@ class Task:
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
-    limit: float
+    limit: float = inf
 
 
 @dataclass(frozen=True)
@@ -42,11 +61,16 @@ class Result:
     value
         What it returned; None unless status is "done".
     status
-        "done", "error" (it raised), "timeout" (killed at its limit) or "died" (its process did).
+        "done", "error" (it raised), "timeout" (killed at its limit), "died" (its process did) or
+        "lost" (its process was killed from outside).
     reason
         In words.
     seconds
         From its start to its end.
+    notes
+        What the task noted last; see `note`.
+    retries
+        How often it was lost and begun again.
     """
 
     index: int
@@ -54,16 +78,19 @@ class Result:
     status: str
     reason: str
     seconds: float
+    notes: tuple[float, ...] = ()
+    retries: int = 0
 
 
-def run_tasks(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
+def run_tasks(tasks: Sequence[Task], jobs: int, *, retries: int = 0) -> Iterator[Result]:
     """Make all tasks in `jobs` processes; yield each result as it comes.
 
-    Leaving the iteration early ends all workers.
+    A lost task is begun again at most `retries` times. Leaving the iteration early ends all
+    workers.
     """
-    context = _context()
     waiting = list(enumerate(tasks))[::-1]
-    workers = [_Worker(context) for _ in range(min(jobs, len(tasks)))]
+    lost = [0] * len(tasks)
+    workers = [Worker() for _ in range(min(jobs, len(tasks)))]
     try:
         while True:
             for worker in workers:
@@ -72,14 +99,67 @@ def run_tasks(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
             busy = [worker for worker in workers if worker.index is not None]
             if not busy:
                 return
-            until = min(worker.deadline for worker in busy)
-            ready = wait([worker.pipe for worker in busy], max(0.0, until - monotonic()))
-            for worker in busy:
-                if worker.pipe in ready or monotonic() >= worker.deadline:
-                    yield worker.end(answered=worker.pipe in ready)
+            for result in look(busy):
+                # So that no worker waits for what is done with the result.
+                if result.status == "lost" and lost[result.index] < retries:
+                    lost[result.index] += 1
+                    waiting.append((result.index, tasks[result.index]))
+                    continue
+                for worker in workers:
+                    if worker.index is None and waiting:
+                        worker.begin(*waiting.pop())
+                yield replace(result, retries=lost[result.index])
     finally:
         for worker in workers:
             worker.close()
+
+
+def look(busy: "Sequence[Worker]", patience: float = inf) -> "list[Result]":
+    """Wait until a busy worker is done, dead or late, and return the results.
+
+    Nothing may have come after `patience` seconds; the list is then empty.
+    """
+    until = min(worker.deadline() for worker in busy)
+    ready = wait([worker.pipe for worker in busy], min(patience, max(0.0, until - monotonic())))
+    return [
+        worker.end(answered=worker.pipe in ready)
+        for worker in busy
+        if worker.pipe in ready or worker.late()
+    ]
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Hold back Ctrl-C inside, and in the processes that are started inside until they are ready.
+
+    Otherwise each of them would print a traceback if it came while they still import.
+    """
+    if (
+        not hasattr(signal, "pthread_sigmask")
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+_noted: Any = None
+"""The numbers that this process shares with its parent; set once, where a worker starts."""
+
+
+def note(numbers: Sequence[float], start: int = 0) -> None:
+    """Write numbers, from the given place on, where the parent of this worker can read them.
+
+    The first of the `NOTES` places is a time on the clock `monotonic` after which the task is
+    killed; infinity, which it is at first, and 0 set none. The others mean what task and caller
+    agree on. Outside of a worker nothing is written.
+    """
+    if _noted is not None:
+        _noted[start : start + len(numbers)] = numbers
 
 
 def _context() -> BaseContext:
@@ -94,29 +174,47 @@ def _context() -> BaseContext:
     return multiprocessing.get_context("spawn")
 
 
-class _Worker:
+class Worker:
     """One process, its pipe, and the task it is at."""
 
-    def __init__(self, context: BaseContext) -> None:
-        self._context = context
+    def __init__(self) -> None:
+        self._context = _context()
         self.index: int | None = None
-        self.deadline = self._started = 0.0
-        self._limit = 0.0
+        self._started = self._limit = 0.0
         self._start()
 
     def _start(self) -> None:
         self.pipe: Connection
         self.pipe, far = self._context.Pipe()
-        self._process = self._context.Process(target=_serve, args=(far,), daemon=True)  # type: ignore[attr-defined]
-        self._process.start()
+        self._notes = sharedctypes.RawArray("d", NOTES)
+        self._process = self._context.Process(  # type: ignore[attr-defined]
+            target=_serve, args=(far, self._notes), daemon=True
+        )
+        with interrupts_held():
+            self._process.start()
         far.close()
 
     def begin(self, index: int, task: Task) -> None:
-        """Hand the process a task."""
+        """Hand the process a task; one that died while it was idle is replaced."""
+        self._notes[:] = [inf] + [0.0] * (NOTES - 1)
+        try:
+            self.pipe.send((task.function, task.arguments))
+        except (BrokenPipeError, ConnectionError):
+            self.close(at_once=True)
+            self._start()
+            self._notes[:] = [inf] + [0.0] * (NOTES - 1)
+            self.pipe.send((task.function, task.arguments))
         self.index, self._limit = index, task.limit
         self._started = monotonic()
-        self.deadline = self._started + task.limit
-        self.pipe.send((task.function, task.arguments))
+
+    def deadline(self) -> float:
+        """Return when to look at the worker again."""
+        return min(self._started + self._limit, monotonic() + _POLL)
+
+    def late(self) -> bool:
+        """Return whether the task is past its limit, or past the time that it noted itself."""
+        now = monotonic()
+        return now >= self._started + self._limit or now >= (self._notes[0] or inf)
 
     def end(self, *, answered: bool) -> Result:
         """Return the result of the task at hand; a process that is late or dead is replaced."""
@@ -127,10 +225,13 @@ class _Worker:
                 status, value, reason = self.pipe.recv()
             except (EOFError, ConnectionError):
                 self._process.join(_GRACE)
-                status, reason = "died", _why(self._process.exitcode)
-        result = Result(self.index, value, status, reason, monotonic() - self._started)
+                code = self._process.exitcode
+                lost = code is not None and -code in _FROM_OUTSIDE
+                status, reason = "lost" if lost else "died", _why(code)
+        seconds = monotonic() - self._started
+        result = Result(self.index, value, status, reason, seconds, tuple(self._notes))
         self.index = None
-        if status in ("timeout", "died"):
+        if status not in ("done", "error"):
             self.close(at_once=True)
             self._start()
         return result
@@ -159,19 +260,19 @@ def _why(code: int | None) -> str:
     return f"its process ended with status {code}"
 
 
-def _serve(pipe: Connection) -> None:
+def _serve(pipe: Connection, notes: Any) -> None:
     """Make tasks until there are no more; runs in the worker."""
+    global _noted
+    _noted = notes
     # The parent decides what an interruption means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _use_one_thread()
     while True:
         try:
             order = pipe.recv()
         except (EOFError, ConnectionError):
             return
-        except Exception as error:
-            pipe.send(("error", None, f"it cannot be sent to a worker: {error}"))
-            continue
         if order is None:
             return
         function, arguments = order
@@ -181,7 +282,20 @@ def _serve(pipe: Connection) -> None:
             place = traceback.extract_tb(sys.exc_info()[2])[-1]
             words = f"{type(error).__name__}: {error} (line {place.lineno} of {place.name})"
             answer = "error", None, words
-        pipe.send(answer)
+        try:
+            pipe.send(answer)
+        except (BrokenPipeError, ConnectionError):
+            return
+        except Exception as error:
+            pipe.send(("error", None, f"its result cannot be sent: {error}"))
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is no more, however long its task."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _use_one_thread() -> None:

@@ -39,6 +39,8 @@ def test_an_algorithm_shows_its_parameters_and_how_to_ask_for_the_theory(pfbench
         ("robust-matrix-recovery", 4000, [200, 200]),
         ("robust-matrix-recovery[rows=20,columns=10,density=0.5]", 100, [20, 10]),
         ("nonconvex-logistic[set=simplex,radius=3]", 569, [30]),
+        ("zero-chain[horizon=4,seed=1]", 1, [8]),
+        ("simplex-norm[columns=7]", 1, [7]),
     ],
 )
 def test_a_problem_shows_every_constant_with_its_derivation(pfbench, selector, n, shape):
@@ -55,6 +57,16 @@ def test_a_problem_shows_every_constant_with_its_derivation(pfbench, selector, n
     assert all(built["measures"].values())
     text = pfbench("info", selector).out
     assert all(c["derivation"] in text for c in built["constants"])
+
+
+def test_a_constructed_problem_names_no_data(pfbench):
+    about = pfbench("info", "finite-sum-chain", "--json").json
+    assert about["sources"] == []
+    assert (about["built"]["n"], about["built"]["shape"]) == (16, [112])
+    text = pfbench("info", "finite-sum-chain").out
+    assert "\ndata" not in text
+    assert "151.261 certified" in text
+    assert "3^15" in text
 
 
 def test_a_problem_shows_which_source_knows_a_parameter(pfbench):
@@ -83,7 +95,12 @@ def test_a_set_names_the_problems_that_take_it(pfbench):
     simplex = pfbench("info", "simplex", "--json").json
     assert simplex["problems"]["nonconvex-logistic"] == "set=simplex"
     nuclear = pfbench("info", "nuclear", "--json").json
-    assert nuclear["problems"] == {"robust-matrix-recovery": "its only set"}
+    assert nuclear["problems"]["robust-matrix-recovery"] == "its only set"
+    assert nuclear["problems"]["multiclass-logistic"] == "its only set"
+    assert "nonconvex-logistic" not in nuclear["problems"]
+    assert "simplex-norm" not in nuclear["problems"]
+    assert simplex["problems"]["simplex-norm"] == "its only set"
+    assert pfbench("info", "l2", "--json").json["problems"]["zero-chain"] == "its only set"
 
 
 def test_a_set_goes_before_a_penalty_of_its_name(pfbench):
@@ -131,3 +148,24 @@ def test_namesakes_are_told_apart_by_their_kind(pfbench, folder):
 def test_a_problem_without_its_data_says_how_to_get_them(pfbench):
     refusal = pfbench("info", "nonconvex-logistic[source=a9a]").refusal
     assert "pfbench data fetch a9a" in refusal
+
+
+def test_an_algorithm_shows_what_its_theory_assumes(pfbench):
+    assert pfbench("info", "katyusha-ns", "--json").json["assumes"] == ["convex"]
+    assert "convex (f is convex)" in pfbench("info", "katyusha-ns").out
+    assert "nothing beyond smoothness" in pfbench("info", "svrg").out
+
+
+def test_a_problem_shows_what_is_known_of_it(pfbench):
+    quadratic = "quadratic[source=synthetic,rows=30,columns=4,set=none]"
+    built = pfbench("info", quadratic, "--json").json["built"]
+    assert built["properties"] == ["convex", "restricted strong convexity"]
+    assert built["best_known"]["value"] > 0.0
+    assert "normal equations" in built["best_known"]["source"]
+    text = pfbench("info", quadratic).out
+    assert "convex (f is convex)" in text
+    assert f"{built['best_known']['value']:.6g} (minimum, by the normal equations" in text
+    recovery = "robust-matrix-recovery[rows=12,columns=10,rank=1,noise=0.5]"
+    built = pfbench("info", recovery, "--json").json["built"]
+    assert (built["properties"], built["best_known"]) == (["bounded domain"], None)
+    assert "not known" in pfbench("info", recovery).out

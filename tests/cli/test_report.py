@@ -4,7 +4,7 @@ import pytest
 from command_line import SMALL
 
 import pfbench.reporting
-from pfbench.runs import execute
+from pfbench.runs import engines
 
 SPEC = f"""
 title = "A small comparison"
@@ -145,15 +145,15 @@ def test_a_wrong_spec_is_refused_before_any_run(pfbench, folder, spec, drawn, ol
 
 
 def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, drawn, monkeypatch):
-    make = execute.make
+    make = engines.make
 
-    def interrupted(plan, store):
+    def interrupted(plan):
         if len(list(folder.rglob("*.parquet"))) == 3:
             raise KeyboardInterrupt
-        return make(plan, store)
+        return make(plan)
 
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "make", interrupted)
+        patch.setattr(engines, "make", interrupted)
         outcome = report(pfbench)
     assert (outcome.status, outcome.out, drawn) == (1, "", [])
     assert "interrupted" in outcome.err

@@ -245,3 +245,36 @@ def test_a_dry_run_of_an_endless_run_does_not_know_its_time(pfbench):
     assert (expected["iterations"], expected["seconds"]) == (None, None)
     text = solve(pfbench, "--dry-run", "--stop", "fw_gap=1e-9", algorithm="frank-wolfe").out
     assert "not known" in text
+
+
+# --- assumptions ----------------------------------------------------------------------------------
+
+NON_CONVEX = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
+KATYUSHA = "katyusha-ns[iterations=4,batch=3,period=2,step=0.01]"
+UNMET = "the theory assumes convex: not known of this problem"
+
+
+def test_what_is_not_met_is_in_every_result(pfbench, conforms):
+    given = {"problem": NON_CONVEX, "algorithm": KATYUSHA}
+    outcome = solve(pfbench, "--json", **given)
+    conforms(outcome.json, "solve.json")
+    assert outcome.json["unmet"] == ["convex"]
+    assert solve(pfbench, "--dry-run", "--json", **given).json["unmet"] == ["convex"]
+    for options in ((), ("--repeat", 2), ("--dry-run",)):
+        assert " ".join(solve(pfbench, *options, **given).out.split()).count(UNMET) == 1
+
+
+def test_nothing_is_said_where_all_is_met(pfbench):
+    convex = NON_CONVEX.replace("]", ",alpha=0]")
+    for problem, algorithm in ((convex, KATYUSHA), (SMALL, SVRG)):
+        given = {"problem": problem, "algorithm": algorithm}
+        assert solve(pfbench, "--json", **given).json["unmet"] == []
+        for options in ((), ("--dry-run",)):
+            assert "assumes" not in solve(pfbench, *options, **given).out
+
+
+@pytest.mark.parametrize("options", [(), ("--dry-run",), ("--json",), ("--repeat", 2)])
+def test_the_theorems_schedule_is_refused_where_its_assumption_is_not_known(pfbench, options):
+    refusal = solve(pfbench, *options, algorithm="cgs[epsilon=0.1]").refusal
+    for words in ("cgs", "restricted strong convexity", "robust-matrix-recovery", "explicitly"):
+        assert words in refusal

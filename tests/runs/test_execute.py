@@ -1,12 +1,18 @@
 """Studies run what the store lacks; keys cover what could change a result, and nothing else."""
 
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.base.errors import Refused
-from pfbench.runs import execute, keys
+from pfbench.base.counts import Budget
+from pfbench.base.errors import Refused, StorageError
+from pfbench.runs import engines, execute, keys, making
+from pfbench.runs.stop import Stop
 from pfbench.runs.store import Store
 from pfbench.runs.study import PlannedRun
 
@@ -35,6 +41,10 @@ def test_a_second_call_makes_nothing_and_returns_the_same(tmp_path):
     assert found[0].entry.run.rows != found[1].entry.run.rows
 
 
+def key(plan):
+    return execute.keys_of([plan], {})[plan].key
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -44,10 +54,33 @@ def test_a_second_call_makes_nothing_and_returns_the_same(tmp_path):
         {"algorithm": SVRG.replace("0.01", "0.02")},
         {"problem": PLAN.problem.replace("rows=30", "rows=31")},
         {"problem": PLAN.problem.replace("]", ",alpha=0.2]")},
+        {"budget": Budget(sfo=100)},
+        {"stop": Stop("objective", 0.1)},
+        {"time_limit": 3.0},
+        {"memory_limit": 1e9},
     ],
 )
-def test_what_changes_the_result_changes_the_key(tmp_path, change):
-    assert execute.make(PLAN, tmp_path)[0] != execute.make(replace(PLAN, **change), tmp_path)[0]
+def test_what_changes_the_result_changes_the_key(change):
+    assert key(PLAN) != key(replace(PLAN, **change))
+
+
+def test_each_limit_has_a_key_of_its_own():
+    plans = [
+        replace(PLAN, **limit)
+        for limit in (
+            {"budget": Budget(sfo=100)},
+            {"budget": Budget(sfo=101)},
+            {"budget": Budget(lo=100)},
+            {"stop": Stop("objective", 0.1)},
+            {"stop": Stop("objective", 0.2)},
+            {"stop": Stop("value", 0.1)},
+            {"time_limit": 3.0},
+            {"time_limit": 4.0},
+            {"memory_limit": 3.0},
+            {"memory_limit": 4.0},
+        )
+    ]
+    assert len({keys.key for keys in execute.keys_of(plans, {}).values()}) == len(plans)
 
 
 def test_source_is_followed_through_imports_but_not_into_the_rooms_above():
@@ -69,3 +102,124 @@ def test_an_edited_module_changes_the_digest_of_those_that_reach_it(tmp_path, mo
     below.write_text("x = 2\n")
     after = [keys.source_digest(frozenset({name})) for name in ("mine_above", "mine_apart")]
     assert (before[0] == after[0], before[1] == after[1]) == (False, True)
+
+
+def keys_in(plans):
+    return execute.keys_of(plans, {})
+
+
+ALL = [
+    replace(PLAN, algorithm=algorithm, seed=seed, every=every)
+    for algorithm in (
+        SVRG,
+        "saga[batch=5,iterations=4,step=0.01]",
+        "spider[batch=3,period=2,iterations=4,step=0.1]",
+    )
+    for seed in (0, 1, 5)
+    for every in (1, 3)
+]
+
+
+@settings(max_examples=12)
+@given(st.lists(st.sampled_from(ALL), min_size=1, unique=True), st.randoms())
+def test_neither_order_nor_company_changes_a_key(some, random):
+    """Other algorithms, seeds and settings of a sweep, and their order, change no run."""
+    alone = {plan: keys_in([plan])[plan] for plan in some}
+    more = list(dict.fromkeys([*some, *random.sample(ALL, 4)]))
+    random.shuffle(more)
+    together = keys_in(more)
+    assert {plan: together[plan] for plan in some} == alone
+    assert len({keys.key for keys in together.values()}) == len(more)
+
+
+@settings(max_examples=6)
+@given(st.permutations(ALL[:4]))
+def test_neither_order_nor_company_changes_a_result(plans):
+    with TemporaryDirectory() as folder:
+        found = execute.execute(plans, Store(Path(folder)))
+    for outcome in found:
+        alone = making.make(outcome.plan)
+        place = alone.columns.index("seconds")
+        for mine, other in zip(outcome.entry.run.rows, alone.rows, strict=True):
+            assert mine[:place] + mine[place + 1 :] == other[:place] + other[place + 1 :]
+        assert outcome.entry.run.final == alone.final
+
+
+METHOD = """
+from dataclasses import dataclass
+from misbehaving import Descent
+from {helper} import factor
+
+@dataclass(frozen=True, kw_only=True)
+class Method(Descent):
+    def fourth(self, g):
+        return factor * g
+"""
+
+
+def test_an_edited_helper_makes_the_runs_again_that_reach_it_and_no_others(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, helper in (("method_one", "helper_one"), ("method_two", "helper_two")):
+        (tmp_path / f"{name}.py").write_text(METHOD.format(helper=helper))
+        (tmp_path / f"{helper}.py").write_text(
+            "from helper_below import factor\n" if name == "method_one" else "factor = 1.0\n"
+        )
+    (tmp_path / "helper_below.py").write_text("factor = 1.0\n")
+    chosen = ["method_one:Method", "method_two:Method", "misbehaving:Descent", SVRG]
+    plans = [replace(PLAN, algorithm=name, seed=seed) for name in chosen for seed in (0, 1)]
+
+    def made():
+        found = execute.sweep(plans, Store(tmp_path / "store"), engines.ThisProcess())
+        return {outcome.plan.algorithm for outcome in found if outcome.how == "made"}
+
+    assert made() == set(chosen)
+    assert made() == set()
+    (tmp_path / "helper_below.py").write_text("factor = 1.0  # edited\n")
+    assert made() == {"method_one:Method"}
+    (tmp_path / "helper_two.py").write_text("factor = 1.0  # edited\n")
+    assert made() == {"method_two:Method"}
+    assert made() == set()
+
+
+def test_a_killed_run_is_stored_and_made_again(tmp_path, monkeypatch):
+    lost = making.unfinished(PLAN, "killed", "its process was ended by SIGKILL, 3 times")
+    store = Store(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(engines, "make", lambda plan: lost)
+        (first,) = execute.sweep([PLAN], store, engines.ThisProcess())
+    (key,) = store.keys()
+    assert store.get(key).run.status == "killed"
+    (second,) = execute.sweep([PLAN], store, engines.ThisProcess())
+    assert (first.entry.key, second.how) == (key, "made")
+    assert store.get(key).run.status == "finished"
+
+
+def test_a_store_that_cannot_be_written_is_refused_before_any_run(tmp_path, monkeypatch):
+    def refused(**where):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(execute, "TemporaryFile", refused)
+    monkeypatch.setattr(engines, "make", pytest.fail)
+    with pytest.raises(StorageError, match=r"cannot be written \(Permission denied\): choose"):
+        list(execute.sweep([PLAN], Store(tmp_path), engines.ThisProcess()))
+
+
+def test_runs_that_are_the_same_are_made_once(tmp_path):
+    same = replace(PLAN, algorithm="svrg[step=0.01,batch=5,period=3,iterations=4]")
+    found = list(execute.sweep([PLAN, same], Store(tmp_path), engines.ThisProcess()))
+    assert [outcome.plan for outcome in found] == [PLAN, same]
+    assert len(list(Store(tmp_path).keys())) == 1
+
+
+def test_the_notes_say_how_often_a_run_was_lost(tmp_path, monkeypatch):
+    class Unlucky(engines.ThisProcess):
+        def make(self, plans):
+            for made in super().make(plans):
+                yield replace(made, retries=2)
+
+    (outcome,) = execute.sweep([PLAN], Store(tmp_path), Unlucky())
+    notes = Store(tmp_path).get(outcome.entry.key).notes
+    assert notes["retries"] == 2
+    modules = frozenset(notes["source"]["modules"])
+    assert {"pfbench.runs.solve", "pfbench.problems.linear_models"} <= modules
+    assert notes["source"]["digest"] == keys.source_digest(modules)

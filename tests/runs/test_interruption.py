@@ -7,7 +7,7 @@ from command_line import SMALL, SVRG
 
 from pfbench import algorithm, problem, solve
 from pfbench.base.selectors import Selector
-from pfbench.runs import execute
+from pfbench.runs import execute, making
 from pfbench.runs.store import Store
 from pfbench.runs.study import PlannedRun
 
@@ -17,7 +17,7 @@ def plans(count):
 
 
 def test_a_killed_run_ends_the_work_and_is_not_stored(tmp_path, monkeypatch):
-    whole, seeds = execute.solve, []
+    whole, seeds = making.solve, []
 
     def killed(problem, choice, *, seed, **options):
         seeds.append(seed)
@@ -26,7 +26,7 @@ def test_a_killed_run_ends_the_work_and_is_not_stored(tmp_path, monkeypatch):
 
     store = Store(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "solve", killed)
+        patch.setattr(making, "solve", killed)
         with pytest.raises(KeyboardInterrupt):
             execute.execute(plans(3), store)
     assert seeds == [0, 1]

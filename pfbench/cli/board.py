@@ -1,0 +1,115 @@
+"""How far a sweep is: a live table on a terminal, now and then a plain line elsewhere."""
+
+import time
+from collections import Counter
+from types import TracebackType
+from typing import Self
+
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from pfbench.cli.printing import FAILURES, console, duration
+
+_BETWEEN_LINES = 5.0
+
+
+class Board:
+    """The runs of a sweep that are done, running, failed and left, and the time that is left.
+
+    Parameters
+    ----------
+    title
+        Name of the sweep.
+    total
+        Number of planned runs.
+    slots
+        Number of runs at a time.
+    quiet
+        Say nothing.
+    """
+
+    def __init__(self, title: str, total: int, slots: int, *, quiet: bool) -> None:
+        self._title, self._total, self._slots = title, total, slots
+        self._console = console(error=True)
+        self._quiet = quiet
+        self._started = self._told = time.monotonic()
+        self.how: Counter[str] = Counter()
+        self.statuses: Counter[str] = Counter()
+        self._live: Live | None = None
+        if self._console.is_terminal and not quiet:
+            self._live = Live(
+                get_renderable=self.table,
+                console=self._console,
+                transient=True,
+                refresh_per_second=2,
+            )
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._live:
+            self._live.stop()
+
+    def count(self, how: str, status: str) -> None:
+        """Say that one more run is there: how it came ("stored", "made", "cut"), its status."""
+        if not self.how["made"] and how != "made":
+            self._started = time.monotonic()
+        self.how[how] += 1
+        self.statuses[status] += 1
+        now = time.monotonic()
+        if self._live is None and not self._quiet and now - self._told >= _BETWEEN_LINES:
+            self._told = now
+            self._console.print(f"{self._title}: {self.in_words()}")
+
+    @property
+    def done(self) -> int:
+        """Number of runs that are there."""
+        return self.how.total()
+
+    @property
+    def failed(self) -> int:
+        """Number of runs that failed."""
+        return sum(self.statuses[status] for status in FAILURES)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that the others will take at the speed so far; None before the first is made."""
+        made = self.how["made"]
+        if not made:
+            return None
+        return (time.monotonic() - self._started) / made * (self._total - self.done)
+
+    def in_words(self) -> str:
+        """Return the numbers in a line."""
+        left = self.left
+        failed = f", {self.failed:,} failed" if self.failed else ""
+        eta = f", about {duration(left)} left" if left else ""
+        return f"{self.done:,} of {self._total:,} runs done{failed}{eta}"
+
+    def table(self) -> Table:
+        """Return the numbers as a table."""
+        remaining = self._total - self.done
+        running = min(self._slots, remaining)
+        left = self.left
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+        for name in (self._title, "done", "running", "failed", "remaining", "time left"):
+            table.add_column(name, justify="left" if name == self._title else "right")
+        table.add_row(
+            ProgressBar(total=self._total, completed=self.done, width=30),
+            f"{self.done:,}",
+            f"{running:,}",
+            Text(f"{self.failed:,}", style="bold red" if self.failed else ""),
+            f"{remaining - running:,}",
+            "?" if left is None else duration(left),
+        )
+        return table

@@ -1,0 +1,318 @@
+"""``pfbench store``: what has been run."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pfbench.base.errors import InputError
+from pfbench.cli.printing import (
+    AsJson,
+    complain,
+    fields,
+    plural,
+    print_json,
+    show,
+    size,
+)
+from pfbench.cli.progress import Steps
+from pfbench.cli.report import STORE, STORE_VARIABLE
+
+if TYPE_CHECKING:
+    from pfbench.runs.index import Row
+    from pfbench.runs.store import Store
+    from pfbench.runs.upkeep import Damage
+
+app = typer.Typer(rich_markup_mode=None)
+
+Folder = Annotated[
+    Path,
+    typer.Option("--store", metavar="DIR", envvar=STORE_VARIABLE, help="The store."),
+]
+Problem = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Those on this problem: a name, or a selector."),
+]
+Algorithm = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Those of this algorithm: a name, or a selector."),
+]
+Status = Annotated[str | None, typer.Option(metavar="STATUS", help="Those of this status.")]
+
+_VERDICTS = ("holds", "tight", "violated", "disputed", "inconclusive")
+_CERTIFIED = ("certified", "not certified")
+_LINE = "{:<11}  {:<13}  {:<5}  {:<10}  {:<8}  {:<12}  {}"
+
+
+@app.callback()
+def store() -> None:
+    """List, check, merge and export what is stored."""
+
+
+@app.command("list")
+def list_entries(
+    folder: Folder = STORE,
+    kind: Annotated[
+        str | None, typer.Option(metavar="run|verdict|certificate", help="Those of this kind.")
+    ] = None,
+    problem: Problem = None,
+    algorithm: Algorithm = None,
+    status: Status = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what is stored.
+
+    A damaged file is reported, and left where it is: see `pfbench store check`.
+    """
+    opened = _open(folder)
+    wanted = _wanted(kind, problem, algorithm, status)
+    listing = opened.listing()
+    rows = [row for row in listing.rows if wanted(row)]
+    if as_json:
+        # Line by line: a store may have very many.
+        print("[" + ",\n ".join(json.dumps(_finite(row)) for row in rows) + "]")
+    else:
+        _show_rows(rows, len(listing.rows))
+    for name, key, damage in listing.damaged:
+        complain(f"{name} {key} is damaged: {damage}; see `pfbench store check`.")
+
+
+@app.command()
+def check(
+    folder: Folder = STORE,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Set damaged files aside, to be made again.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read every file whole, and report those that are damaged.
+
+    Exit status 1 if any is.
+    """
+    from pfbench.runs.upkeep import check as check_all
+
+    opened = _open(folder)
+    with Steps("checking", None, "files", quiet=as_json) as steps:
+        number, damaged = check_all(opened, repair=repair, progress=steps.advance)
+    if as_json:
+        found = [_damage(damage) for damage in damaged]
+        print_json({"schema": 1, "files": number, "damaged": found})
+    else:
+        show(f"{plural(number, 'file')} read, {len(damaged):,} of them damaged")
+    _complain(damaged)
+    if damaged:
+        raise typer.Exit(1)
+
+
+@app.command()
+def gc(
+    folder: Folder = STORE,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be removed.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove leftovers, and runs of an older source.
+
+    Leftovers are temporary files that a killed process left, an hour old. Verdicts, certificates
+    and what is set aside are always kept, and so is a run that does not say which source made it,
+    or that is of somebody's own module.
+    """
+    from pfbench.runs.upkeep import KEPT, collect
+
+    opened = _open(folder)
+    with Steps("clearing", None, "runs", quiet=as_json) as steps:
+        found = collect(opened, dry=dry_run, progress=steps.advance)
+    if as_json:
+        print_json(
+            {
+                "schema": 1,
+                "dry_run": dry_run,
+                "leftovers": [str(path) for path in found.leftovers],
+                "outdated": found.outdated,
+                "bytes": found.bytes,
+                "kept": dict(found.kept),
+            }
+        )
+        return
+    verb = "would be removed" if dry_run else "removed"
+    removed = [
+        (f"{len(found.outdated):,}", f"runs of an older source, {verb}"),
+        (f"{len(found.leftovers):,}", f"temporary files of killed processes, {verb}"),
+        (size(found.bytes), "in all"),
+    ]
+    kept = [(f"{number:,}", f"{KEPT[name]}, kept") for name, number in found.kept.items()]
+    show(fields([*removed, *kept]))
+
+
+@app.command()
+def merge(
+    other: Annotated[Path, typer.Argument(metavar="DIR", hidden=True)],
+    folder: Folder = STORE,
+    as_json: AsJson = False,
+) -> None:
+    """Copy what another store, DIR, has.
+
+    Where both have a key, they must agree in everything but times; if not, that entry is refused
+    by name, and the store keeps its own. Exit status 1 if any is refused or damaged.
+    """
+    from pfbench.runs.store import Store
+    from pfbench.runs.upkeep import merge as merge_all
+
+    source = _open(other, "DIR")
+    with Steps("merging", None, "files", quiet=as_json) as steps:
+        found = merge_all(Store(folder), source, progress=steps.advance)
+    if as_json:
+        print_json(
+            {
+                "schema": 1,
+                "taken": found.taken,
+                "equal": found.equal,
+                "refused": [
+                    {"kind": kind, "key": key, "differs_in": what}
+                    for kind, key, what in found.refused
+                ],
+                "damaged": [_damage(damage) for damage in found.damaged],
+            }
+        )
+    else:
+        numbers = (f"{found.taken:,} copied", f"{found.equal:,} there already")
+        show(", ".join((*numbers, f"{len(found.refused):,} refused")))
+    for kind, key, what in found.refused:
+        complain(f"{kind} {key} is refused: the two stores differ in its {what}.")
+    _complain(found.damaged)
+    if found.refused or found.damaged:
+        raise typer.Exit(1)
+
+
+@app.command()
+def export(
+    form: Annotated[
+        str, typer.Argument(metavar="csv-wide|csv-long|benchopt|coco|iohprofiler", hidden=True)
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="An empty folder, or none yet.")
+    ],
+    folder: Folder = STORE,
+    problem: Problem = None,
+    algorithm: Algorithm = None,
+    status: Status = None,
+    measure: Annotated[
+        str, typer.Option(metavar="NAME", help="The value, for coco and iohprofiler.")
+    ] = "",
+    count: Annotated[
+        str, typer.Option(metavar="NAME", help="The evaluations: a count, or iteration.")
+    ] = "sfo",
+    optimum: Annotated[
+        float, typer.Option(metavar="VALUE", help="What coco subtracts from the value.")
+    ] = 0.0,
+    dimension: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Of all problems.", show_default="each problem's own"),
+    ] = None,
+) -> None:
+    """Write stored runs as tables, or for other tools.
+
+    The format is one of csv-wide, csv-long, benchopt, coco, iohprofiler.
+    """
+    from pfbench.base.checks import choice, integer, real
+    from pfbench.base.counts import COUNTED
+    from pfbench.runs.exports import FORMATS
+    from pfbench.runs.exports import export as write
+    from pfbench.runs.exports.curves import View
+
+    choice("format", form, FORMATS)
+    choice("--count", count, (*COUNTED, "iteration"))
+    real("--optimum", optimum)
+    if dimension is not None:
+        integer("--dimension", dimension, least=1)
+    opened = _open(folder)
+    wanted = _wanted("run", problem, algorithm, status)
+    listing = opened.listing()
+    keys = [row["key"] for row in listing.rows if wanted(row)]
+    files = write(opened, keys, form, output, View(measure, count, optimum, dimension))
+    show(f"{plural(len(keys), 'run')} in {plural(len(files), 'file')}: {output}")
+    for name, key, damage in listing.damaged:
+        complain(f"{name} {key} is damaged: {damage}; see `pfbench store check`.")
+
+
+# --- the parts ------------------------------------------------------------------------------------
+
+
+def _open(folder: Path, option: str = "--store") -> "Store":
+    from pfbench.runs.store import Store
+
+    if option != "--store" and not (folder / "runs").is_dir():
+        raise InputError(f"there is no store in {folder}: name the folder of one.")
+    return Store(folder, make=False)
+
+
+def _wanted(
+    kind: str | None, problem: str | None, algorithm: str | None, status: str | None
+) -> "Callable[[Row], bool]":
+    """Return whether a row passes the filters; unknown kinds and statuses are refused."""
+    from pfbench.base.checks import choice
+    from pfbench.runs.run import STATUSES
+
+    if kind is not None:
+        choice("--kind", kind, ("run", "verdict", "certificate"))
+    if status is not None:
+        choice("--status", status, (*STATUSES, *_VERDICTS, *_CERTIFIED))
+    given = {"kind": kind, "status": status, "problem": problem, "algorithm": algorithm}
+    asked = {name: value for name, value in given.items() if value is not None}
+    return lambda row: all(_is(row[name], value) for name, value in asked.items())
+
+
+def _is(found: str | None, asked: str) -> bool:
+    """Return whether a selector, or its name, is the one that is asked for."""
+    return found is not None and (found == asked or found.partition("[")[0] == asked)
+
+
+def _finite(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row whose times are numbers that JSON knows."""
+    seconds = row["seconds"]
+    finite = isinstance(seconds, (int, float)) and abs(seconds) < float("inf")
+    return {**row, "seconds": seconds if finite else None}
+
+
+def _show_rows(rows: Sequence["Row"], stored: int) -> None:
+    print("\n".join(_lines(rows)))
+    others = f" of {stored:,}" if stored != len(rows) else ""
+    print(f"\n{len(rows):,}{others} stored")
+
+
+def _lines(rows: Sequence["Row"]) -> Iterator[str]:
+    # By hand: a table that fits its columns to 100,000 rows would take a minute.
+    yield _LINE.format("kind", "status", "seed", "iterations", "seconds", "key", "what")
+    for row in rows:
+        seconds = row["seconds"]
+        yield _LINE.format(
+            row["kind"],
+            row["status"] or "",
+            _text(row["seed"]),
+            _text(row["iterations"]),
+            "" if seconds is None else f"{seconds:.3g}",
+            row["key"][:12],
+            " on ".join(filter(None, (row["claim"], row["algorithm"], row["problem"]))),
+        )
+
+
+def _text(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
+def _damage(damage: "Damage") -> dict[str, Any]:
+    return {
+        "kind": damage.kind,
+        "key": damage.key,
+        "file": str(damage.path),
+        "what": damage.what,
+        "detail": damage.detail,
+        "set_aside": None if damage.aside is None else str(damage.aside),
+    }
+
+
+def _complain(damaged: Sequence["Damage"]) -> None:
+    for damage in damaged:
+        aside = "" if damage.aside is None else f"; set aside as {damage.aside}"
+        complain(f"{damage.path} is damaged: {damage.what} ({damage.detail}){aside}.")

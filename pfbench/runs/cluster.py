@@ -1,0 +1,215 @@
+"""The engine of a Dask cluster: runs are made wherever its workers are.
+
+Each thread of a Dask worker makes its runs in a process of its own, which can be killed, as
+`LocalProcesses` does. Dask gives a run to another worker when one dies.
+"""
+
+import multiprocessing
+import queue
+import threading
+from asyncio import CancelledError
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from time import monotonic
+from typing import Any
+
+from pfbench.base.errors import InputError, WorkerDied
+from pfbench.runs.engines import RETRIES, Made
+from pfbench.runs.keys import environment, source_digest
+from pfbench.runs.making import make, of_result, unfinished
+from pfbench.runs.study import PlannedRun
+from pfbench.runs.workers import Result, Task, Worker, look
+
+CONNECT = 20.0
+"""Seconds in which a scheduler must answer."""
+
+LOST = 10.0
+"""Seconds for which a scheduler may be silent before it is taken to be lost."""
+
+_FETCH = 30.0
+"""Seconds that the result of a run may take to come here."""
+
+_TOPIC = "pfbench"
+
+
+class Cluster:
+    """The workers of a Dask scheduler.
+
+    Parameters
+    ----------
+    address
+        As in ``tcp://HOST:8786``.
+
+    Raises
+    ------
+    InputError
+        If `distributed` is not installed, or no scheduler with workers answers.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            dask = import_module("distributed")
+        except ImportError as error:
+            raise InputError(
+                '--scheduler needs Dask: pip install "pfbench[cluster]" here and on the workers.'
+            ) from error
+        self._address = address
+        self._expected: tuple[Mapping[str, str], str] | None = None
+        try:
+            self._client: Any = dask.Client(address, timeout=CONNECT, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(f"no Dask scheduler answers at {address}: start one.") from error
+        self.slots = sum(self._client.nthreads().values())
+        if not self.slots:
+            self.close()
+            raise InputError(f"the Dask scheduler at {address} has no workers: start some.")
+
+    def close(self) -> None:
+        """Leave the cluster as it is."""
+        self._client.close(timeout=2)
+
+    def environment(self) -> Mapping[str, str]:
+        """Return the environment that all workers share.
+
+        Raises
+        ------
+        InputError
+            If they differ, in which case equal runs would have different bits.
+        """
+        own = source_digest(frozenset({make.__module__}))
+        asked = {
+            address: self._client.submit(_environment, workers=[address], pure=False)
+            for address in self._client.nthreads()
+        }
+        found: dict[str, tuple[dict[str, str], str]] = {
+            address: future.result(timeout=120) for address, future in asked.items()
+        }
+        first, (values, _) = next(iter(found.items()))
+        for address, (others, source) in found.items():
+            if source != own:
+                raise InputError(
+                    f"the Dask worker {address} has another pfbench than this machine: install "
+                    "the same there."
+                )
+            for name in sorted(values.keys() | others.keys()):
+                if values.get(name) != others.get(name):
+                    raise InputError(
+                        f"the Dask workers differ: {name} is {values.get(name)!r} on {first}, "
+                        f"{others.get(name)!r} on {address}; take workers of one kind."
+                    )
+        self._expected = values, own
+        return values
+
+    def make(self, plans: Sequence[PlannedRun]) -> Iterator[Made]:
+        """See `Engine.make`."""
+        done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
+        begun: Counter[int] = Counter()
+        self._client.subscribe_topic(_TOPIC, lambda event: begun.update([event[1]]))
+        futures = self._client.map(
+            partial(_make, expected=self._expected),
+            range(len(plans)),
+            plans,
+            pure=False,
+            retries=0,
+            key=_name_of(plans),
+        )
+        for index, future in enumerate(futures):
+            future.add_done_callback(lambda future, index=index: done.put((index, future)))
+        left = set(range(len(plans)))
+        heard = monotonic()
+        try:
+            while left:
+                try:
+                    index, future = done.get(timeout=0.5)
+                except queue.Empty:
+                    if self._client.status == "running":
+                        heard = monotonic()
+                    elif monotonic() - heard > LOST or self._client.status == "closed":
+                        break
+                    continue
+                if index in left and future.status in ("finished", "error"):
+                    left.discard(index)
+                    # Neither a point nor a program stays in the cluster's memory.
+                    yield self._made(index, plans[index], future, max(0, begun[index] - 1))
+                    future.release()
+            for index in sorted(left):
+                reason = f"the Dask scheduler {self._address} was lost"
+                yield Made(index, unfinished(plans[index], "killed", reason))
+        finally:
+            if self._client.status == "running":
+                self._client.cancel([futures[index] for index in left], force=True)
+                self._client.unsubscribe_topic(_TOPIC)
+
+    def _made(self, index: int, plan: PlannedRun, future: Any, retries: int) -> Made:
+        try:
+            result: Result = future.result(timeout=_FETCH)
+        # A scheduler may be lost just now, and Dask's errors have no type in common.
+        except (Exception, CancelledError) as error:
+            words = f"its Dask worker was lost, or its result ({type(error).__name__}: {error})"
+            return Made(index, unfinished(plan, "killed", words), retries)
+        return Made(index, of_result(plan, result), retries + result.retries)
+
+
+def _name_of(plans: Sequence[PlannedRun]) -> list[str]:
+    """Return a name for each task that no other sweep's has."""
+    import uuid
+
+    sweep = uuid.uuid4().hex
+    return [f"pfbench-{sweep}-{index}" for index in range(len(plans))]
+
+
+# --- on the workers -------------------------------------------------------------------------------
+
+_local = threading.local()
+"""The process of each thread of a Dask worker."""
+
+
+def _environment() -> tuple[dict[str, str], str]:
+    """Return the environment of this Dask worker's processes, and its source of pfbench."""
+    result = _in_process(Task(environment, (), 120.0))
+    if result.status != "done":
+        raise WorkerDied(f"a worker process could not be asked: {result.reason}.")
+    return result.value, source_digest(frozenset({make.__module__}))
+
+
+def _make(
+    index: int, plan: PlannedRun, *, expected: tuple[Mapping[str, str], str] | None
+) -> Result:
+    """Make a run in this thread's process; begin it again if that is killed from outside.
+
+    A worker that came later, and differs from the others, makes none.
+    """
+    if expected is not None and getattr(_local, "checked", None) != expected:
+        if _environment() != expected:
+            raise WorkerDied("this worker's pfbench, libraries or BLAS differ from the others'.")
+        _local.checked = expected
+    import_module("distributed").get_worker().log_event(_TOPIC, index)
+    result = _in_process(Task(make, (plan,)))
+    retries = 0
+    while result.status == "lost" and retries < RETRIES:
+        result = _in_process(Task(make, (plan,)))
+        retries += 1
+    return replace(result, retries=retries)
+
+
+def _in_process(task: Task) -> Result:
+    """Make a task in this thread's process, until it ends or Dask takes it back."""
+    if not hasattr(_local, "worker"):
+        # Dask's own processes are daemons, which may have no children; this one ends with it.
+        multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
+        _local.worker = Worker()
+    here: Worker = _local.worker
+    dask: Any = import_module("distributed").get_worker()
+    key = dask.get_current_task()
+    here.begin(0, task)
+    while True:
+        for result in look([here], 1.0):
+            return result
+        known = dask.state.tasks.get(key)
+        if known is None or known.state == "cancelled":
+            here.close(at_once=True)
+            del _local.worker
+            raise WorkerDied("the run was taken back.")

@@ -1,0 +1,97 @@
+"""The format of COCO: ``.info``, ``.dat`` and ``.tdat`` files that cocopp reads.
+
+Written as by COCO's logger of data format ``bbob-new2`` (coco 2.6, read by cocopp 2.9): N. Hansen,
+A. Auger, R. Ros, O. Mersmann, T. Tušar, D. Brockhoff, COCO: a platform for comparing continuous
+optimizers in a black-box setting, Optimization Methods and Software 36 (2021). Its tools know only
+their own suites, so the runs are given as functions of the suite ``bbob``.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pfbench.base.errors import InputError
+from pfbench.runs.exports.curves import Curve, Group, View, folders, groups
+from pfbench.runs.exports.tables import write_csv
+from pfbench.runs.store import Entry
+
+FUNCTIONS = 24
+"""The most functions that the suite bbob has."""
+
+_HEAD = (
+    "% f evaluations | g evaluations | best noise-free fitness - Fopt ({:.12e}) + sum g_i+ | "
+    "measured fitness | best measured fitness or single-digit g-values | x1 | x2...\n"
+)
+
+
+def write_coco(entries: Iterable[Entry], view: View, folder: Path) -> list[Path]:
+    """Write a folder for each algorithm, and ``functions.csv``, which says what f1, f2, ... are.
+
+    An algorithm's folder is what ``cocopp`` takes. A problem is a function, a seed s the instance
+    s + 1; a run that did not start is left out. Points are not stored, so x1, x2, ... are missing.
+    """
+    found = groups(entries, view)
+    problems = {group.function: group for group in found}
+    if len(problems) > FUNCTIONS:
+        raise InputError(
+            f"COCO's suite has {FUNCTIONS} functions, and there are {len(problems)} problems: "
+            "choose some of them with --problem."
+        )
+    names = folders(group.algorithm for group in found)
+    files = []
+    for group in found:
+        place = folder / names[group.algorithm]
+        data = Path(f"data_f{group.function}", f"bbobexp_f{group.function}_DIM{group.dimension}")
+        (place / data).parent.mkdir(parents=True, exist_ok=True)
+        info = place / f"bbobexp_f{group.function}.info"
+        info.write_text(_info(group, view, data), encoding="utf-8")
+        files.append(info)
+        for suffix, chosen in ((".dat", _improved), (".tdat", _all)):
+            path = place / f"{data}{suffix}"
+            with path.open("x", encoding="utf-8") as file:
+                for curve in group.curves:
+                    file.write(_HEAD.format(view.optimum))
+                    file.writelines(_line(point, view) for point in chosen(curve))
+            files.append(path)
+    lines = [(f"f{k}", group.dimension, group.problem) for k, group in sorted(problems.items())]
+    return [
+        write_csv(folder / "functions.csv", ("function", "dimension", "problem"), lines),
+        *files,
+    ]
+
+
+def _info(group: Group, view: View, data: Path) -> str:
+    runs = ", ".join(
+        f"{curve.instance}:{curve.evaluations}|{curve.best[1] - view.optimum:.1e}"
+        for curve in group.curves
+    )
+    algorithm = group.algorithm.replace("'", "")
+    return (
+        f"suite = 'bbob', funcId = {group.function}, DIM = {group.dimension}, "
+        f"Precision = 1.000e-08, algId = '{algorithm}', coco_version = '2.6.3', "
+        "logger = 'bbob', data_format = 'bbob-new2'\n"
+        f"% {view.measure} against 1 + {view.count}, of pfbench\n"
+        f"{data.as_posix()}.dat, {runs}\n"
+    )
+
+
+def _all(curve: Curve) -> Iterator[tuple[int, float, float]]:
+    """Yield evaluation, value, and the least value so far."""
+    least = math.inf
+    for evaluation, value, _ in curve.points:
+        least = min(least, value)
+        yield evaluation, value, least
+
+
+def _improved(curve: Curve) -> Iterator[tuple[int, float, float]]:
+    """Yield the points that are better than all before, and the last one."""
+    best = math.inf
+    for evaluation, value, least in _all(curve):
+        if least < best or evaluation == curve.evaluations:
+            yield evaluation, value, least
+        best = least
+
+
+def _line(point: tuple[int, float, float], view: View) -> str:
+    evaluation, value, least = point
+    return f"{evaluation} 0 {least - view.optimum:+.16e} {value:+.16e} {least:+.16e}\n"

@@ -1,0 +1,81 @@
+"""The format of IOHprofiler: JSON with ``.dat`` files, for IOHanalyzer and iohinspector.
+
+Written as by the logger ``Analyzer`` of IOHexperimenter 0.3 (J. de Nobel, F. Ye, D. Vermetten,
+H. Wang, C. Doerr, T. Bäck, IOHexperimenter: benchmarking platform for iterative optimization
+heuristics, Evolutionary Computation 32 (2024)), and read by iohinspector 0.0.8.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pfbench.base.selectors import Selector
+from pfbench.runs.exports.curves import Curve, Group, View, file_name, folders, groups
+from pfbench.runs.run import TRACE_COLUMNS
+from pfbench.runs.store import Entry
+
+VERSION = "0.3.18"
+"""The version of IOHexperimenter whose format is written."""
+
+
+def write_iohprofiler(entries: Iterable[Entry], view: View, folder: Path) -> list[Path]:
+    """Write a folder for each algorithm, with a JSON and a ``.dat`` file for each problem.
+
+    The columns of a ``.dat`` file are ``evaluations`` (1 + the count), ``raw_y`` (the measure), and
+    the whole trace's counts and seconds. A seed s is the instance s + 1. Points are not stored.
+    """
+    found = groups(entries, view)
+    names = folders(group.algorithm for group in found)
+    files = []
+    for group in found:
+        place = folder / names[group.algorithm]
+        function = file_name(Selector.parse(group.problem).name)
+        data = Path(
+            f"data_f{group.function}_{function}",
+            f"IOHprofiler_f{group.function}_DIM{group.dimension}.dat",
+        )
+        (place / data).parent.mkdir(parents=True, exist_ok=True)
+        with (place / data).open("x", encoding="utf-8") as file:
+            for curve in group.curves:
+                file.writelines(_lines(curve))
+        about = place / f"IOHprofiler_f{group.function}_{function}.json"
+        text = json.dumps(_about(group, view, data), indent=1, ensure_ascii=False)
+        about.write_text(text + "\n", encoding="utf-8")
+        files += [about, place / data]
+    return files
+
+
+def _about(group: Group, view: View, data: Path) -> dict[str, Any]:
+    selector = Selector.parse(group.algorithm)
+    return {
+        "version": VERSION,
+        "suite": "pfbench",
+        "function_id": group.function,
+        "function_name": group.problem,
+        "maximization": False,
+        "algorithm": {"name": group.algorithm, "info": selector.name},
+        "experiment_attributes": [{"measure": view.measure}, {"count": view.count}],
+        "attributes": ["evaluations", "raw_y", *TRACE_COLUMNS],
+        "scenarios": [
+            {
+                "dimension": group.dimension,
+                "path": data.as_posix(),
+                "runs": [
+                    {
+                        "instance": curve.instance,
+                        "evals": curve.evaluations,
+                        "best": {"evals": curve.best[0], "y": curve.best[1], "x": []},
+                    }
+                    for curve in group.curves
+                ],
+            }
+        ],
+    }
+
+
+def _lines(curve: Curve) -> Iterable[str]:
+    yield f"evaluations raw_y {' '.join(TRACE_COLUMNS)}\n"
+    for evaluation, value, row in curve.points:
+        rest = " ".join(str(number) for number in row[: len(TRACE_COLUMNS)])
+        yield f"{evaluation} {value!r} {rest}\n"

@@ -1,0 +1,197 @@
+"""The index of a store: a line of JSON for each entry, so that a listing reads one file.
+
+It is a copy, never trusted over the files: a line (size, time of change, then the fields of `ROW`)
+counts only while its file has the size and time that the line was written for. Lines are appended,
+each in one piece, by whoever writes an entry; of an index that is torn, stale or deleted, what is
+missing is read from the files, and the index is written anew.
+"""
+
+import gc
+import json
+import os
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pfbench.runs.store import Damaged
+
+NAME = "index.jsonl"
+
+SCHEMA = 1
+"""Version of a row; a line of the index that has another is not read."""
+
+Row = Mapping[str, Any]
+"""One entry in a listing; `ROW` has the fields."""
+
+ROW = (
+    "schema",
+    "kind",
+    "key",
+    "problem",
+    "algorithm",
+    "claim",
+    "seed",
+    "status",
+    "stop_reason",
+    "iterations",
+    "counts",
+    "seconds",
+)
+"""The fields of a row that the index keeps; null where a kind has no such thing. A listing adds
+``bytes`` and ``stored``, the file's size and time."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The entries of a store.
+
+    Attributes
+    ----------
+    rows
+        One for each entry that is whole, by kind and key.
+    damaged
+        Kind, key, and what is wrong.
+    """
+
+    rows: list[Row]
+    damaged: list[tuple[str, str, "Damaged"]] = field(default_factory=list)
+
+
+def row_of(kind: str, key: str, header: Mapping[str, Any]) -> Row:
+    """Return the row of an entry from the metadata of its file."""
+    content = header["run"] if kind == "run" else header["row"]
+    found: dict[str, Any] = dict.fromkeys(ROW)
+    found |= {name: content.get(name) for name in ROW if name in content}
+    if kind == "verdict":
+        found["status"] = content.get("verdict")
+    if kind == "certificate":
+        found["status"] = "certified" if content.get("certified") else "not certified"
+    return found | {"schema": SCHEMA, "kind": kind, "key": key}
+
+
+class Index:
+    """The index file of a store."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / NAME
+
+    def add(self, row: Row, stamp: os.stat_result) -> None:
+        """Append the row of an entry whose file was just written.
+
+        That it cannot be written (a full disk) is no error: the file itself will be read.
+        """
+        # A line that a full disk cut short must not swallow this one.
+        with suppress(OSError):
+            self._append(f"\n{_line(row, stamp)}\n")
+
+    def _append(self, text: str) -> None:
+        handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            os.write(handle, text.encode())
+        finally:
+            os.close(handle)
+
+    def listing(
+        self,
+        files: Iterable[tuple[str, str, str, os.stat_result]],
+        read: Callable[[str, str, str], Row],
+    ) -> Listing:
+        """Return a row for each file, from the index if it knows the file as it is.
+
+        Parameters
+        ----------
+        files
+            Kind, key, path, size and time of each file.
+        read
+            Returns the row of a file; raises `Damaged`, or FileNotFoundError if it is gone.
+        """
+        # Of half a million small objects none is garbage: looking for it takes as long as the rest.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return self._listing(files, read)
+        finally:
+            if collecting:
+                gc.enable()
+
+    def _listing(
+        self,
+        files: Iterable[tuple[str, str, str, os.stat_result]],
+        read: Callable[[str, str, str], Row],
+    ) -> Listing:
+        from pfbench.runs.store import Damaged
+
+        known = self._read()
+        rows: list[Row] = []
+        lines, damaged, stale = [], [], False
+        for kind, key, path, stamp in files:
+            line = known.get((kind, key))
+            row: dict[str, Any]
+            if line is not None and line[:2] == [stamp.st_size, stamp.st_mtime_ns]:
+                row = dict(zip(ROW, line[2:], strict=True))
+            else:
+                stale = True
+                try:
+                    row = dict(read(kind, key, path))
+                except FileNotFoundError:
+                    continue
+                except Damaged as damage:
+                    damaged.append((kind, key, damage))
+                    continue
+            lines.append((row, stamp))
+            row |= {"bytes": stamp.st_size, "stored": _time(int(stamp.st_mtime))}
+            rows.append(row)
+        if stale or len(known) != len(rows):
+            self._write(lines)
+        return Listing(rows, damaged)
+
+    def _read(self) -> dict[tuple[str, str], list[Any]]:
+        found: dict[tuple[str, str], list[Any]] = {}
+        try:
+            text = self._path.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return found
+        for line in _parsed([line for line in text.split("\n") if line]):
+            try:
+                _, _, schema, kind, key, *rest = line
+                if schema == SCHEMA and len(rest) == len(ROW) - 3:
+                    found[kind, key] = line
+            except (ValueError, TypeError):
+                continue
+        return found
+
+    def _write(self, lines: Iterable[tuple[Row, os.stat_result]]) -> None:
+        """Write the index anew; a store that cannot be written keeps the old one."""
+        partial = self._path.with_name(f".{NAME}.{os.getpid()}-{secrets.token_hex(4)}.partial")
+        try:
+            with partial.open("x", encoding="utf-8") as file:
+                file.writelines(f"{_line(row, stamp)}\n" for row, stamp in lines)
+            partial.replace(self._path)
+        except OSError:
+            with suppress(OSError):
+                partial.unlink()
+
+
+def _parsed(lines: list[str]) -> Iterator[Any]:
+    """Yield the lines that are JSON: all at once, for speed, or one by one if any is torn."""
+    try:
+        yield from json.loads(f"[{','.join(lines)}]")
+    except ValueError:
+        for line in lines:
+            with suppress(ValueError):
+                yield json.loads(line)
+
+
+def _line(row: Row, stamp: os.stat_result) -> str:
+    return json.dumps([stamp.st_size, stamp.st_mtime_ns, *(row[name] for name in ROW)], default=str)
+
+
+@lru_cache(maxsize=4096)
+def _time(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

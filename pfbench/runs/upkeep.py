@@ -1,0 +1,329 @@
+"""Looking after a store: checking every file, clearing away, and merging two stores."""
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pfbench.base.errors import InputError
+from pfbench.runs.families import INDEX
+from pfbench.runs.keys import source_digest
+from pfbench.runs.run import TRACE_COLUMNS, Run
+from pfbench.runs.store import DAMAGED, KINDS, PARTIAL, Damaged, Entry, Store, parse
+
+LEFTOVER_AGE = 3600.0
+"""Seconds without a change after which a temporary file is one that a killed process left."""
+
+_TIMES = frozenset({"seconds", "oracle_seconds"})
+_NOTHING = "killed"
+"""A run of this status says nothing about its algorithm: any other replaces it."""
+
+Progress = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A damaged file.
+
+    Attributes
+    ----------
+    kind, key, path
+        The entry, and its file.
+    what, detail
+        One of `pfbench.runs.store.DAMAGES`, and what was seen.
+    aside
+        Where it was moved to; None if it was not.
+    """
+
+    kind: str
+    key: str
+    path: Path
+    what: str
+    detail: str
+    aside: Path | None = None
+
+
+def check(
+    store: Store, *, repair: bool = False, progress: Progress = lambda: None
+) -> tuple[int, list[Damage]]:
+    """Read every file of a store whole.
+
+    Parameters
+    ----------
+    repair
+        Set what is damaged aside, so that it counts as missing and is made again.
+
+    Returns
+    -------
+    int, list of Damage
+        How many files were read, and which of them are damaged.
+
+    Raises
+    ------
+    StorageError
+        If the system does not let a file be read.
+    """
+    number, found = 0, []
+    for kind in KINDS:
+        for key in store.keys(kind):
+            path = store.path(key, kind)
+            data = store.read(path)
+            progress()
+            if data is None:
+                continue
+            number += 1
+            try:
+                parse(kind, key, data)
+            except Damaged as damage:
+                aside = store.set_aside(kind, key, data) if repair else None
+                found.append(Damage(kind, key, path, damage.what, damage.detail, aside))
+    if repair:
+        _take_up(store)
+    return number, found
+
+
+def _take_up(store: Store) -> None:
+    """Move what pfbench 0.1 set aside beside the runs to where it is now."""
+    folder = store.folder / DAMAGED / "runs"
+    for path in (store.folder / "runs").glob("??/*.damaged"):
+        aside = folder / f"{path.stem}.parquet"
+        if not aside.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            path.rename(aside)
+
+
+# --- clearing away --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What `collect` removed, or would remove, and what it kept.
+
+    Attributes
+    ----------
+    leftovers
+        Temporary files of killed processes.
+    outdated
+        Keys of runs that a source which has changed since has made: no plan asks for them.
+    bytes
+        The size of both.
+    kept
+        How many entries and files are kept, by the reason.
+    """
+
+    leftovers: list[Path]
+    outdated: list[str]
+    bytes: int
+    kept: Mapping[str, int]
+
+
+def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
+    """Return the note ``source`` of a run: the modules its key begins from, and their digest.
+
+    Parameters
+    ----------
+    modules, digest
+        As `pfbench.runs.keys.source_digest` takes and returns them.
+    """
+    return {"modules": sorted(modules), "digest": digest}
+
+
+def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: None) -> Collected:
+    """Remove temporary leftovers, and the runs whose source is no longer current.
+
+    A run is outdated if the source of pfbench that it could reach differs from today's. Kept are
+    all verdicts and certificates, what is set aside, damaged files (see `check`), temporary files
+    younger than an hour (another process may be writing them), runs of somebody's own modules
+    (nothing that a store names is imported), and runs that do not say what made them.
+
+    Parameters
+    ----------
+    dry
+        Remove nothing, and say what would be.
+    """
+    leftovers, size, kept = [], 0, dict.fromkeys(KEPT, 0)
+    for path in _partials(store.folder):
+        try:
+            stamp = path.stat()
+        except FileNotFoundError:
+            continue
+        if time.time() - stamp.st_mtime < LEFTOVER_AGE:
+            kept["young"] += 1
+            continue
+        leftovers.append(path)
+        size += stamp.st_size
+    outdated = []
+    sources = cache(source_digest)
+    for key in store.keys("run"):
+        progress()
+        state = _state(store, key, sources)
+        if state != "outdated":
+            kept[state] += 1
+            continue
+        outdated.append(key)
+        size += store.path(key).stat().st_size
+    kept["verdict"] = sum(1 for _ in store.keys("verdict"))
+    kept["certificate"] = sum(1 for _ in store.keys("certificate"))
+    if not dry:
+        for path in [*leftovers, *map(store.path, outdated)]:
+            path.unlink(missing_ok=True)
+        store.listing()
+    return Collected(leftovers, outdated, size, {name: n for name, n in kept.items() if n})
+
+
+KEPT = {
+    "current": "runs of the current source",
+    "unnoted": "runs that do not say which source made them",
+    "own": "runs of somebody's own modules",
+    "damaged": "damaged runs (`pfbench store check --repair` sets them aside)",
+    "verdict": "verdicts",
+    "certificate": "certificates",
+    "young": "temporary files younger than an hour",
+}
+"""Why something is kept, by name."""
+
+
+def _partials(folder: Path) -> Iterator[Path]:
+    for pattern in (f".*{PARTIAL}", f"*/??/.*{PARTIAL}"):
+        yield from sorted(folder.glob(pattern))
+
+
+def _state(store: Store, key: str, sources: Callable[[frozenset[str]], str]) -> str:
+    data = store.read(store.path(key))
+    try:
+        entry: Entry = parse("run", key, data or b"")
+    except Damaged:
+        return "damaged"
+    note = entry.notes.get("source")
+    if not isinstance(note, Mapping) or {"modules", "digest"} - set(note):
+        return "unnoted"
+    modules = frozenset(map(str, note["modules"]))
+    if any(name.partition(".")[0] != "pfbench" for name in modules):
+        return "own"
+    return "current" if sources(modules) == note["digest"] else "outdated"
+
+
+# --- merging --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What became of the entries of another store.
+
+    Attributes
+    ----------
+    taken, equal
+        How many were copied, and how many were here already.
+    refused
+        Kind and key of those that are here with another content, and in what they differ.
+    damaged
+        Those that cannot be read there.
+    """
+
+    taken: int
+    equal: int
+    refused: list[tuple[str, str, str]]
+    damaged: list[Damage]
+
+
+def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> Merged:
+    """Copy what another store has and this one lacks.
+
+    Where both have a key, they must agree in everything but times: the run's ``seconds``, its
+    column ``seconds``, and its notes. If they do not, that entry is refused, and this store keeps
+    its own. A run that was killed from outside says nothing, and gives way to the other's.
+
+    Raises
+    ------
+    InputError
+        If both are the same folder.
+    StorageError
+        If a file cannot be read or written; what is copied already stays.
+    """
+    if store.folder.resolve() == other.folder.resolve():
+        raise InputError(f"{other.folder} is the store itself: name another one to merge.")
+    taken = equal = 0
+    refused, damaged = [], []
+    for kind in KINDS:
+        for key in other.keys(kind):
+            path = other.path(key, kind)
+            data = other.read(path)
+            progress()
+            if data is None:
+                continue
+            try:
+                theirs = parse(kind, key, data)
+            except Damaged as damage:
+                damaged.append(Damage(kind, key, path, damage.what, damage.detail))
+                continue
+            ours = getattr(store, _GET[kind])(key)
+            difference = None if ours is None else _difference(kind, ours, theirs)
+            if ours is None or (difference and _killed(ours)):
+                store.write(kind, key, data, _header(kind, theirs))
+                taken += 1
+            elif difference is None or _killed(theirs):
+                equal += 1
+            else:
+                refused.append((kind, key, difference))
+    if taken:
+        # It lacks what was taken, and is made anew from the runs.
+        (store.folder / INDEX).unlink(missing_ok=True)
+    return Merged(taken, equal, refused, damaged)
+
+
+_GET = {"run": "get", "verdict": "get_verdict", "certificate": "get_certificate"}
+
+
+def _header(kind: str, content: Any) -> Mapping[str, Any]:
+    return {"run": content.run.as_json()} if kind == "run" else {"row": content}
+
+
+def _killed(content: Any) -> bool:
+    return isinstance(content, Entry) and content.run.status == _NOTHING
+
+
+def _difference(kind: str, ours: Any, theirs: Any) -> str | None:
+    """Return the first thing in which two entries of a key differ, None if they agree."""
+    if kind != "run":
+        return _first_difference(_timeless(ours), _timeless(theirs))
+    found = _first_difference(_timeless(ours.run.as_json()), _timeless(theirs.run.as_json()))
+    if found is None and dict(ours.environment) != dict(theirs.environment):
+        return "environment"
+    return found or _trace_difference(ours.run, theirs.run)
+
+
+def _timeless(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in _TIMES}
+
+
+def _first_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str | None:
+    for name in dict.fromkeys([*ours, *theirs]):
+        # As JSON, so that two NaN are the same.
+        texts = [json.dumps(row.get(name), sort_keys=True, default=str) for row in (ours, theirs)]
+        if texts[0] != texts[1] or (name in ours) != (name in theirs):
+            return str(name)
+    return None
+
+
+def _trace_difference(ours: Run, theirs: Run) -> str | None:
+    if ours.columns != theirs.columns:
+        return "columns of the trace"
+    if len(ours.rows) != len(theirs.rows):
+        return "length of the trace"
+    for place, name in enumerate(ours.columns):
+        if name != TRACE_COLUMNS[-1] and not all(
+            _same(row[place], other[place])
+            for row, other in zip(ours.rows, theirs.rows, strict=True)
+        ):
+            return f"column {name} of the trace"
+    return None
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a == b:
+        return True
+    return isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b)

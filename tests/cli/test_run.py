@@ -1,0 +1,275 @@
+"""``pfbench run``: what is planned, made, reused, told and logged."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+from command_line import SMALL
+
+from pfbench.runs import engines
+from pfbench.runs.store import Store
+
+SPEC = f"""
+problems = "{SMALL[:-1]},seed={{seed}}]"
+seeds = 2
+measures = ["fw_gap", "objective"]
+every = 2
+targets = ["fw_gap=1e6", "fw_gap=1e-9"]
+
+[algorithms]
+SG = "nfwu-sg[batch={{batch}},iterations=8,step=0.1,output=last]"
+SVRG = "nfwu-svrg[batch={{batch}},period=4,iterations=8,step=0.1,output=last]"
+
+[grid]
+batch = [5]
+"""
+
+
+@pytest.fixture
+def spec(folder):
+    (folder / "small.toml").write_text(SPEC)
+    return folder / "small.toml"
+
+
+def run(pfbench, *more):
+    return pfbench("run", "small.toml", "--jobs", 0, *more)
+
+
+def kept(folder, name=".pfbench/store"):
+    return sorted(Store(folder / name).keys())
+
+
+def test_all_runs_are_made_and_told(pfbench, folder, spec):
+    outcome = run(pfbench)
+    assert (outcome.status, outcome.err) == (0, "")
+    assert "runs    4: 4 made now" in outcome.out
+    assert "4 finished" in outcome.out
+    assert len(kept(folder)) == 4
+
+
+def test_a_second_call_makes_nothing(pfbench, folder, spec):
+    run(pfbench)
+    assert "4: 4 stored before" in run(pfbench).out
+    spec.write_text(SPEC.replace("seeds = 2", "seeds = 3"))
+    assert "6: 2 made now, 4 stored before" in run(pfbench).out
+
+
+def test_json(pfbench, folder, spec, conforms):
+    outcome = run(pfbench, "--json")
+    assert (outcome.status, outcome.err) == (0, "")
+    found = outcome.json
+    conforms(found, "run.json")
+    assert (found["planned"], found["made"], found["stored"]) == (4, 4, 0)
+    assert found["statuses"] == {"finished": 4}
+    assert sorted(one["key"] for one in found["runs"]) == kept(folder)
+    assert [(one["algorithm"].split("[")[0], one["seed"]) for one in found["runs"]] == [
+        ("nfwu-sg", 0),
+        ("nfwu-sg", 1),
+        ("nfwu-svrg", 0),
+        ("nfwu-svrg", 1),
+    ]
+    for one in found["runs"]:
+        easy, hard = one["targets"]
+        assert easy == {
+            "measure": "fw_gap",
+            "target": 1e6,
+            "calls": dict.fromkeys(one["counts"], 0),
+        }
+        assert hard["calls"] is None
+    again = run(pfbench, "--json").json
+    conforms(again, "run.json")
+    assert again["stored"] == 4
+    assert [one | {"how": "made"} for one in again["runs"]] == found["runs"]
+
+
+def test_the_dry_run_stores_nothing(pfbench, folder, spec, conforms):
+    found = run(pfbench, "--dry-run", "--json").json
+    conforms(found, "run.json")
+    assert (found["planned"], found["stored"], found["settings"]) == (4, 0, 4)
+    assert found["seconds"] > 0.0
+    assert {trial["iterations"] for trial in found["trials"]} == {8}
+    assert not (folder / ".pfbench").exists()
+    run(pfbench)
+    outcome = run(pfbench, "--dry-run")
+    assert outcome.status == 0
+    assert "4 are stored" in outcome.out
+    assert "trials of 0 of 0 settings" in outcome.out
+
+
+def test_a_failure_is_told_stored_and_makes_it_fail(pfbench, folder, spec, conforms):
+    spec.write_text(
+        'problems = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"\n'
+        'algorithms = ["misbehaving:Raises", "misbehaving:Descent", "frank-wolfe[iterations=3]"]\n'
+        "seeds = [4, 7]\n"
+    )
+    outcome = run(pfbench, "--log", "sweep.log")
+    assert outcome.status == 1
+    assert outcome.err.splitlines() == [
+        "pfbench: importing misbehaving:Raises, which small.toml names.",
+        "pfbench: importing misbehaving:Descent, which small.toml names.",
+        "pfbench: 2 runs failed; the first: misbehaving:Raises, seed 4: error: "
+        "ValueError: no good.",
+    ]
+    assert "2 error, 2 finished, 2 refused" in outcome.out
+    assert len(kept(folder)) == 6
+    lines = (folder / "sweep.log").read_text().splitlines()
+    assert len(lines) == 8
+    assert " begin small: 6 runs" in lines[0]
+    assert " made error " in lines[1]
+    assert "seed=4" in lines[1]
+    assert lines[-1].endswith("end small: 6 of 6 runs done, 2 failed")
+    again = run(pfbench, "--json")
+    assert again.status == 1
+    conforms(again.json, "run.json")
+    assert (again.json["made"], again.json["failed"]) == (0, 2)
+
+
+def test_a_report_is_a_sweep(pfbench, folder, spec):
+    spec.write_text(
+        f'title = "T"\n[[study]]\nkey = "k"\ntitle = "t"\nproblem = "{SMALL}"\nseeds = 2\n'
+        'measures = ["fw_gap"]\nevery = 4\n[study.algorithms]\n'
+        'FW = "frank-wolfe[iterations=4]"\n[[study.column]]\ntitle = "c"\n'
+    )
+    assert "2: 2 made now" in run(pfbench).out
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("nfwu-sg[", "nfwu-gs[", "'nfwu-sg'"),
+        ("iterations=8,step=0.1", "iterations=8,step=2", "step=2 must be at most 1"),
+        ('"fw_gap", "objective"', '"gap"', "'fw_gap'"),
+        ("seeds = 2", "seeds = 0", "seeds=0 must be at least 1"),
+        ("nfwu-sg[", "no_such_module:Method[", "there is no module no_such_module"),
+        ("nfwu-sg[", "misbehaving:Desent[", "'Descent'"),
+        ("nfwu-sg[batch={batch},", "misbehaving:Descent[bath={batch},", "bath"),
+        (",density=0.5", ",density=2", "density=2"),
+        ("nfwu-sg[batch={batch},iterations=8,", "nfwu-sg[batch={batch},", "needs iterations"),
+    ],
+)
+def test_a_wrong_spec_is_refused_before_any_run(pfbench, folder, spec, old, new, says):
+    assert old.replace("{{", "{") in SPEC
+    spec.write_text(SPEC.replace(old, new))
+    outcome = run(pfbench)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert says in outcome.err.splitlines()[-1]
+    assert list(folder.rglob("*.parquet")) == []
+
+
+def test_wrong_options_are_refused(pfbench, folder, spec):
+    assert (
+        "exclude each other"
+        in pfbench("run", "small.toml", "--jobs", 2, "--scheduler", "tcp://127.0.0.1:1").refusal
+    )
+    assert "--jobs=-1" in pfbench("run", "small.toml", "--jobs", -1).refusal
+    assert "none.toml cannot be read" in pfbench("run", "none.toml").refusal
+    assert "--log" in run(pfbench, "--log", "no/such/folder").refusal
+
+
+def test_quiet_says_nothing(pfbench, spec):
+    outcome = run(pfbench, "--quiet")
+    assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
+
+
+def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, monkeypatch):
+    make = engines.make
+
+    def interrupted(plan):
+        if len(list(folder.rglob("*.parquet"))) == 3:
+            raise KeyboardInterrupt
+        return make(plan)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engines, "make", interrupted)
+        outcome = run(pfbench, "--log", "log")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.err == (
+        "pfbench: interrupted; 3 of 4 runs are kept in .pfbench/store, and the same command goes "
+        "on from there.\n"
+    )
+    assert (folder / "log").read_text().endswith("3 of 4 runs done, 0 failed: interrupted\n")
+    assert "4: 1 made now, 3 stored before" in run(pfbench).out
+
+
+@pytest.mark.faults
+def test_a_damaged_run_is_made_again(pfbench, folder, spec):
+    run(pfbench)
+    damaged = next((folder / ".pfbench").rglob("*.parquet"))
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    assert "4: 1 made now, 3 stored before" in run(pfbench).out
+
+
+@pytest.mark.faults
+def test_a_full_disk_ends_it_and_loses_nothing(pfbench, folder, spec, monkeypatch):
+    replace, calls = os.fsync, []
+
+    def full(descriptor):
+        calls.append(descriptor)
+        if len(calls) == 3:
+            raise OSError(28, "No space left on device")
+        return replace(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        outcome = run(pfbench)
+    assert outcome.status == 1
+    assert "No space left on device" in outcome.err
+    assert "2 of 4 runs are kept" in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert "4: 2 made now, 2 stored before" in run(pfbench).out
+
+
+@pytest.mark.faults
+@pytest.mark.skipif(
+    sys.platform == "win32" or os.geteuid() == 0, reason="needs permissions that bind"
+)
+def test_a_read_only_store_is_refused(pfbench, folder, spec):
+    run(pfbench, "--store", "s")
+    spec.write_text(SPEC.replace("seeds = 2", "seeds = 3"))
+    (folder / "s" / "runs").chmod(stat.S_IREAD | stat.S_IEXEC)
+    outcome = run(pfbench, "--store", "s")
+    (folder / "s" / "runs").chmod(0o755)
+    assert "cannot be written" in outcome.err
+
+
+@pytest.mark.faults
+def test_two_sweeps_on_one_store(folder, spec):
+    command = [sys.executable, "-m", "pfbench", "run", "small.toml", "--jobs", "1", "--json"]
+    both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    for process in both:
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+    assert len(kept(folder)) == 4
+    assert list((folder / ".pfbench").rglob("*.partial")) == []
+
+
+@pytest.mark.faults
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_ctrl_c_ends_cleanly(folder, spec):
+    spec.write_text(
+        'problems = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"\n'
+        'algorithms = ["misbehaving:Descent", "misbehaving:Loops"]\n'
+    )
+    tests = os.pathsep.join(path for path in sys.path if path)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pfbench", "run", "small.toml", "--jobs", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | {"PYTHONPATH": tests},
+    )
+    until = time.monotonic() + 60.0
+    while not list(folder.rglob("*.parquet")) and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    # As a terminal does: to every process of the group.
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (1, "")
+    assert "interrupted; 1 of 2 runs are kept" in err
+    assert "Traceback" not in err

@@ -1,0 +1,130 @@
+"""A stored run is cut where less is asked, used where the limit changed nothing, else run again."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from command_line import SMALL, SVRG
+
+from pfbench.base.counts import COUNTED, Budget
+from pfbench.runs.engines import ThisProcess
+from pfbench.runs.execute import sweep
+from pfbench.runs.families import INDEX
+from pfbench.runs.making import make
+from pfbench.runs.store import Store
+from pfbench.runs.study import PlannedRun
+
+# 60 components: iterations 1, 5 and 9 spend 60 SFO, the others 14; 10 iterations spend 278.
+PLAN = PlannedRun(SMALL, SVRG, 0, ("fw_gap", "value"), 1)
+
+
+def budget(most):
+    return replace(PLAN, budget=Budget(sfo=most))
+
+
+def outcomes(folder, *plans):
+    found = {outcome.plan: outcome for outcome in sweep(plans, Store(folder), ThisProcess())}
+    return [found[plan] for plan in plans]
+
+
+def how(folder, *plans):
+    return [outcome.how for outcome in outcomes(folder, *plans)]
+
+
+def columns(run):
+    """The trace without its times, by column."""
+    places = [k for k, name in enumerate(run.columns) if name != "seconds"]
+    return np.array([[row[k] for k in places] for row in run.rows])
+
+
+@pytest.mark.parametrize("most", [0, 59, 60, 100, 165, 200])
+def test_a_smaller_budget_cuts_the_stored_run(tmp_path, most):
+    longer, shorter = budget(250), budget(most)
+    assert how(tmp_path, longer) == ["made"]
+    (outcome,) = outcomes(tmp_path, shorter)
+    assert outcome.how == "cut"
+    cut, alone = outcome.entry.run, make(shorter)
+    # The trace is that of the run with the smaller budget alone, bit for bit.
+    np.testing.assert_array_equal(columns(cut), columns(alone))
+    assert (cut.status, cut.iterations) == (alone.status, alone.iterations)
+    assert cut.parameters == alone.parameters
+    # Its counts are those of the last recorded iterate; alone, it begins one more iteration.
+    for name in COUNTED:
+        assert getattr(cut.counts, name) <= getattr(alone.counts, name)
+    assert cut.counts.sfo <= most
+    # Where the trace holds a measure of the last iterate, so does the output.
+    assert cut.final["fw_gap"] == alone.final["fw_gap"]
+    assert cut.final["objective"] is None
+    assert "longer stored run" in cut.stop_reason
+    assert len(list(Store(tmp_path).keys())) == 1
+
+
+def test_a_cut_keeps_what_was_recorded(tmp_path):
+    seldom = replace(budget(250), every=4)
+    how(tmp_path, seldom)
+    (outcome,) = outcomes(tmp_path, replace(seldom, budget=Budget(sfo=200)))
+    assert [row[0] for row in outcome.entry.run.rows] == [0, 4]
+    assert outcome.entry.run.iterations == 4
+
+
+def test_a_drawn_output_is_not_known_of_a_cut(tmp_path):
+    drawn = replace(budget(250), algorithm=SVRG.replace("output=last", "output=uniform"))
+    how(tmp_path, drawn)
+    (outcome,) = outcomes(tmp_path, replace(drawn, budget=Budget(sfo=100)))
+    assert outcome.how == "cut"
+    assert set(outcome.entry.run.final.values()) == {None}
+
+
+def test_a_larger_budget_runs_what_the_budget_ended_and_nothing_else(tmp_path):
+    ended, finished = budget(250), budget(500)
+    assert how(tmp_path, ended) == ["made"]
+    assert how(tmp_path, finished) == ["made"]
+    for larger in (budget(600), PLAN, replace(PLAN, budget=Budget(lo=50))):
+        (outcome,) = outcomes(tmp_path, larger)
+        assert outcome.how == "stored"
+        np.testing.assert_array_equal(columns(outcome.entry.run), columns(make(larger)))
+
+
+def test_other_time_limits_repeat_nothing_that_ended_before(tmp_path):
+    assert how(tmp_path, PLAN) == ["made"]
+    assert how(tmp_path, replace(PLAN, time_limit=100.0)) == ["stored"]
+    assert how(tmp_path, replace(PLAN, time_limit=1e-9)) == ["made"]
+    assert how(tmp_path, replace(PLAN, memory_limit=1e9)) == ["stored"]
+
+
+def test_in_one_sweep_the_longest_is_made_and_the_others_are_cut(tmp_path):
+    plans = [budget(100), budget(250), budget(60), replace(PLAN, budget=Budget(lo=3))]
+    # Neither of sfo <= 250 and lo <= 3 contains the other.
+    assert how(tmp_path, *plans) == ["cut", "made", "cut", "made"]
+    assert how(tmp_path, *plans) == ["cut", "stored", "cut", "stored"]
+
+
+def test_another_seed_schedule_or_frequency_is_another_family(tmp_path):
+    how(tmp_path, budget(250))
+    for other in (
+        replace(budget(100), seed=1),
+        replace(budget(100), every=2),
+        replace(budget(100), measures=("value",)),
+        replace(budget(100), algorithm=SVRG.replace("iterations=10", "iterations=11")),
+    ):
+        assert how(tmp_path, other) == ["made"]
+
+
+@pytest.mark.faults
+def test_the_index_is_made_anew_and_survives_half_a_line(tmp_path):
+    how(tmp_path, budget(250))
+    index = tmp_path / INDEX
+    text = index.read_text()
+    assert json.loads(text)["limits"] == {"sfo": 250}
+    index.unlink()
+    assert how(tmp_path, budget(100)) == ["cut"]
+    assert index.read_text() == text
+    index.write_text(text + text[:30])
+    other = replace(budget(250), seed=1)
+    assert how(tmp_path, budget(100), other) == ["cut", "made"]
+    assert how(tmp_path, replace(other, budget=Budget(sfo=100))) == ["cut"]
+    # An index that promises what the store has not makes the run again.
+    for path in tmp_path.rglob("*.parquet"):
+        path.unlink()
+    assert how(tmp_path, budget(100)) == ["made"]

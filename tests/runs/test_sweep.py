@@ -1,0 +1,166 @@
+"""The spec of a sweep: what it plans, and what it refuses, by field."""
+
+import json
+import math
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+from command_line import SMALL
+
+from pfbench.base.counts import COUNTED, Budget
+from pfbench.base.errors import InputError
+from pfbench.runs.stop import Stop
+from pfbench.runs.study import read_spec
+from pfbench.runs.sweep import reached, read_sweep
+
+WHOLE = f"""
+name = "whole"
+problems = ["{SMALL}", "nonconvex-logistic[source=synthetic,seed={{seed}}]"]
+seeds = [3, 1]
+measures = ["objective", "fw_gap"]
+every = "{{batch}}"
+budget = "sfo={{calls}}"
+targets = ["fw_gap=0.1", "fw_gap=1e-3", "fw_gap=0.5"]
+time_limit = 2.5
+memory_limit = 0.5
+
+[algorithms]
+SG = "nfwu-sg[batch={{batch}},iterations=8,step=0.1]"
+FW = "frank-wolfe[iterations=3]"
+
+[grid]
+batch = [5, 7]
+calls = [100, 1e4]
+"""
+SCHEMA = json.loads(
+    (Path(str(files("pfbench.cli"))) / "schemas" / "sweep.json").read_text(encoding="utf-8")
+)
+
+
+def read(tmp_path, text):
+    (tmp_path / "spec.toml").write_text(text)
+    return read_sweep(tmp_path / "spec.toml")
+
+
+def valid(text):
+    return jsonschema.Draft202012Validator(SCHEMA).is_valid(tomllib.loads(text))
+
+
+def test_a_sweep_is_the_product_of_all_it_lists(tmp_path):
+    sweep = read(tmp_path, WHOLE)
+    assert sweep.name == "whole"
+    assert len(sweep.plans) == len(set(sweep.plans)) == 4 * 2 * 2 * 2
+    first = sweep.plans[0]
+    assert first.problem == SMALL
+    assert first.algorithm == "nfwu-sg[batch=5,iterations=8,step=0.1]"
+    assert (first.seed, first.every) == (3, 5)
+    assert first.measures == ("objective", "fw_gap")
+    assert first.budget == Budget(sfo=100)
+    assert first.stop == Stop("fw_gap", 1e-3)
+    assert (first.time_limit, first.memory_limit) == (2.5, 0.5e9)
+    assert {(p.every, p.budget.sfo) for p in sweep.plans} == {
+        (batch, calls) for batch in (5, 7) for calls in (100, 1e4)
+    }
+    assert {p.problem for p in sweep.plans if p.seed == 1} == {
+        SMALL,
+        "nonconvex-logistic[source=synthetic,seed=1]",
+    }
+    assert [target.target for target in sweep.targets] == [0.5, 0.1, 1e-3]
+
+
+def test_a_run_that_a_setting_does_not_touch_is_planned_once(tmp_path):
+    sweep = read(
+        tmp_path,
+        f'problems = "{SMALL}"\nseeds = 2\n[grid]\nb = [5, 7, 9]\n[algorithms]\n'
+        'A = "nfwu-sg[batch={b},iterations=8,step=0.1]"\nB = "frank-wolfe[iterations=3]"\n',
+    )
+    assert len(sweep.plans) == 2 * (3 + 1)
+
+
+def test_one_reader_takes_reports_too():
+    path = Path(__file__).parents[2] / "reports" / "gradient-estimators.toml"
+    assert list(read_sweep(path).plans) == read_spec(path).runs()
+
+
+def test_the_example_of_the_documentation(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "clusters.md").read_text(encoding="utf-8")
+    example = page.split("```toml\n")[1].split("```")[0]
+    assert valid(example)
+    sweep = read(tmp_path, example)
+    assert len(sweep.plans) == 10 * (4 + 2 * 2)
+    assert sweep.own == ["my_methods:MySpider"]
+
+
+def test_own_algorithms_are_named_and_not_imported(tmp_path):
+    text = f'problems = "{SMALL}"\nalgorithms = ["no_such:Method[iterations=3]", "no_such:Other"]\n'
+    assert read(tmp_path, text).own == ["no_such:Method", "no_such:Other"]
+
+
+def test_the_schema_takes_what_the_reader_takes():
+    assert valid(WHOLE)
+    assert valid(f'problems = "{SMALL}"\nalgorithms = ["frank-wolfe"]\nbudget = {{lo = 5}}\n')
+
+
+# The last is whether the JSON schema can say it, too.
+@pytest.mark.parametrize(
+    ("old", "new", "says", "schema"),
+    [
+        ('name = "whole"', "name = 3", "name = 3 must be a text", True),
+        ('name = "whole"', "nmae = 3", "did you mean 'name'?", True),
+        ("seeds = [3, 1]", "seeds = [3, -1]", "seeds[1]=-1 must be at least 0", True),
+        ("seeds = [3, 1]", "seeds = [3, 3]", "must be different seeds", True),
+        ("seeds = [3, 1]", "seeds = 0", "seeds=0 must be at least 1", True),
+        ("seeds = [3, 1]", "seeds = true", "seeds=True must be an integer", True),
+        ("FW = ", "SG2 = 3 # ", "algorithms.SG2 = 3 must be a text", True),
+        ('"frank-wolfe[iterations=3]"', '"  "', "algorithms.FW = '  ' must be a text", True),
+        ('["objective", "fw_gap"]', '["value", "value"]', "'value' is there twice", True),
+        ('["objective", "fw_gap"]', "[]", "measures is empty", True),
+        ("[5, 7]", "5", "grid.batch = 5 must be a list", True),
+        ("[5, 7]", "[5, []]", "grid.batch[1] = [] must be a number or text", True),
+        ("batch = [5, 7]", "bach = [5, 7]", "names {batch}, for which the grid has no", False),
+        ("batch = [5, 7]", "batch = [5]\nextra = [1]", "grid.extra is used nowhere", False),
+        ("batch = [5, 7]", "batch = [5]\nseed = [1]", "grid.seed needs a name", True),
+        ('"fw_gap=0.1"', '"fw_gap"', "targets[0] = 'fw_gap': cannot read the target", False),
+        ('"fw_gap=0.1"', '"value=0.1"', "are of different measures", False),
+        ("sfo={calls}", "sfo=-{calls}", "budget = 'sfo=-100'", False),
+        ("sfo={calls}", "sgo={calls}", "did you mean", False),
+        ('every = "{batch}"', 'every = "{batch}.5"', "every = '5.5' must be a whole", False),
+        ('every = "{batch}"', "every = 0", "every=0 must be at least 1", True),
+        ("time_limit = 2.5", "time_limit = 0", "time_limit=0 must be greater than 0", True),
+        ("memory_limit = 0.5", 'memory_limit = "1"', "memory_limit='1' must be a number", True),
+        ("iterations=3]", "iterations=3", "cannot read", False),
+        ("{batch},", "{batch,", "has wrong braces", False),
+        ("[grid]", "[grid", "is not a TOML file", None),
+    ],
+)
+def test_a_wrong_field_is_named(tmp_path, old, new, says, schema):
+    assert old in WHOLE
+    text = WHOLE.replace(old, new)
+    with pytest.raises(InputError) as refused:
+        read(tmp_path, text)
+    assert says in str(refused.value)
+    if "calls" not in new and "iterations" not in new:
+        assert "spec.toml" in str(refused.value)
+    if schema is not None:
+        assert valid(text) != schema
+
+
+def test_what_is_needed_must_be_there(tmp_path):
+    with pytest.raises(InputError, match="algorithms is missing"):
+        read(tmp_path, f'problems = "{SMALL}"\n')
+    with pytest.raises(InputError, match="cannot be read"):
+        read_sweep(tmp_path / "none.toml")
+
+
+def test_a_target_is_reached_at_the_first_row_below_it():
+    columns = ("iteration", *COUNTED, "seconds", "gap")
+    rows = [
+        (k, 0, 10 * k, 0, 0, k, 0, 0, 0.0, gap)
+        for k, gap in enumerate([3.0, math.nan, 0.9, 2.0, 0.4])
+    ]
+    targets = [Stop("gap", level) for level in (1.0, 0.5, 0.1)]
+    found = [one["calls"] and one["calls"]["sfo"] for one in reached(targets, columns, rows)]
+    assert found == [20, 40, None]

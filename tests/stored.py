@@ -1,0 +1,43 @@
+"""Runs as a store keeps them, made without an algorithm."""
+
+from dataclasses import replace
+from hashlib import sha256
+
+from pfbench.base.counts import Counts
+from pfbench.runs.run import TRACE_COLUMNS, Run
+
+ENVIRONMENT = {"python": "3.11", "threads": "1", "numpy": "2.3", "scipy": "1.16"}
+LOGISTIC = "nonconvex-logistic[source=synthetic,rows=30,columns=4]"
+RECOVERY = "robust-matrix-recovery[rows=12,columns=10,rank=1,density=0.5]"
+SVRG = "nfwu-svrg[batch=7,period=4,iterations=3,step=0.1]"
+
+
+def key_of(name):
+    return sha256(str(name).encode()).hexdigest()
+
+
+def made_run(seed=0, *, problem=LOGISTIC, algorithm=SVRG, n=30, rows=4, **changes):
+    """A run of `rows` recorded iterates: after k of them k LO calls and n + 14 (k - 1) SFO."""
+    trace = [
+        (k, min(k, 1), n * (k > 0) + 14 * max(k - 1, 0), 0, 0, k, 0, 0, 0.25 * k, 2.0**-k, 3.0 - k)
+        for k in range(rows)
+    ]
+    last = trace[-1] if trace else (0,) * 11
+    run = Run(
+        problem=problem,
+        algorithm=algorithm,
+        parameters={"batch": 7, "period": 4, "iterations": 3, "step": 0.1, "output": "last"},
+        schedule="explicit",
+        seed=seed,
+        status="finished",
+        stop_reason="the schedule ran out",
+        iterations=max(rows - 1, 0),
+        counts=Counts(fo=last[1], sfo=last[2], lo=last[5]),
+        final={"objective": 0.125, "fw_gap": None},
+        seconds=0.75,
+        oracle_seconds=0.5,
+        failure_probability=0.0,
+        columns=(*TRACE_COLUMNS, "objective", "fw_gap"),
+        rows=trace,
+    )
+    return replace(run, **changes)
