@@ -48,7 +48,6 @@ def test_all_claims_are_listed(pfbench):
     assert {"shen2019-mse-svrg", "li2019-thm1-lo", "wang2019-step"} <= {c["name"] for c in claims}
 
 
-
 def test_away_from_a_terminal_each_item_is_one_line(pfbench):
     items = pfbench("list", "data", "--json").json
     lines = pfbench("list", "data").out.splitlines()[1:]
