@@ -37,9 +37,12 @@ def all_of(parts: Mapping[str, Decision]) -> Decision:
 
 
 def given(parts: Mapping[str, Decision], conditions: Mapping[str, Decision]) -> Decision:
-    """Return the decision on a claim together with conditions, which need only hold."""
+    """Return the decision on a claim together with conditions, which need only hold.
+
+    What was measured of a condition stands under "condition NAME".
+    """
     met = {
-        name: replace(part, verdict="tight") if part.verdict == "holds" else part
+        f"condition {name}": replace(part, verdict="tight") if part.verdict == "holds" else part
         for name, part in conditions.items()
     }
     return all_of({**parts, **met})

@@ -10,9 +10,14 @@ from pfbench.verification.session import Row, Verification
 
 
 def main_numbers(measured: Mapping[str, Any]) -> str:
-    """Return what matters most of what was measured: exponents with intervals, highest ratio."""
+    """Return what matters most of what was measured: exponents with intervals, highest ratio.
+
+    Conditions of a claim are left out.
+    """
     parts, ratios = [], []
     for name, value in measured.items():
+        if "condition " in name:
+            continue
         prefix, _, last = name.rpartition(": ")
         if last == "slope":
             at = f"{prefix}: " if prefix else ""
