@@ -43,7 +43,7 @@ CLAIMS = (
             "decade of eps and two of calls (it binds); random quadratics on the simplex with 20 "
             "vertices, over two decades of eps"
         ),
-        schedule="step = line-search on the chain, open-loop and adaptive on quadratics",
+        schedule="line-search on the chain; open-loop, adaptive, the best of both on quadratics",
     ),
     Claim(
         name="lacoste2016-affine",

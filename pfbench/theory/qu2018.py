@@ -81,7 +81,7 @@ CLAIMS = (
             "the zero chain, T links, eps proportional to 1/T at fixed L, Delta and D, to the "
             "target (FO binds); " + _SMALL + ", to the end of the schedule"
         ),
-        schedule="theory, option I",
+        schedule="theory, option I; in full also tuned: steps by L, L/2 or L/4",
     ),
     Claim(
         name="qu2018-thm2",
@@ -105,7 +105,7 @@ CLAIMS = (
         algorithm="ncgs-stochastic",
         assumptions=("C compact",),
         family=_SMALL + "; noise on an l2 ball",
-        schedule="theory: SFO to the target, LO to the end",
+        schedule="theory: SFO to the target, LO to the end; in full also tuned (L, L/2, L/4)",
     ),
     Claim(
         name="qu2018-thm3",
@@ -128,6 +128,6 @@ CLAIMS = (
         algorithm="ncgs-vr",
         assumptions=("C compact",),
         family=_SMALL + "; noise and spread Hessians on an l2 ball",
-        schedule="theory, to its end",
+        schedule="theory, to its end; in full also tuned: L, L/2 or L/4, to the target",
     ),
 )

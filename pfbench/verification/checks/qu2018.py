@@ -35,7 +35,7 @@ from pfbench.verification.statistics import (
     fit_exponent,
     sequential,
 )
-from pfbench.verification.subject import Broken
+from pfbench.verification.subject import Broken, Untestable
 from pfbench.verification.trial import Step, Trial
 
 Floats = npt.NDArray[np.float64]
@@ -437,8 +437,12 @@ def _to_epsilons(
     problem: Callable[[np.random.Generator], Any],
     lam: Callable[[float], float],
     weighted: bool = False,
+    factor: float = 1.0,
 ) -> list[list[_Spent]]:
-    """Run the schedule for each epsilon = largest(constants)/multiple on one problem a seed."""
+    """Run the schedule for each epsilon = largest(constants)/multiple on one problem a seed.
+
+    A factor other than 1 multiplies the smoothness that sets the steps.
+    """
     rows = []
     draws = iter(trial.seeds(count * multiples.size, "runs"))  # so that all runs are independent
     for seed in trial.seeds(count, "problems"):
@@ -447,7 +451,8 @@ def _to_epsilons(
         row = []
         for multiple in multiples:
             epsilon = largest(constants) / multiple
-            algorithm = trial.scheduled(epsilon, constants)
+            given = {} if factor == 1.0 else {"smoothness": factor * constants.L}
+            algorithm = trial.scheduled(epsilon, constants, **given)
             row.append(
                 _spend(
                     *(trial, made, algorithm, epsilon, lam(constants.L)),
@@ -459,6 +464,48 @@ def _to_epsilons(
     return rows
 
 
+_FACTORS = (1.0, 0.5, 0.25)
+"""The grid of tuned schedules: L times these sets the steps."""
+
+
+def _tuned(
+    trial: Trial,
+    multiples: Floats,
+    rows: Sequence[Sequence[_Spent]],
+    claimed: float,
+    on_ball: tuple[Any, Any, Any],
+    *,
+    weighted: bool = False,
+) -> dict[str, Decision]:
+    """Decide the exponent of SFO to the target of the best of the grid; only with full effort.
+
+    `rows` are those of the theorem's schedule, `on_ball` what `_to_epsilons` takes beside the
+    multiples. A subject without the parameter smoothness has no such grid.
+    """
+    if trial.effort == "quick":
+        return {}
+    every: list[Sequence[Sequence[_Spent]]] = [rows]
+    largest, problem, lam = on_ball
+    try:
+        for factor in _FACTORS[1:]:
+            more = _to_epsilons(
+                trial,
+                len(rows),
+                multiples,
+                largest,
+                problem,
+                lam,
+                weighted=weighted,
+                factor=factor,
+            )
+            every.append(more)
+    except Untestable:
+        return {}
+    counts = np.array([[[run.sfo_to_target for run in row] for row in one] for one in every])
+    fit = fit_exponent(multiples, counts.min(axis=0))
+    return {f"l1 ball, best of {_FACTORS} L": decide_exponent(fit, claimed)}
+
+
 def cor1(trial: Trial) -> Evidence:
     """Test FO and LO of the schedule for eps, and that it gets there.
 
@@ -466,14 +513,12 @@ def cor1(trial: Trial) -> Evidence:
     before the last link is known, so that FO binds. On the l1 ball the schedule runs to its end.
     """
     multiples = np.geomspace(1.0, 100.0, trial.pick(4, 8))
-    ball = _to_epsilons(
-        trial,
-        trial.pick(3, 20),
-        multiples,
+    on_ball = (
         lambda c: (12.0 * c.L_f * c.delta + 16.0 * c.L_f) / trial.pick(5.0, 10.0),
         lambda rng: random_on_l1_ball(rng, 20, 1, 0.3),
         lambda L: 0.5 / L,
     )
+    ball = _to_epsilons(trial, trial.pick(3, 20), multiples, *on_ball)
     reached = decide_inequality([run.least for row in ball for run in row])
     claimed = {"exponent of FO": 1.0, "exponent of LO": 2.0}
     runs = len(ball) * multiples.size
@@ -486,6 +531,7 @@ def cor1(trial: Trial) -> Evidence:
     fo = {
         "zero chain": _exponent(x, chain, "sfo_to_target", 1.0, decades),
         "l1 ball": _exponent(multiples, ball, "sfo_to_target", 1.0),
+        **_tuned(trial, multiples, ball, 1.0, on_ball),
     }
     lo = {
         "zero chain": _exponent(x, chain, "lo", 2.0, decades),
@@ -531,6 +577,9 @@ def cor2(trial: Trial) -> Evidence:
             weighted=True,
         )
         sfo[name] = _exponent(multiples, rows, "sfo_to_target", 2.0)
+        if name == "l1 ball":
+            on_ball = (largest, build, lambda L: 0.5 / L)
+            sfo |= _tuned(trial, multiples, rows, 2.0, on_ball, weighted=True)
         lo[name] = _exponent(multiples, rows, "lo", 2.0)
         output[name] = decide_mean([run.mean for row in rows for run in row], 1.0)
         runs += multiples.size * len(rows)
@@ -560,6 +609,9 @@ def cor3(trial: Trial) -> Evidence:
     for name, build in families.items():
         rows = _to_epsilons(trial, seeds, multiples, largest, build, lambda L: 1.0 / (3.0 * L))
         sfo[name] = _exponent(multiples, rows, "sfo", 1.0)
+        if name == "l1 ball":
+            on_ball = (largest, build, lambda L: 1.0 / (3.0 * L))
+            sfo |= _tuned(trial, multiples, rows, 1.0, on_ball)
         lo[name] = _exponent(multiples, rows, "lo", 2.0)
         output[name] = decide_mean([run.mean for row in rows for run in row], 1.0)
     sizes = trial.pick((64, 216, 1000, 8000), (64, 216, 512, 1331, 4096, 8000, 15625, 32768))
