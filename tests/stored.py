@@ -1,10 +1,13 @@
-"""Runs as a store keeps them, made without an algorithm."""
+"""Runs as a store keeps them, made without an algorithm, and runs that an engine makes."""
 
 from dataclasses import replace
 from hashlib import sha256
+from typing import NamedTuple
 
 from pfbench.base.counts import Counts
+from pfbench.runs.making import make, of_result
 from pfbench.runs.run import TRACE_COLUMNS, Run
+from pfbench.runs.workers import Task
 
 ENVIRONMENT = {"python": "3.11", "threads": "1", "numpy": "2.3", "scipy": "1.16"}
 LOGISTIC = "nonconvex-logistic[source=synthetic,rows=30,columns=4]"
@@ -41,3 +44,17 @@ def made_run(seed=0, *, problem=LOGISTIC, algorithm=SVRG, n=30, rows=4, **change
         rows=trace,
     )
     return replace(run, **changes)
+
+
+class Made(NamedTuple):
+    """A run that an engine made, and how often it was begun again."""
+
+    run: Run
+    retries: int
+
+
+def made(engine, plans):
+    """What became of each planned run, in order."""
+    found = {result.index: result for result in engine.do([Task(make, (plan,)) for plan in plans])}
+    assert sorted(found) == list(range(len(plans)))
+    return [Made(of_result(plan, found[k]), found[k].retries) for k, plan in enumerate(plans)]

@@ -1,7 +1,7 @@
-"""The engine of a Dask cluster: runs are made wherever its workers are.
+"""The engine of a Dask cluster: tasks are done wherever its workers are.
 
-Each thread of a Dask worker makes its runs in a process of its own, which can be killed, as
-`LocalProcesses` does. Dask gives a run to another worker when one dies.
+Each thread of a Dask worker does its tasks in a process of its own, which can be killed, as
+`LocalProcesses` does. Dask gives a task to another worker when one dies.
 """
 
 import multiprocessing
@@ -17,10 +17,8 @@ from time import monotonic
 from typing import Any
 
 from pfbench.base.errors import InputError, WorkerDied
-from pfbench.runs.engines import RETRIES, Made
+from pfbench.runs.engines import RETRIES
 from pfbench.runs.keys import environment, source_digest
-from pfbench.runs.making import make, of_result, unfinished
-from pfbench.runs.study import PlannedRun
 from pfbench.runs.workers import Result, Task, Worker, look
 
 CONNECT = 20.0
@@ -30,9 +28,12 @@ LOST = 10.0
 """Seconds for which a scheduler may be silent before it is taken to be lost."""
 
 _FETCH = 30.0
-"""Seconds that the result of a run may take to come here."""
+"""Seconds that the result of a task may take to come here."""
 
 _TOPIC = "pfbench"
+
+_MAKING = "pfbench.runs.making"
+"""The module from which a task reaches what workers must have in common."""
 
 
 class Cluster:
@@ -79,7 +80,7 @@ class Cluster:
         InputError
             If they differ, in which case equal runs would have different bits.
         """
-        own = source_digest(frozenset({make.__module__}))
+        own = source_digest(frozenset({_MAKING}))
         asked = {
             address: self._client.submit(_environment, workers=[address], pure=False)
             for address in self._client.nthreads()
@@ -103,22 +104,22 @@ class Cluster:
         self._expected = values, own
         return values
 
-    def make(self, plans: Sequence[PlannedRun]) -> Iterator[Made]:
-        """See `Engine.make`."""
+    def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
+        """See `Engine.do`."""
         done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         begun: Counter[int] = Counter()
         self._client.subscribe_topic(_TOPIC, lambda event: begun.update([event[1]]))
         futures = self._client.map(
-            partial(_make, expected=self._expected),
-            range(len(plans)),
-            plans,
+            partial(_do, expected=self._expected),
+            range(len(tasks)),
+            tasks,
             pure=False,
             retries=0,
-            key=_name_of(plans),
+            key=_names(len(tasks)),
         )
         for index, future in enumerate(futures):
             future.add_done_callback(lambda future, index=index: done.put((index, future)))
-        left = set(range(len(plans)))
+        left = set(range(len(tasks)))
         heard = monotonic()
         try:
             while left:
@@ -133,32 +134,37 @@ class Cluster:
                 if index in left and future.status in ("finished", "error"):
                     left.discard(index)
                     # Neither a point nor a program stays in the cluster's memory.
-                    yield self._made(index, plans[index], future, max(0, begun[index] - 1))
+                    yield _result(index, future, max(0, begun[index] - 1))
                     future.release()
             for index in sorted(left):
-                reason = f"the Dask scheduler {self._address} was lost"
-                yield Made(index, unfinished(plans[index], "killed", reason))
+                yield _lost(index, f"the Dask scheduler {self._address} was lost")
         finally:
             if self._client.status == "running":
                 self._client.cancel([futures[index] for index in left], force=True)
                 self._client.unsubscribe_topic(_TOPIC)
 
-    def _made(self, index: int, plan: PlannedRun, future: Any, retries: int) -> Made:
-        try:
-            result: Result = future.result(timeout=_FETCH)
-        # A scheduler may be lost just now, and Dask's errors have no type in common.
-        except (Exception, CancelledError) as error:
-            words = f"its Dask worker was lost, or its result ({type(error).__name__}: {error})"
-            return Made(index, unfinished(plan, "killed", words), retries)
-        return Made(index, of_result(plan, result), retries + result.retries)
+
+def _result(index: int, future: Any, retries: int) -> Result:
+    """Return the result of a task that Dask says is over, begun again so often by Dask."""
+    try:
+        result: Result = future.result(timeout=_FETCH)
+    # A scheduler may be lost just now, and Dask's errors have no type in common.
+    except (Exception, CancelledError) as error:
+        words = f"its Dask worker was lost, or its result ({type(error).__name__}: {error})"
+        return _lost(index, words, retries)
+    return replace(result, index=index, retries=retries + result.retries)
 
 
-def _name_of(plans: Sequence[PlannedRun]) -> list[str]:
-    """Return a name for each task that no other sweep's has."""
+def _lost(index: int, reason: str, retries: int = 0) -> Result:
+    return Result(index, None, "lost", reason, 0.0, retries=retries)
+
+
+def _names(number: int) -> list[str]:
+    """Return a name for each task that no other caller's has."""
     import uuid
 
-    sweep = uuid.uuid4().hex
-    return [f"pfbench-{sweep}-{index}" for index in range(len(plans))]
+    caller = uuid.uuid4().hex
+    return [f"pfbench-{caller}-{index}" for index in range(number)]
 
 
 # --- on the workers -------------------------------------------------------------------------------
@@ -172,31 +178,29 @@ def _environment() -> tuple[dict[str, str], str]:
     result = _in_process(Task(environment, (), 120.0))
     if result.status != "done":
         raise WorkerDied(f"a worker process could not be asked: {result.reason}.")
-    return result.value, source_digest(frozenset({make.__module__}))
+    return result.value, source_digest(frozenset({_MAKING}))
 
 
-def _make(
-    index: int, plan: PlannedRun, *, expected: tuple[Mapping[str, str], str] | None
-) -> Result:
-    """Make a run in this thread's process; begin it again if that is killed from outside.
+def _do(index: int, task: Task, *, expected: tuple[Mapping[str, str], str] | None) -> Result:
+    """Do a task in this thread's process; begin it again if that is killed from outside.
 
-    A worker that came later, and differs from the others, makes none.
+    A worker that came later, and differs from the others, does none.
     """
     if expected is not None and getattr(_local, "checked", None) != expected:
         if _environment() != expected:
             raise WorkerDied("this worker's pfbench, libraries or BLAS differ from the others'.")
         _local.checked = expected
     import_module("distributed").get_worker().log_event(_TOPIC, index)
-    result = _in_process(Task(make, (plan,)))
+    result = _in_process(task)
     retries = 0
     while result.status == "lost" and retries < RETRIES:
-        result = _in_process(Task(make, (plan,)))
+        result = _in_process(task)
         retries += 1
     return replace(result, retries=retries)
 
 
 def _in_process(task: Task) -> Result:
-    """Make a task in this thread's process, until it ends or Dask takes it back."""
+    """Do a task in this thread's process, until it ends or Dask takes it back."""
     if not hasattr(_local, "worker"):
         # Dask's own processes are daemons, which may have no children; this one ends with it.
         multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
@@ -212,4 +216,4 @@ def _in_process(task: Task) -> Result:
         if known is None or known.state == "cancelled":
             here.close(at_once=True)
             del _local.worker
-            raise WorkerDied("the run was taken back.")
+            raise WorkerDied("the task was taken back.")

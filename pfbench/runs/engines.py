@@ -1,58 +1,37 @@
-"""Engines: where the runs of a sweep are made.
+"""Engines: where the runs of a sweep are made, and the checks of a verification.
 
-An engine gets planned runs and yields what became of each, in any order. It neither knows the store
-nor decides what is run.
+An engine gets tasks and yields what became of each, in any order. It neither knows the store nor
+decides what is done.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import monotonic
 from typing import Protocol
 
 import numba
 from threadpoolctl import threadpool_limits
 
 from pfbench.runs.keys import environment
-from pfbench.runs.making import make, of_result
-from pfbench.runs.run import Run
-from pfbench.runs.study import PlannedRun
-from pfbench.runs.workers import Task, run_tasks
+from pfbench.runs.workers import Result, Task, attempt, run_tasks
 
 RETRIES = 2
-"""So often a run is begun again whose worker was killed from outside."""
-
-
-@dataclass(frozen=True, eq=False)
-class Made:
-    """What became of a planned run.
-
-    Attributes
-    ----------
-    index
-        Its position among those that the engine was given.
-    run
-        The run, whatever its status.
-    retries
-        How often it was begun again because its worker was lost.
-    """
-
-    index: int
-    run: Run
-    retries: int = 0
+"""So often a task is begun again whose worker was killed from outside."""
 
 
 class Engine(Protocol):
-    """Where runs are made."""
+    """Where tasks are done."""
 
     @property
     def slots(self) -> int:
-        """Number of runs at a time."""
+        """Number of tasks at a time."""
 
     def environment(self) -> Mapping[str, str]:
-        """Return the environment that every run is made in; see `pfbench.runs.keys`."""
+        """Return the environment that every task is done in; see `pfbench.runs.keys`."""
 
-    def make(self, plans: Sequence[PlannedRun]) -> Iterator[Made]:
-        """Make runs; yield each as it comes. Leaving the iteration early ends them.
+    def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
+        """Do tasks; yield the result of each as it comes. Leaving the iteration early ends them.
 
         Raises
         ------
@@ -65,7 +44,7 @@ class Engine(Protocol):
 
 
 class ThisProcess:
-    """Makes one run after the other, here; nothing can end a run that does not end by itself."""
+    """Does one task after the other, here; nothing can end one that does not end by itself."""
 
     slots = 1
 
@@ -74,12 +53,13 @@ class ThisProcess:
         with _one_thread():
             return environment()
 
-    def make(self, plans: Sequence[PlannedRun]) -> Iterator[Made]:
-        """See `Engine.make`."""
-        for index, plan in enumerate(plans):
+    def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
+        """See `Engine.do`."""
+        for index, task in enumerate(tasks):
+            started = monotonic()
             with _one_thread():
-                run = make(plan)
-            yield Made(index, run)
+                status, value, reason = attempt(task.function, task.arguments, Exception)
+            yield Result(index, value, status, reason, monotonic() - started)
 
     def close(self) -> None:
         """See `Engine.close`."""
@@ -87,10 +67,10 @@ class ThisProcess:
 
 @dataclass(frozen=True)
 class LocalProcesses:
-    """Makes so many runs at a time, each in a process that can be killed and is replaced.
+    """Does so many tasks at a time, each in a process that can be killed and is replaced.
 
-    A run is killed when it is past its time limit by a twentieth and less than a second. One whose
-    process was killed from outside is begun again.
+    A run is killed when it is past its time limit by a twentieth and less than a second. A task
+    whose process was killed from outside is begun again.
     """
 
     slots: int
@@ -100,11 +80,9 @@ class LocalProcesses:
         with _one_thread():
             return environment()
 
-    def make(self, plans: Sequence[PlannedRun]) -> Iterator[Made]:
-        """See `Engine.make`."""
-        tasks = [Task(make, (plan,)) for plan in plans]
-        for result in run_tasks(tasks, self.slots, retries=RETRIES):
-            yield Made(result.index, of_result(plans[result.index], result), result.retries)
+    def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
+        """See `Engine.do`."""
+        return run_tasks(tasks, self.slots, retries=RETRIES)
 
     def close(self) -> None:
         """See `Engine.close`."""

@@ -17,10 +17,11 @@ from pfbench.base.errors import Refused, StorageError
 from pfbench.runs.engines import Engine, LocalProcesses, ThisProcess
 from pfbench.runs.families import Families, family_of, limits_of, within
 from pfbench.runs.keys import modules_of, source_digest
-from pfbench.runs.making import resolve
+from pfbench.runs.making import make, of_result, resolve
 from pfbench.runs.store import Entry, Store
 from pfbench.runs.study import PlannedRun
 from pfbench.runs.upkeep import source_note
+from pfbench.runs.workers import Task
 
 Progress = Callable[[PlannedRun, bool], None]
 """Called when a run is there: the run, and whether it was made now (not found in the store)."""
@@ -160,19 +161,19 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
                 yield Outcome(same, *known)
         now, waiting = _longest(now, {plan: keys[plan].family for plan in now})
         now.sort(key=lambda plan: plan.problem)
-        for made in engine.make(now):
-            plan = now[made.index]
-            key = keys[plan].key
+        for result in engine.do([Task(make, (plan,)) for plan in now]):
+            plan = now[result.index]
+            run, key = of_result(plan, result), keys[plan].key
             notes = {
-                "retries": made.retries,
+                "retries": result.retries,
                 "family": keys[plan].family,
                 "limits": limits_of(plan),
                 "source": keys[plan].source,
             }
-            store.put(key, made.run, environment, notes)
-            families.add(key, made.run, notes)
+            store.put(key, run, environment, notes)
+            families.add(key, run, notes)
             for same in missing[key]:
-                yield Outcome(same, Entry(key, made.run, environment, notes), "made")
+                yield Outcome(same, Entry(key, run, environment, notes), "made")
 
 
 def _check_writable(store: Store) -> None:

@@ -359,6 +359,6 @@ def of_result(plan: PlannedRun, result: Result) -> Run:
         )
         return unfinished(plan, "timeout", reason, known)
     if result.status == "lost":
-        times = "once" if not result.retries else f"{result.retries + 1} times"
-        return unfinished(plan, "killed", f"{result.reason}, {times}", known)
+        often = f", {result.retries + 1} times" if result.retries else ""
+        return unfinished(plan, "killed", f"{result.reason}{often}", known)
     return unfinished(plan, "error", result.reason, known)

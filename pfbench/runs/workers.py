@@ -19,6 +19,7 @@ from multiprocessing import sharedctypes
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from time import monotonic
+from types import ModuleType
 from typing import Any
 
 import numba
@@ -147,6 +148,20 @@ def interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@contextmanager
+def _main_hidden() -> Iterator[None]:
+    """Let a process that is started inside not import the program that this one runs.
+
+    No task needs it, and a program without a guard would start over in each worker.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
 _noted: Any = None
 """The numbers that this process shares with its parent; set once, where a worker starts."""
 
@@ -190,7 +205,7 @@ class Worker:
         self._process = self._context.Process(  # type: ignore[attr-defined]
             target=_serve, args=(far, self._notes), daemon=True
         )
-        with interrupts_held():
+        with interrupts_held(), _main_hidden():
             self._process.start()
         far.close()
 
@@ -271,23 +286,32 @@ def _serve(pipe: Connection, notes: Any) -> None:
     while True:
         try:
             order = pipe.recv()
+            if order is None:
+                return
+            function, arguments = order
+            answer = attempt(function, arguments, BaseException)
         except (EOFError, ConnectionError):
             return
-        if order is None:
-            return
-        function, arguments = order
-        try:
-            answer = "done", function(*arguments), ""
-        except BaseException as error:
-            place = traceback.extract_tb(sys.exc_info()[2])[-1]
-            words = f"{type(error).__name__}: {error} (line {place.lineno} of {place.name})"
-            answer = "error", None, words
+        except Exception as error:
+            answer = "error", None, f"the task cannot be read by a worker: {error}"
         try:
             pipe.send(answer)
         except (BrokenPipeError, ConnectionError):
             return
         except Exception as error:
             pipe.send(("error", None, f"its result cannot be sent: {error}"))
+
+
+def attempt(
+    function: Callable[..., Any], arguments: tuple[Any, ...], caught: type[BaseException]
+) -> tuple[str, Any, str]:
+    """Call a function; return "done" and its value, or "error", None and what it raised."""
+    try:
+        return "done", function(*arguments), ""
+    except caught as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        words = f"{type(error).__name__}: {error} (line {place.lineno} of {place.name})"
+        return "error", None, words
 
 
 def _end_with_parent() -> None:

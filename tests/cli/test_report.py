@@ -4,7 +4,7 @@ import pytest
 from command_line import SMALL
 
 import pfbench.reporting
-from pfbench.runs import engines
+from pfbench.runs import execute
 
 SPEC = f"""
 title = "A small comparison"
@@ -145,7 +145,7 @@ def test_a_wrong_spec_is_refused_before_any_run(pfbench, folder, spec, drawn, ol
 
 
 def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, drawn, monkeypatch):
-    make = engines.make
+    make = execute.make
 
     def interrupted(plan):
         if len(list(folder.rglob("*.parquet"))) == 3:
@@ -153,7 +153,7 @@ def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, drawn, mo
         return make(plan)
 
     with monkeypatch.context() as patch:
-        patch.setattr(engines, "make", interrupted)
+        patch.setattr(execute, "make", interrupted)
         outcome = report(pfbench)
     assert (outcome.status, outcome.out, drawn) == (1, "", [])
     assert "interrupted" in outcome.err

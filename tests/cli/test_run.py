@@ -10,7 +10,7 @@ import time
 import pytest
 from command_line import SMALL
 
-from pfbench.runs import engines
+from pfbench.runs import execute
 from pfbench.runs.store import Store
 
 SPEC = f"""
@@ -176,7 +176,7 @@ def test_quiet_says_nothing(pfbench, spec):
 
 
 def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, monkeypatch):
-    make = engines.make
+    make = execute.make
 
     def interrupted(plan):
         if len(list(folder.rglob("*.parquet"))) == 3:
@@ -184,7 +184,7 @@ def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, monkeypat
         return make(plan)
 
     with monkeypatch.context() as patch:
-        patch.setattr(engines, "make", interrupted)
+        patch.setattr(execute, "make", interrupted)
         outcome = run(pfbench, "--log", "log")
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err == (

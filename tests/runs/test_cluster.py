@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 from command_line import SMALL, SVRG
+from stored import made
 
 from pfbench.base.errors import InputError
 from pfbench.runs.engines import ThisProcess
 from pfbench.runs.making import make
 from pfbench.runs.study import PlannedRun
+from pfbench.runs.workers import Task
 
 distributed = pytest.importorskip("distributed", reason="needs distributed")
 
@@ -42,13 +44,11 @@ def test_runs_have_the_same_bits_and_the_same_environment(engine):
     plans = [replace(PLAN, seed=seed) for seed in range(5)]
     assert engine.slots == 2
     assert engine.environment() == ThisProcess().environment()
-    found = {made.index: made for made in engine.make(plans)}
-    assert sorted(found) == [0, 1, 2, 3, 4]
-    for index, made in found.items():
-        alone = make(plans[index])
-        assert made.run.counts == alone.counts
-        assert made.run.final == alone.final
-        assert made.retries == 0
+    for plan, one in zip(plans, made(engine, plans), strict=True):
+        alone = make(plan)
+        assert one.run.counts == alone.counts
+        assert one.run.final == alone.final
+        assert one.retries == 0
 
 
 @pytest.mark.faults
@@ -59,7 +59,7 @@ def test_a_run_that_misbehaves_costs_itself_alone(engine, tmp_path):
         PlannedRun(SMOOTH, f"misbehaving:{name}", 0, (), 1, time_limit=2.0)
         for name in ("Loops", "Crashes", f"IsKilledOnce[mark={mark}]", "Descent")
     ]
-    found = {made.index: made for made in engine.make(plans)}
+    found = made(engine, plans)
     assert [found[k].run.status for k in range(4)] == ["timeout", "error", "finished", "finished"]
     assert [found[k].retries for k in range(4)] == [0, 0, 1, 0]
     assert found[0].run.counts.fo == 3
@@ -72,27 +72,28 @@ def test_a_sweep_that_is_left_leaves_no_run_behind(engine):
     endless = [
         PlannedRun(SMOOTH, "misbehaving:Loops", seed, (), 1, time_limit=3000.0) for seed in (0, 1)
     ]
-    going = engine.make([sound, *endless])
-    assert next(going).run.status == "finished"
+    going = engine.do([Task(make, (plan,)) for plan in (sound, *endless)])
+    assert next(going).value.status == "finished"
     time.sleep(0.5)
     going.close()
-    assert [made.run.status for made in engine.make([replace(sound, seed=1)])] == ["finished"]
+    (one,) = made(engine, [replace(sound, seed=1)])
+    assert one.run.status == "finished"
 
 
 @pytest.mark.faults
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_a_run_whose_dask_worker_is_lost_is_made_by_another_and_counted(engine, tmp_path):
     one = PlannedRun(SMOOTH, f"misbehaving:LosesItsParentOnce[mark={tmp_path / 'm'}]", 0, (), 1)
-    (made,) = engine.make([one])
-    assert (made.run.status, made.retries) == ("finished", 1)
+    (found,) = made(engine, [one])
+    assert (found.run.status, found.retries) == ("finished", 1)
 
 
 def test_a_worker_that_differs_makes_nothing(engine):
     found = dict(engine.environment())
     engine._expected = found | {"numpy": "0.1"}, engine._expected[1]
-    (made,) = engine.make([PLAN])
-    assert made.run.status == "killed"
-    assert "differ from the others'" in made.run.stop_reason
+    (one,) = made(engine, [PLAN])
+    assert one.run.status == "killed"
+    assert "differ from the others'" in one.run.stop_reason
 
 
 def test_no_scheduler_is_refused(monkeypatch):

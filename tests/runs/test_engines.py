@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from command_line import SMALL, SVRG
+from stored import made
 
 from pfbench.base.counts import Budget
 from pfbench.runs.engines import LocalProcesses, ThisProcess
@@ -30,12 +31,6 @@ def comparable(run):
     place = run.columns.index("seconds")
     rows = np.array([[v for k, v in enumerate(row) if k != place] for row in run.rows])
     return replace(run, seconds=0, oracle_seconds=0, rows=[]).as_json(), run.columns, rows.tobytes()
-
-
-def made(engine, plans):
-    found = {one.index: one for one in engine.make(plans)}
-    assert sorted(found) == list(range(len(plans)))
-    return [found[k] for k in range(len(plans))]
 
 
 def test_a_run_has_the_same_bits_here_and_in_a_worker():
@@ -107,7 +102,7 @@ def test_somebodys_own_parameters_and_exits_harm_nobody(tmp_path):
 @needs_signals
 def test_a_run_that_loops_is_killed_in_time():
     started = time.monotonic()
-    (one,) = LocalProcesses(1).make([plan("Loops", time_limit=LIMIT)])
+    (one,) = made(LocalProcesses(1), [plan("Loops", time_limit=LIMIT)])
     # The worker's start is in it, so this only shows that it ended; making times runs themselves.
     assert one.run.status == "timeout"
     assert time.monotonic() - started >= LIMIT

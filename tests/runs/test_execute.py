@@ -185,7 +185,7 @@ def test_a_killed_run_is_stored_and_made_again(tmp_path, monkeypatch):
     lost = making.unfinished(PLAN, "killed", "its process was ended by SIGKILL, 3 times")
     store = Store(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(engines, "make", lambda plan: lost)
+        patch.setattr(execute, "make", lambda plan: lost)
         (first,) = execute.sweep([PLAN], store, engines.ThisProcess())
     (key,) = store.keys()
     assert store.get(key).run.status == "killed"
@@ -199,7 +199,7 @@ def test_a_store_that_cannot_be_written_is_refused_before_any_run(tmp_path, monk
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(execute, "TemporaryFile", refused)
-    monkeypatch.setattr(engines, "make", pytest.fail)
+    monkeypatch.setattr(execute, "make", pytest.fail)
     with pytest.raises(StorageError, match=r"cannot be written \(Permission denied\): choose"):
         list(execute.sweep([PLAN], Store(tmp_path), engines.ThisProcess()))
 
@@ -213,9 +213,9 @@ def test_runs_that_are_the_same_are_made_once(tmp_path):
 
 def test_the_notes_say_how_often_a_run_was_lost(tmp_path, monkeypatch):
     class Unlucky(engines.ThisProcess):
-        def make(self, plans):
-            for made in super().make(plans):
-                yield replace(made, retries=2)
+        def do(self, tasks):
+            for result in super().do(tasks):
+                yield replace(result, retries=2)
 
     (outcome,) = execute.sweep([PLAN], Store(tmp_path), Unlucky())
     notes = Store(tmp_path).get(outcome.entry.key).notes

@@ -138,20 +138,26 @@ def test_a_task_is_killed_at_the_time_that_it_noted():
 @pytest.mark.faults
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_workers_end_with_their_parent(tmp_path):
-    program = tmp_path / "program.py"
-    program.write_text(
+    (tmp_path / "hanging.py").write_text(
         textwrap.dedent(
             """
-            import os, sys, time
-            from pfbench.runs.workers import Task, run_tasks
+            import os, time
 
             def tell_and_hang():
                 with open("pid", "w") as file:
                     file.write(str(os.getpid()) + " ")
                 time.sleep(3600)
+            """
+        )
+    )
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent(
+            """
+            from hanging import tell_and_hang
+            from pfbench.runs.workers import Task, run_tasks
 
-            if __name__ == "__main__":
-                list(run_tasks([Task(tell_and_hang, ())], 1))
+            list(run_tasks([Task(tell_and_hang, ())], 1))
             """
         )
     )
@@ -187,3 +193,30 @@ def test_a_killed_worker_leaves_nothing_behind(tmp_path):
     )
     assert ended.stdout == "['timeout']\n"
     assert ended.stderr == ""
+
+
+def test_a_program_without_a_guard_starts_once(tmp_path):
+    """What it defines itself is out of a worker's reach, and is told so."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent(
+            """
+            import math
+            from pfbench.runs.workers import Task, run_tasks
+
+            print("begun")
+
+            def mine():
+                return 1
+
+            for result in run_tasks([Task(math.sqrt, (16.0,)), Task(mine, ())], 1):
+                print(result.status, result.value, result.reason)
+            """
+        )
+    )
+    ended = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, timeout=120, check=True
+    )
+    begun, first, second = ended.stdout.splitlines()
+    assert (begun, first.strip(), ended.stderr) == ("begun", "done 4.0", "")
+    assert second.startswith("error None the task cannot be read by a worker: Can't get attribute")
