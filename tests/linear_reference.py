@@ -5,9 +5,13 @@ algorithm asks from the definitions f_i(x) = phi(<a_i, x>; b_i) + alpha sum x^2/
 prox_h(y, t) = argmin t h(x) + |x - y|^2/2, and shares no code with pfbench.
 """
 
+import warnings
+
 import numpy as np
+import pytest
 from helpers import reference_of, tiny_recovery
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.oracles import Ledger, Oracles
@@ -22,30 +26,6 @@ from pfbench.sets import L1Ball, L1Penalty, WholeSpace
 
 DOMAINS = ("none", "penalty", "set")
 WEIGHT, RADIUS = 0.07, 1.3
-
-PHI = {
-    "nonconvex-logistic": (
-        lambda z, b: np.logaddexp(0.0, -b * z),
-        lambda z, b: -b / (1.0 + np.exp(b * z)),
-        lambda z, b: 1.0 / (2.0 + np.exp(z) + np.exp(-z)),
-    ),
-    "robust-regression": (
-        lambda z, b: np.log(1.0 + (z - b) ** 2 / 2.0),
-        lambda z, b: 2.0 * (z - b) / (2.0 + (z - b) ** 2),
-        lambda z, b: (4.0 - 2.0 * (z - b) ** 2) / (2.0 + (z - b) ** 2) ** 2,
-    ),
-    "log-cosh": (
-        lambda z, b: np.logaddexp(z - b, b - z) - np.log(2.0),
-        lambda z, b: np.tanh(z - b),
-        lambda z, b: 1.0 - np.tanh(z - b) ** 2,
-    ),
-    "quadratic": (
-        lambda z, b: (z - b) ** 2 / 2.0,
-        lambda z, b: z - b,
-        lambda z, b: np.ones_like(z),
-    ),
-}
-"""phi, phi' and phi'' of each loss."""
 
 MODELS = {cls.name: cls for cls in (NonconvexLogistic, RobustRegression, LogCosh, LeastSquares)}
 
@@ -67,24 +47,19 @@ class Plain:
     """f, its components, and the proximal map of h, from the definitions."""
 
     def __init__(self, problem):
-        self.problem = problem
-        self.A = np.asarray(problem.features, dtype=float)
-        self.b, self.alpha = problem.labels, problem.alpha
-        self.phi, self.slope, self.curvature = PHI[problem.name]
-        self.n, self.d = self.A.shape
+        self.problem, self.reference = problem, reference_of(problem)
+        self.n, self.d = problem.n, int(np.prod(self.reference.shape))
 
     def components(self, x):
-        return self.phi(self.A @ x, self.b) + self.alpha * np.sum(x**2 / (1.0 + x**2))
+        return self.reference.components(x)
 
     def gradients(self, x):
         """Shape (n, d): row i is the gradient of f_i."""
-        slopes = self.slope(self.A @ x, self.b)
-        return slopes[:, None] * self.A + 2.0 * self.alpha * x / (1.0 + x**2) ** 2
+        return self.reference.component_gradients(x)
 
     def products(self, s, u):
         """Shape (n, d): row i is the Hessian of f_i at s, times u."""
-        curvature = self.alpha * (2.0 - 6.0 * s**2) / (1.0 + s**2) ** 3
-        return (self.curvature(self.A @ s, self.b) * (self.A @ u))[:, None] * self.A + curvature * u
+        return self.reference.component_hessian_products(s, u)
 
     def value(self, x):
         return self.components(x).mean()
@@ -120,10 +95,6 @@ class Plain:
 
 class PlainNuclear(Plain):
     """Robust matrix recovery over the nuclear ball, on whole matrices as flat arrays."""
-
-    def __init__(self, problem):
-        self.problem, self.reference = problem, reference_of(problem)
-        self.n, self.d = problem.n, int(np.prod(problem.shape))
 
     def gradients(self, x):
         rows = self.reference.component_gradients(x.reshape(self.problem.shape))
@@ -161,6 +132,37 @@ def same_on_the_nuclear_ball(name, source, order, parameters):
     assert count == parameters["iterations"]
     assert next(expected, None) is None
     return ledger.counts().as_dict()
+
+
+def by_scipy(problem):
+    """The minimiser of a smooth and convex model."""
+    P = Plain(problem)
+    options = {"gtol": 1e-10}
+    return minimize(P.value, np.zeros(P.d), jac=P.full, method="BFGS", options=options).x
+
+
+def sparse_logistic(rows):
+    """An l1-regularised logistic regression, and its minimiser by scikit-learn."""
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(3)
+    features = rng.standard_normal((rows, 6))
+    scores = features @ [2.0, -1.0, 0.0, 0.0, 1.0, 0.0] + rng.standard_normal(rows)
+    labels = np.where(scores > 0, 1.0, -1.0)
+    problem = NonconvexLogistic(features, labels, WholeSpace(6), 0.0, L1Penalty(WEIGHT))
+    solver = linear_model.LogisticRegression(
+        l1_ratio=1.0,
+        C=1.0 / (rows * WEIGHT),
+        solver="saga",
+        tol=1e-12,
+        max_iter=200_000,
+        fit_intercept=False,
+        random_state=0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = solver.fit(features, labels).coef_[0]
+    assert 0 < np.count_nonzero(found) < 6
+    return problem, found
 
 
 def elsewhere(problem):

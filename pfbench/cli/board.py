@@ -2,7 +2,6 @@
 
 import time
 from collections import Counter
-from types import TracebackType
 from typing import Self
 
 from rich.live import Live
@@ -11,8 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from pfbench.cli.printing import FAILURES, console, duration
+from pfbench.cli.progress import BETWEEN_LINES
 
-_BETWEEN_LINES = 5.0
+_WORK = frozenset({"made", "extended"})
+"""What takes time; what is stored or cut from a stored run is there at once."""
 
 
 class Board:
@@ -51,25 +52,25 @@ class Board:
             self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._live:
             self._live.stop()
 
     def count(self, how: str, status: str) -> None:
-        """Say that one more run is there: how it came ("stored", "made", "cut"), its status."""
-        if not self.how["made"] and how != "made":
+        """Say that one more run is there: how it came, as an `Outcome` has it, and its status."""
+        if not self.fresh and how not in _WORK:
             self._started = time.monotonic()
         self.how[how] += 1
         self.statuses[status] += 1
         now = time.monotonic()
-        if self._live is None and not self._quiet and now - self._told >= _BETWEEN_LINES:
+        if self._live is None and not self._quiet and now - self._told >= BETWEEN_LINES:
             self._told = now
             self._console.print(f"{self._title}: {self.in_words()}")
+
+    @property
+    def fresh(self) -> int:
+        """Number of runs that took work."""
+        return sum(self.how[how] for how in _WORK)
 
     @property
     def done(self) -> int:
@@ -84,10 +85,9 @@ class Board:
     @property
     def left(self) -> float | None:
         """Seconds that the others will take at the speed so far; None before the first is made."""
-        made = self.how["made"]
-        if not made:
+        if not self.fresh:
             return None
-        return (time.monotonic() - self._started) / made * (self._total - self.done)
+        return (time.monotonic() - self._started) / self.fresh * (self._total - self.done)
 
     def in_words(self) -> str:
         """Return the numbers in a line."""

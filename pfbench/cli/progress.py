@@ -1,7 +1,6 @@
 """How far long work is: a bar on a terminal, now and then a plain line elsewhere."""
 
 import time
-from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
@@ -10,7 +9,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from pfbench.cli.printing import console, size
 
 _REFRESH = 0.1
-_BETWEEN_LINES = 5.0
+
+BETWEEN_LINES = 5.0
+"""Seconds between two plain lines."""
 
 
 class Steps:
@@ -42,12 +43,7 @@ class Steps:
             self._bar.refresh()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if self._bar:
             self._bar.stop()
 
@@ -55,7 +51,7 @@ class Steps:
         """Say that so many steps are done; it may be called very often."""
         self._done = done
         now = time.monotonic()
-        if now - self._told < (_REFRESH if self._bar else _BETWEEN_LINES):
+        if now - self._told < (_REFRESH if self._bar else BETWEEN_LINES):
             return
         self._told = now
         if total is not None:

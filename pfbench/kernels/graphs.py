@@ -1,7 +1,7 @@
 """Loops over the edges of a graph: topological order, shortest paths, spanning forests.
 
 A directed graph is given by its edges sorted by tail: `outgoing[indptr[i]:indptr[i + 1]]` are the
-edges that leave node i, in ascending order; `heads` and `tails` are indexed by edge.
+edges that leave node i, in ascending order; `heads[edge]` is where an edge ends.
 """
 
 from heapq import heappop, heappush

@@ -15,6 +15,17 @@ Floats = npt.NDArray[np.float64]
 
 
 @compiled
+def _pivot(
+    a: Floats, b: Floats, i: int, x: float, before: float, slope: float
+) -> tuple[float, float]:
+    """Return pivot i of x - T and its derivative in x, from those of the pivot before it."""
+    if i == 0:
+        return x - a[0], 1.0
+    square = b[i - 1] * b[i - 1]
+    return x - a[i] - square / before, 1.0 + square * slope / (before * before)
+
+
+@compiled
 def log_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float]:
     """Return log det(x - T) - sum log b and its derivative in x, for x above T's eigenvalues.
 
@@ -25,13 +36,7 @@ def log_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float
     pivot = 1.0
     pivot_slope = 0.0
     for i in range(k):
-        if i == 0:
-            pivot = x - a[0]
-            pivot_slope = 1.0
-        else:
-            square = b[i - 1] * b[i - 1]
-            pivot_slope = 1.0 + square * pivot_slope / (pivot * pivot)
-            pivot = x - a[i] - square / pivot
+        pivot, pivot_slope = _pivot(a, b, i, x, pivot, pivot_slope)
         if not pivot > 0.0:
             return -math.inf, math.inf
         log += math.log(pivot / b[i]) if b[i] > 0.0 else math.inf
@@ -51,13 +56,7 @@ def largest_eigenvalue(a: Floats, b: Floats, k: int, upper: float) -> float:
         pivot_slope = 0.0
         slope = 0.0
         for i in range(k):
-            if i == 0:
-                pivot = x - a[0]
-                pivot_slope = 1.0
-            else:
-                square = b[i - 1] * b[i - 1]
-                pivot_slope = 1.0 + square * pivot_slope / (pivot * pivot)
-                pivot = x - a[i] - square / pivot
+            pivot, pivot_slope = _pivot(a, b, i, x, pivot, pivot_slope)
             if not pivot > 0.0:
                 return x
             slope += pivot_slope / pivot

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,18 +22,18 @@ import numpy.typing as npt
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import chain
 from pfbench.problems.sizes import check_length, rounded_down
 from pfbench.problems.smoothness import chain_bounds
+from pfbench.problems.stateless import Stateless
 from pfbench.sets.whole import WholeSpace
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class FiniteSumChain:
+class FiniteSumChain(Stateless):
     """n chains of K links on blocks of their own, over the whole space R^(n K).
 
     Attributes
@@ -129,14 +129,6 @@ class FiniteSumChain:
         """Return 0, where only the first coordinate of each block is known."""
         return np.zeros(self.d)
 
-    def open(self, rng: np.random.Generator) -> Self:
-        """Return itself: every oracle is exact and has no state."""
-        return self
-
-    def measures(self) -> Mapping[str, Measure]:
-        """Return no measures beyond the common ones."""
-        return {}
-
     # --- oracles ------------------------------------------------------------------------------
 
     @cached_property
@@ -173,18 +165,6 @@ class FiniteSumChain:
         g = np.zeros(self.d)
         chain.add_differences(indices, self._slope * weights, x, y, self.length, self._inverse, g)
         return g
-
-    def lo(self, g: Floats) -> Floats:
-        """Refuse: there is no feasible set."""
-        return self.set.lo(g)
-
-    def minimum(self, g: Floats) -> tuple[float, float]:
-        """Refuse: there is no feasible set."""
-        return self.set.minimum(g)
-
-    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
-        """Return x - lam g: there is neither a set nor a penalty."""
-        return x - lam * g
 
     def hessian(self, s: Floats) -> "ChainHessian":
         """Return all component Hessians at s."""

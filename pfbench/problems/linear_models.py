@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +21,11 @@ import scipy.sparse
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import FeasibleSet, Measure, Penalty
+from pfbench.base.protocols import FeasibleSet, Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import linear
 from pfbench.problems.moments import certified_by, least_moment, moment_norm
+from pfbench.problems.stateless import Stateless
 from pfbench.sets.whole import WholeSpace
 
 Floats = npt.NDArray[np.float64]
@@ -112,7 +113,7 @@ SQUARE = Loss(linear.SQUARE, math.inf, 1.0, 0.0, 0.0, "r^2/2: phi'' = 1, phi''' 
 
 
 @dataclass(frozen=True, eq=False)
-class LinearModel(ABC):
+class LinearModel(Stateless, ABC):
     """A linear model on given data.
 
     Parameters
@@ -271,14 +272,6 @@ class LinearModel(ABC):
         """Return the set's start point: 0 where 0 is in it, else its first vertex."""
         return self.set.start()
 
-    def open(self, rng: np.random.Generator) -> Self:
-        """Return itself: every oracle is exact and has no state."""
-        return self
-
-    def measures(self) -> Mapping[str, Measure]:
-        """Return no measures beyond the common ones."""
-        return {}
-
     # --- oracles ------------------------------------------------------------------------------
 
     def value(self, x: Floats) -> float:
@@ -306,14 +299,6 @@ class LinearModel(ABC):
         g = self._regulariser_slope(x) - self._regulariser_slope(y)
         linear.add_differences(self.loss.kind, self.data, indices, weights, x, y, g)
         return g
-
-    def lo(self, g: Floats) -> Floats:
-        """Return a vertex of the set that minimises <g, v>."""
-        return np.asarray(self.set.lo(g))
-
-    def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return the exact minimum of <g, v> over the set, twice."""
-        return self.set.minimum(g)
 
     def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
         """Return the projection of x - lam g onto the set, or the proximal map of lam h there."""

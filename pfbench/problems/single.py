@@ -3,13 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
+from pfbench.problems.stateless import Stateless
 from pfbench.sets.vectors import VectorSet
 
 Floats = npt.NDArray[np.float64]
@@ -19,7 +19,7 @@ Operator = Callable[[Floats], Floats]
 """A symmetric matrix as the function that multiplies a vector by it."""
 
 
-class SingleComponent(ABC):
+class SingleComponent(Stateless, ABC):
     """f = f_1 over a set of vectors; every oracle is exact and has no state."""
 
     n: ClassVar[int] = 1
@@ -53,14 +53,6 @@ class SingleComponent(ABC):
         """Return the set's start point: 0 where 0 is in it, else its first vertex."""
         return self.set.start()
 
-    def open(self, rng: np.random.Generator) -> Self:
-        """Return itself: every oracle is exact and has no state."""
-        return self
-
-    def measures(self) -> Mapping[str, Measure]:
-        """Return no measures beyond the common ones."""
-        return {}
-
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the gradient at x, shape (d,)."""
         check_single(sample)
@@ -70,18 +62,6 @@ class SingleComponent(ABC):
         """Return grad f(x) - grad f(y), shape (d,)."""
         check_single(sample)
         return self.gradient(x) - self.gradient(y)
-
-    def lo(self, g: Floats) -> Floats:
-        """Return a vertex of the set that minimises <g, v>."""
-        return self.set.lo(g)
-
-    def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return the exact minimum of <g, v> over the set, twice."""
-        return self.set.minimum(g)
-
-    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
-        """Return the projection of x - lam g onto the set."""
-        return self.set.project(x - lam * g)
 
     def hessian(self, s: Floats) -> "SingleHessian":
         """Return the Hessian at s."""

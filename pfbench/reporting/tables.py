@@ -265,17 +265,17 @@ def ended_early(results: Results) -> Table | None:
 # --- formats --------------------------------------------------------------------------------------
 
 
-def plain(cell: Cell, separator: str = SEPARATOR) -> str:
+def plain(cell: Cell) -> str:
     """Return a cell as text."""
     match cell:
         case None:
             return ABSENT
         case int():
-            return whole(cell, separator)
+            return whole(cell)
         case float():
             return significant(cell)
         case Span():
-            return f"{whole(cell.low, separator)}–{whole(cell.high, separator)}"
+            return f"{whole(cell.low)}–{whole(cell.high)}"
         case Share():
             return f"{100 * cell.value:.0f} %"
         case Final():

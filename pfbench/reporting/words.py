@@ -50,9 +50,9 @@ def inside(name: str) -> str:
     return title if keeps else title[0].lower() + title[1:]
 
 
-def whole(number: int, separator: str = SEPARATOR) -> str:
+def whole(number: int) -> str:
     """Return an integer with every digit, in groups of three."""
-    return f"{number:,}".replace(",", separator)
+    return f"{number:,}".replace(",", SEPARATOR)
 
 
 def significant(number: float, digits: int = 3) -> str:

@@ -16,6 +16,7 @@ an iteration; 8 bytes each.
 
 import hashlib
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -69,13 +70,34 @@ def frame(T: int, d: int | None = None, *, L: float | None = None, mu: float = 1
     return ZeroChain(T, 2 * T + 1 if d is None else d, smoothness=L, mu=mu)
 
 
-class Tally:
-    """What a backend was really asked, in the units of the ledger."""
+class Answering(ABC):
+    """What answers for one component, and tallies what it is really asked, as the ledger counts."""
 
     n = 1
 
     def __init__(self) -> None:
         self._asked = dict.fromkeys(Counts().as_dict(), 0)
+
+    @abstractmethod
+    def _gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x, shape (d,)."""
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x, shape (d,)."""
+        self.count(fo=1, sfo=1)
+        return self._gradient(x)
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the gradient at x of the only component, shape (d,)."""
+        check_single(sample)
+        self.count(sfo=len(sample))
+        return self._gradient(x)
+
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return grad f(x) - grad f(y), shape (d,): two queries."""
+        check_single(sample)
+        self.count(sfo=2 * len(sample))
+        return self._gradient(x) - self._gradient(y)
 
     def counts(self) -> Counts:
         """Return the calls so far."""
@@ -87,7 +109,7 @@ class Tally:
             self._asked[name] += amount
 
 
-class ResistingOracle(Tally):
+class ResistingOracle(Answering):
     """The backend of one online run; see the module's text.
 
     Parameters
@@ -121,22 +143,28 @@ class ResistingOracle(Tally):
 
     # --- the oracles --------------------------------------------------------------------------
 
-    def gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, shape (d,); a new direction is drawn if it needs one."""
-        self.count(fo=1, sfo=1)
-        return self._gradient(x)
-
-    def batch(self, sample: Indices, x: Floats) -> Floats:
-        """Return the gradient at x of the only component, shape (d,)."""
-        check_single(sample)
-        self.count(sfo=len(sample))
-        return self._gradient(x)
-
-    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return grad f(x) - grad f(y), shape (d,): two queries."""
-        check_single(sample)
-        self.count(sfo=2 * len(sample))
-        return self._gradient(x) - self._gradient(y)
+    def _gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x; a new direction is drawn if it needs one."""
+        x = self._vector(x)
+        key = fingerprint(x)
+        if key not in self._seen:
+            self._seen.add(key)
+            self.queries += 1
+        y, slopes, exchange = self._meet(x), np.empty(self.T), self._exchange
+        chain.gradient(y, slopes)
+        if exchange.drawn < self.T and slopes[exchange.drawn] != 0.0:
+            exchange.draw(self._rng)
+        weights = np.zeros(exchange.basis.size)
+        weights[exchange.positions] = slopes[: exchange.drawn]
+        answer = (0.2 / self.mu) * x + weights @ exchange.basis.rows
+        answer *= self._height / self.mu
+        exchange.gradient(answer)
+        self._query = x.copy(), y
+        self._told("gradient", x, answer)
+        if self._recorder is not None:
+            point, row = self._recorder.row(x), self._recorder.row(answer)
+            self._recorder.add("gradient", point=point, answer=row, drawn=exchange.drawn)
+        return answer
 
     def value(self, x: Floats) -> float:
         """Return f(x); this never needs a new direction."""
@@ -215,28 +243,6 @@ class ResistingOracle(Tally):
         return replace(self.problem, directions=V.T), transcript
 
     # --- inside -------------------------------------------------------------------------------
-
-    def _gradient(self, x: Floats) -> Floats:
-        x = self._vector(x)
-        key = fingerprint(x)
-        if key not in self._seen:
-            self._seen.add(key)
-            self.queries += 1
-        y, slopes, exchange = self._meet(x), np.empty(self.T), self._exchange
-        chain.gradient(y, slopes)
-        if exchange.drawn < self.T and slopes[exchange.drawn] != 0.0:
-            exchange.draw(self._rng)
-        weights = np.zeros(exchange.basis.size)
-        weights[exchange.positions] = slopes[: exchange.drawn]
-        answer = (0.2 / self.mu) * x + weights @ exchange.basis.rows
-        answer *= self._height / self.mu
-        exchange.gradient(answer)
-        self._query = x.copy(), y
-        self._told("gradient", x, answer)
-        if self._recorder is not None:
-            point, row = self._recorder.row(x), self._recorder.row(answer)
-            self._recorder.add("gradient", point=point, answer=row, drawn=exchange.drawn)
-        return answer
 
     def _meet(self, x: Floats) -> Floats:
         """Take note of a point; return V'x/mu, shape (T,)."""

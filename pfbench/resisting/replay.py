@@ -16,13 +16,11 @@ import numpy.typing as npt
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
-from pfbench.base.sample import Indices
 from pfbench.base.state import State
 from pfbench.kernels import chain
-from pfbench.problems.single import check_single
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.resisting.exchange import Basis, Exchange, norm_of_gradient
-from pfbench.resisting.oracle import Tally, converse
+from pfbench.resisting.oracle import Answering, converse
 from pfbench.resisting.transcript import KINDS, Event, Transcript, fingerprint
 
 Floats = npt.NDArray[np.float64]
@@ -143,7 +141,7 @@ class Departed(BaseException):
     """The algorithm does not ask what the transcript says; no ``except Exception`` swallows it."""
 
 
-class Recorded(Tally):
+class Recorded(Answering):
     """The backend that feeds an algorithm the recorded answers.
 
     It also follows, on the recorded vectors, the span of the LO outputs.
@@ -166,22 +164,17 @@ class Recorded(Tally):
         self._place = 0
         self.error = self.distance = 0.0
 
-    def gradient(self, x: Floats) -> Floats:
+    def _gradient(self, x: Floats) -> Floats:
         """Return the recorded gradient."""
-        self.count(fo=1, sfo=1)
-        return self._gradient(x)
-
-    def batch(self, sample: Indices, x: Floats) -> Floats:
-        """Return the recorded gradient."""
-        check_single(sample)
-        self.count(sfo=len(sample))
-        return self._gradient(x)
-
-    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the difference of two recorded gradients."""
-        check_single(sample)
-        self.count(sfo=2 * len(sample))
-        return self._gradient(x) - self._gradient(y)
+        event = self._next(GRADIENT)
+        recorded = self._transcript.rows[event.point]
+        self._compare(x, recorded)
+        self._follow(recorded)
+        while self._exchange.drawn < event.drawn:
+            self._exchange.insert(self._transcript.directions[self._exchange.drawn])
+        answer: Floats = self._transcript.rows[event.answer]
+        self._exchange.gradient(answer)
+        return answer.copy()
 
     def value(self, x: Floats) -> float:
         """Return the recorded value."""
@@ -233,17 +226,6 @@ class Recorded(Tally):
             raise Departed(f"it stops {left} events before the transcript does")
 
     # --- inside -------------------------------------------------------------------------------
-
-    def _gradient(self, x: Floats) -> Floats:
-        event = self._next(GRADIENT)
-        recorded = self._transcript.rows[event.point]
-        self._compare(x, recorded)
-        self._follow(recorded)
-        while self._exchange.drawn < event.drawn:
-            self._exchange.insert(self._transcript.directions[self._exchange.drawn])
-        answer: Floats = self._transcript.rows[event.answer]
-        self._exchange.gradient(answer)
-        return answer.copy()
 
     def _next(self, kind: int) -> Event:
         event = next(self._events, None)

@@ -6,10 +6,8 @@ line search is) is kept as two row numbers and a weight, so that memory stays O(
 """
 
 import hashlib
-import os
 import zipfile
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.errors import DataError, StorageError
+from pfbench.base.files import whole
 
 Floats = npt.NDArray[np.float64]
 
@@ -142,17 +141,11 @@ class Transcript:
         StorageError
             If the file cannot be written.
         """
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        columns: dict[str, Any] = self.columns
         try:
-            with partial.open("wb") as file:
-                columns: dict[str, Any] = self.columns
+            with whole(path) as file:
                 np.savez(file, directions=self.directions, rows=self.rows, **columns)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
         except OSError as error:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
             raise StorageError(
                 f"the transcript {path} could not be written ({error.strerror}): free some space "
                 "or choose another folder."

@@ -14,7 +14,7 @@ from pfbench.base.counts import Budget, Counts
 from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.oracles import Ledger, Oracles
-from pfbench.points import is_finite, keep
+from pfbench.points import is_finite
 from pfbench.runs.run import Run
 from pfbench.runs.solve import solve
 from pfbench.runs.stop import Stop
@@ -93,7 +93,6 @@ class Trial:
         stop: Stop | None = None,
         measures: str | Sequence[str] | Mapping[str, Measure] = (),
         every: int = 1,
-        start: Point = None,
     ) -> Run:
         """Run an algorithm to its end, as `solve` does.
 
@@ -111,7 +110,6 @@ class Trial:
             stop=stop,
             measures=measures,
             every=every,
-            start=start,
         )
         if run.status in _FAILED:
             raise Broken(f"the run on {run.problem} ended as {run.status}: {run.stop_reason}")
@@ -125,7 +123,6 @@ class Trial:
         *,
         rng: Any = None,
         seed: int = 0,
-        start: Point = None,
     ) -> Iterator["Step"]:
         """Run an algorithm step by step, with what it asked; the lightest way to look inside.
 
@@ -139,8 +136,6 @@ class Trial:
             Its random stream; a generator of `seed` if not given.
         seed
             See `rng`.
-        start
-            The start point, the problem's own if not given.
 
         Raises
         ------
@@ -153,9 +148,8 @@ class Trial:
         recorder = Recorder(answering.open(np.random.default_rng(seed)))
         ledger = Ledger()
         ask = Oracles(recorder, ledger, problem.set.diameter)
-        x = problem.start() if start is None else keep(start)
         stream = np.random.default_rng(seed) if rng is None else rng
-        states = algorithm.run(ask, x, stream)
+        states = algorithm.run(ask, problem.start(), stream)
         while True:
             recorder.minimised = []
             try:

@@ -1,6 +1,5 @@
 """ASVRG, Katyusha^ns and RSAG against their sources, written again, and against referees."""
 
-import warnings
 from dataclasses import replace
 from math import inf, sqrt
 
@@ -8,9 +7,9 @@ import numpy as np
 import pytest
 from linear_reference import (
     DOMAINS,
-    WEIGHT,
     Plain,
     assert_same,
+    by_scipy,
     ceil,
     elsewhere,
     fits,
@@ -18,17 +17,16 @@ from linear_reference import (
     run,
     same_bits,
     same_on_the_nuclear_ball,
+    sparse_logistic,
 )
 from numpy.testing import assert_allclose
-from scipy.optimize import minimize
 from scipy.stats import chi2
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
-from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.runs.solve import solve
-from pfbench.sets import L1Penalty, WholeSpace
+from pfbench.sets import L1Penalty
 
 # --- the sources, written again -------------------------------------------------------------------
 
@@ -349,35 +347,16 @@ def test_rsag_with_its_non_convex_weights_converges_on_a_non_convex_problem():
 @pytest.mark.parametrize("smooth", LONG)
 def test_agrees_with_scipy_on_a_smooth_problem(smooth):
     problem = model("log-cosh", seed=2, n=11)
-    P = Plain(problem)
-    found = minimize(P.value, np.zeros(4), jac=P.full, method="BFGS", options={"gtol": 1e-10})
+    P, expected = Plain(problem), by_scipy(problem)
     states, _ = run(problem, smooth, **LONG[smooth])
     last = states[-1].x if states[-1].output is None else states[-1].output
-    assert P.value(last) - found.fun <= 1e-8
-    assert_allclose(last, found.x, rtol=0, atol=1e-4)
+    assert P.value(last) - P.value(expected) <= 1e-8
+    assert_allclose(last, expected, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize("smooth", LONG)
 def test_agrees_with_scikit_learn(smooth):
-    linear_model = pytest.importorskip("sklearn.linear_model")
-    rng = np.random.default_rng(3)
-    features = rng.standard_normal((30, 6))
-    labels = np.where(
-        features @ [2.0, -1.0, 0.0, 0.0, 1.0, 0.0] + rng.standard_normal(30) > 0, 1.0, -1.0
-    )
-    problem = NonconvexLogistic(features, labels, WholeSpace(6), 0.0, L1Penalty(WEIGHT))
-    solver = linear_model.LogisticRegression(
-        l1_ratio=1.0,
-        C=1.0 / (30 * WEIGHT),
-        solver="saga",
-        tol=1e-12,
-        max_iter=200_000,
-        fit_intercept=False,
-        random_state=0,
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        expected = solver.fit(features, labels).coef_[0]
+    problem, expected = sparse_logistic(30)
     parameters = LONG[smooth] | ({"batch": 30} if smooth == "rsag" else {})
     states, _ = run(problem, f"prox-{smooth}", x=np.zeros(6), **parameters)
     last = states[-1].x if states[-1].output is None else states[-1].output

@@ -1,7 +1,6 @@
 """Proximal steps: the gradient, SG, SVRG, SAGA and SPIDER, against their sources and each other."""
 
 import math
-import warnings
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -13,10 +12,10 @@ import pytest
 from helpers import assert_one_sentence
 from linear_reference import (
     DOMAINS,
-    WEIGHT,
     Everyone,
     Plain,
     assert_same,
+    by_scipy,
     ceil,
     elsewhere,
     fits,
@@ -24,16 +23,15 @@ from linear_reference import (
     run,
     same_bits,
     same_on_the_nuclear_ball,
+    sparse_logistic,
 )
 from numpy.testing import assert_allclose
-from scipy.optimize import minimize
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
-from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.runs.solve import solve
-from pfbench.sets import L1Penalty, WholeSpace
+from pfbench.sets import L1Penalty
 
 # --- the sources, written again -------------------------------------------------------------------
 
@@ -448,36 +446,15 @@ def test_the_theorems_schedule_meets_its_bound(name):
 
 
 @pytest.fixture(scope="module")
-def sparse_logistic():
-    """An l1-regularised logistic regression, and its solution by scikit-learn."""
-    linear_model = pytest.importorskip("sklearn.linear_model")
-    rng = np.random.default_rng(3)
-    features = rng.standard_normal((40, 6))
-    labels = np.where(
-        features @ [2.0, -1.0, 0.0, 0.0, 1.0, 0.0] + rng.standard_normal(40) > 0, 1.0, -1.0
-    )
-    problem = NonconvexLogistic(features, labels, WholeSpace(6), 0.0, L1Penalty(WEIGHT))
-    solver = linear_model.LogisticRegression(
-        l1_ratio=1.0,
-        C=1.0 / (40 * WEIGHT),
-        solver="saga",
-        tol=1e-12,
-        max_iter=200_000,
-        fit_intercept=False,
-        random_state=0,
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = solver.fit(features, labels).coef_[0]
-    assert 0 < np.count_nonzero(found) < 6
-    return problem, found
+def solved():
+    return sparse_logistic(40)
 
 
 @pytest.mark.parametrize(
     "name", ["prox-gd", "prox-svrg", "prox-svrg-plus", "prox-saga", "prox-spiderboost"]
 )
-def test_agrees_with_scikit_learn(sparse_logistic, name):
-    problem, expected = sparse_logistic
+def test_agrees_with_scikit_learn(solved, name):
+    problem, expected = solved
     states, _ = run(problem, name, x=np.zeros(6), **LONG[name])
     assert_allclose(states[-1].x, expected, rtol=0, atol=1e-6)
 
@@ -485,12 +462,8 @@ def test_agrees_with_scikit_learn(sparse_logistic, name):
 @pytest.mark.parametrize("name", ["prox-gd", "svrg", "saga", "spiderboost"])
 def test_agrees_with_scipy_on_a_smooth_problem(name):
     problem = model("log-cosh", seed=2, n=17)
-    plain = Plain(problem)
-    expected = minimize(
-        plain.value, np.zeros(4), jac=plain.full, method="BFGS", options={"gtol": 1e-10}
-    ).x
     states, _ = run(problem, name, **LONG[name])
-    assert_allclose(states[-1].x, expected, rtol=0, atol=1e-6)
+    assert_allclose(states[-1].x, by_scipy(problem), rtol=0, atol=1e-6)
 
 
 def test_the_sizes_of_a_root_are_exact():

@@ -5,6 +5,7 @@ from math import ceil, comb, inf, log2, sqrt
 
 import numpy as np
 import pytest
+from both_kinds import dense, each_kind, minimiser, small, start
 from helpers import (
     assert_one_sentence,
     reference_of,
@@ -21,7 +22,6 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.sample import Sample
 from pfbench.oracles import Ledger, Oracles
-from pfbench.points import Factored, keep
 from pfbench.problems.catalogue import problem as named_problem
 from pfbench.problems.linear_models import LeastSquares
 from pfbench.runs.solve import solve
@@ -29,31 +29,12 @@ from pfbench.sets import L1Ball, L2Ball
 
 NAMES = ("ncgs", "ncgs-stochastic", "ncgs-vr", "cgs", "storc")
 
-each_kind = pytest.mark.parametrize("kind", ["logistic", "recovery"])
 by_name = pytest.mark.parametrize("name", NAMES)
-
-
-def small(kind):
-    if kind == "recovery":
-        return tiny_recovery(shape=(6, 5), n=18, radius=3.0, tolerance=1e-12)
-    return tiny_logistic(n=21, d=4, radius=2.0)
 
 
 def smoothness(problem):
     """A number near L_f: its own one is too large for the steps to be long."""
     return 0.6 * problem.constants(problem.start()).L_f
-
-
-def start(kind):
-    """A dense start that is not 0, inside the set."""
-    if kind == "logistic":
-        return 0.2 * np.cos(3.0 + np.arange(4))
-    u, v = np.cos(np.arange(6)), np.sin(1.0 + np.arange(5))
-    return 0.4 * np.outer(u, v) / (np.linalg.norm(u) * np.linalg.norm(v))
-
-
-def dense(x):
-    return keep(x).matrix() if isinstance(x, Factored) else np.array(x)
 
 
 class Spy:
@@ -102,20 +83,12 @@ class Plain:
     def value(self, x):
         return self.reference.components(x).mean()
 
-    def minimiser(self, G):
-        """Return argmin <G, v> over the nuclear ball (G a matrix) or the l1 ball (a vector)."""
-        if G.ndim == 2:
-            U, _, Vt = np.linalg.svd(G)
-            return -self.radius * np.outer(U[:, 0], Vt[0])
-        k = np.argmax(np.abs(G))
-        return -self.radius * np.sign(G[k]) * np.eye(G.size)[k]
-
     def condg(self, g, u, lam, eta):
         """qu2018 algorithm 1."""
         l, x = self.reference.embedded(g), u  # noqa: E741
         while True:
             slope = l + (x - u) / lam
-            v = self.minimiser(slope)
+            v = minimiser(slope, self.radius)
             self.lo_calls += 1
             gap = np.vdot(slope, x - v)
             if gap <= eta:
@@ -125,7 +98,7 @@ class Plain:
 
     def gap(self, x):
         g = self.reference.embedded(self.full(x))
-        return np.vdot(g, x - self.minimiser(g))
+        return np.vdot(g, x - minimiser(g, self.radius))
 
     def project(self, y):
         """The projection onto the ball, by bisection on what the moduli are lowered by."""

@@ -5,8 +5,8 @@ from math import inf, isfinite, isnan, sqrt
 import numpy as np
 import pytest
 import scipy.sparse
-from helpers import assert_one_sentence
-from linear_reference import DOMAINS, MODELS, PHI, RADIUS, Plain, elsewhere, model
+from helpers import LOSSES, assert_one_sentence
+from linear_reference import DOMAINS, MODELS, RADIUS, Plain, elsewhere, model
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
@@ -147,7 +147,7 @@ Z = np.linspace(-12.0, 12.0, 480_001)
 def test_the_bounds_of_each_loss_are_sharp(name):
     """sup of |phi'|, |phi''|, |phi'''| and -inf phi'' on a grid; labels 1."""
     loss = MODELS[name].loss
-    _, slope, curvature = PHI[name]
+    _, slope, curvature = LOSSES[name]
     third = np.gradient(curvature(Z, 1.0), Z)
     found = {
         "curvature": np.abs(curvature(Z, 1.0)).max(),

@@ -163,7 +163,7 @@ def test_numbers_have_three_significant_digits(number, text):
 
 
 def test_integers_keep_every_digit():
-    assert whole(55203264, " ") == "55 203 264"
+    assert whole(55203264) == f"55{SEPARATOR}203{SEPARATOR}264"
 
 
 def test_what_is_not_met_stands_above_the_runs(spec, outcomes):

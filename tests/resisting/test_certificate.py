@@ -552,7 +552,7 @@ def test_who_is_outside_the_theorem_is_refused_with_the_reason(text, words):
         ("nfwu-sg[step=2]", "step=2"),
         ("no_such_module:Method", "no module no_such_module"),
         ("contenders:Wolk", "'Walk'"),
-        ("contenders:f", "no algorithm"),
+        ("contenders:f", "needs x, V"),
         ("contenders:Walk[steps=3]", "steps"),
     ],
 )

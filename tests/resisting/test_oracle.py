@@ -107,8 +107,8 @@ def test_batches_and_differences_are_those_of_the_only_component(oracle):
     other.lo(other.gradient(np.zeros(one.d)))
     g, h = other.gradient(x), other.gradient(0.5 * x)
     np.testing.assert_array_equal(one.difference(np.array([0, 0, 0]), x, 0.5 * x), g - h)
-    np.testing.assert_array_equal(one.batch(np.array([0]), x), g)
-    assert one.counts().as_dict() | {"fo": 1, "lo": 1, "sfo": 8} == one.counts().as_dict()
+    np.testing.assert_array_equal(one.batch(np.array([0, 0]), x), g)
+    assert one.counts().as_dict() | {"fo": 1, "lo": 1, "sfo": 9} == one.counts().as_dict()
     with pytest.raises(IndexError):
         one.batch(np.array([1]), x)
 

@@ -377,19 +377,22 @@ EDITIONS: Mapping[str, DataSet] = MappingProxyType(
 """The editions of MovieLens by their short name: ``latest-small``, ``100k``, ``1m``, ..."""
 
 
-def data_set(name: str) -> DataSet:
+def data_set(name: str | DataSet) -> DataSet:
     """Return the record of a data set.
 
     Parameters
     ----------
     name
-        One of `DATA_SETS`, or ``movielens`` for its smallest edition, ``latest-small``.
+        One of `DATA_SETS`, or ``movielens`` for its smallest edition, ``latest-small``; a record
+        is returned as it is.
 
     Raises
     ------
     InputError
         If there is none of that name; it suggests the nearest.
     """
+    if isinstance(name, DataSet):
+        return name
     if name == "movielens":
         return EDITIONS["latest-small"]
     if name not in DATA_SETS:

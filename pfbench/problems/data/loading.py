@@ -300,7 +300,7 @@ def _not_the_known(record: DataSet, fault: ContentError) -> DataError:
 
 def _record(name: str | DataSet, tasks: tuple[str, ...]) -> DataSet:
     """Return the record, refused if it serves none of the tasks."""
-    record = data_set(name) if isinstance(name, str) else name
+    record = data_set(name)
     if record.task not in tasks:
         usable = [other.name for other in DATA_SETS.values() if other.task in tasks]
         raise InputError(

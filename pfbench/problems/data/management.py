@@ -85,7 +85,7 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> Status:
     DataError
         If the cache folder cannot be searched.
     """
-    record = data_set(name) if isinstance(name, str) else name
+    record = data_set(name)
     if record.file is None:
         return Status(record.name, record.summary, "embedded", *_method(record, None))
     folder = cache_folder() if folder is None else folder
@@ -123,7 +123,7 @@ def check(name: str | DataSet, *, folder: Path | None = None) -> Status:
     DataError
         If it is not in the cache, or is damaged, truncated or not the set.
     """
-    record = data_set(name) if isinstance(name, str) else name
+    record = data_set(name)
     digest, verified = _load(record, folder)
     return replace(status(record, folder=folder), digest=digest, verified=verified)
 
@@ -164,7 +164,7 @@ def fetch(
     DataError
         If the folder is not writable, the download fails, or what arrives is not the set.
     """
-    record = data_set(name) if isinstance(name, str) else name
+    record = data_set(name)
     if record.file is None:
         return check(record)
     folder = cache_folder() if folder is None else folder

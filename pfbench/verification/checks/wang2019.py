@@ -32,7 +32,7 @@ from pfbench.runs.run import Run
 from pfbench.runs.stop import Stop
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification.checks.base import Check
+from pfbench.verification.checks.base import Check, drawn_uniformly
 from pfbench.verification.evidence import Evidence, across, all_of, given
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.statistics import (
@@ -60,7 +60,7 @@ def theorem(trial: Trial, constant: float, families: Mapping[str, tuple[Problem,
         parts[name], samples = sequential(made.ratios, 1.0, batch=10, most=trial.pick(80, 320))
         calls += made.calls
         runs += len(samples)
-    conditions = {"calls": decide_inequality(calls), "output": _output(trial)}
+    conditions = {"calls": decide_inequality(calls), "output": drawn_uniformly(trial)}
     return Evidence(
         decision=given({"": across(parts)}, conditions),
         claimed={"mean over bound": 1.0, "calls over those of K steps": 1.0},
@@ -116,15 +116,6 @@ def _schedule(trial: Trial, constants: Constants, K: int, epsilon: float) -> Alg
         iterations=K,
         step=1.0 / (2.0 * constants.L),
     )
-
-
-def _output(trial: Trial) -> Decision:
-    """See that the output is drawn uniformly, as the theorem's is."""
-    declared = trial.make(batch=2, period=2, iterations=2, step=0.1).output
-    if declared == "uniform":
-        return Decision("holds", "The output is drawn uniformly.", {}, None)
-    words = f"It declares output={declared}, where the theorem draws an iterate uniformly."
-    return Decision("violated", words, {}, None)
 
 
 def _mapping_of(problem: Problem) -> Callable[[Any], float]:

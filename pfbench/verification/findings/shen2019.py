@@ -106,11 +106,11 @@ def weight_of_section_6(
     return compared(first, max(others), **sizes, **ranges)
 
 
-def _largest_norm(problem: RobustMatrixRecovery, weight: float, steps: int = 3) -> float:
-    """Return the largest nuclear norm within a few steps X + weight (V - X) from 0, all dense."""
+def _largest_norm(problem: RobustMatrixRecovery, weight: float) -> float:
+    """Return the largest nuclear norm within three steps X + weight (V - X) from 0, all dense."""
     data, X = problem.observations, np.zeros(problem.shape)
     largest = 0.0
-    for _ in range(steps):
+    for _ in range(3):
         residual = X[data.rows, data.columns] - data.values
         g = np.zeros(problem.shape)
         g[data.rows, data.columns] = residual * np.exp(-(residual**2) / (2.0 * problem.sigma))

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
+from pfbench.problems.stateless import Stateless
 
 Floats = npt.NDArray[np.float64]
 
@@ -60,7 +60,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class ForcedPath:
+class ForcedPath(Stateless):
     """A finite sum on a segment whose linear minimisation always returns the far end.
 
     f_i(x) = s_i (sigma + h(r)) x_k - c r with r = x_0, signs s_i = +1, -1 in turn, k running
@@ -146,14 +146,6 @@ class ForcedPath:
             ell=0.0,
         )
 
-    def open(self, rng: np.random.Generator) -> "ForcedPath":
-        """Return itself."""
-        return self
-
-    def measures(self) -> Mapping[str, Measure]:
-        """Return no measures of its own."""
-        return {}
-
     def value(self, x: Floats) -> float:
         """Return f(x) = -c r."""
         return -self.pull * float(x[0])
@@ -175,18 +167,6 @@ class ForcedPath:
         r, s = float(x[0]), float(y[0])
         change = self.L + self.L2 * (r + s) / 2.0 - self.kappa * (r * r + r * s + s * s) / 6.0
         return self._spread(sample, change * (r - s))
-
-    def lo(self, g: Floats) -> Floats:
-        """Return the far end of the segment where g_0 < 0."""
-        return self.set.lo(g)
-
-    def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return the exact minimum of <g, v> over the segment, twice."""
-        return self.set.minimum(g)
-
-    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
-        """Return the projection of x - lam g onto the segment."""
-        return self.set.project(x - lam * g)
 
     def hessian(self, s: Floats) -> "ForcedHessian":
         """Return all component Hessians at s."""

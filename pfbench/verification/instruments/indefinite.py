@@ -15,9 +15,10 @@ import scipy.optimize
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
-from pfbench.base.protocols import FeasibleSet, Measure
+from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.single import Operator, SingleComponent
+from pfbench.problems.stateless import Stateless
 from pfbench.sets import Box, L1Ball, L2Ball, LinfBall, Simplex
 
 Floats = npt.NDArray[np.float64]
@@ -85,7 +86,7 @@ class Hull:
 
 
 @dataclass(frozen=True, eq=False)
-class Indefinite:
+class Indefinite(Stateless):
     """f_i(x) = <b + s_i, x> + x'(A + t_i I)x/2 over a set, the s_i and the t_i with mean 0.
 
     So f(x) = <b, x> + x'Ax/2, and an estimate of its gradient errs by what the s_i and t_i are in
@@ -169,10 +170,6 @@ class Indefinite:
         """Return itself; it answers no Hessians and no tables."""
         return self
 
-    def measures(self) -> Mapping[str, Measure]:
-        """Return no measures of its own."""
-        return {}
-
     def constants(self, start: Floats) -> Constants:
         """Return the constants; all but sigma2, a bound, are exact."""
         eigenvalues = np.linalg.eigvalsh(self.A)
@@ -209,18 +206,6 @@ class Indefinite:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d,)."""
         indices, weights = weighted(sample)
         return np.asarray(self.A @ (x - y) + weights @ self._t[indices] * (x - y))
-
-    def lo(self, g: Floats) -> Floats:
-        """Return a vertex of the set that minimises <g, v>."""
-        return np.asarray(self.set.lo(g))
-
-    def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return the exact minimum of <g, v> over the set, twice."""
-        return self.set.minimum(g)
-
-    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
-        """Return the projection of x - lam g onto the set."""
-        return np.asarray(self.set.project(x - lam * g))
 
     def decrease(self, x: Floats, y: Floats) -> float:
         """Return f(x) - f(y), computed from y - x without cancellation."""

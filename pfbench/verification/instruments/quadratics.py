@@ -14,8 +14,9 @@ import scipy.linalg
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
-from pfbench.base.protocols import FeasibleSet, Measure
+from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weighted
+from pfbench.problems.stateless import Stateless
 from pfbench.sets import L1Ball, L2Ball, Simplex
 from pfbench.theory.li2019_bounds import printed_statistical_error, statistical_error
 
@@ -23,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Quadratic:
+class Quadratic(Stateless):
     """f_i(x) = <c, u> + <a_i, u>^2/2 + shift |u|^2/2 with u = x - theta_hat, over a set of vectors.
 
     f(theta_hat) = 0, so that f is the suboptimality itself, without cancellation. theta_hat is the
@@ -96,14 +97,6 @@ class Quadratic:
         """Return a copy of the start point."""
         return self.begin.copy()
 
-    def open(self, rng: np.random.Generator) -> "Quadratic":
-        """Return itself."""
-        return self
-
-    def measures(self) -> Mapping[str, Measure]:
-        """Return no measures of its own."""
-        return {}
-
     @cached_property
     def curvature(self) -> Floats:
         """The Hessian of f, shape (d, d)."""
@@ -152,18 +145,6 @@ class Quadratic:
         indices, weights = weighted(sample)
         rows, u = self.rows[indices], x - y
         return np.asarray((weights * (rows @ u)) @ rows + self.shift * u)
-
-    def lo(self, g: Floats) -> Floats:
-        """Return a vertex of the set that minimises <g, v>."""
-        return np.asarray(self.set.lo(g))
-
-    def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return the exact minimum of <g, v> over the set, twice."""
-        return self.set.minimum(g)
-
-    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
-        """Return the projection of x - lam g onto the set."""
-        return np.asarray(self.set.project(x - lam * g))
 
     def hessian(self, s: Floats) -> "QuadraticHessian":
         """Return all component Hessians, the same at every point."""

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
-from pfbench.base.protocols import Hessian, Measure
+from pfbench.base.protocols import Hessian
 from pfbench.base.sample import Indices, weighted
+from pfbench.problems.stateless import Stateless
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
 
@@ -22,7 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Slope:
+class Slope(Stateless):
     """A finite sum on the line, f' = g almost everywhere on the way to its minimiser 0.
 
     f_i(x) = (g^2/a) log cosh(a x/g) + s_i k(x) with signs s_i = +1, -1 in turn and
@@ -138,14 +139,6 @@ class Slope:
             ell=0.0,
         )
 
-    def open(self, rng: np.random.Generator) -> "Slope":
-        """Return itself."""
-        return self
-
-    def measures(self) -> Mapping[str, Measure]:
-        """Return no measures of its own."""
-        return {}
-
     def value(self, x: Floats) -> float:
         """Return f(x)."""
         u = abs(self.curvature * float(x[0]) / self.g)
@@ -166,14 +159,6 @@ class Slope:
         r, s = float(x[0]), float(y[0])
         change = self._spread(r) - self._spread(s)
         return np.array([self._slope(r) - self._slope(s) + _sign(sample) * change])
-
-    def lo(self, g: Floats) -> Floats:
-        """Refuse: there is no feasible set."""
-        return self.set.lo(g)
-
-    def minimum(self, g: Floats) -> tuple[float, float]:
-        """Refuse: there is no feasible set."""
-        return self.set.minimum(g)
 
     def hessian(self, s: Floats) -> Hessian:
         """Refuse: no method of this paper asks for it."""

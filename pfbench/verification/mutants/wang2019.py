@@ -96,15 +96,15 @@ class OneComponent(FaultySpider):
         return np.repeat(rng.integers(ask.n, size=1), self.batch)
 
 
-def _with(estimator: type[EpochEstimator], base: Any = SpiderBoost) -> Any:
-    """Return the algorithm with a faulty estimator, as a class of its own."""
+def _with(estimator: type[EpochEstimator]) -> Any:
+    """Return SpiderBoost with a faulty estimator, as a class of its own."""
 
     def estimates(self: Any) -> EpochEstimator:
         return estimator(self.batch, self.period)
 
     body = {"estimator": property(estimates), "__module__": __name__}
     return dataclass(frozen=True, kw_only=True)(
-        type(f"{base.__name__}{estimator.__name__}", (base,), body)
+        type(f"SpiderBoost{estimator.__name__}", (SpiderBoost,), body)
     )
 
 

@@ -213,9 +213,9 @@ def _error(
     asked: Callable[[list[Floats]], list[Floats]],
     N: int,
     rng: np.random.Generator,
-    d: int = 2,
 ) -> float:
     """Return the larger of a random path and function, and of a straight path and f_i = +-1/2."""
+    d = 2
     signs = np.resize([1.0, -1.0], (n, 1)) * np.ones(d)
     turns = rng.standard_normal((N, d))
     turned = turns / np.linalg.norm(turns, axis=1, keepdims=True)
