@@ -20,6 +20,12 @@ DENSE = 1500
 FAILURE = 1e-9
 """Probability with which one certified bound may be wrong."""
 
+_FULL = 0.1
+"""Share of entries above which sparse rows are multiplied as dense ones."""
+
+_BLOCK = 1024
+"""Rows that are made dense at a time."""
+
 _SHARPNESS = 1e-6
 """Relative distance of the certified bound to a value that is attained; a gap makes it cheap."""
 
@@ -50,7 +56,7 @@ def moment_norm(rows: Any, weights: Floats) -> float:
         rng = np.random.default_rng(0)
         upper = leading_triple(operator, rng, tolerance=_SHARPNESS, failure=FAILURE).upper
         return upper**2 * (1.0 + 1e-12)
-    gram = (scaled.T @ scaled) if scaled.shape[1] <= scaled.shape[0] else (scaled @ scaled.T)
+    gram = _gram(scaled if scaled.shape[1] <= scaled.shape[0] else scaled.T)
     return _eigenvalue(gram, gram.shape[0] - 1) * (1.0 + 1e-12)
 
 
@@ -72,7 +78,7 @@ def least_moment(rows: Any, weights: Floats) -> float:
     n, d = scaled.shape
     if d > min(n, DENSE):
         return 0.0
-    gram = scaled.T @ scaled
+    gram = _gram(scaled)
     rounding = 4.0 * float((n + d) * np.finfo(float).eps * gram.trace())
     return max(0.0, _eigenvalue(gram, 0) - rounding)
 
@@ -93,6 +99,18 @@ def _scaled(rows: Any, weights: Floats) -> Any:
     if _is_sparse(rows):
         return scipy.sparse.diags_array(root) @ rows
     return root[:, None] * rows
+
+
+def _gram(rows: Any) -> Any:
+    """Return sum_i a_i a_i'; of sparse rows with many entries by dense blocks, which is faster."""
+    n, d = rows.shape
+    if not _is_sparse(rows) or rows.nnz < _FULL * n * d:
+        return rows.T @ rows
+    gram, rows = np.zeros((d, d)), rows.tocsr()
+    for start in range(0, n, _BLOCK):
+        block = rows[start : start + _BLOCK].toarray()
+        gram += block.T @ block
+    return gram
 
 
 def _operator(matrix: Any) -> Operator | None:

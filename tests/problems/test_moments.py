@@ -103,3 +103,14 @@ def test_zero_features_of_a_large_problem_are_no_special_case():
     problem = LogCosh(scipy.sparse.csr_array((1501, 1502)), np.ones(1501), WholeSpace(1502))
     c = problem.constants(problem.start())
     assert (c.L_f, c.L_ms, c.L_max) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("shape", [(2500, 7), (7, 2500), (1024, 3)])
+@pytest.mark.parametrize("density", [0.02, 0.5, 1.0])
+def test_sparse_rows_are_those_of_a_dense_matrix_however_full(shape, density):
+    rng = np.random.default_rng(3)
+    dense = rng.standard_normal(shape) * (rng.random(shape) < density)
+    weights = rng.random(shape[0])
+    exact = np.linalg.norm(np.sqrt(weights)[:, None] * dense, 2) ** 2
+    found = moment_norm(scipy.sparse.csr_array(dense), weights)
+    assert exact * (1.0 - 1e-13) <= found <= exact * (1.0 + 1e-10)
