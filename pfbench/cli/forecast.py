@@ -3,6 +3,7 @@
 import math
 import statistics
 import sys
+from collections.abc import Collection
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from pfbench.cli.printing import (
 if TYPE_CHECKING:
     from pfbench.algorithms import AlgorithmChoice
     from pfbench.base.counts import Budget
-    from pfbench.base.protocols import Problem
+    from pfbench.base.protocols import Algorithm, Problem
     from pfbench.runs.run import Run
     from pfbench.runs.stop import Stop
 
@@ -31,29 +32,38 @@ TRIALS = (1.0, 8.0, 64.0)
 
 def forecast(
     problem: "Problem",
-    choice: "AlgorithmChoice",
+    choice: "AlgorithmChoice | Algorithm",
+    selector: str,
     *,
     seeds: range,
     budget: "Budget | None",
     stop: "Stop | None",
     time_limit: float | None,
-    measures: list[str],
+    measures: Collection[str],
 ) -> dict[str, Any]:
     """Return what would run, as ``--dry-run --json`` prints it; nothing is stored.
+
+    Parameters
+    ----------
+    selector
+        The algorithm's, as it is shown.
+    measures
+        Names of what is recorded.
 
     Raises
     ------
     PfbenchError
         If the run would be refused.
     """
-    from pfbench.algorithms import ALGORITHMS, parameters_of
+    from pfbench.algorithms import parameters_of
     from pfbench.base.assumptions import unmet
     from pfbench.base.selectors import Selector
     from pfbench.cli.info import shape_of
     from pfbench.measures import named
     from pfbench.runs.solve import check_ends, resolved
 
-    named(problem, measures + ([stop.measure] if stop else []))
+    if stop is not None and stop.measure not in measures:
+        named(problem, [stop.measure])
     algorithm, schedule = resolved(problem, choice, problem.start())
     check_ends(algorithm, budget, stop, time_limit)
     trial, iterations, seconds = tried(
@@ -62,14 +72,14 @@ def forecast(
     return {
         "schema": 1,
         "problem": str(Selector(problem.name, problem.parameters)),
-        "algorithm": choice.selector,
+        "algorithm": selector,
         "parameters": parameters_of(algorithm),
         "schedule": schedule,
-        "unmet": list(unmet(algorithm.assumes, problem)),
+        "unmet": list(unmet(getattr(algorithm, "assumes", ()), problem)),
         "seeds": list(seeds),
         "n": problem.n,
         "shape": shape_of(problem),
-        "counts": ALGORITHMS[choice.name].counts,
+        "counts": getattr(algorithm, "counts", "not stated"),
         "iterations": iterations,
         "bytes": memory(shape_of(problem), iterations),
         "seconds": seconds,

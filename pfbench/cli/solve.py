@@ -3,7 +3,7 @@
 import statistics
 import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,9 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from pfbench.base.errors import InputError, StorageError
+from pfbench.base.files import whole
 from pfbench.base.selectors import Selector
+from pfbench.cli.options import DryRun
 from pfbench.cli.printing import (
     FAILURES,
     AsJson,
@@ -45,13 +47,19 @@ def solve(
     problem: Annotated[
         str,
         typer.Option(
-            "--problem", "-p", metavar="PROBLEM", help='As in "nonconvex-logistic[source=a9a]".'
+            "--problem",
+            "-p",
+            metavar="PROBLEM",
+            help='As in "nonconvex-logistic[source=a9a]", or your own, MODULE:NAME[...].',
         ),
     ],
     algorithm: Annotated[
         str,
         typer.Option(
-            "--algorithm", "-a", metavar="ALGORITHM", help='As in "nfwu-spiderg[epsilon=0.1]".'
+            "--algorithm",
+            "-a",
+            metavar="ALGORITHM",
+            help='As in "nfwu-spiderg[epsilon=0.1]", or your own, MODULE:NAME[...].',
         ),
     ],
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the algorithm.")] = 0,
@@ -76,7 +84,8 @@ def solve(
     measure: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME,...", help=f"What the trace records ({TRACED}, if there is a trace)."
+            metavar="NAME,...",
+            help=f"What the trace records ({TRACED}, if there is a trace); your own: MODULE:NAME.",
         ),
     ] = None,
     every: Annotated[
@@ -86,10 +95,7 @@ def solve(
         Path | None,
         typer.Option(metavar="FILE", help="Write the trace to this .csv or .parquet file."),
     ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Only show what would run, its memory and its time."),
-    ] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Run an algorithm on a problem: counts and measures.
@@ -100,7 +106,8 @@ def solve(
     from pfbench.base.checks import integer, real
     from pfbench.base.counts import Budget
 
-    chosen_problem, chosen_algorithm = Selector.parse(problem), Selector.parse(algorithm)
+    Selector.parse(problem)
+    selector = str(Selector.parse(algorithm))
     integer("--seed", seed, least=0)
     seeds = range(seed, seed + (1 if repeat is None else integer("--repeat", repeat, least=1)))
     integer("--every", every, least=1)
@@ -111,23 +118,27 @@ def solve(
     if trace is not None:
         check_trace(trace)
 
-    from pfbench.algorithms import algorithm as choose
     from pfbench.cli.forecast import forecast, show_forecast
-    from pfbench.problems import problem as build
-    from pfbench.runs.stop import Stop
+    from pfbench.runs.selecting import chosen_algorithm, chosen_measures, chosen_problem
+    from pfbench.runs.stop import Stop, recorded
+    from pfbench.runs.study import own_names
 
-    target = None if stop is None else Stop.parse(stop)
-    choice = choose(chosen_algorithm.name, **chosen_algorithm.parameters)
-    built = build(chosen_problem.name, **chosen_problem.parameters)
+    names, target = recorded(measures, None if stop is None else Stop.parse(stop))
+    for name in own_names((problem, algorithm, *names)):
+        console(error=True).print(f"importing {name}")
+    choice = chosen_algorithm(algorithm)
+    built = chosen_problem(problem)
+    traced = chosen_measures(built, names)
     if dry_run:
         expected = forecast(
             built,
             choice,
+            selector,
             seeds=seeds,
             budget=limits,
             stop=target,
             time_limit=time_limit,
-            measures=measures,
+            measures=traced,
         )
         if as_json:
             print_json(expected)
@@ -137,12 +148,13 @@ def solve(
     runs = _run_all(
         built,
         choice,
+        selector,
         seeds,
         quiet=as_json,
         budget=limits,
         stop=target,
         time_limit=time_limit,
-        measures=measures,
+        measures=traced,
         every=every,
     )
     if as_json:
@@ -168,7 +180,7 @@ def _names(given: str | None, default: str) -> list[str]:
 
 
 def _run_all(
-    problem: "Problem", choice: Any, seeds: range, *, quiet: bool, **limits: Any
+    problem: "Problem", choice: Any, selector: str, seeds: range, *, quiet: bool, **limits: Any
 ) -> "list[Run]":
     """Run each seed, up to the one that the user interrupts."""
     from pfbench.cli.forecast import length_of
@@ -181,7 +193,8 @@ def _run_all(
         title = choice.name if len(seeds) == 1 else f"{choice.name}, seed {seed}"
         with Steps(title, total, "iterations", quiet=quiet) as steps:
             run = run_once(problem, choice, seed=seed, watch=steps.reach, **limits)
-        runs.append(run)
+        # So that what is printed gives the same run again, whatever its algorithm calls itself.
+        runs.append(replace(run, algorithm=selector))
         if len(seeds) > 1 and not quiet and not console(error=True).is_terminal:
             took = f"{plural(run.iterations, 'iteration')}, {duration(run.seconds)}"
             console(error=True).print(f"{title}: {run.status}, {took}")
@@ -226,17 +239,14 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
         if with_seed:
             frame.insert(0, "seed", run.seed)
         frames.append(frame)
-    whole = pd.concat(frames, ignore_index=True)
-    partial = path.with_name(f".{path.name}.partial")
+    rows = pd.concat(frames, ignore_index=True)
     try:
-        if path.suffix == ".csv":
-            whole.to_csv(partial, index=False)
-        else:
-            whole.to_parquet(partial, index=False)
-        partial.replace(path)
+        with whole(path) as file:
+            if path.suffix == ".csv":
+                rows.to_csv(file, index=False)
+            else:
+                rows.to_parquet(file, index=False)
     except OSError as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
         complain(str(StorageError(f"the trace {path} could not be written ({error.strerror}).")))
         raise typer.Exit(1) from error
 

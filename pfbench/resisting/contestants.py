@@ -1,7 +1,6 @@
 """Who may stand against the resisting oracle, and with which parameters."""
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,7 @@ from pfbench.base.names import unknown
 from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import Selector
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
-from pfbench.runs.user_code import load
+from pfbench.runs import user_code
 
 OFFERED = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "set"})
 """What the resisting oracle answers: everything of first order."""
@@ -91,10 +90,13 @@ def again(selector: str) -> Algorithm:
     """
     parsed = Selector.parse(selector)
     if ":" in parsed.name:
-        return _built(load(parsed.name), parsed.parameters, parsed.name)
+        return _made(parsed)
     if parsed.name not in ALGORITHMS:
         raise unknown("algorithm", parsed.name, ALGORITHMS)
-    return _built(ALGORITHMS[parsed.name], parsed.parameters, parsed.name)
+    try:
+        return ALGORITHMS[parsed.name](**parsed.parameters)
+    except TypeError as error:
+        raise InputError(f"{parsed.name} cannot be made: {error}.") from error
 
 
 def every_contestant() -> list[str]:
@@ -182,25 +184,19 @@ def _defaults(
 
 
 def _own(given: Selector, T: int) -> Algorithm:
-    found = load(given.name)
+    found = user_code.load(given.name)
     parameters = dict(given.parameters)
     if isinstance(found, type) and dataclasses.is_dataclass(found):
         names = {field.name for field in dataclasses.fields(found)}
         if "iterations" in names:
             parameters = {"iterations": T} | parameters
-    return _built(found, parameters, given.name)
+    return _made(Selector(given.name, parameters))
 
 
-def _built(found: Any, parameters: Mapping[str, Any], name: str) -> Algorithm:
-    if isinstance(found, type):
-        try:
-            found = found(**parameters)
-        except TypeError as error:
-            raise InputError(f"{name} cannot be made: {error}.") from error
-    elif parameters:
-        raise InputError(f"{name} is no class, and takes no parameters: leave them out.")
+def _made(selector: Selector) -> Algorithm:
+    """Return somebody's own algorithm."""
+    found: Algorithm = user_code.made(selector)
     lacks = [a for a in ("name", "requires", "deterministic", "run") if not hasattr(found, a)]
     if lacks:
-        raise InputError(f"{name} is no algorithm: it lacks {', '.join(lacks)}.")
-    made: Algorithm = found
-    return made
+        raise InputError(f"{selector.name} is no algorithm: it lacks {', '.join(lacks)}.")
+    return found

@@ -1,6 +1,7 @@
 """Targets: a run stops when a measure is at most a number."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from pfbench.base.checks import real
 from pfbench.base.errors import InputError
@@ -32,3 +33,19 @@ class Stop:
             raise InputError(
                 f"cannot read the target {text!r}: write MEASURE=NUMBER, as in fw_gap=0.01."
             ) from None
+
+
+def in_trace(measure: str) -> str:
+    """Return the name of a measure in a trace: of MODULE:NAME it is NAME."""
+    return measure.rpartition(":")[2]
+
+
+def recorded(measures: Sequence[str], stop: Stop | None) -> tuple[tuple[str, ...], Stop | None]:
+    """Return what a run records, and its target by the measure's name in the trace.
+
+    The measure of a target may be somebody's own, MODULE:NAME; it is then recorded, too.
+    """
+    if stop is None or ":" not in stop.measure:
+        return tuple(measures), stop
+    found = tuple(dict.fromkeys([*measures, stop.measure]))
+    return found, replace(stop, measure=in_trace(stop.measure))

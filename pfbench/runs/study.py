@@ -6,7 +6,7 @@ run's seed.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from pfbench.base.checks import integer
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
-from pfbench.runs.stop import Stop
+from pfbench.runs.stop import Stop, in_trace
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ class PlannedRun:
     Attributes
     ----------
     problem, algorithm
-        Selectors; an algorithm may be somebody's own, ``MODULE:NAME[...]``.
+        Selectors; either may be somebody's own, ``MODULE:NAME[...]``.
     seed
         The algorithm's seed.
     measures, every
-        What the trace records, each so many iterations.
+        What the trace records, each so many iterations; a measure may be ``MODULE:NAME``.
     budget, stop, time_limit
-        As `solve` takes them (oracle calls, a target, seconds).
+        As `solve` takes them (oracle calls, a target by its name in the trace, seconds).
     memory_limit
         Bytes that the run may add to those of its process; None for no limit.
     """
@@ -45,6 +45,18 @@ class PlannedRun:
     stop: Stop | None = None
     time_limit: float | None = None
     memory_limit: float | None = None
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The selectors MODULE:NAME of somebody's own problem, algorithm and measures."""
+        named = (self.problem, self.algorithm, *self.measures)
+        return tuple(text for text in named if own_names([text]))
+
+
+def own_names(selectors: Iterable[str]) -> list[str]:
+    """Return the names MODULE:NAME among those of selectors, each once."""
+    names = (text.partition("[")[0].strip() for text in selectors)
+    return list(dict.fromkeys(name for name in names if ":" in name))
 
 
 @dataclass(frozen=True)
@@ -70,11 +82,13 @@ class Study:
     seeds
         Number of seeds, 0 to seeds - 1.
     measures
-        Measures to draw, in this order.
+        Measures to draw, in this order, by their names in the trace.
     every
         Record each so many iterations: a number, or a name in braces.
     columns
         The settings.
+    recorded
+        The measures as the spec names them, ``MODULE:NAME`` among them.
     """
 
     key: str
@@ -87,6 +101,7 @@ class Study:
     measures: tuple[str, ...]
     every: str
     columns: tuple[Column, ...]
+    recorded: tuple[str, ...]
 
     def run(self, algorithm: str, column: Column, seed: int) -> PlannedRun:
         """Return one run of the study."""
@@ -102,7 +117,7 @@ class Study:
             raise InputError(
                 f"study {self.key}: every = {self.every!r} is not a whole number of iterations."
             ) from None
-        return PlannedRun(problem, chosen, seed, self.measures, every)
+        return PlannedRun(problem, chosen, seed, self.recorded, every)
 
     def runs(self) -> list[PlannedRun]:
         """Return all runs of the study."""
@@ -202,9 +217,10 @@ def _study(table: Any, where: str) -> Study:
         algorithms=tuple(table["algorithms"].values()),
         labels=tuple(table["algorithms"]),
         seeds=integer(f"{where}: seeds", table["seeds"], least=1),
-        measures=tuple(table["measures"]),
+        measures=tuple(map(in_trace, table["measures"])),
         every=str(table["every"]),
         columns=tuple(columns),
+        recorded=tuple(table["measures"]),
     )
 
 

@@ -10,7 +10,7 @@ A report is a sweep with presentation, so the spec of a report is one, too.
 import re
 import string
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,8 @@ from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.selectors import Selector
-from pfbench.runs.stop import Stop
-from pfbench.runs.study import PlannedRun, read_toml, spec_of
+from pfbench.runs.stop import Stop, in_trace, recorded
+from pfbench.runs.study import PlannedRun, own_names, read_toml, spec_of
 
 FIELDS = (
     "name",
@@ -54,7 +54,8 @@ class Sweep:
     text
         The spec as it was read.
     targets
-        Levels of the first target's measure, hardest last; a run stops at the hardest.
+        Levels of the first target's measure, by its name in the trace, hardest last; a run stops
+        at the hardest.
     plans
         All runs, each once: by setting, then problem, algorithm and seed, as the spec lists them.
     """
@@ -68,8 +69,7 @@ class Sweep:
     @property
     def own(self) -> list[str]:
         """The names MODULE:NAME that the sweep imports, each once."""
-        names = (Selector.parse(plan.algorithm).name for plan in self.plans)
-        return [name for name in dict.fromkeys(names) if ":" in name]
+        return own_names(text for plan in self.plans for text in plan.own)
 
 
 def read_sweep(path: Path) -> Sweep:
@@ -90,6 +90,7 @@ def read_sweep(path: Path) -> Sweep:
     read = _Reader(str(path), table)
     targets = read.targets()
     plans = tuple(dict.fromkeys(read.plans(targets[-1] if targets else None)))
+    targets = tuple(replace(target, measure=in_trace(target.measure)) for target in targets)
     return Sweep(read.text("name", path.stem), read.text("about", ""), text, targets, plans)
 
 
@@ -203,7 +204,8 @@ class _Reader:
         every, budget = self.table.get("every", 1), self.budget()
         if not isinstance(every, str):
             every = str(self.checked(integer, "every", every, least=1))
-        settings, seeds, measures = self.settings(), self.seeds(), self.texts("measures")
+        settings, seeds = self.settings(), self.seeds()
+        measures, stop = recorded(self.texts("measures"), stop)
         time_limit, memory = self.limit("time_limit"), self.limit("memory_limit")
         self.check_names(settings, [*problems, *algorithms, every, budget])
         found = []

@@ -1,12 +1,14 @@
 """Somebody's own code, named MODULE:NAME."""
 
 import importlib
+import inspect
 import os
 import sys
 from typing import Any
 
-from pfbench.base.errors import InputError
+from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.names import unknown
+from pfbench.base.selectors import Selector
 
 
 def load(name: str) -> Any:
@@ -32,7 +34,7 @@ def load(name: str) -> Any:
             f"there is no module {error.name}, which {name} needs: run the command in its folder, "
             "or install it."
         ) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(
             f"the module of {name} fails with {type(error).__name__}: {error}."
         ) from error
@@ -40,3 +42,46 @@ def load(name: str) -> Any:
         public = [known for known in vars(found) if not known.startswith("_")]
         raise unknown(f"name in {module}", attribute, public)
     return getattr(found, attribute)
+
+
+def made(selector: Selector) -> Any:
+    """Return what a class or function makes of a selector's parameters, or the object it names.
+
+    Raises
+    ------
+    InputError
+        If it cannot be loaded, a parameter is unknown or missing, or it raises.
+    """
+    name, given = selector.name, selector.parameters
+    found = load(name)
+    if not isinstance(found, type) and not inspect.isroutine(found):
+        if given:
+            raise InputError(f"{name} is no class or function: leave its parameters out.")
+        return found
+    _check_parameters(found, selector)
+    try:
+        return found(**given)
+    except PfbenchError:
+        raise
+    except Exception as error:
+        words = str(error).rstrip(".")
+        raise InputError(f"{selector} fails with {type(error).__name__}: {words}.") from error
+
+
+def _check_parameters(function: Any, selector: Selector) -> None:
+    """Refuse parameters that a class or function does not take, and those that it lacks."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # written in C, which tells nothing
+        return
+    by_name = {p.name: p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        for name in selector.parameters:
+            if name not in by_name:
+                raise unknown(f"parameter of {selector.name}", name, by_name)
+    needed = [name for name, p in by_name.items() if p.default is p.empty]
+    missing = [name for name in needed if name not in selector.parameters]
+    if missing:
+        raise InputError(
+            f"{selector.name} needs {', '.join(missing)}: write {selector.name}[{missing[0]}=...]."
+        )

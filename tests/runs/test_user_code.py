@@ -15,8 +15,9 @@ def module(tmp_path, monkeypatch):
     (tmp_path / "mine_for_tests.py").write_text("class MySpider:\n    pass\n")
     (tmp_path / "broken_for_tests.py").write_text("1 / 0\n")
     (tmp_path / "needy_for_tests.py").write_text("import no_such_library\n")
+    (tmp_path / "leaving_for_tests.py").write_text("raise SystemExit(3)\n")
     yield
-    for name in ("mine_for_tests", "broken_for_tests", "needy_for_tests"):
+    for name in ("mine_for_tests", "broken_for_tests", "needy_for_tests", "leaving_for_tests"):
         sys.modules.pop(name, None)
 
 
@@ -36,6 +37,7 @@ def test_a_name_in_a_module_of_the_current_folder():
         ("mine_for_tests:MySpidr", "did you mean 'MySpider'"),
         ("broken_for_tests:X", "fails with ZeroDivisionError"),
         ("needy_for_tests:X", "no_such_library"),
+        ("leaving_for_tests:X", "fails with SystemExit: 3"),
     ],
 )
 def test_what_cannot_be_loaded(name, words):

@@ -1,0 +1,68 @@
+"""Somebody's own measure: given copies, and held to what a measure may return."""
+
+import math
+import reprlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Bracket, Problem
+from pfbench.base.state import State
+from pfbench.points import keep
+
+
+@dataclass(frozen=True)
+class OwnMeasure:
+    """A function of problem and state that can not change the run, nor spoil its trace.
+
+    Attributes
+    ----------
+    function
+        Returns a number, an interval (lower, upper), or None where it is not defined.
+
+    Raises
+    ------
+    InputError
+        When called, if the function returns anything else.
+    """
+
+    function: Callable[..., Any]
+
+    def __call__(self, problem: Problem, state: State) -> float | Bracket | None:
+        """Return what the function returns, as floats."""
+        found = self.function(problem, _guarded(state))
+        if found is None:
+            return None
+        if not isinstance(found, tuple):
+            return _number(found)
+        if len(found) != 2:
+            raise InputError(f"it returned {len(found)} numbers where (lower, upper) is needed")
+        lower, upper = map(_number, found)
+        if lower > upper:
+            raise InputError(f"it returned ({lower:g}, {upper:g}), which is no interval")
+        return lower, upper
+
+
+def _guarded(state: State) -> State:
+    """Return the state with a copy of its iterate, and the other arrays read-only."""
+    return State(keep(state.x), *map(_read_only, state[1:]))
+
+
+def _read_only(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InputError(f"it returned {reprlib.repr(value)}, which is no number")
+    if math.isnan(value):
+        raise InputError("it returned NaN (None stands for what is not defined)")
+    return float(value)

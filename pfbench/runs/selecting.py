@@ -1,0 +1,96 @@
+"""What the names of a run stand for: what a catalogue has, or somebody's own MODULE:NAME."""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, cast
+
+from pfbench.algorithms.catalogue import AlgorithmChoice, algorithm
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Algorithm, Measure, Problem
+from pfbench.base.selectors import Selector
+from pfbench.measures import MEANING, available, named
+from pfbench.problems.catalogue import problem
+from pfbench.runs.own_measure import OwnMeasure
+from pfbench.runs.own_problem import OwnProblem
+from pfbench.runs.run import TRACE_COLUMNS
+from pfbench.runs.stop import in_trace
+from pfbench.runs.user_code import load, made
+
+_TAKEN = frozenset({*TRACE_COLUMNS, *MEANING, "key", "seed"})
+"""Names that a column of a trace, alone or beside others, already has."""
+
+
+def chosen_problem(text: str) -> Problem:
+    """Build the problem of a selector.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, a parameter wrong, or what is made is no problem.
+    DataError
+        If its data are missing or damaged.
+    """
+    selector = Selector.parse(text)
+    if ":" not in selector.name:
+        return problem(selector.name, **selector.parameters)
+    return cast(Problem, OwnProblem(selector, made(selector)))
+
+
+def chosen_algorithm(text: str) -> AlgorithmChoice | Algorithm:
+    """Return the algorithm of a selector as `solve` takes it.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, a parameter wrong, or what is made is no algorithm.
+    """
+    selector = Selector.parse(text)
+    if ":" not in selector.name:
+        return algorithm(selector.name, **selector.parameters)
+    found: Algorithm = made(selector)
+    lacks = [part for part in ("name", "requires", "output", "run") if not hasattr(found, part)]
+    if lacks:
+        raise InputError(f"{selector.name} is no algorithm: it lacks {', '.join(lacks)}.")
+    return found
+
+
+def chosen_measures(on: Problem, names: Sequence[str]) -> dict[str, Measure]:
+    """Return measures of a problem by their names in the trace; of MODULE:NAME that is NAME.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown or taken, or what it names is no function of problem and state.
+    """
+    found: dict[str, Measure] = {}
+    for text in names:
+        name = in_trace(text)
+        if ":" not in text:
+            found |= named(on, [text])
+        elif "[" in text:
+            raise InputError(f"{text}: a measure takes no parameters: leave the brackets out.")
+        elif name in found:
+            raise InputError(f"two measures are called {name}: rename one of them.")
+        elif name in _TAKEN or name in available(on) or name.endswith("_lower"):
+            raise InputError(f"{text}: the name {name} is taken in traces; rename the measure.")
+        else:
+            found[name] = OwnMeasure(_function(text))
+    return found
+
+
+def _function(text: str) -> Any:
+    """Load a measure; refuse what cannot be called with a problem and a state."""
+    found = load(text)
+    if isinstance(found, type) or not callable(found):
+        raise InputError(f"{text} is no measure: a function of (problem, state) is needed.")
+    try:
+        signature = inspect.signature(found)
+    except ValueError:  # written in C, which tells nothing
+        return found
+    try:
+        signature.bind(None, None)
+    except TypeError as error:
+        raise InputError(
+            f"{text} is no measure: it must take two parameters, problem and state ({error})."
+        ) from error
+    return found

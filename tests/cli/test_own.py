@@ -1,0 +1,250 @@
+"""MODULE:NAME on the command line and in specs: somebody's own problem, method and measure."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from own_things import Quadratic
+
+ROOT = Path(__file__).parents[2]
+OWN = ("-p", "own_things:Quadratic[rows=7]", "-a", "misbehaving:Descent[iterations=4,step=0.5]")
+MEAN = Quadratic(rows=7).centres.mean(axis=0)
+
+SPEC = """
+problems = ["own_things:Quadratic[rows=7,seed={seed}]", "own_things:made"]
+seeds = 2
+measures = ["own_things:slope", "value"]
+targets = ["own_things:slope=1e6", "own_things:slope=1e-9"]
+
+[algorithms]
+MINE = "misbehaving:Descent[iterations=4,step=0.5]"
+FW = "frank-wolfe[iterations=3,step=open-loop]"
+"""
+
+
+def test_solve(pfbench, conforms):
+    outcome = pfbench("solve", *OWN, "--measure", "own_things:distance_to_best", "--json")
+    assert outcome.status == 0
+    assert outcome.err.splitlines() == [
+        "importing own_things:Quadratic",
+        "importing misbehaving:Descent",
+        "importing own_things:distance_to_best",
+    ]
+    found = outcome.json
+    conforms(found, "solve.json")
+    assert (found["problem"], found["algorithm"]) == (OWN[1], OWN[3])
+    assert (found["counts"]["fo"], found["counts"]["sfo"]) == (4, 4 * 7)
+    assert found["final"]["distance_to_best"] == pytest.approx(np.linalg.norm(MEAN) / 16)
+
+
+def test_names_are_printed_before_they_are_imported(pfbench, folder, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (folder / "loud_for_tests.py").write_text(
+        "import sys\nprint('imported', file=sys.stderr)\n"
+        "from misbehaving import Descent\nfrom own_things import made, norm\n"
+    )
+    names = ("loud_for_tests:made", "loud_for_tests:Descent", "loud_for_tests:norm")
+    outcome = pfbench("solve", "-p", names[0], "-a", names[1], "--measure", names[2])
+    sys.modules.pop("loud_for_tests", None)
+    assert outcome.status == 0
+    assert outcome.err.splitlines() == [*(f"importing {name}" for name in names), "imported"]
+
+
+def test_solve_writes_the_trace_and_shows_it(pfbench, folder):
+    outcome = pfbench(
+        *("solve", *OWN, "--measure", "own_things:distance_to_best,own_things:bracket"),
+        *("--trace", "t.csv", "--repeat", 2),
+    )
+    assert outcome.status == 0
+    assert "distance_to_best" in outcome.out
+    trace = pd.read_csv(folder / "t.csv")
+    np.testing.assert_allclose(
+        trace["distance_to_best"][:5], np.linalg.norm(MEAN) * 0.5 ** np.arange(5)
+    )
+    assert {"bracket", "bracket_lower"} <= set(trace.columns)
+
+
+def test_solve_stops_at_an_own_target(pfbench):
+    level = 0.3 * np.linalg.norm(MEAN)
+    outcome = pfbench("solve", *OWN, "--stop", f"own_things:distance_to_best={level}", "--json")
+    assert (outcome.json["status"], outcome.json["iterations"]) == ("target", 2)
+    assert outcome.err.count("importing") == 3
+
+
+def test_the_dry_run_of_solve(pfbench):
+    given = (*OWN, "--measure", "own_things:norm", "--dry-run")
+    found = pfbench("solve", *given, "--json").json
+    assert (found["problem"], found["algorithm"], found["shape"]) == (OWN[1], OWN[3], [3])
+    assert found["counts"] == "T iterations: FO T, SFO nT"
+    assert "vector of length 3" in pfbench("solve", *given).out
+
+
+def test_a_failing_measure_fails_the_command(pfbench):
+    outcome = pfbench("solve", *OWN, "--measure", "own_things:always_fails", "--json")
+    assert (outcome.status, outcome.json["status"]) == (1, "error")
+    assert outcome.json["stop_reason"] == "the measure always_fails failed: ValueError: no good"
+
+
+BAD = {
+    "module": (("-p", "no_such:make"), "there is no module no_such"),
+    "name": (("-p", "own_things:Quadratc"), "'Quadratic'"),
+    "parameter": (("-p", "own_things:Quadratic[rws=3]"), "'rows'"),
+    "missing parameter": (("-p", "own_things:needs"), "own_things:needs needs rows"),
+    "raises": (("-p", "own_things:raises"), "ValueError: no such file"),
+    "something else": (("-p", "own_things:nothing"), "NoneType lacks n, set"),
+    "algorithm": (("-a", "own_things:Quadratic"), "is no algorithm: it lacks name, requires"),
+    "measure": (("--measure", "own_things:Quadratic"), "is no measure"),
+    "measure and its module": (("--measure", "no_such:norm"), "there is no module no_such"),
+    "name of a measure": (("--measure", "own_things:value"), "the name value is taken"),
+    "two of one name": (("--measure", "own_things:norm,own_more:norm"), "two measures"),
+    "target": (("--stop", "own_things:nrm=1"), "'norm'"),
+    "dry run": (("--measure", "own_things:nrm", "--dry-run"), "'norm'"),
+}
+
+
+@pytest.mark.parametrize(("given", "says"), BAD.values(), ids=BAD)
+def test_what_is_wrong_is_told_in_one_line(pfbench, folder, given, says):
+    (folder / "own_more.py").write_text("def norm(problem, state):\n    return 0.0\n")
+    outcome = pfbench("solve", *OWN, *given)
+    assert (outcome.status, outcome.out) == (2, "")
+    *importing, refusal = outcome.err.splitlines()
+    assert all(line.startswith("importing ") for line in importing)
+    assert refusal.startswith("pfbench: ")
+    assert says in refusal
+    assert sorted(path.name for path in folder.iterdir() if path.suffix) == ["own_more.py"]
+
+
+# --- sweeps ---------------------------------------------------------------------------------------
+
+
+def sweep(pfbench, text, *more):
+    Path("own.toml").write_text(text)
+    return pfbench("run", "own.toml", "--jobs", 0, *more)
+
+
+def test_a_sweep_of_own_things(pfbench, conforms, folder):
+    outcome = sweep(pfbench, SPEC, "--json")
+    assert (outcome.status, outcome.err.splitlines()) == (
+        0,
+        [
+            "pfbench: importing own_things:Quadratic, which own.toml names.",
+            "pfbench: importing misbehaving:Descent, which own.toml names.",
+            "pfbench: importing own_things:slope, which own.toml names.",
+            "pfbench: importing own_things:made, which own.toml names.",
+        ],
+    )
+    found = outcome.json
+    conforms(found, "run.json")
+    assert found["statuses"] == {"finished": 8}
+    for one in found["runs"]:
+        easy, hard = one["targets"]
+        assert (easy["measure"], easy["calls"]["fo"]) == ("slope", 0)
+        assert (hard["measure"], hard["calls"]) == ("slope", None)
+    assert sweep(pfbench, SPEC, "--json").json["stored"] == 8
+    assert sweep(pfbench, SPEC, "--dry-run", "--json").json["stored"] == 8
+
+
+def test_a_failing_measure_fails_its_runs_alone(pfbench):
+    outcome = sweep(
+        pfbench,
+        'problems = "own_things:Quadratic"\nmeasures = "own_things:fails"\nalgorithms = ['
+        '"misbehaving:Descent[step=0.5]", "misbehaving:Descent[step=0.001]"]\n',
+        "--json",
+    )
+    assert (outcome.status, outcome.json["statuses"]) == (1, {"error": 1, "finished": 1})
+    assert "the measure fails failed: ValueError: no good" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("own_things:made", "own_things:mad", "'made'"),
+        ("own_things:made", "no_such:made", "there is no module no_such"),
+        ("own_things:made", "own_things:nothing", "is no problem"),
+        ("own_things:made", "own_things:raises", "no such file"),
+        ('"value"', '"own_things:value"', "the name value is taken"),
+        ('"value"', '"own_things:one_parameter"', "is no measure"),
+        ('"value"', '"own_things:nrm"', "'norm'"),
+        ("own_things:slope=", "own_things:slop=", "'slope'"),
+    ],
+)
+def test_a_wrong_name_is_refused_before_any_run(pfbench, folder, old, new, says):
+    assert old in SPEC
+    outcome = sweep(pfbench, SPEC.replace(old, new))
+    assert (outcome.status, outcome.out) == (2, "")
+    assert says in outcome.err.splitlines()[-1]
+    assert list(folder.rglob("*.parquet")) == []
+
+
+MODULE = """
+import sys
+from own_helper import RADIUS
+from own_things import Quadratic
+
+print("imported", file=sys.stderr)
+
+
+def make(rows=5):
+    return Quadratic(rows=rows, radius=RADIUS)
+
+
+def distance(problem, state):
+    return abs(state.x).sum()
+"""
+
+MINE = """
+problems = "own_module:make[rows=6]"
+algorithms = "frank-wolfe[iterations=3,step=open-loop]"
+measures = "own_module:distance"
+"""
+
+
+def command(*arguments):
+    """Run the command in a process of its own that does not look into the current folder."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "pfbench", *arguments],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), done.stderr.splitlines()
+
+
+def test_modules_of_the_current_folder_in_workers(folder):
+    """Each name is printed before its module is imported; an edit makes the runs stale."""
+    (folder / "own_module.py").write_text(MODULE)
+    (folder / "own_helper.py").write_text("RADIUS = 1.0\n")
+    (folder / "own.toml").write_text(MINE)
+    run = ("run", "own.toml", "--jobs", "1", "--json")
+    first, told = command(*run)
+    assert (first["made"], first["statuses"]) == (1, {"finished": 1})
+    assert told[:3] == [
+        "pfbench: importing own_module:make, which own.toml names.",
+        "pfbench: importing own_module:distance, which own.toml names.",
+        "imported",
+    ]
+    (folder / "own_helper.py").write_text("RADIUS = 0.5\n")
+    edited, _ = command(*run)
+    assert edited["made"] == 1
+    assert edited["runs"][0]["key"] != first["runs"][0]["key"]
+
+
+def test_a_report_of_own_things(pfbench, folder):
+    (folder / "mine.toml").write_text(
+        'title = "T"\n[[study]]\nkey = "k"\ntitle = "t"\nproblem = "own_things:Quadratic"\n'
+        'seeds = 1\nmeasures = ["own_things:norm"]\nevery = 1\n[study.algorithms]\n'
+        'FW = "frank-wolfe[iterations=3,step=open-loop]"\n[[study.column]]\ntitle = "c"\n'
+    )
+    outcome = pfbench("report", "mine.toml", "--jobs", 1, "-o", "out", "--json")
+    assert outcome.err.splitlines()[:2] == [
+        "pfbench: importing own_things:Quadratic, which mine names.",
+        "pfbench: importing own_things:norm, which mine names.",
+    ]
+    assert outcome.json[0]["statuses"] == {"finished": 1}

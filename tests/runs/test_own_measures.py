@@ -1,0 +1,192 @@
+"""Somebody's own measures: what they may return, what they see, and what becomes of a failure."""
+
+import numpy as np
+import pytest
+from helpers import assert_one_sentence
+from own_things import Quadratic
+
+from pfbench.base.errors import InputError
+from pfbench.measures import named
+from pfbench.runs.engines import LocalProcesses
+from pfbench.runs.execute import sweep
+from pfbench.runs.making import make
+from pfbench.runs.run import TRACE_COLUMNS
+from pfbench.runs.selecting import chosen_measures, chosen_problem
+from pfbench.runs.stop import Stop, recorded
+from pfbench.runs.store import Store
+from pfbench.runs.study import PlannedRun
+from pfbench.runs.sweep import reached
+
+PROBLEM, DESCENT = "own_things:Quadratic", "misbehaving:Descent[iterations=6,step=0.5]"
+MEAN = Quadratic().centres.mean(axis=0)
+
+
+def distances(step=0.5, steps=6):
+    """|x_t - m| of gradient steps from 0 towards the mean m of the centres."""
+    return np.linalg.norm(MEAN) * (1 - step) ** np.arange(steps + 1)
+
+
+def plan(*measures, algorithm=DESCENT, **more):
+    given = tuple(f"own_things:{name}" for name in measures)
+    return PlannedRun(PROBLEM, algorithm, **{"seed": 0, "measures": given, "every": 1} | more)
+
+
+def test_a_measure_is_a_column_under_its_name_and_in_final():
+    run = make(plan("distance_to_best"))
+    assert run.columns == (*TRACE_COLUMNS, "distance_to_best")
+    np.testing.assert_allclose(run.trace["distance_to_best"], distances())
+    assert run.final["distance_to_best"] == run.trace["distance_to_best"].iloc[-1]
+
+
+def test_an_interval_has_two_columns_and_no_certificate():
+    run = make(plan("bracket"))
+    assert run.columns == (*TRACE_COLUMNS, "bracket", "bracket_lower")
+    assert (run.trace["bracket"] - run.trace["bracket_lower"]).round(12).tolist() == [2.0] * 7
+    assert {"bracket", "bracket_lower"} <= set(run.final)
+    assert run.failure_probability == 0.0
+
+
+def test_none_is_not_defined_and_any_number_is_a_float():
+    fw = "frank-wolfe[iterations=2,step=open-loop]"
+    run = make(plan("sometimes", algorithm=fw))
+    assert np.isnan(run.trace["sometimes"][0])
+    assert run.trace["sometimes"][1:].tolist() == [2.0, 2.0]
+    assert type(run.rows[1][-1]) is float
+    assert run.final["sometimes"] is None
+
+
+def test_a_target():
+    """The first distance at most 0.2 |m| is that of x_3."""
+    stop = Stop("own_things:distance_to_best", 0.2 * float(distances()[0]))
+    measures, stop = recorded(("value",), stop)
+    run = make(PlannedRun(PROBLEM, DESCENT, 0, measures, 1, stop=stop))
+    assert (run.status, run.iterations) == ("target", 3)
+    assert run.stop_reason.startswith("distance_to_best = ")
+    assert reached([stop], run.columns, run.rows)[0]["calls"]["fo"] == 3
+
+
+def test_a_target_of_its_own_is_recorded_once():
+    stop = Stop("m:a", 1.0)
+    assert recorded(("m:a", "value"), stop) == (("m:a", "value"), Stop("a", 1.0))
+    assert recorded(("value",), stop) == (("value", "m:a"), Stop("a", 1.0))
+    assert recorded(("value",), Stop("fw_gap", 1.0)) == (("value",), Stop("fw_gap", 1.0))
+    assert recorded((), None) == ((), None)
+
+
+# --- it can not change the run --------------------------------------------------------------------
+
+
+def told(run):
+    places = [run.columns.index(name) for name in TRACE_COLUMNS if name != "seconds"]
+    rows = [[row[place] for place in places] for row in run.rows]
+    shared = {name: run.final[name] for name in ("value", "fw_gap", "gradient_mapping_sq")}
+    return run.status, run.iterations, run.counts, rows, shared
+
+
+@pytest.mark.parametrize("algorithm", [DESCENT, "nfwu-sg[batch=3,iterations=5,step=0.1]"])
+@pytest.mark.parametrize("measure", ["spoils", "slow", "distance_to_best"])
+def test_a_measure_changes_no_bit_of_the_run(measure, algorithm):
+    assert told(make(plan(measure, algorithm=algorithm))) == told(make(plan(algorithm=algorithm)))
+
+
+def test_a_measure_that_writes_into_the_estimate_is_told_so():
+    fw = "frank-wolfe[iterations=2,step=open-loop]"
+    run = make(plan("spoils_the_estimate", algorithm=fw))
+    assert run.status == "error"
+    assert "the measure spoils_the_estimate failed: ValueError: " in run.stop_reason
+    assert "read-only" in run.stop_reason
+
+
+def test_a_matrix_is_given_as_a_copy():
+    """A factored point can be moved by a measure."""
+    problem = "robust-matrix-recovery[rows=12,columns=10,rank=1,density=0.5]"
+    svrg = "nfwu-svrg[batch=7,period=4,iterations=10,step=0.1,output=last]"
+    with_it, without = (
+        make(PlannedRun(problem, svrg, 0, measures, 1))
+        for measures in (("own_things:wanders",), ())
+    )
+    assert with_it.status == "finished"
+    assert told(with_it) == told(without)
+
+
+# --- what fails -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("fails", "ValueError: no good"),
+        ("not_a_number", "it returned NaN (None stands for what is not defined)"),
+        ("text", "it returned 'far', which is no number"),
+        ("truth", "it returned True, which is no number"),
+        ("array", "it returned array([1., 1.]), which is no number"),
+        ("three", "it returned 3 numbers where (lower, upper) is needed"),
+        ("upside_down", "it returned (2, 1), which is no interval"),
+    ],
+)
+def test_a_failure_ends_the_run_as_an_error_with_its_counts(name, reason):
+    run = make(plan(name, "distance_to_best"))
+    # |x|_1 is above 0.15 from the second iterate on; see own_things.
+    assert np.abs(0.5 * MEAN).sum() < 0.15 < np.abs(0.75 * MEAN).sum()
+    assert (run.status, run.iterations, run.counts.fo) == ("error", 2, 2)
+    assert run.stop_reason == f"the measure {name} failed: {reason}"
+    np.testing.assert_allclose(run.trace["distance_to_best"], distances()[:3])
+
+
+def test_a_failure_at_the_output_alone_is_an_error_too():
+    """The output is looked at once more, without the estimate that made the iterate."""
+    algorithm = "frank-wolfe[iterations=1,step=open-loop]"
+    run = make(plan("fails_at_the_output", algorithm=algorithm))
+    assert run.status == "error"
+    assert run.final["fails_at_the_output"] is None
+    assert run.trace["fails_at_the_output"].tolist() == [0.0, 0.0]
+
+
+def test_other_runs_go_on(tmp_path):
+    """In worker processes, too; the rows are stored like any other."""
+    small = DESCENT.replace("0.5", "0.01")
+    plans = [plan("fails"), plan("fails", algorithm=small), plan("norm")]
+    found = {o.plan: o.entry.run for o in sweep(plans, Store(tmp_path), LocalProcesses(2))}
+    assert [found[one].status for one in plans] == ["error", "finished", "finished"]
+    assert found[plans[0]].stop_reason == "the measure fails failed: ValueError: no good"
+    again = list(sweep(plans, Store(tmp_path), LocalProcesses(2)))
+    assert [outcome.how for outcome in again] == ["stored"] * 3
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["distance_to_bst"], "'distance_to_best'"),
+        (["norm[p=2]"], "takes no parameters"),
+        (["number"], "own_things:number is no measure"),
+        (["Quadratic"], "own_things:Quadratic is no measure"),
+        (["one_parameter"], "problem and state (too many positional arguments)"),
+        (["three_parameters"], "problem and state (missing a required argument: 'best')"),
+        (["value"], "the name value is taken"),
+        (["seconds"], "the name seconds is taken"),
+        (["rmse_truth"], "the name rmse_truth is taken"),
+        (["norm_lower"], "the name norm_lower is taken"),
+        (["norm", "norm"], "two measures are called norm"),
+    ],
+)
+def test_what_is_no_measure_is_refused_in_one_sentence(names, words):
+    problem = chosen_problem(PROBLEM)
+    with pytest.raises(InputError) as error:
+        chosen_measures(problem, [f"own_things:{name}" for name in names])
+    assert_one_sentence(error, words)
+
+
+def test_a_measure_of_the_problem_is_not_replaced():
+    with pytest.raises(InputError, match="the name norm is taken"):
+        chosen_measures(chosen_problem("own_things:Stated"), ["own_things:norm"])
+
+
+def test_names_of_the_catalogue_are_what_they_were():
+    problem = chosen_problem(PROBLEM)
+    names = ["fw_gap", "value"]
+    assert chosen_measures(problem, names) == named(problem, names)
+    with pytest.raises(InputError, match="'fw_gap'"):
+        chosen_measures(problem, ["fw_gp"])

@@ -1,0 +1,363 @@
+"""Somebody's own problem: what is checked, what it may leave out, and what its digest covers."""
+
+import os
+import py_compile
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import own_things
+import pytest
+from helpers import assert_one_sentence
+from own_things import Penalised, Quadratic
+from scipy.optimize import minimize_scalar
+
+from pfbench.algorithms import algorithm
+from pfbench.base.errors import InputError, Refused
+from pfbench.base.protocols import Problem
+from pfbench.runs import making
+from pfbench.runs.execute import keys_of
+from pfbench.runs.making import make, resolve
+from pfbench.runs.selecting import chosen_algorithm, chosen_problem
+from pfbench.runs.solve import solve
+from pfbench.runs.study import PlannedRun
+
+ROWS, COLUMNS = 20, 3
+DESCENT = "misbehaving:Descent"
+
+
+def own(name):
+    return chosen_problem(f"own_things:{name}")
+
+
+def plan(problem="own_things:Quadratic", algorithm=DESCENT, **more):
+    return PlannedRun(problem, algorithm, **{"seed": 0, "measures": (), "every": 1} | more)
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Quadratc", "'Quadratic'"),
+        ("Quadratic[colums=3]", "'columns'"),
+        ("needs", "needs rows: write own_things:needs[rows=...]"),
+        ("ready[rows=3]", "leave its parameters out"),
+        ("raises[seed=3]", "own_things:raises[seed=3] fails with ValueError: no such file"),
+        ("refuses", "seed=0 must be greater than 0"),
+        ("nothing", "NoneType lacks n, set, start(), value(x), gradient(x)"),
+        ("number", "int lacks n, set"),
+        ("NoGradient", "NoGradient lacks gradient(x);"),
+        ("NoSet", "lacks diameter, contains(x), lo(g), minimum(g)"),
+        ("HalfN", "n of own_things:HalfN=2.5 must be an integer"),
+        ("Outside", "is outside its set"),
+        ("Wanders", "differs from call to call"),
+        ("Listed", "must be an array, not list"),
+        ("Whole", "float64, not int64"),
+        ("NotFinite", "value(start) of own_things:NotFinite=nan must be finite"),
+        ("WrongShape", "has shape (2,) where (3,) is needed"),
+        ("FailsAtTheStart", "gradient(start) of own_things:FailsAtTheStart fails with ZeroDiv"),
+        ("OtherConstants", "with n=20"),
+        ("OtherComponents", "its n=20 components"),
+        ("Both", "own_things:Both has a feasible set and a penalty"),
+        ("NumberAsDigest", "must be a text"),
+        ("HoldsAFile", "give it a digest"),
+        ("HoldsALambda", "give it a digest"),
+    ],
+)
+def test_what_is_no_problem_is_refused_in_one_sentence(name, words):
+    with pytest.raises(InputError) as error:
+        own(name)
+    assert_one_sentence(error, words)
+
+
+# --- what it may leave out ------------------------------------------------------------------------
+
+
+def test_a_class_a_function_and_an_object():
+    assert own("Quadratic[rows=7,columns=2]").n == 7
+    assert own("made").n == 9
+    assert own("made[rows=11]").n == 11
+    assert own("ready").n == 5
+
+
+def test_it_goes_by_its_selector():
+    problem = own("Quadratic[rows=7]")
+    assert (problem.name, dict(problem.parameters)) == ("own_things:Quadratic", {"rows": 7})
+    run = make(plan("own_things:Quadratic[rows=7]"))
+    assert run.problem == "own_things:Quadratic[rows=7]"
+    assert solve(problem, chosen_algorithm(DESCENT)).problem == "own_things:Quadratic[rows=7]"
+
+
+def test_all_of_the_interface_is_there():
+    missing = [part for part in vars(Problem) if part[0] != "_" and not hasattr(own("Free"), part)]
+    assert missing == []
+
+
+def test_what_it_has_is_used_as_it_is():
+    problem = own("Stated")
+    assert problem.digest == "stated"
+    assert problem.constants(problem.start()).L_f == 1.0
+    assert problem.lacks == {"smooth": "it has a ball"}
+    assert not hasattr(problem.open(np.random.default_rng(0)), "batch")
+
+
+def test_oracles_that_are_left_out_follow_from_the_set_and_the_batch():
+    problem, rng = own("Quadratic[radius=0.7]"), np.random.default_rng(1)
+    backend = problem.open(rng)
+    x, y, g = rng.standard_normal((3, COLUMNS))
+    sample = rng.integers(ROWS, size=6)
+    np.testing.assert_allclose(backend.lo(g), -0.7 * g / np.linalg.norm(g))
+    np.testing.assert_allclose(problem.minimum(g), -0.7 * np.linalg.norm(g))
+    z = x - 0.3 * g
+    np.testing.assert_allclose(backend.prox(x, g, 0.3), z * min(1.0, 0.7 / np.linalg.norm(z)))
+    # Every component's Hessian is the identity.
+    np.testing.assert_allclose(backend.difference(sample, x, y), x - y)
+    assert problem.shape == (COLUMNS,)
+    constants = problem.constants(x)
+    assert (constants.n, constants.D) == (ROWS, 1.4)
+    assert set(constants.derivations) == {"n", "D"}
+    assert not hasattr(backend, "hessian")
+
+
+def test_a_part_that_fails_is_not_taken_for_one_that_is_left_out():
+    with pytest.raises(InputError, match=r"lacks of .* fails with AttributeError: .*no_such"):
+        own("HidesAMistake")
+
+
+def test_a_penalty_is_the_prox():
+    problem, rng = own("Penalised"), np.random.default_rng(2)
+    x, g = rng.standard_normal((2, COLUMNS))
+    found = problem.prox(x, g, 0.2)
+    for at, y in zip(found, x - 0.2 * g, strict=True):
+        best = minimize_scalar(lambda z, y=y: 0.2 * 2.0 * abs(z) + (z - y) ** 2 / 2)
+        assert at == pytest.approx(best.x, abs=1e-6)
+    run = solve(problem, chosen_algorithm(DESCENT))
+    assert run.final["objective"] == run.final["value"] + Penalised.penalty.value(run.x)
+
+
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [
+        ("Quadratic", {"svrg"}),
+        ("Free", {"frank-wolfe"}),
+        ("Penalised", {"frank-wolfe", "svrg"}),
+    ],
+)
+def test_what_does_not_fit_is_refused(name, refused):
+    problem, found = own(name), set()
+    for one in (
+        algorithm("frank-wolfe", iterations=2),
+        algorithm("svrg", iterations=2, step=0.1, batch=3, period=2),
+        algorithm("prox-gd", iterations=2, step=0.1),
+    ):
+        try:
+            assert solve(problem, one).status == "finished"
+        except Refused:
+            found.add(one.name)
+    assert found == refused
+
+
+def test_a_projection_counts_where_there_is_something_to_project_onto():
+    gradient = algorithm("prox-gd", iterations=4, step=0.1)
+    assert solve(own("Quadratic"), gradient).counts.po == 4
+    assert solve(own("Penalised"), gradient).counts.po == 4
+    assert solve(own("Free"), gradient).counts.po == 0
+
+
+def test_a_theorems_schedule_needs_its_constants():
+    with pytest.raises(Refused, match="needs the constant delta"):
+        solve(own("Quadratic"), algorithm("frank-wolfe", epsilon=0.1))
+
+
+def test_its_run_is_that_of_the_object_itself():
+    """Same bits and counts as a problem that states all by itself."""
+    chosen = algorithm("frank-wolfe", iterations=7, step="open-loop")
+    one, other = solve(own("Quadratic"), chosen), solve(own("Stated"), chosen)
+    assert one.counts == other.counts
+    np.testing.assert_array_equal(one.x, other.x)
+    assert other.final["norm"] == np.linalg.norm(other.x)
+
+
+def test_iterates_are_those_of_plain_numpy():
+    """Gradient steps from 0 towards the mean m: x_t = (1 - 0.99^t) m."""
+    run = make(plan(measures=("value",), algorithm=f"{DESCENT}[iterations=9]"))
+    problem = Quadratic()
+    mean = problem.centres.mean(axis=0)
+    values = [
+        np.mean(np.sum(((1 - 0.99**t) * mean - problem.centres) ** 2, axis=1)) / 2
+        for t in range(10)
+    ]
+    np.testing.assert_allclose(run.trace["value"], values)
+    assert (run.status, run.counts.fo, run.counts.sfo) == ("finished", 9, 9 * ROWS)
+
+
+def test_a_measure_that_its_problem_fails_ends_the_run():
+    run = make(plan("own_things:FailsLater", measures=("value",)))
+    assert run.status == "error"
+    assert run.stop_reason == "the measure value failed: KeyError: 'value'"
+    assert (run.iterations, run.counts.fo) == (1, 1)
+
+
+# --- digest and key -------------------------------------------------------------------------------
+
+
+def test_the_digest_covers_what_the_object_holds():
+    same = {own("Quadratic").digest, own("Quadratic[rows=20]").digest}
+    others = {own(f"Quadratic[{p}]").digest for p in ("rows=21", "seed=1", "radius=2", "columns=2")}
+    assert len(same) == 1
+    assert len(others | same) == 5
+
+
+def test_one_changed_bit_of_the_data_is_another_digest(monkeypatch):
+    before = own("ready").digest
+    assert own("ready").digest == before
+    changed = own_things.ready.centres.copy()
+    changed[3, 1] = np.nextafter(changed[3, 1], 9.0)
+    monkeypatch.setattr(own_things.ready, "centres", changed)
+    assert own("ready").digest != before
+
+
+def test_the_digest_is_the_same_in_every_process():
+    code = (
+        "from pfbench.runs.selecting import chosen_problem\n"
+        "print(chosen_problem('own_things:Holds').digest)"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ
+            | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for seed in ("1", "2")
+    }
+    assert found == {own("Holds").digest}
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """A problem, a measure and a method in a module that needs another, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("owned_by_tests.py").write_text(
+        "import numpy as np\n"
+        "from own_things import Quadratic\n"
+        "from misbehaving import Descent\n"
+        "def make(rows=4):\n"
+        "    import helps_the_owned\n"
+        "    return Quadratic(rows=rows, radius=helps_the_owned.RADIUS)\n"
+        "def find():\n"
+        "    from importlib import import_module\n"
+        "    return import_module('found_by_the_owned').Found()\n"
+        "def read():\n"
+        "    problem = Quadratic()\n"
+        "    problem.centres = np.loadtxt('centres.txt').reshape(20, 3)\n"
+        "    return problem\n"
+        "def norm(problem, state):\n"
+        "    return 0.0\n"
+        "class Plain:\n"
+        "    name, requires, output = 'plain', frozenset(), 'last'\n"
+        "    def __init__(self, step=1):\n"
+        "        self.step = step\n"
+        "    def run(self, ask, x, rng):\n"
+        "        yield\n"
+    )
+    # What is resolved stays so while a process lasts.
+    making._built.cache_clear()
+    Path("helps_the_owned.py").write_text("RADIUS = 1.0\n")
+    Path("found_by_the_owned.py").write_text(
+        "from own_things import Quadratic\nclass Found(Quadratic):\n    pass\n"
+    )
+    np.savetxt("centres.txt", np.ones((20, 3)))
+    yield
+    for name in ("owned_by_tests", "helps_the_owned", "found_by_the_owned"):
+        sys.modules.pop(name, None)
+
+
+def key(**more):
+    return keys_of([plan(**more)], {})[plan(**more)].key
+
+
+@pytest.mark.usefixtures("module")
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"problem": "owned_by_tests:make"},
+        {"measures": ("owned_by_tests:norm",)},
+        {"algorithm": "owned_by_tests:Descent"},
+    ],
+)
+@pytest.mark.parametrize("edited", ["owned_by_tests.py", "helps_the_owned.py"])
+def test_an_edited_module_or_helper_is_another_key(given, edited):
+    before = key(**given)
+    assert key(**given) == before
+    text = Path(edited).read_text()
+    Path(edited).write_text(text + "# edited\n")
+    assert key(**given) != before
+    Path(edited).write_text(text)
+    assert key(**given) == before
+
+
+@pytest.mark.usefixtures("module")
+def test_the_module_of_what_is_made_counts_though_no_import_shows_it():
+    before = key(problem="owned_by_tests:find")
+    Path("found_by_the_owned.py").write_text(Path("found_by_the_owned.py").read_text() + "# edited")
+    assert key(problem="owned_by_tests:find") != before
+
+
+@pytest.mark.usefixtures("module")
+def test_every_name_and_parameter_is_in_the_key():
+    plans = [
+        plan(),
+        plan("own_things:Stated"),
+        plan("own_things:Stated[rows=6]"),
+        plan("own_things:Restated"),
+        plan("owned_by_tests:make"),
+        plan("owned_by_tests:make[rows=5]"),
+        plan("owned_by_tests:Quadratic"),
+        plan(measures=("own_things:norm",)),
+        plan(measures=("owned_by_tests:norm",)),
+        plan(algorithm="owned_by_tests:Plain"),
+        plan(algorithm="owned_by_tests:Plain[step=2]"),
+    ]
+    assert len({keys.key for keys in keys_of(plans, {}).values()}) == len(plans)
+
+
+def test_runs_that_differ_by_a_limit_are_one_family():
+    """For somebody's own method, too, if it says that its iterations are a limit."""
+    plans = [plan(algorithm=f"own_things:Anytime[iterations={k}]") for k in (3, 5)]
+    plans.append(plan(algorithm="own_things:Anytime[iterations=5,step=0.5]"))
+    first, longer, other = keys_of(plans, {}).values()
+    assert first.family == longer.family != other.family
+    assert len({first.key, longer.key, other.key}) == 3
+
+
+@pytest.mark.usefixtures("module")
+def test_a_module_without_source_is_refused():
+    py_compile.compile("owned_by_tests.py", "bare_for_tests.pyc")
+    with pytest.raises(InputError) as error:
+        keys_of([plan(measures=("bare_for_tests:norm",))], {})
+    assert_one_sentence(error, "bare_for_tests has no Python source")
+
+
+@pytest.mark.usefixtures("module")
+def test_the_stores_note_names_the_module():
+    note = keys_of([plan("owned_by_tests:make")], {})[plan("owned_by_tests:make")].source
+    assert "owned_by_tests" in note["modules"]
+
+
+@pytest.mark.usefixtures("module")
+def test_edited_data_are_another_digest():
+    before = chosen_problem("owned_by_tests:read").digest
+    assert chosen_problem("owned_by_tests:read").digest == before
+    np.savetxt("centres.txt", np.eye(20, 3))
+    assert chosen_problem("owned_by_tests:read").digest != before
+
+
+def test_a_problem_is_built_once_for_many_runs():
+    assert resolve(plan(seed=1)).problem is resolve(plan(seed=2, every=3)).problem
