@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, least, round_up
+from pfbench.algorithms.base import SEQUENCES_KEPT, Algorithm, least, round_up
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.checks import choice, integer, real
 from pfbench.base.constants import Constants
@@ -24,6 +24,8 @@ from pfbench.points import combine, keep, shift
 class Accelerated(Algorithm):
     """What the three have in common: T, a batch, a step."""
 
+    longer = SEQUENCES_KEPT
+
     iterations: int = field(metadata={"about": "T, inner iterations"})
     batch: int = field(metadata={"about": "b"})
     step: float = field(metadata={"about": "eta (katyusha: 1/(3L); rsag: beta)"})
@@ -33,6 +35,11 @@ class Accelerated(Algorithm):
         integer("iterations", self.iterations, least=1)
         integer("batch", self.batch, least=1)
         real("step", self.step, above=0.0)
+
+    @property
+    def anytime(self) -> bool:
+        """See `Algorithm.anytime`."""
+        return True
 
 
 @dataclass(frozen=True, kw_only=True)

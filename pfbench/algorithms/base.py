@@ -13,6 +13,12 @@ from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State, check_output
 
+EXTENDED = ("every iteration", "each epoch", "never")
+"""From where a stored run of an algorithm is extended; see `Renewing`."""
+
+TABLE_KEPT = ("never", "its table of gradients is carried over")
+SEQUENCES_KEPT = ("never", "it carries more than one sequence over")
+
 _MOST = 2**62
 
 
@@ -72,6 +78,9 @@ class Algorithm(ABC):
         Whether it draws no random numbers.
     scheduled
         The parameters that its theorem's schedule sets.
+    longer
+        From where a stored run is extended to a longer one, one of `EXTENDED`, and a remark: why
+        not, or when not.
     """
 
     name: ClassVar[str]
@@ -82,6 +91,7 @@ class Algorithm(ABC):
     assumes: ClassVar[frozenset[str]] = frozenset()
     deterministic: ClassVar[bool] = False
     scheduled: ClassVar[frozenset[str]] = frozenset({"iterations", "step", "batch", "period"})
+    longer: ClassVar[tuple[str, str]] = ("never", "nothing says when it goes on from a point alone")
 
     output: str = field(default="last", metadata={"about": "last, or uniform among the x_t"})
 
@@ -100,6 +110,25 @@ class Algorithm(ABC):
     def asks(self) -> frozenset[str]:
         """What a run with these parameters requires: `requires`, unless a subclass knows more."""
         return self.requires
+
+    @property
+    def anytime(self) -> bool:
+        """Whether no iterate depends on `iterations`: a shorter run begins every longer one."""
+        return False
+
+    def renews(self, k: int) -> bool:
+        """Return whether the run goes on after iteration k from its newest point alone.
+
+        See `Renewing`.
+        """
+        return False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Hold somebody's own class to nothing that it does not say itself."""
+        super().__init_subclass__(**options)
+        if cls.__module__.rpartition(".")[0] != __package__:
+            for claim in {"anytime", "renews"} - set(vars(cls)):
+                setattr(cls, claim, vars(Algorithm)[claim])
 
     @property
     def endless(self) -> bool:
@@ -158,6 +187,30 @@ class Algorithm(ABC):
     def needed(cls) -> list[str]:
         """Return the names of the parameters that have no default."""
         return [f.name for f in fields(cls) if f.default is MISSING]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Renewing(Algorithm):
+    """A method that after some iterations goes on from its newest point alone.
+
+    That is the output of the state if it has one, else its x. Nothing else is carried over then: no
+    snapshot, no table, no momentum, no second sequence. A stored run is extended from there with
+    the bits of a longer one.
+    """
+
+    @abstractmethod
+    def renews(self, k: int) -> bool:
+        """Return whether the run goes on after iteration k, counted from 1, in that way."""
+
+    @abstractmethod
+    def run_from(
+        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
+    ) -> Iterator[State]:
+        """Yield a state after each update, starting at x with iteration `first`, 0 or a renewal."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See `run_from`."""
+        return self.run_from(ask, x, rng, 0)
 
 
 def parameters_of(algorithm: Any) -> dict[str, Any]:

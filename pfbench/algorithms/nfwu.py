@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, round_down, round_up
+from pfbench.algorithms.base import Renewing, round_down, round_up
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
@@ -30,9 +30,11 @@ from pfbench.base.state import Point, State
 from pfbench.estimators import CASPIDERG, CASVRG, SG, SPIDERG, SVRG, Estimator
 from pfbench.points import combine, inner, keep
 
+_NOT_THE_BEST = "not with restarts or probability, which compare whole runs"
+
 
 @dataclass(frozen=True, kw_only=True)
-class NFWU(Algorithm):
+class NFWU(Renewing):
     """Normalised Frank-Wolfe updates; a subclass says which estimator."""
 
     output: str = field(default="uniform", metadata={"about": "uniform (the paper's), or last"})
@@ -75,13 +77,24 @@ class NFWU(Algorithm):
         """`requires`, and the full gradient where the best of several runs is chosen by it."""
         return self.requires | {"gradient"} if self.runs > 1 else self.requires
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    @property
+    def anytime(self) -> bool:
+        """See `Algorithm.anytime`; the best of several runs has them end at T."""
+        return self.runs == 1
+
+    def renews(self, k: int) -> bool:
+        """See `Renewing`: where the estimate does, unless the best of several is kept."""
+        return self.runs == 1 and self.estimator.renews(k)
+
+    def run_from(
+        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
+    ) -> Iterator[State]:
         """See the module's pseudo-code; several runs as in remark 3.1."""
         if self.runs > 1:
             yield from self.best_of(ask, x, rng)
             return
         estimate = self.estimator.start(ask, rng)
-        for _ in range(self.iterations):
+        for _ in range(first, self.iterations):
             g = estimate(x)
             v = ask.lo(g)
             at, x = x, combine(x, v, self.step)
@@ -144,6 +157,7 @@ class NFWUSG(NFWU):
     source = "shen2019 algorithm 1 with GE 1"
     counts = "T iterations: SFO ST, LO T"
     requires = frozenset({"batch", "lo"})
+    longer = ("every iteration", _NOT_THE_BEST)
 
     @property
     def estimator(self) -> SG:
@@ -163,6 +177,7 @@ class EpochNFWU(NFWU):
 
     counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p)), LO T"
     requires = frozenset({"gradient", "difference", "lo"})
+    longer = ("each epoch", _NOT_THE_BEST)
     estimates: ClassVar[type[SVRG | SPIDERG | CASVRG | CASPIDERG]]
 
     period: int = field(metadata={"about": "p, iterations between full gradients"})

@@ -21,7 +21,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, round_down, round_up
+from pfbench.algorithms.base import TABLE_KEPT, Renewing, round_down, round_up
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -34,7 +34,7 @@ SMOOTH = frozenset({"prox", "smooth"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProximalMethod(Algorithm):
+class ProximalMethod(Renewing):
     """Proximal steps along a gradient estimate; a subclass says which."""
 
     output: str = field(default="uniform", metadata={"about": "uniform (the theorem's), or last"})
@@ -52,10 +52,21 @@ class ProximalMethod(Algorithm):
     def estimator(self) -> Estimator:
         """The gradient estimate."""
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    @property
+    def anytime(self) -> bool:
+        """See `Algorithm.anytime`."""
+        return True
+
+    def renews(self, k: int) -> bool:
+        """See `Renewing`: where the estimate does."""
+        return self.estimator.renews(k)
+
+    def run_from(
+        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
+    ) -> Iterator[State]:
         """See the module's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
-        for _ in range(self.iterations):
+        for _ in range(first, self.iterations):
             g = estimate(x)
             at, x = x, ask.prox(x, g, self.step)
             yield State(x, at, g)
@@ -73,6 +84,7 @@ class ProxGD(ProximalMethod):
     source = "Ghadimi, Lan, Zhang 2016; wang2019 table 1; lacoste2016 (bound)"
     counts = "T iterations: FO T, SFO nT, PO T"
     requires = frozenset({"gradient"}) | COMPOSITE
+    longer = ("every iteration", "")
     deterministic = True
 
     output: str = field(default="last", metadata={"about": "last, or uniform"})
@@ -110,6 +122,7 @@ class ProxSGD(ProximalMethod):
     source = "Ghadimi, Lan, Zhang 2016, RSPG; wang2019 table 1"
     counts = "T iterations: SFO bT, PO T"
     requires = frozenset({"batch"}) | COMPOSITE
+    longer = ("every iteration", "")
 
     batch: int = field(metadata={"about": "b"})
 
@@ -147,6 +160,7 @@ class ProxSVRG(ProximalMethod):
     source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), algorithm 1"
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
+    longer = ("each epoch", "")
 
     batch: int = field(metadata={"about": "b"})
     period: int = field(metadata={"about": "m, iterations between full gradients"})
@@ -272,6 +286,7 @@ class ProxSAGA(ProximalMethod):
     source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), algorithm 2"
     counts = "T iterations: SFO n + 2bT, PO T"
     requires = frozenset({"table"}) | COMPOSITE
+    longer = TABLE_KEPT
 
     batch: int = field(metadata={"about": "b"})
 
@@ -338,6 +353,7 @@ class ProxSpiderBoost(ProximalMethod):
         "(online: B instead of n, no FO)"
     )
     requires = frozenset({"gradient", "difference", "batch"}) | COMPOSITE
+    longer = ("each epoch", "")
     scheduled = ProximalMethod.scheduled | {"snapshot"}
 
     batch: int = field(metadata={"about": "S"})

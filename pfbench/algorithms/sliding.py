@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, least, round_down, round_up
+from pfbench.algorithms.base import SEQUENCES_KEPT, Algorithm, Renewing, least, round_down, round_up
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
@@ -51,6 +51,7 @@ class Sliding(Algorithm):
 
     requires = frozenset({"gradient", "lo"})
     scheduled = frozenset({"iterations", "smoothness", "tolerance", "batch", "period"})
+    longer = SEQUENCES_KEPT
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,6 +64,11 @@ class Sliding(Algorithm):
     def eta(self) -> float:
         """The gap at which condg stops."""
         return 1.0 / self.iterations if self.tolerance is None else self.tolerance
+
+    @property
+    def anytime(self) -> bool:
+        """See `Algorithm.anytime`; the tolerance 1/N depends on N."""
+        return self.tolerance is not None
 
     def output_weight(self, k: int) -> float:
         """p_k proportional to k (k+1)."""
@@ -182,7 +188,7 @@ class StochasticNCGS(Sliding):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NCGSVR(Sliding):
+class NCGSVR(Sliding, Renewing):
     """Variance-reduced NCGS: theta+ = condg(v, theta, 1/(3L), eta) with SVRG estimates v."""
 
     name = "ncgs-vr"
@@ -190,6 +196,7 @@ class NCGSVR(Sliding):
     source = "qu2018 algorithm 4"
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO as many as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
+    longer = ("each epoch", "not to more iterations without tolerance, which is then 1/N")
 
     batch: int = field(metadata={"about": "b"})
     period: int = field(metadata={"about": "m, iterations between full gradients"})
@@ -209,18 +216,24 @@ class NCGSVR(Sliding):
         T = m * max(1, round_up(18.0 * L * (delta + 1.0) / (epsilon * m)))
         return cls(**{"iterations": T, "smoothness": L, "batch": b, "period": m} | given)
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def renews(self, k: int) -> bool:
+        """See `Renewing`: at the start of each epoch."""
+        return k % self.period == 0
+
+    def run_from(
+        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
+    ) -> Iterator[State]:
         """See the class's text."""
         estimate = SVRG(self.batch, self.period, at_snapshot=True).start(ask, rng)
         lam = 1.0 / (3.0 * self.smoothness)
-        for _ in range(self.iterations):
+        for _ in range(first, self.iterations):
             v = estimate(x)
             at, x = x, condg(ask, v, x, lam, self.eta)
             yield State(x, at, v)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CGS(Algorithm):
+class CGS(Renewing):
     """Conditional gradient sliding with restarts.
 
     for t = 1 .. restarts:  x = y = theta_{t-1}
@@ -239,6 +252,7 @@ class CGS(Algorithm):
     requires = frozenset({"gradient", "lo"})
     assumes = frozenset({"restricted strong convexity"})
     scheduled = frozenset({"restarts", "period", "smoothness", "curvature", "delta", "batch"})
+    longer = ("each epoch", "an epoch is a restart; not to more restarts")
     deterministic = True
 
     restarts: int = field(default=1, metadata={"about": "outer iterations"})
@@ -293,10 +307,16 @@ class CGS(Algorithm):
         """Return what each outer iteration begins with: nothing."""
         return None
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def renews(self, k: int) -> bool:
+        """See `Renewing`: at each restart, from theta."""
+        return k % self.period == 0
+
+    def run_from(
+        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
+    ) -> Iterator[State]:
         """See the class's pseudo-code."""
         theta = keep(x)
-        for t in range(1, self.restarts + 1):
+        for t in range(1 + first // self.period, self.restarts + 1):
             x, y = keep(theta), keep(theta)
             mean = self.start_gradient(ask, theta)
             for k in range(1, self.period + 1):

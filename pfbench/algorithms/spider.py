@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, least, round_up
+from pfbench.algorithms.base import SEQUENCES_KEPT, Algorithm, Renewing, least, round_up
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
@@ -42,9 +42,14 @@ class Recursive(Algorithm):
         """The recursive estimate."""
         return SPIDERG(self.batch, self.period)
 
+    @property
+    def anytime(self) -> bool:
+        """See `Algorithm.anytime`."""
+        return True
+
 
 @dataclass(frozen=True, kw_only=True)
-class SARAH(Recursive):
+class SARAH(Recursive, Renewing):
     """SARAH, unconstrained: gradient steps along the recursive estimate.
 
     for each outer loop, from x_0:
@@ -58,6 +63,7 @@ class SARAH(Recursive):
     source = "Nguyen, Liu, Scheinberg, Takac 2017 (arXiv 1705.07261)"
     counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p))"
     requires = _NEEDS | SMOOTH
+    longer = ("each epoch", "")
 
     output: str = field(
         default="uniform", metadata={"about": "uniform: each outer loop goes on from a random x_t"}
@@ -85,14 +91,20 @@ class SARAH(Recursive):
         schedule: dict[str, Any] = {"iterations": p, "period": p, "batch": b, "step": step(p)}
         return cls(**schedule | given)
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def renews(self, k: int) -> bool:
+        """See `Renewing`: where the estimate does."""
+        return self.estimator.renews(k)
+
+    def run_from(
+        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
+    ) -> Iterator[State]:
         """See the class's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         goes_on = self.output == "last"
         chosen = None if goes_on else keep(x)
-        for first in range(0, self.iterations, self.period):
+        for begin in range(first, self.iterations, self.period):
             t0 = int(rng.integers(self.period))
-            for t in range(min(self.period, self.iterations - first)):
+            for t in range(min(self.period, self.iterations - begin)):
                 if t == t0 and not goes_on:
                     chosen = keep(x)
                 v = estimate(x)
@@ -102,7 +114,7 @@ class SARAH(Recursive):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spider(Recursive):
+class Spider(Recursive, Renewing):
     """SPIDER-SFO, unconstrained: steps of at most a fixed length.
 
     v_k recursive
@@ -115,6 +127,7 @@ class Spider(Recursive):
     source = "Fang, Li, Lin, Zhang 2018, algorithm 1"
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q))"
     requires = _NEEDS | SMOOTH
+    longer = ("each epoch", "")
     scheduled = Recursive.scheduled | {"lam"}
 
     output: str = field(default="uniform", metadata={"about": "uniform, or last (option 1: last)"})
@@ -149,11 +162,17 @@ class Spider(Recursive):
         }
         return cls(**schedule | given)
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    def renews(self, k: int) -> bool:
+        """See `Renewing`: where the estimate does."""
+        return self.estimator.renews(k)
+
+    def run_from(
+        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
+    ) -> Iterator[State]:
         """See the class's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         longest = math.inf if self.lam is None else self.lam
-        for _ in range(self.iterations):
+        for _ in range(first, self.iterations):
             v = estimate(x)
             norm = float(np.linalg.norm(v))
             if self.option == 1 and norm <= 2.0 * self.tolerance:
@@ -179,6 +198,7 @@ class ProxSpiderBoostM(Recursive):
     source = "wang2019 algorithm 3"
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q)), PO T"
     requires = _NEEDS | COMPOSITE
+    longer = SEQUENCES_KEPT
 
     output: str = field(default="uniform", metadata={"about": "uniform among z_k, or last (y)"})
     step: float = field(metadata={"about": "beta, 1/(8L)"})

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, round_up
+from pfbench.algorithms.base import TABLE_KEPT, Renewing, round_up
 from pfbench.base.checks import choice, integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked
@@ -31,7 +31,7 @@ from pfbench.points import combine
 
 
 @dataclass(frozen=True, kw_only=True)
-class StochasticFrankWolfe(Algorithm):
+class StochasticFrankWolfe(Renewing):
     """Frank-Wolfe with a constant step along a gradient estimate; a subclass says which."""
 
     output: str = field(default="uniform", metadata={"about": "uniform (the source's), or last"})
@@ -50,10 +50,21 @@ class StochasticFrankWolfe(Algorithm):
     def estimator(self) -> Estimator:
         """The gradient estimate."""
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+    @property
+    def anytime(self) -> bool:
+        """See `Algorithm.anytime`."""
+        return True
+
+    def renews(self, k: int) -> bool:
+        """See `Renewing`: where the estimate does."""
+        return self.estimator.renews(k)
+
+    def run_from(
+        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
+    ) -> Iterator[State]:
         """See the module's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
-        for _ in range(self.iterations):
+        for _ in range(first, self.iterations):
             g = estimate(x)
             v = ask.lo(g)
             at, x = x, combine(x, v, self.step)
@@ -81,6 +92,7 @@ class SFW(StochasticFrankWolfe):
     source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 2"
     counts = "T iterations: SFO bT, LO T"
     requires = frozenset({"batch", "lo"})
+    longer = ("every iteration", "")
 
     @property
     def estimator(self) -> SG:
@@ -112,6 +124,7 @@ class SVFW(StochasticFrankWolfe):
     source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 3"
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO T"
     requires = frozenset({"gradient", "difference", "lo"})
+    longer = ("each epoch", "")
 
     period: int = field(metadata={"about": "m, iterations between full gradients"})
 
@@ -139,6 +152,7 @@ class SAGAFW(StochasticFrankWolfe):
     source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 4"
     counts = "T iterations: SFO n + 2bT, LO T"
     requires = frozenset({"table", "lo"})
+    longer = TABLE_KEPT
     disputed: ClassVar[str] = (
         "the proof of n^(1/3)/epsilon^2 bounds c_0 where it needs the sum of all c_t (shen2019 "
         "appendix 7.2), and contradicts the lower bound sqrt(n)/epsilon^2"

@@ -1,6 +1,5 @@
 """``pfbench run``: a sweep of many runs; what the store has is never run again."""
 
-import os
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -13,6 +12,16 @@ import typer
 
 from pfbench.base.errors import InputError, PfbenchError, StorageError
 from pfbench.cli.board import Board
+from pfbench.cli.options import (
+    STORE,
+    DryRun,
+    Jobs,
+    Scheduler,
+    StoreFolder,
+    check_place,
+    cpus,
+    engine_of,
+)
 from pfbench.cli.printing import (
     FAILURES,
     AsJson,
@@ -27,7 +36,6 @@ from pfbench.cli.printing import (
     size,
 )
 from pfbench.cli.progress import Steps
-from pfbench.cli.report import STORE, STORE_VARIABLE
 
 if TYPE_CHECKING:
     from pfbench.runs.engines import Engine
@@ -47,28 +55,10 @@ _TRIAL_LIMIT = 100.0
 
 def run(
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The sweep, or a report.")],
-    store: Annotated[
-        Path,
-        typer.Option(
-            metavar="DIR", envvar=STORE_VARIABLE, help="Where finished runs are kept and found."
-        ),
-    ] = STORE,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Runs at a time, each in a process that can be killed; 0: in this process.",
-            show_default="the number of CPUs",
-        ),
-    ] = None,
-    scheduler: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Run on a Dask cluster, as in tcp://HOST:8786."),
-    ] = None,
-    dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Only show what would run, its memory and its time."),
-    ] = False,
+    store: StoreFolder = STORE,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
     log: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Append a line for each run to this file.")
@@ -77,42 +67,23 @@ def run(
 ) -> None:
     """Make the many runs that a sweep plans.
 
-    A sweep is a TOML file with problems, algorithms, parameters and seeds.
+    A sweep is a TOML file with problems, algorithms, measures, parameters and seeds. Problems,
+    algorithms and measures may be your own, MODULE:NAME; these names are printed, then imported.
 
     What the store has is not run again; after an interruption, or a crash, the same command goes on
     where it stopped. Exit status 1 if a run failed.
     """
     from pfbench.runs.sweep import read_sweep
 
-    if jobs is not None and scheduler is not None:
-        raise InputError("--jobs and --scheduler exclude each other: leave one of them out.")
+    check_place(jobs, scheduler)
     planned = read_sweep(spec)
     for name in planned.own:
         complain(f"importing {name}, which {spec} names.")
-    with _log(log) as lines, closing(_engine(jobs, scheduler)) as engine:
+    with _log(log) as lines, closing(engine_of(jobs, scheduler)) as engine:
         if dry_run:
             _dry_run(planned, store, engine, as_json=as_json)
             return
         _run(planned, store, engine, lines, as_json=as_json, quiet=quiet)
-
-
-def _engine(jobs: int | None, scheduler: str | None) -> "Engine":
-    from pfbench.base.checks import integer
-    from pfbench.runs.engines import LocalProcesses, ThisProcess
-
-    if scheduler is not None:
-        from pfbench.runs.cluster import Cluster
-
-        return Cluster(scheduler)
-    slots = cpus() if jobs is None else integer("--jobs", jobs, least=0)
-    return LocalProcesses(slots) if slots else ThisProcess()
-
-
-def cpus() -> int:
-    """Return the number of CPUs that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class _Log:
@@ -178,7 +149,7 @@ def _run(
     except KeyboardInterrupt:
         problem = "interrupted"
     except PfbenchError as error:
-        if not board.how["made"] and not isinstance(error, StorageError):
+        if not board.fresh and not isinstance(error, StorageError):
             raise
         problem = str(error).rstrip(".")
     ended = f"{board.done} of {plural(total, 'run')} done, {board.failed} failed"
@@ -243,7 +214,7 @@ def _summary(
         "name": planned.name,
         "store": str(folder),
         "planned": len(planned.plans),
-        **{how: board.how[how] for how in ("made", "stored", "cut")},
+        **{how: board.how[how] for how in _HOW},
         "failed": board.failed,
         "statuses": dict(board.statuses),
         "runs": list(runs),
@@ -280,18 +251,23 @@ def _show(
     show(*parts)
 
 
-_HOW = {"made": "made now", "stored": "stored before", "cut": "cut from longer stored ones"}
+_HOW = {
+    "made": "made now",
+    "extended": "extended from shorter stored ones",
+    "stored": "stored before",
+    "cut": "cut from longer stored ones",
+}
 
 
 # --- the dry run ----------------------------------------------------------------------------------
 
 
 def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool) -> None:
-    from pfbench.runs.execute import stored
+    from pfbench.runs.execute import FRESH, expected
     from pfbench.runs.workers import Task, run_tasks
 
-    there = stored(planned.plans, folder, engine)
-    lacking = [plan for plan in planned.plans if plan not in there]
+    how = expected(planned.plans, folder, engine)
+    lacking = [plan for plan in planned.plans if how[plan] in FRESH]
     settings: dict[tuple[str, str], list[PlannedRun]] = {}
     for plan in lacking:
         settings.setdefault((plan.problem, plan.algorithm), []).append(plan)
@@ -325,7 +301,7 @@ def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool)
         "name": planned.name,
         "store": str(folder),
         "planned": len(planned.plans),
-        "stored": len(there),
+        **{name: sum(how[plan] == name for plan in planned.plans) for name in _HOW},
         "jobs": engine.slots,
         "bytes": max(sizes) * engine.slots if sizes else None,
         "seconds": total / engine.slots if tried or not lacking else None,
@@ -366,6 +342,14 @@ def trial_of(plan: "PlannedRun") -> dict[str, Any]:
     }
 
 
+_EXPECTED = {
+    "stored": "are stored",
+    "cut": "will be cut from longer stored ones",
+    "extended": "will be extended from shorter stored ones",
+    "made": "will be made",
+}
+
+
 def _show_plan(planned: "Sweep", content: dict[str, Any]) -> None:
     def known(value: Any, words: Any) -> str:
         return "not known" if value is None else f"about {words(value)}"
@@ -396,7 +380,11 @@ def _show_plan(planned: "Sweep", content: dict[str, Any]) -> None:
                 (
                     "runs",
                     f"{content['planned']:,}: {plural(problems, 'problem')}, "
-                    f"{plural(len(counts), 'algorithm')}; {content['stored']:,} are stored",
+                    f"{plural(len(counts), 'algorithm')}",
+                ),
+                (
+                    "of these",
+                    ", ".join(f"{content[name]:,} {words}" for name, words in _EXPECTED.items()),
                 ),
                 ("jobs", f"{content['jobs']:,}"),
                 ("memory", known(content["bytes"], size)),

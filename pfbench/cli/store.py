@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pfbench.base.errors import InputError
+from pfbench.cli.options import STORE, StoreFolder
 from pfbench.cli.printing import (
     AsJson,
     complain,
@@ -18,7 +19,6 @@ from pfbench.cli.printing import (
     size,
 )
 from pfbench.cli.progress import Steps
-from pfbench.cli.report import STORE, STORE_VARIABLE
 
 if TYPE_CHECKING:
     from pfbench.runs.index import Row
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 
-Folder = Annotated[
-    Path,
-    typer.Option("--store", metavar="DIR", envvar=STORE_VARIABLE, help="The store."),
-]
 Problem = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Those on this problem: a name, or a selector."),
@@ -41,8 +37,9 @@ Algorithm = Annotated[
 ]
 Status = Annotated[str | None, typer.Option(metavar="STATUS", help="Those of this status.")]
 
+_KINDS = ("run", "verdict", "finding", "certificate")
 _VERDICTS = ("holds", "tight", "violated", "disputed", "inconclusive")
-_CERTIFIED = ("certified", "not certified")
+_SHOWN = ("shown", "not shown", "certified", "not certified")
 _LINE = "{:<11}  {:<13}  {:<5}  {:<10}  {:<8}  {:<12}  {}"
 
 
@@ -53,9 +50,9 @@ def store() -> None:
 
 @app.command("list")
 def list_entries(
-    folder: Folder = STORE,
+    folder: StoreFolder = STORE,
     kind: Annotated[
-        str | None, typer.Option(metavar="run|verdict|certificate", help="Those of this kind.")
+        str | None, typer.Option(metavar="KIND", help=f"Those of this kind: {', '.join(_KINDS)}.")
     ] = None,
     problem: Problem = None,
     algorithm: Algorithm = None,
@@ -81,7 +78,7 @@ def list_entries(
 
 @app.command()
 def check(
-    folder: Folder = STORE,
+    folder: StoreFolder = STORE,
     repair: Annotated[
         bool, typer.Option("--repair", help="Set damaged files aside, to be made again.")
     ] = False,
@@ -108,15 +105,15 @@ def check(
 
 @app.command()
 def gc(
-    folder: Folder = STORE,
+    folder: StoreFolder = STORE,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be removed.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove leftovers, and runs of an older source.
+    """Remove leftovers, and what an older source made.
 
-    Leftovers are temporary files that a killed process left, an hour old. Verdicts, certificates
-    and what is set aside are always kept, and so is a run that does not say which source made it,
-    or that is of somebody's own module.
+    Leftovers are an hour old: temporary files that a killed process left, and checkpoints whose run
+    is gone. What is set aside is always kept, and so is what does not say which source made it, or
+    is of somebody's own module.
     """
     from pfbench.runs.upkeep import KEPT, collect
 
@@ -129,7 +126,7 @@ def gc(
                 "schema": 1,
                 "dry_run": dry_run,
                 "leftovers": [str(path) for path in found.leftovers],
-                "outdated": found.outdated,
+                "outdated": [key for _, key in found.outdated],
                 "bytes": found.bytes,
                 "kept": dict(found.kept),
             }
@@ -137,8 +134,8 @@ def gc(
         return
     verb = "would be removed" if dry_run else "removed"
     removed = [
-        (f"{len(found.outdated):,}", f"runs of an older source, {verb}"),
-        (f"{len(found.leftovers):,}", f"temporary files of killed processes, {verb}"),
+        (f"{len(found.outdated):,}", f"entries of an older source, {verb}"),
+        (f"{len(found.leftovers):,}", f"leftovers of killed processes, {verb}"),
         (size(found.bytes), "in all"),
     ]
     kept = [(f"{number:,}", f"{KEPT[name]}, kept") for name, number in found.kept.items()]
@@ -148,7 +145,7 @@ def gc(
 @app.command()
 def merge(
     other: Annotated[Path, typer.Argument(metavar="DIR", hidden=True)],
-    folder: Folder = STORE,
+    folder: StoreFolder = STORE,
     as_json: AsJson = False,
 ) -> None:
     """Copy what another store, DIR, has.
@@ -193,7 +190,7 @@ def export(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="An empty folder, or none yet.")
     ],
-    folder: Folder = STORE,
+    folder: StoreFolder = STORE,
     problem: Problem = None,
     algorithm: Algorithm = None,
     status: Status = None,
@@ -255,9 +252,9 @@ def _wanted(
     from pfbench.runs.run import STATUSES
 
     if kind is not None:
-        choice("--kind", kind, ("run", "verdict", "certificate"))
+        choice("--kind", kind, _KINDS)
     if status is not None:
-        choice("--status", status, (*STATUSES, *_VERDICTS, *_CERTIFIED))
+        choice("--status", status, (*STATUSES, *_VERDICTS, *_SHOWN))
     given = {"kind": kind, "status": status, "problem": problem, "algorithm": algorithm}
     asked = {name: value for name, value in given.items() if value is not None}
     return lambda row: all(_is(row[name], value) for name, value in asked.items())

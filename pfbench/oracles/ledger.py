@@ -56,6 +56,11 @@ class Ledger:
         self.quiet = [0] * len(COUNTED)
         self._timed = [0] * len(COUNTED)
 
+    def go_on(self, counts: Counts, seconds: float) -> None:
+        """Go on from the counts and the time of a run that is extended."""
+        self.spent[:] = self._timed[:] = counts.as_dict().values()
+        self.seconds = seconds
+
     def counts(self) -> Counts:
         """Return the counts so far."""
         return Counts(*self.spent)

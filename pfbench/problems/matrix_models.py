@@ -21,8 +21,8 @@ from pfbench.base.checks import finite_array, real
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
-from pfbench.points import RankOne
-from pfbench.sets import NuclearBall, NuclearMinimiser
+from pfbench.problems.nuclear_backend import NuclearBackend
+from pfbench.sets import NuclearBall
 from pfbench.sets.nuclear import DENSE_ENTRIES
 
 Floats = npt.NDArray[np.float64]
@@ -146,7 +146,7 @@ class MatrixModel(ABC):
 
     def open(self, rng: np.random.Generator) -> "MatrixBackend":
         """Return a fresh backend; its linear minimisation is warm-started from call to call."""
-        return MatrixBackend(self, self.set.minimiser(rng, self.tolerance))
+        return MatrixBackend(self, rng)
 
     def measures(self) -> Mapping[str, Measure]:
         """Return no measures beyond the common ones."""
@@ -253,21 +253,8 @@ def owned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
-class MatrixBackend:
+class MatrixBackend(NuclearBackend[MatrixModel]):
     """What answers the oracles of one run."""
-
-    def __init__(self, problem: MatrixModel, minimiser: NuclearMinimiser) -> None:
-        self.n = problem.n
-        self._problem = problem
-        self._minimiser = minimiser
-
-    def gradient(self, x: Floats) -> Floats:
-        """See `MatrixModel.gradient`."""
-        return self._problem.gradient(x)
-
-    def value(self, x: Floats) -> float:
-        """See `MatrixModel.value`."""
-        return self._problem.value(x)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d, m)."""
@@ -277,14 +264,6 @@ class MatrixBackend:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d, m)."""
         at_x, at_y = self._problem.slopes(x), self._problem.slopes(y)
         return self._problem.mean_of(sample, lambda *of: at_x(*of) - at_y(*of))
-
-    def lo(self, g: Floats) -> RankOne:
-        """Return -radius times the leading singular pair of g."""
-        return self._minimiser.lo(g)
-
-    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
-        """See `MatrixModel.prox`."""
-        return self._problem.prox(x, g, lam)
 
     def hessian(self, s: Floats) -> "MatrixHessian":
         """Return all component Hessians at s."""

@@ -27,7 +27,8 @@ from pfbench.points import Factored, Pattern, RankOne, SparseOperator, keep
 from pfbench.points.factored import Factors, frobenius_norm
 from pfbench.points.operators import Operator
 from pfbench.points.pattern import checked_positions
-from pfbench.sets import NuclearBall, NuclearMinimiser
+from pfbench.problems.nuclear_backend import NuclearBackend
+from pfbench.sets import NuclearBall
 
 Floats = npt.NDArray[np.float64]
 
@@ -202,7 +203,7 @@ class RobustMatrixRecovery:
 
     def open(self, rng: np.random.Generator) -> "RecoveryBackend":
         """Return a fresh backend; its linear minimisation is warm-started from call to call."""
-        return RecoveryBackend(self, self.set.minimiser(rng, self.tolerance))
+        return RecoveryBackend(self, rng)
 
     # --- the function -------------------------------------------------------------------------
 
@@ -333,21 +334,8 @@ def _rms(errors: Floats) -> float:
     return math.sqrt(float(errors @ errors) / errors.size)
 
 
-class RecoveryBackend:
+class RecoveryBackend(NuclearBackend[RobustMatrixRecovery]):
     """What answers the oracles of one run on a matrix recovery problem."""
-
-    def __init__(self, problem: RobustMatrixRecovery, minimiser: NuclearMinimiser) -> None:
-        self.n = problem.n
-        self._problem = problem
-        self._minimiser = minimiser
-
-    def gradient(self, x: Factored) -> Floats:
-        """See `RobustMatrixRecovery.gradient`."""
-        return self._problem.gradient(x)
-
-    def value(self, x: Factored) -> float:
-        """See `RobustMatrixRecovery.value`."""
-        return self._problem.value(x)
 
     def batch(self, sample: Indices, x: Factored) -> Floats:
         """Return the mean of the sampled component gradients, shape (n,)."""
@@ -380,10 +368,6 @@ class RecoveryBackend:
     def lo(self, g: Any) -> RankOne:
         """Return -radius times the leading singular pair of a gradient or tilted gradient."""
         return self._minimiser.lo(self._problem.operator(g))
-
-    def prox(self, x: Factored, g: Any, lam: float) -> Factored:
-        """See `RobustMatrixRecovery.prox`."""
-        return self._problem.prox(x, g, lam)
 
     def hessian(self, s: Factored) -> "RecoveryHessian":
         """Return all component Hessians at s: one number each."""

@@ -27,10 +27,10 @@ from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.state import State
 from pfbench.kernels import sensing as loops
-from pfbench.points import RankOne
+from pfbench.problems.nuclear_backend import NuclearBackend
 from pfbench.problems.restricted_convexity import RestrictedConvexity, restricted_convexity
 from pfbench.problems.sensing import NUCLEAR_NORM, Sensing, blocks, dense
-from pfbench.sets import NuclearBall, NuclearMinimiser
+from pfbench.sets import NuclearBall
 
 Floats = npt.NDArray[np.float64]
 
@@ -146,7 +146,7 @@ class MatrixRegression:
 
     def open(self, rng: np.random.Generator) -> "RegressionBackend":
         """Return a fresh backend; its linear minimisation is warm-started from call to call."""
-        return RegressionBackend(self, self.set.minimiser(rng, self.tolerance))
+        return RegressionBackend(self, rng)
 
     # --- the function -------------------------------------------------------------------------
 
@@ -321,21 +321,8 @@ class MatrixRegression:
         return float(np.linalg.norm(state.x - self.truth)) / math.sqrt(math.prod(self.shape))
 
 
-class RegressionBackend:
+class RegressionBackend(NuclearBackend[MatrixRegression]):
     """What answers the oracles of one run on a matrix regression problem."""
-
-    def __init__(self, problem: MatrixRegression, minimiser: NuclearMinimiser) -> None:
-        self.n = problem.n
-        self._problem = problem
-        self._minimiser = minimiser
-
-    def gradient(self, x: Floats) -> Floats:
-        """See `MatrixRegression.gradient`."""
-        return self._problem.gradient(x)
-
-    def value(self, x: Floats) -> float:
-        """See `MatrixRegression.value`."""
-        return self._problem.value(x)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients, shape (M, N)."""
@@ -353,14 +340,6 @@ class RegressionBackend:
         u = x - y
         g = self._problem.data.normal(indices, weights, np.zeros(indices.size), u)
         return g - self._problem.sensing_variance * u
-
-    def lo(self, g: Floats) -> RankOne:
-        """Return -radius times the leading singular pair of a gradient."""
-        return self._minimiser.lo(g)
-
-    def prox(self, x: Floats, g: Any, lam: float) -> Floats:
-        """See `MatrixRegression.prox`."""
-        return self._problem.prox(x, g, lam)
 
     def hessian(self, s: Floats) -> "RegressionHessian":
         """Return all component Hessians, the same at every point."""

@@ -50,14 +50,14 @@ class ThisProcess:
 
     def environment(self) -> Mapping[str, str]:
         """See `Engine.environment`."""
-        with _one_thread():
+        with one_thread():
             return environment()
 
     def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """See `Engine.do`."""
         for index, task in enumerate(tasks):
             started = monotonic()
-            with _one_thread():
+            with one_thread():
                 status, value, reason = attempt(task.function, task.arguments, Exception)
             yield Result(index, value, status, reason, monotonic() - started)
 
@@ -77,7 +77,7 @@ class LocalProcesses:
 
     def environment(self) -> Mapping[str, str]:
         """See `Engine.environment`."""
-        with _one_thread():
+        with one_thread():
             return environment()
 
     def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
@@ -89,7 +89,7 @@ class LocalProcesses:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Use one thread inside, so that a run has the same bits here as in a worker."""
     before = numba.get_num_threads()
     numba.set_num_threads(1)

@@ -1,22 +1,22 @@
 """Families: stored runs that differ in their limits alone, so that one may contain another.
 
 No algorithm sees its budget or its time limit: they end a run from outside. So the run of a larger
-budget begins with that of a smaller one, bit for bit, and a stored run is cut where less is asked.
-What an algorithm's schedule does depend on (`iterations`, `epsilon`) are its parameters, and make
-another family. More than was stored is a new run from its start: the state of a method at its end
-is not stored.
+budget begins with that of a smaller one, bit for bit: a stored run is cut where less is asked, and
+extended from its checkpoint where more is. The same goes for `iterations`, where no iterate depends
+on it (`Algorithm.anytime`). Anything else that a schedule depends on makes another family.
 """
 
 import json
 import math
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from pfbench.base.counts import COUNTED, Budget, Counts
 from pfbench.base.errors import StorageError
-from pfbench.runs.run import TRACE_COLUMNS, Run
+from pfbench.base.files import whole
+from pfbench.runs.run import STATUSES, TRACE_COLUMNS, Run
 from pfbench.runs.store import Entry, Store
 from pfbench.runs.study import PlannedRun
 
@@ -24,6 +24,7 @@ INDEX = "families.jsonl"
 """One line for each stored run; made anew from the runs if it is not there."""
 
 _BY_ITSELF = frozenset({"finished", "target", "diverged"})
+_BY_A_LIMIT = frozenset({"budget", "timeout", "finished"})
 
 
 def family_of(plan: PlannedRun) -> PlannedRun:
@@ -31,9 +32,16 @@ def family_of(plan: PlannedRun) -> PlannedRun:
     return replace(plan, budget=None, time_limit=None, memory_limit=None)
 
 
-def limits_of(plan: PlannedRun) -> dict[str, Any]:
-    """Return the budget of a run as JSON can write it."""
-    return {} if plan.budget is None else finite(plan.budget)
+def limits_of(plan: PlannedRun, algorithm: Any) -> dict[str, float]:
+    """Return the limits of a run as JSON can write them.
+
+    Its budget, and under "iterations" that parameter, where it is a limit like a budget.
+    """
+    limits = {} if plan.budget is None else finite(plan.budget)
+    iterations = getattr(algorithm, "iterations", None)
+    if getattr(algorithm, "anytime", False) and iterations is not None:
+        limits["iterations"] = iterations
+    return limits
 
 
 def finite(budget: Budget) -> dict[str, float]:
@@ -42,9 +50,8 @@ def finite(budget: Budget) -> dict[str, float]:
     return {name: limit for name, limit in limits.items() if limit != math.inf}
 
 
-def within(plan: PlannedRun, other: PlannedRun) -> bool:
-    """Return whether one of two runs of a family has a smaller budget than the other."""
-    mine, others = limits_of(plan), limits_of(other)
+def within(mine: Mapping[str, float], others: Mapping[str, float]) -> bool:
+    """Return whether the first of two runs of a family has the smaller limits."""
     smaller = all(mine.get(name, math.inf) <= others[name] for name in others)
     return smaller and mine != others
 
@@ -55,25 +62,60 @@ class _Known:
 
     key: str
     status: str
+    iterations: int
     counts: Mapping[str, int]
     seconds: float
     limits: Mapping[str, float]
 
     def over(self, limits: Mapping[str, float]) -> bool:
-        """Return whether the run spent more than a budget."""
-        return any(self.counts[name] > limit for name, limit in limits.items())
+        """Return whether the run went on where these limits end one."""
+        spent = {**self.counts, "iterations": self.iterations}
+        # So many iterations would have ended it before whatever did.
+        last = limits.get("iterations") == self.iterations and not (
+            self.all_iterations or self.status == "target"
+        )
+        return last or any(spent[name] > limit for name, limit in limits.items())
+
+    @property
+    def all_iterations(self) -> bool:
+        """Whether the limit "iterations" ended the run."""
+        return self.status == "finished" and self.limits.get("iterations") == self.iterations
+
+    def same(self, limits: Mapping[str, float], every: int) -> bool:
+        """Return whether a run of these limits, which it is not over, ends like this one."""
+        if self.status == "budget":
+            ending = set(self.limits) - {"iterations"}
+        elif self.all_iterations:
+            ending = {"iterations"}
+        elif self.status == "target":
+            # Beyond the recorded iterates only the very last one is looked at.
+            return self.iterations % every == 0
+        else:
+            return self.status in _BY_ITSELF
+        return all(limits.get(name, math.inf) <= self.limits[name] for name in ending)
 
 
 class Families:
-    """The stored runs by family, kept in a file of the store that can be made anew."""
+    """The stored runs by family, kept in a file of the store that can be made anew.
 
-    def __init__(self, store: Store) -> None:
+    Parameters
+    ----------
+    write
+        False: a missing file is not made anew, and its runs are taken from the store.
+    """
+
+    def __init__(self, store: Store, *, write: bool = True) -> None:
         self._store = store
         self._path = store.folder / INDEX
         self._known: dict[str, list[_Known]] = {}
         self._half_a_line = False
         if not self._path.exists():
-            self._make_anew()
+            lines = list(self._lines())
+            if not write:
+                for line in lines:
+                    self._take(line)
+                return
+            self._make_anew(lines)
         self._read()
 
     def add(self, key: str, run: Run, notes: Mapping[str, Any]) -> None:
@@ -91,27 +133,42 @@ class Families:
                 "or choose another store with --store; runs already stored are safe."
             ) from error
 
-    def contained(self, plan: PlannedRun, family: str) -> tuple[Entry, str] | None:
+    def contained(
+        self, plan: PlannedRun, family: str, limits: Mapping[str, float]
+    ) -> tuple[Entry, str] | None:
         """Return what the store has of a run in others of its family, and how ("stored", "cut").
 
         What is cut is not stored again: the longer run that holds it is.
         """
-        limits = limits_of(plan)
-        for known in self._known.get(family, ()):
-            if plan.time_limit is not None and not known.seconds <= plan.time_limit:
-                continue
+        for known in self._in_time(plan, family):
             over = known.over(limits)
-            whole = known.status in _BY_ITSELF or (
-                known.status == "budget"
-                and all(limits.get(name, math.inf) <= known.limits[name] for name in known.limits)
-            )
-            if over or whole:
+            if over or known.same(limits, plan.every):
                 entry = self._store.get(known.key)
                 if entry is not None and not over:
                     return entry, "stored"
-                if entry is not None and known.status in _BY_ITSELF | {"budget", "timeout"}:
-                    return replace(entry, run=cut(entry.run, plan.budget or Budget())), "cut"
+                if entry is not None and known.status in _BY_ITSELF | _BY_A_LIMIT:
+                    shorter = cut(entry.run, limits)
+                    if shorter is not None:
+                        return replace(entry, run=shorter), "cut"
         return None
+
+    def extensible(
+        self, plan: PlannedRun, family: str, limits: Mapping[str, float]
+    ) -> Entry | None:
+        """Return the longest stored run of its family that a run goes on from, with checkpoint."""
+        for known in sorted(self._in_time(plan, family), key=lambda known: -known.iterations):
+            if known.status in _BY_A_LIMIT and not known.over(limits):
+                checkpoint = self._store.get_checkpoint(known.key)
+                entry = self._store.get(known.key) if checkpoint else None
+                # Of two sweeps that wrote the key at once, each may have written one of the files.
+                if entry and checkpoint and checkpoint.seconds_at_end == entry.run.seconds:
+                    return replace(entry, run=replace(entry.run, checkpoint=checkpoint))
+        return None
+
+    def _in_time(self, plan: PlannedRun, family: str) -> list[_Known]:
+        """Return the runs of a family that took no longer than a run may."""
+        limit = math.inf if plan.time_limit is None else plan.time_limit
+        return [known for known in self._known.get(family, ()) if known.seconds <= limit]
 
     def _take(self, line: Mapping[str, Any]) -> None:
         known = _Known(*(line[name] for name in _Known.__dataclass_fields__))
@@ -135,19 +192,19 @@ class Families:
             except (ValueError, KeyError, TypeError):
                 continue
 
-    def _make_anew(self) -> None:
-        lines = []
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        """Return what the file says, from the runs themselves."""
         for entry in map(self._store.get, self._store.keys()):
             if entry is not None and "family" in entry.notes:
-                lines.append(json.dumps(_line(entry.key, entry.run, entry.notes)) + "\n")
+                yield _line(entry.key, entry.run, entry.notes)
+
+    def _make_anew(self, lines: Sequence[Mapping[str, Any]]) -> None:
         if not lines:
             return
-        partial = self._path.with_name(f".{INDEX}.{os.getpid()}.partial")
         try:
-            partial.write_text("".join(lines), encoding="utf-8")
-            partial.replace(self._path)
+            with whole(self._path) as file:
+                file.writelines(json.dumps(line).encode() + b"\n" for line in lines)
         except OSError as error:
-            partial.unlink(missing_ok=True)
             raise StorageError(
                 f"the index {self._path} could not be written ({error.strerror}): free some space "
                 "or choose another store with --store; runs already stored are safe."
@@ -159,35 +216,48 @@ def _line(key: str, run: Run, notes: Mapping[str, Any]) -> dict[str, Any]:
         "key": key,
         "family": notes["family"],
         "status": run.status,
+        "iterations": run.iterations,
         "counts": run.counts.as_dict(),
         "seconds": run.seconds,
         "limits": notes["limits"],
     }
 
 
-def cut(run: Run, budget: Budget) -> Run:
-    """Return what a run had done within a smaller budget: its trace up to there.
+def cut(run: Run, limits: Mapping[str, float]) -> Run | None:
+    """Return what a run had done within smaller limits: its trace up to there.
 
-    It ends at the last recorded iterate within the budget, with the counts spent to reach it. Of
-    its output are known those measures that the trace holds, if the output is the last iterate; the
-    others are None. The time inside oracles is not known (NaN).
+    It ends at the last recorded iterate within the budget, with the counts spent to reach it, or
+    at the iterate that the limit "iterations" names; None if that is not recorded. Of its output
+    are known those measures that the trace holds, if the output is the last iterate; the others are
+    None. The time inside oracles is not known (NaN).
     """
     columns = list(run.columns)
-    places = [(columns.index(name), limit) for name, limit in finite(budget).items()]
-    rows = []
-    for row in run.rows:
-        if any(row[place] > limit for place, limit in places):
-            break
-        rows.append(row)
+    budget = {name: limit for name, limit in limits.items() if name != "iterations"}
+    places = [(columns.index(name), limit) for name, limit in budget.items()]
+    longest = limits.get("iterations", math.inf)
+    rows = list(
+        takewhile(
+            lambda row: row[0] <= longest and all(row[place] <= limit for place, limit in places),
+            run.rows,
+        )
+    )
     last = dict(zip(columns, rows[-1], strict=True))
+    finished = last["iteration"] == longest
+    if len(rows) < len(run.rows):
+        exceeded = run.rows[len(rows)][0] <= longest
+    else:
+        exceeded = any(getattr(run.counts, name) > limit for name, limit in budget.items())
+    if not finished and not exceeded:
+        return None
     measured = [name for name in columns if name not in TRACE_COLUMNS]
     known = measured if run.parameters.get("output") == "last" else []
     final = {name: _finite(last[name]) if name in known else None for name in run.final}
-    allowed = ", ".join(f"{name}={limit:g}" for name, limit in finite(budget).items())
+    allowed = ", ".join(f"{name}={limit:g}" for name, limit in budget.items())
+    reason = f"cut from a longer stored run: its next recorded iterate exceeds {allowed}"
     return replace(
         run,
-        status="budget",
-        stop_reason=f"cut from a longer stored run: its next recorded iterate exceeds {allowed}",
+        status="finished" if finished else "budget",
+        stop_reason=STATUSES["finished"] if finished else reason,
         iterations=int(last["iteration"]),
         counts=Counts(**{name: int(last[name]) for name in COUNTED}),
         final=final,

@@ -9,17 +9,16 @@ missing is read from the files, and the index is written anew.
 import gc
 import json
 import os
-import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from pfbench.runs.store import Damaged
+from pfbench.base.files import whole
+from pfbench.runs.damage import Damaged
 
 NAME = "index.jsonl"
 
@@ -60,7 +59,7 @@ class Listing:
     """
 
     rows: list[Row]
-    damaged: list[tuple[str, str, "Damaged"]] = field(default_factory=list)
+    damaged: list[tuple[str, str, Damaged]] = field(default_factory=list)
 
 
 def row_of(kind: str, key: str, header: Mapping[str, Any]) -> Row:
@@ -70,6 +69,8 @@ def row_of(kind: str, key: str, header: Mapping[str, Any]) -> Row:
     found |= {name: content.get(name) for name in ROW if name in content}
     if kind == "verdict":
         found["status"] = content.get("verdict")
+    if kind == "finding":
+        found["status"] = "shown" if content.get("shown") else "not shown"
     if kind == "certificate":
         found["status"] = "certified" if content.get("certified") else "not certified"
     return found | {"schema": SCHEMA, "kind": kind, "key": key}
@@ -125,8 +126,6 @@ class Index:
         files: Iterable[tuple[str, str, str, os.stat_result]],
         read: Callable[[str, str, str], Row],
     ) -> Listing:
-        from pfbench.runs.store import Damaged
-
         known = self._read()
         rows: list[Row] = []
         lines, damaged, stale = [], [], False
@@ -168,14 +167,8 @@ class Index:
 
     def _write(self, lines: Iterable[tuple[Row, os.stat_result]]) -> None:
         """Write the index anew; a store that cannot be written keeps the old one."""
-        partial = self._path.with_name(f".{NAME}.{os.getpid()}-{secrets.token_hex(4)}.partial")
-        try:
-            with partial.open("x", encoding="utf-8") as file:
-                file.writelines(f"{_line(row, stamp)}\n" for row, stamp in lines)
-            partial.replace(self._path)
-        except OSError:
-            with suppress(OSError):
-                partial.unlink()
+        with suppress(OSError), whole(self._path) as file:
+            file.writelines(f"{_line(row, stamp)}\n".encode() for row, stamp in lines)
 
 
 def _parsed(lines: list[str]) -> Iterator[Any]:

@@ -1,8 +1,8 @@
-"""The content key of a run: everything that could change its result.
+"""The content key of a run, or of another result: everything that could change it.
 
-A key covers the resolved algorithm, the problem's digest, the seed and limits, the source of every
-module of pfbench (or of the user) that the run can reach by static imports, library versions, the
-BLAS and the number of threads. A stored run is used again only under the same key.
+A run's key covers the resolved algorithm, the problem's digest, the seed and limits, the source of
+every module of pfbench (or of the user) that the run can reach by static imports, library versions,
+the BLAS and the number of threads. A stored run is used again only under the same key.
 """
 
 import ast
@@ -12,7 +12,7 @@ import json
 import platform
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,8 +20,10 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
+from pfbench.base.errors import InputError
 from pfbench.base.protocols import Problem
 from pfbench.kernels.compiled import threads
+from pfbench.runs.own_problem import OwnProblem
 
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
 
@@ -62,6 +64,7 @@ def run_key(
     measures: Mapping[str, Any],
     environment: Mapping[str, str],
     digest: str | None = None,
+    own: Sequence[str] = (),
     sources: Callable[[frozenset[str]], str] | None = None,
 ) -> str:
     """Return the key of a run, 64 hexadecimal digits.
@@ -82,27 +85,71 @@ def run_key(
         What `environment` returns where the run is made.
     digest
         The problem's digest, from a caller that has computed it before.
+    own
+        The names MODULE:NAME of somebody's own problem, algorithm and measures.
     sources
         `source_digest`, or one that remembers; a sweep's remembers as long as the sweep lasts.
     """
-    modules = modules_of(problem, algorithm, measures)
     content = {
-        "problem": [type(problem).__qualname__, digest or problem.digest],
+        "problem": [
+            type(problem).__qualname__,
+            digest or problem.digest,
+            # What somebody's digest covers is not known.
+            dict(problem.parameters) if isinstance(problem, OwnProblem) else {},
+        ],
         "algorithm": [type(algorithm).__qualname__, dict(parameters)],
         "seed": seed,
         "limits": dict(limits),
         "measures": sorted(measures),
-        "source": (sources or source_digest)(modules),
-        "environment": dict(environment),
+        "own": sorted(own),
     }
-    text = json.dumps(content, sort_keys=True, default=str)
+    source = (sources or source_digest)(modules_of(problem, algorithm, measures, own))
+    return content_key(content, source, environment)
+
+
+def content_key(content: Mapping[str, Any], source: str, environment: Mapping[str, str]) -> str:
+    """Return the key of a result, 64 hexadecimal digits.
+
+    Parameters
+    ----------
+    content
+        What is asked, as JSON.
+    source
+        What `source_digest` returns for the modules that the answer is made with.
+    environment
+        What `environment` returns where it is made.
+    """
+    whole = {**content, "source": source, "environment": dict(environment)}
+    text = json.dumps(whole, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def modules_of(problem: Problem, algorithm: Any, measures: Mapping[str, Any]) -> frozenset[str]:
-    """Return the modules from which a run reaches all others: its loop's, and those it names."""
-    named = (getattr(measure, "__module__", _LOOP) for measure in measures.values())
-    return frozenset({_LOOP, type(problem).__module__, type(algorithm).__module__, *named})
+def modules_of(
+    problem: Problem, algorithm: Any, measures: Mapping[str, Any], own: Sequence[str] = ()
+) -> frozenset[str]:
+    """Return the modules from which a run reaches all others: its loop's, and those it names.
+
+    Raises
+    ------
+    InputError
+        If there is no Python source of one that the run names.
+    """
+    named = {getattr(measure, "__module__", _LOOP) for measure in measures.values()}
+    # A function of somebody's module may return what a class of another one made.
+    made = problem.given if isinstance(problem, OwnProblem) else problem
+    modules = {type(part).__module__ for part in (problem, made, algorithm)}
+    return frozenset({_LOOP, *modules, *named, *map(_module_of, own)})
+
+
+def _module_of(selector: str) -> str:
+    """Return MODULE of MODULE:NAME; refuse one by whose source no stored run could be known."""
+    module = selector.partition(":")[0].strip()
+    if _source(module) is None:
+        raise InputError(
+            f"{module} has no Python source that a stored run could be known by: name a module "
+            "that has one, and imports it."
+        )
+    return module
 
 
 def source_digest(modules: frozenset[str]) -> str:

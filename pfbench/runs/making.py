@@ -12,19 +12,26 @@ from typing import Any
 from numba.core.event import Event, Listener, install_listener
 
 from pfbench.algorithms.base import parameters_of
-from pfbench.algorithms.catalogue import AlgorithmChoice, algorithm
+from pfbench.algorithms.catalogue import AlgorithmChoice
 from pfbench.base.counts import COUNTED, Counts
-from pfbench.base.errors import InputError, PfbenchError, Refused
+from pfbench.base.errors import PfbenchError, Refused
 from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.measures import named
 from pfbench.oracles import Ledger
-from pfbench.problems.catalogue import problem
 from pfbench.runs.keys import run_key
 from pfbench.runs.run import TRACE_COLUMNS, Run
-from pfbench.runs.solve import check_ends, check_offered, resolved, solve, stream
-from pfbench.runs.study import PlannedRun
-from pfbench.runs.user_code import load
+from pfbench.runs.selecting import chosen_algorithm, chosen_measures, chosen_problem
+from pfbench.runs.solve import (
+    check_ends,
+    check_offered,
+    limitless,
+    plain,
+    resolved,
+    solve,
+    stream,
+)
+from pfbench.runs.study import PlannedRun, own_names
 from pfbench.runs.workers import NOTES, Result, note
 
 GRACE = 0.4
@@ -61,8 +68,21 @@ class Resolved:
     measures: Mapping[str, Measure]
     refusal: str = ""
 
-    def key(self, plan: PlannedRun, environment: Mapping[str, str], sources: Any) -> str:
-        """Return the content key of a run; see `run_key`."""
+    def key(
+        self,
+        plan: PlannedRun,
+        environment: Mapping[str, str],
+        sources: Any,
+        *,
+        limited: bool = True,
+    ) -> str:
+        """Return the content key of a run; see `run_key`.
+
+        Parameters
+        ----------
+        limited
+            False: whatever its `iterations` are, where these are a limit like a budget.
+        """
         limits: dict[str, Any] = {"every": plan.every}
         if plan.budget is not None:
             limits["budget"] = {
@@ -82,6 +102,11 @@ class Resolved:
             if isinstance(chosen, AlgorithmChoice)
             else parameters_of(chosen)
         )
+        if not isinstance(self.choice, AlgorithmChoice):
+            # Only a dataclass says what its parameters are.
+            parameters = {**Selector.parse(plan.algorithm).parameters, **parameters}
+        if not limited:
+            parameters = limitless(chosen, parameters)
         return run_key(
             self.problem,
             chosen,
@@ -91,6 +116,7 @@ class Resolved:
             measures=self.measures,
             environment=environment,
             digest=self.digest,
+            own=own_names(plan.own),
             sources=sources,
         )
 
@@ -127,17 +153,15 @@ class _Built:
 @lru_cache(maxsize=4)
 def _built(text: str) -> _Built:
     """Return a problem; few are kept, because they may be large."""
-    selector = Selector.parse(text)
-    made = problem(selector.name, **selector.parameters)
+    made = chosen_problem(text)
     return _Built(made, made.digest)
 
 
 def _resolve(plan: PlannedRun, on: _Built) -> Resolved:
-    built, choice = on.problem, _choice(plan.algorithm)
-    wanted = [*plan.measures]
-    if plan.stop is not None and plan.stop.measure not in wanted:
-        wanted.append(plan.stop.measure)
-    measures = named(built, wanted)
+    built, choice = on.problem, chosen_algorithm(plan.algorithm)
+    measures = chosen_measures(built, plan.measures)
+    if plan.stop is not None and plan.stop.measure not in measures:
+        measures |= named(built, [plan.stop.measure])
     try:
         chosen, _ = resolved(built, choice, built.start())
         check_offered(built, built.open(stream(plan.seed, "oracles")), chosen)
@@ -147,33 +171,18 @@ def _resolve(plan: PlannedRun, on: _Built) -> Resolved:
     return Resolved(built, on.digest, choice, chosen, measures)
 
 
-def _choice(text: str) -> AlgorithmChoice | Algorithm:
-    """Return the algorithm of a selector: one of the catalogue, or somebody's own."""
-    selector = Selector.parse(text)
-    if ":" not in selector.name:
-        return algorithm(selector.name, **selector.parameters)
-    found = load(selector.name)
-    if isinstance(found, type):
-        try:
-            found = found(**selector.parameters)
-        except TypeError as error:
-            raise InputError(f"{selector.name} cannot be made: {error}.") from error
-    elif selector.parameters:
-        raise InputError(f"{selector.name} is no class, and takes no parameters: leave them out.")
-    lacks = [part for part in ("name", "requires", "output", "run") if not hasattr(found, part)]
-    if lacks:
-        raise InputError(f"{selector.name} is no algorithm: it lacks {', '.join(lacks)}.")
-    made: Algorithm = found
-    return made
-
-
 # --- making it ------------------------------------------------------------------------------------
 
 
-def make(plan: PlannedRun) -> Run:
+def make(plan: PlannedRun, begun: Run | None = None) -> Run:
     """Make a run; whatever happens in it, say so in the run that is returned.
 
     In a worker process, it notes how far it is, so that its counts are known if it is killed.
+
+    Parameters
+    ----------
+    begun
+        A shorter run of its family, with its checkpoint, to go on from.
 
     Raises
     ------
@@ -182,7 +191,7 @@ def make(plan: PlannedRun) -> Run:
     """
     try:
         with _memory_limited(plan.memory_limit):
-            run = _solve(plan)
+            run = _solve(plan, begun)
     except MemoryError as error:
         return unfinished(plan, "error", f"not enough memory ({error})")
     except PfbenchError as error:
@@ -192,17 +201,13 @@ def make(plan: PlannedRun) -> Run:
     if run.status == "killed":
         raise KeyboardInterrupt
     # The point is not stored, and of somebody's own parameters what JSON has no form for is text.
-    parameters = {name: _plain(value) for name, value in run.parameters.items()}
+    parameters = {name: plain(value) for name, value in run.parameters.items()}
     return replace(
         run, x=None, algorithm=plan.algorithm, problem=plan.problem, parameters=parameters
     )
 
 
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
-
-
-def _solve(plan: PlannedRun) -> Run:
+def _solve(plan: PlannedRun, begun: Run | None) -> Run:
     there = resolve(plan)
     if there.refusal:
         return unfinished(plan, "refused", there.refusal)
@@ -215,10 +220,12 @@ def _solve(plan: PlannedRun) -> Run:
             budget=plan.budget,
             stop=plan.stop,
             time_limit=plan.time_limit,
-            measures=list(plan.measures),
+            measures=there.measures,
             every=plan.every,
             watch=ledger.reached,
             ledger=ledger,
+            checkpoint=True,
+            resume=begun,
         )
 
 

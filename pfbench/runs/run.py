@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.state import Point
+from pfbench.runs.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +17,7 @@ STATUSES: Mapping[str, str] = {
     "finished": "the schedule ran out",
     "timeout": "the time limit was reached",
     "diverged": "a number that must be finite was not",
-    "error": "the algorithm or an oracle raised an exception",
+    "error": "the algorithm, an oracle or a measure raised an exception",
     "killed": "the run was interrupted",
     "refused": "the run was refused before its first call",
 }
@@ -53,6 +54,8 @@ class Run:
         Bound of the probability that any certified interval shown for this run is wrong.
     x
         The point at the declared output (None for a run read back from a store).
+    checkpoint
+        From where the run can be extended (None if it can not, or nobody asked for it).
     columns, rows
         The trace: column names and one tuple for each recorded iteration.
     unmet
@@ -77,6 +80,7 @@ class Run:
     rows: list[tuple[Any, ...]] = field(repr=False)
     unmet: tuple[str, ...] = ()
     x: Point = field(default=None, repr=False)
+    checkpoint: Checkpoint | None = field(default=None, repr=False)
 
     @property
     def trace(self) -> "pd.DataFrame":

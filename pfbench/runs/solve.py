@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -21,13 +21,16 @@ from pfbench.base.errors import (
     StalePoint,
     TimeLimitReached,
 )
-from pfbench.base.protocols import Algorithm, Backend, Choice, Measure, Problem
+from pfbench.base.protocols import Algorithm, Backend, Choice, Measure, Problem, Renewing
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.kernels.compiled import CompilationClock
 from pfbench.measures import BRACKETS, available, gradient_mapping_lambda, named
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import is_finite, keep
+from pfbench.runs.checkpoint import Checkpoint
+from pfbench.runs.own_measure import OwnMeasure
+from pfbench.runs.renewal import Keeper, Stands, keeper, resumed
 from pfbench.runs.run import STATUSES, TRACE_COLUMNS, Run
 from pfbench.runs.stop import Stop
 from pfbench.sets.nuclear import CERTIFICATE_FAILURE
@@ -61,6 +64,8 @@ def solve(
     start: Point = None,
     watch: Callable[[int], object] | None = None,
     ledger: Ledger | None = None,
+    checkpoint: bool = False,
+    resume: Run | None = None,
 ) -> Run:
     """Run an algorithm on a problem.
 
@@ -88,6 +93,11 @@ def solve(
         Is told the number of iterations after each one, while the clock stands still.
     ledger
         A fresh ledger of the same budget, for a caller that reads the counts while the run goes on.
+    checkpoint
+        Whether the run is to have a checkpoint, from which it can be extended.
+    resume
+        A run of the same problem, algorithm, seed and measures to go on from, with its checkpoint;
+        budget and time limit are those of the whole run, and no smaller than it has spent.
 
     Returns
     -------
@@ -119,17 +129,29 @@ def solve(
         if name in TRACE_COLUMNS:
             raise InputError(f"{name!r} is a column of every trace: call the measure otherwise.")
     check_ends(chosen, budget, stop, time_limit)
-    backend = problem.open(stream(seed, "oracles"))
-    check_offered(problem, backend, chosen)
     ledger = ledger or Ledger(budget)
     driver = _Driver(problem, chosen, ledger, recorded, stop, time_limit, every, watch)
-    states = chosen.run(
-        Oracles(backend, ledger, problem.set.diameter), keep(x0), stream(seed, "algorithm")
-    )
+    streams = {purpose: stream(seed, purpose) for purpose in _STREAMS}
+    backend = problem.open(streams["oracles"])
+    check_offered(problem, backend, chosen)
+    keeps = keeper(problem, chosen, backend, streams)
+    driver.keeper = keeps if checkpoint else None
+    ask = Oracles(backend, ledger, problem.set.diameter)
+    if resume is None:
+        states = chosen.run(ask, keep(x0), streams["algorithm"])
+    else:
+        at = _checked(resume, keeps, chosen, recorded, seed, every)
+        _check_longer(resume, chosen, ledger)
+        origin = driver.go_on(resume, at, *resumed(at, problem, backend, streams))
+        renewing = cast("Renewing", chosen)
+        states = renewing.run_from(ask, origin, streams["algorithm"], at.iterations)
     # More BLAS threads would only spin beside the compiled loops, and change the last bits.
     with threadpool_limits(1, user_api="blas"):
-        status, reason = driver.drive(states, x0, stream(seed, "output"))
+        status, reason = driver.drive(states, x0, streams["output"])
+        taken = driver.checkpoint() if _by_a_limit(status, chosen) else None
         final = driver.final_measures()
+    if driver.failed:
+        status, reason, taken = "error", driver.failed, None
     return Run(
         problem=str(Selector(problem.name, problem.parameters)),
         algorithm=str(Selector(chosen.name, _given(algorithm, chosen))),
@@ -148,6 +170,7 @@ def solve(
         rows=driver.table(),
         unmet=unmet(getattr(chosen, "assumes", ()), problem),
         x=driver.output,
+        checkpoint=taken,
     )
 
 
@@ -199,6 +222,75 @@ def check_ends(
         )
 
 
+def _by_a_limit(status: str, algorithm: Algorithm) -> bool:
+    """Return whether a run may have been ended by a limit: from outside, or its `iterations`."""
+    anytime = getattr(algorithm, "anytime", False)
+    return status in ("budget", "timeout") or (status == "finished" and anytime)
+
+
+def _checked(
+    run: Run,
+    keeps: Keeper | None,
+    algorithm: Algorithm,
+    measures: Mapping[str, Measure],
+    seed: int,
+    every: int,
+) -> Checkpoint:
+    """Return the checkpoint of a run that is to be extended, refused if it is another run's."""
+    at = run.checkpoint
+    if at is None or keeps is None:
+        raise InputError(
+            f"this run of {algorithm.name} can not be extended: it has no checkpoint, or nothing "
+            "goes on from one; make it again."
+        )
+    columns = [*TRACE_COLUMNS, *measures]
+    theirs = [
+        name
+        for name in run.columns
+        if name.removesuffix("_lower") not in measures or name in measures
+    ]
+    name = run.algorithm.partition("[")[0]
+    different = {
+        "algorithm": ":" not in name and name != algorithm.name,
+        "end than its checkpoint": at.seconds_at_end != run.seconds,
+        "seed": run.seed != seed,
+        "every": at.every != every,
+        "measures": theirs != columns,
+        "parameters": limitless(algorithm, run.parameters)
+        != limitless(algorithm, parameters_of(algorithm)),
+    }
+    for name, differs in different.items():
+        if differs:
+            raise InputError(f"the run to extend has another {name}: give the same, or no resume.")
+    keeps.begun = at
+    return at
+
+
+def _check_longer(run: Run, algorithm: Algorithm, ledger: Ledger) -> None:
+    """Refuse limits below what the run that is to be extended has spent."""
+    most = getattr(algorithm, "iterations", None)
+    spent = zip(run.counts.as_dict().values(), ledger.limits, strict=True)
+    if (most is not None and run.iterations > most) or any(made > limit for made, limit in spent):
+        raise InputError(
+            "the run to extend has gone further than this budget, or these iterations, allow: give "
+            "more, or no resume."
+        )
+
+
+def limitless(algorithm: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an algorithm's parameters but for `iterations`, where that is a limit like a budget.
+
+    What JSON has no form for is text, as in a stored run.
+    """
+    limit = {"iterations"} if getattr(algorithm, "anytime", False) else set()
+    return {name: plain(value) for name, value in parameters.items() if name not in limit}
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON has a form for as it is, anything else as text."""
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
 def _given(algorithm: Choice | Algorithm, chosen: Algorithm) -> Mapping[str, Any]:
     if isinstance(algorithm, Choice):
         return algorithm.parameters
@@ -236,13 +328,71 @@ class _Driver:
         self.certificates = 0
         self.brackets = set(BRACKETS)
         self.undefined: set[str] = set()
+        self.failed = ""
         self.rows: list[dict[str, Any]] = []
         self.output: Point = None
+        self.keeper: Keeper | None = None
+        self.resumed: Checkpoint | None = None
+
+    def go_on(self, run: Run, at: Checkpoint, x: Point, output: Point) -> Point:
+        """Stand where a run stood at its checkpoint; return the point that it goes on from."""
+        self.iterations, self.seconds = at.iterations, at.seconds
+        self.total_weight = at.total_weight
+        self.ledger.go_on(at.counts, at.oracle_seconds)
+        self.rows = [dict(zip(run.columns, row, strict=True)) for row in run.rows]
+        # What was recorded at the very end is right as long as no iteration is added.
+        self.resumed = at
+        if run.iterations == at.iterations:
+            self._stand(len(run.rows), run.columns, at.certificates_at_end)
+        else:
+            self._leave_the_checkpoint()
+        self.x, self.output, self.state = x, output, State(x)
+        self._arrive()
+        return output if at.from_output else x
+
+    def _leave_the_checkpoint(self) -> None:
+        """Drop what was measured after it."""
+        assert self.resumed is not None
+        at, self.resumed = self.resumed, None
+        self._stand(at.rows, at.columns, at.certificates)
+
+    def _stand(self, rows: int, columns: Sequence[str], certificates: int) -> None:
+        """Have the trace end after some rows of these columns."""
+        del self.rows[rows:]
+        self.brackets = {*BRACKETS, *(name for name in self.measures if f"{name}_lower" in columns)}
+        self.certificates = certificates
+
+    def _note(self, state: State) -> None:
+        """Note where the run stands, if it renews here and somebody wants to know."""
+        if self.keeper is not None and self.keeper.renews(self.iterations):
+            seconds = self.ledger.seconds - self.compiling
+            measured = len(self.rows), self.certificates
+            drawn = self.total_weight, state.output is not None
+            self.keeper.note(Stands(self.arrival, seconds, *measured, *drawn), state.x, self.output)
+
+    def checkpoint(self) -> Checkpoint | None:
+        """Return the checkpoint of a run that has ended by a limit, None if there is none."""
+        if self.keeper is None:
+            return None
+        return self.keeper.checkpoint(
+            self.every, self.columns, self.rows, self.certificates, self.seconds
+        )
 
     def drive(
         self, states: Iterator[State], x0: Point, rng: np.random.Generator
     ) -> tuple[str, str]:
         """Run to the end; return the status and its reason."""
+        ended = self._begin(x0) if self.iterations == 0 else None
+        try:
+            ended = ended or self._loop(states, rng)
+        except KeyboardInterrupt:
+            ended = "killed", "interrupted by the user"
+        if self.rows[-1]["iteration"] != self.arrival[0]:
+            ended = self._record(self.state) or ended
+        return ended
+
+    def _begin(self, x0: Point) -> tuple[str, str] | None:
+        """Record the start."""
         self.x = self.output = x0
         self.state = State(x0)
         self._arrive()
@@ -252,12 +402,6 @@ class _Driver:
                 f"{self.stop.measure} is not defined on {self.problem.name} as it is: choose "
                 "another measure as the target."
             )
-        try:
-            ended = ended or self._loop(states, rng)
-        except KeyboardInterrupt:
-            ended = "killed", "interrupted by the user"
-        if self.rows[-1]["iteration"] != self.arrival[0]:
-            ended = self._record(self.state) or ended
         return ended
 
     def _loop(self, states: Iterator[State], rng: np.random.Generator) -> tuple[str, str]:
@@ -273,6 +417,8 @@ class _Driver:
                 self.seconds += perf_counter() - started - (compilation.seconds - compiled)
                 if new is None:
                     break
+                if self.resumed is not None:
+                    self._leave_the_checkpoint()
                 self.iterations += 1
                 if not is_finite(new.x):
                     ended = (
@@ -287,6 +433,7 @@ class _Driver:
                     self.watch(self.iterations)
                 if self.iterations % self.every == 0:
                     ended = self._record(new)
+                self._note(new)
                 if not ended and self.time_limit is not None and self.seconds > self.time_limit:
                     ended = self._timeout()
         assert ended is not None
@@ -343,7 +490,7 @@ class _Driver:
         self.rows.append(row)
         reached = None
         for name, measure in self.measures.items():
-            lower, upper = self._measured(measure, state)
+            lower, upper = self._measured(name, measure, state)
             row[name] = math.nan if upper is None else upper
             if upper is None:
                 self.undefined.add(name)
@@ -354,17 +501,27 @@ class _Driver:
                 continue
             if upper <= self.stop.target:
                 reached = ("target", f"{name} = {upper:.6g} is at most {self.stop.target:g}")
-        return reached
+        return ("error", self.failed) if self.failed else reached
 
-    def _measured(self, measure: Measure, state: State) -> tuple[float | None, float | None]:
-        """Return the lower end, if there is one, and the value; None where it is not defined."""
+    def _measured(
+        self, name: str, measure: Measure, state: State
+    ) -> tuple[float | None, float | None]:
+        """Return the lower end, if there is one, and the value; None where it is not defined.
+
+        A measure that raises ends the run.
+        """
         try:
             result = measure(self.problem, state)
         except (Diverged, StalePoint):
             return None, None
+        except Exception as error:
+            kind = "" if isinstance(error, PfbenchError) else f"{type(error).__name__}: "
+            self.failed = self.failed or f"the measure {name} failed: {kind}{error}"
+            return None, None
         if not isinstance(result, tuple):
             return None, result
-        self.certificates += result[0] != result[1]
+        # Nobody knows how sure somebody's own interval is.
+        self.certificates += result[0] != result[1] and not isinstance(measure, OwnMeasure)
         return result
 
     @property
@@ -384,10 +541,12 @@ class _Driver:
         self.output = keep(self.x if self.output is None else self.output)
         state = State(self.output)
         final: dict[str, float | None] = {}
-        for name, measure in available(self.problem).items():
+        measures = available(self.problem)
+        measures |= {name: m for name, m in self.measures.items() if isinstance(m, OwnMeasure)}
+        for name, measure in measures.items():
             if name == "estimator_error":
                 continue
-            lower, upper = self._measured(measure, state)
+            lower, upper = self._measured(name, measure, state)
             final[name] = _finite(upper)
             if lower is not None or name in BRACKETS:
                 final[f"{name}_lower"] = _finite(lower)

@@ -1,4 +1,4 @@
-"""The store of finished runs, verdicts and certificates: one file each, named by its content key.
+"""The store of finished runs, verdicts, findings and certificates: a file each, named by its key.
 
 A run is a Parquet file: the trace as its table, everything else as JSON in the table's metadata. A
 verdict or a certificate is a JSON file. Each is written beside its final name, flushed to the disk,
@@ -12,11 +12,10 @@ import json
 import logging
 import os
 import re
-import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,9 @@ import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
+from pfbench.base.files import whole
+from pfbench.runs.checkpoint import Checkpoint
+from pfbench.runs.damage import DAMAGES, Damaged
 from pfbench.runs.index import Index, Listing, Row, row_of
 from pfbench.runs.run import Run
 
@@ -34,31 +36,22 @@ KINDS: Mapping[str, str] = MappingProxyType(
     {
         "run": "runs/{shard}/{key}.parquet",
         "verdict": "verdicts/{shard}/{key}.json",
+        "finding": "findings/{shard}/{key}.json",
         "certificate": "certificates/{shard}/{key}.json",
     }
 )
 """The kinds of entries, with the file of each; a shard is a key's first two characters."""
 
+FILES: Mapping[str, str] = MappingProxyType(
+    {**KINDS, "checkpoint": "checkpoints/{shard}/{key}.npz"}
+)
+"""The kinds of files: the entries, and the checkpoint that a run may have beside it."""
+
 DAMAGED = "damaged"
 """The folder of a store for what is set aside."""
 
-PARTIAL = ".partial"
-"""The end of the name of a file that is being written, or that a killed process left."""
-
 SCHEMA = 1
 """Version of the metadata; files of another version are not read."""
-
-DAMAGES = MappingProxyType(
-    {
-        "truncated": "its end is missing",
-        "unreadable": "it is not what its name says",
-        "wrong key": "it is the file of another key",
-        "wrong schema version": "another version of pfbench has written it",
-        "wrong content": "it does not match its hash",
-        "incomplete": "a field of its metadata is missing or of a wrong type",
-    }
-)
-"""What can be wrong with a file, by name."""
 
 _METADATA, _DIGEST = b"pfbench", b"pfbench.digest"
 _MARK = b"PAR1"  # the first and last bytes of a Parquet file
@@ -79,22 +72,6 @@ class Entry:
     run: Run
     environment: Mapping[str, str]
     notes: Mapping[str, Any] = field(default_factory=dict)
-
-
-class Damaged(StorageError):
-    """A file of the store that cannot be used.
-
-    Attributes
-    ----------
-    what
-        One of `DAMAGES`.
-    detail
-        What was seen, in words.
-    """
-
-    def __init__(self, what: str, detail: str) -> None:
-        super().__init__(f"{what} ({detail})")
-        self.what, self.detail = what, detail
 
 
 class Store:
@@ -142,12 +119,29 @@ class Store:
         """
         if not _KEY.fullmatch(key):
             raise InputError(f"{key!r} is no key: it must be 8 to 128 letters or digits.")
-        return self.folder / KINDS[kind].format(shard=key[:2], key=key)
+        return self.folder / FILES[kind].format(shard=key[:2], key=key)
 
     def __contains__(self, key: str) -> bool:
         return self.path(key).is_file()
 
     # --- writing ----------------------------------------------------------------------------------
+
+    def check_writable(self) -> None:
+        """Refuse a store that cannot be written before any work is done for it.
+
+        Raises
+        ------
+        StorageError
+            If it cannot.
+        """
+        try:
+            with TemporaryFile(dir=self.folder / "runs"):
+                pass
+        except OSError as error:
+            raise StorageError(
+                f"the store {self.folder} cannot be written ({error.strerror}): choose another "
+                "with --store, or mend its permissions."
+            ) from error
 
     def put(
         self,
@@ -158,11 +152,16 @@ class Store:
     ) -> None:
         """Write a finished run; an interruption leaves either the whole file or none.
 
+        Its checkpoint, if it has one, is written before it, in a file of its own.
+
         Raises
         ------
         StorageError
             If the disk is full or the store cannot be written; what is stored already stays.
         """
+        checkpoint = run.checkpoint
+        if checkpoint is not None:
+            self.write_file("checkpoint", key, checkpoint.as_bytes(key))
         header = {
             "schema": SCHEMA,
             "key": key,
@@ -172,46 +171,46 @@ class Store:
         }
         self.write("run", key, _parquet(run, json.dumps(header, default=_plain)), header)
 
-    def put_verdict(self, key: str, row: Mapping[str, Any]) -> None:
-        """Write the row of a verdict (as ``pfbench verify --json`` has it); see `put`."""
-        self._put_row("verdict", key, row)
+    def put_row(
+        self, kind: str, key: str, row: Mapping[str, Any], notes: Mapping[str, Any] | None = None
+    ) -> None:
+        """Write a verdict, a finding or a certificate: an object of JSON; see `put`.
 
-    def put_certificate(self, key: str, row: Mapping[str, Any]) -> None:
-        """Write a certificate (as ``pfbench adversary --json`` has it); see `put`."""
-        self._put_row("certificate", key, row)
-
-    def _put_row(self, kind: str, key: str, row: Mapping[str, Any]) -> None:
+        Raises
+        ------
+        InputError
+            If the row is no JSON.
+        """
         try:
-            text = _canonical(row)
+            plain = json.loads(json.dumps(row, allow_nan=False, default=_plain))
         except ValueError as error:
             raise InputError(f"the row of {kind} {key} is no JSON ({error}).") from error
         header = {
             "schema": SCHEMA,
             "kind": kind,
             "key": key,
-            "sha256": _sha256(text),
-            "row": json.loads(text),
+            "sha256": _sha256(_canonical(plain)),
+            "row": plain,
+            "notes": dict(notes or {}),
         }
         self.write(kind, key, json.dumps(header, indent=1).encode() + b"\n", header)
 
     def write(self, kind: str, key: str, data: bytes, header: Mapping[str, Any]) -> None:
         """Write the file of an entry as it is (`header` is for the index); see `put`."""
+        self._index.add(row_of(kind, key, header), self.write_file(kind, key, data))
+
+    def write_file(self, kind: str, key: str, data: bytes) -> os.stat_result:
+        """Write a file of one of `FILES` as it is; return its size and time. See `put`."""
         path = self.path(key, kind)
-        partial = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{PARTIAL}")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with partial.open("xb") as file:
+            with whole(path) as file:
                 file.write(data)
                 file.flush()
-                os.fsync(file.fileno())
                 stamp = os.fstat(file.fileno())
-            partial.replace(path)
         except OSError as error:
             raise _refused(f"{kind} {key}", self.folder, error) from error
-        finally:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
-        self._index.add(row_of(kind, key, header), stamp)
+        return stamp
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -229,15 +228,15 @@ class Store:
         found: Entry | None = self._get("run", key)
         return found
 
-    def get_verdict(self, key: str) -> Mapping[str, Any] | None:
-        """Return the row of a stored verdict, or None; see `get`."""
-        row: Mapping[str, Any] | None = self._get("verdict", key)
+    def get_row(self, kind: str, key: str) -> Mapping[str, Any] | None:
+        """Return a stored verdict, finding or certificate, or None; see `get`."""
+        row: Mapping[str, Any] | None = self._get(kind, key)
         return row
 
-    def get_certificate(self, key: str) -> Mapping[str, Any] | None:
-        """Return a stored certificate, or None; see `get`."""
-        row: Mapping[str, Any] | None = self._get("certificate", key)
-        return row
+    def get_checkpoint(self, key: str) -> Checkpoint | None:
+        """Return the checkpoint of a stored run, or None; see `get`."""
+        found: Checkpoint | None = self._get("checkpoint", key)
+        return found
 
     def _get(self, kind: str, key: str) -> Any:
         data = self.read(self.path(key, kind))
@@ -297,8 +296,8 @@ class Store:
         return aside
 
     def keys(self, kind: str = "run") -> Iterator[str]:
-        """Return the keys of all entries of a kind, sorted."""
-        folder, _, name = KINDS[kind].partition("/")
+        """Return the keys of all files of a kind, sorted."""
+        folder, _, name = FILES[kind].partition("/")
         for path in sorted((self.folder / folder).glob(f"??/*{Path(name).suffix}")):
             if _KEY.fullmatch(path.stem):
                 yield path.stem
@@ -330,6 +329,17 @@ class Store:
                             continue
 
 
+def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
+    """Return the note ``source`` of a run: the modules its key begins from, and their digest.
+
+    Parameters
+    ----------
+    modules, digest
+        As `pfbench.runs.keys.source_digest` takes and returns them.
+    """
+    return {"modules": sorted(modules), "digest": digest}
+
+
 def told(kind: str, key: str, damage: Damaged, aside: Path | None) -> str:
     """Return a damaged file in one sentence."""
     where = "not moved" if aside is None else f"set aside as {aside}"
@@ -340,14 +350,25 @@ def told(kind: str, key: str, damage: Damaged, aside: Path | None) -> str:
 
 
 def parse(kind: str, key: str, data: bytes) -> Any:
-    """Return the `Entry` of a run, or the row of a verdict or certificate, from a file's bytes.
+    """Return the content of a file: an `Entry`, a `Checkpoint`, or the row of another kind.
 
     Raises
     ------
     Damaged
         If the bytes are not those of this entry, or not whole.
     """
+    if kind == "checkpoint":
+        return Checkpoint.from_bytes(key, data)
     return _parse_run(key, data) if kind == "run" else _parse_row(kind, key, data)
+
+
+def notes_of(kind: str, key: str, data: bytes) -> Mapping[str, Any]:
+    """Return the notes of an entry from its file's bytes; see `parse`."""
+    if kind == "run":
+        return _parse_run(key, data).notes
+    _parse_row(kind, key, data)
+    notes: Mapping[str, Any] = json.loads(data).get("notes", {})
+    return notes
 
 
 def _parse_run(key: str, data: bytes) -> Entry:
@@ -495,7 +516,7 @@ def _plain(value: Any) -> Any:
 
 
 def _canonical(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, sort_keys=True, allow_nan=False, default=_plain)
+    return json.dumps(row, sort_keys=True, allow_nan=False)
 
 
 def _sha256(text: str | bytes) -> str:

@@ -3,17 +3,20 @@
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from pfbench.base.errors import InputError
+from pfbench.base.files import PARTIAL
+from pfbench.runs.damage import Damaged
 from pfbench.runs.families import INDEX
 from pfbench.runs.keys import source_digest
 from pfbench.runs.run import TRACE_COLUMNS, Run
-from pfbench.runs.store import DAMAGED, KINDS, PARTIAL, Damaged, Entry, Store, parse
+from pfbench.runs.store import DAMAGED, FILES, KINDS, Entry, Store, notes_of, parse
 
 LEFTOVER_AGE = 3600.0
 """Seconds without a change after which a temporary file is one that a killed process left."""
@@ -34,7 +37,7 @@ class Damage:
     kind, key, path
         The entry, and its file.
     what, detail
-        One of `pfbench.runs.store.DAMAGES`, and what was seen.
+        One of `pfbench.runs.damage.DAMAGES`, and what was seen.
     aside
         Where it was moved to; None if it was not.
     """
@@ -68,22 +71,29 @@ def check(
         If the system does not let a file be read.
     """
     number, found = 0, []
-    for kind in KINDS:
+    for kind, key, path, data in _files(store, FILES, progress):
+        number += 1
+        try:
+            parse(kind, key, data)
+        except Damaged as damage:
+            aside = store.set_aside(kind, key, data) if repair else None
+            found.append(Damage(kind, key, path, damage.what, damage.detail, aside))
+    if repair:
+        _take_up(store)
+    return number, found
+
+
+def _files(
+    store: Store, kinds: Iterable[str], progress: Progress
+) -> Iterator[tuple[str, str, Path, bytes]]:
+    """Yield kind, key, path and bytes of every file that is still there when it is read."""
+    for kind in kinds:
         for key in store.keys(kind):
             path = store.path(key, kind)
             data = store.read(path)
             progress()
-            if data is None:
-                continue
-            number += 1
-            try:
-                parse(kind, key, data)
-            except Damaged as damage:
-                aside = store.set_aside(kind, key, data) if repair else None
-                found.append(Damage(kind, key, path, damage.what, damage.detail, aside))
-    if repair:
-        _take_up(store)
-    return number, found
+            if data is not None:
+                yield kind, key, path, data
 
 
 def _take_up(store: Store) -> None:
@@ -106,9 +116,10 @@ class Collected:
     Attributes
     ----------
     leftovers
-        Temporary files of killed processes.
+        Temporary files of killed processes, and checkpoints whose run is gone.
     outdated
-        Keys of runs that a source which has changed since has made: no plan asks for them.
+        Kind and key of entries that a source which has changed since has made: nobody asks for
+        them any more.
     bytes
         The size of both.
     kept
@@ -116,29 +127,19 @@ class Collected:
     """
 
     leftovers: list[Path]
-    outdated: list[str]
+    outdated: list[tuple[str, str]]
     bytes: int
     kept: Mapping[str, int]
 
 
-def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
-    """Return the note ``source`` of a run: the modules its key begins from, and their digest.
-
-    Parameters
-    ----------
-    modules, digest
-        As `pfbench.runs.keys.source_digest` takes and returns them.
-    """
-    return {"modules": sorted(modules), "digest": digest}
-
-
 def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: None) -> Collected:
-    """Remove temporary leftovers, and the runs whose source is no longer current.
+    """Remove leftovers, and the entries whose source is no longer current.
 
-    A run is outdated if the source of pfbench that it could reach differs from today's. Kept are
-    all verdicts and certificates, what is set aside, damaged files (see `check`), temporary files
-    younger than an hour (another process may be writing them), runs of somebody's own modules
-    (nothing that a store names is imported), and runs that do not say what made them.
+    An entry is outdated if the source of pfbench that it could reach differs from today's. Kept
+    are what is set aside, damaged files (see `check`), temporary files younger than an hour
+    (another process may be writing them), entries of somebody's own modules (nothing that a store
+    names is imported), and entries that do not say what made them. The checkpoint of a run goes
+    with it.
 
     Parameters
     ----------
@@ -146,7 +147,7 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
         Remove nothing, and say what would be.
     """
     leftovers, size, kept = [], 0, dict.fromkeys(KEPT, 0)
-    for path in _partials(store.folder):
+    for path in _leftovers(store):
         try:
             stamp = path.stat()
         except FileNotFoundError:
@@ -158,47 +159,51 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
         size += stamp.st_size
     outdated = []
     sources = cache(source_digest)
-    for key in store.keys("run"):
-        progress()
-        state = _state(store, key, sources)
-        if state != "outdated":
-            kept[state] += 1
-            continue
-        outdated.append(key)
-        size += store.path(key).stat().st_size
-    kept["verdict"] = sum(1 for _ in store.keys("verdict"))
-    kept["certificate"] = sum(1 for _ in store.keys("certificate"))
+    for kind in KINDS:
+        for key in store.keys(kind):
+            progress()
+            state = _state(store, kind, key, sources)
+            if state != "outdated":
+                kept[state] += 1
+                continue
+            outdated.append((kind, key))
+            size += sum(path.stat().st_size for path in _of(store, kind, key) if path.exists())
     if not dry:
-        for path in [*leftovers, *map(store.path, outdated)]:
+        for path in [*leftovers, *(path for entry in outdated for path in _of(store, *entry))]:
             path.unlink(missing_ok=True)
         store.listing()
     return Collected(leftovers, outdated, size, {name: n for name, n in kept.items() if n})
 
 
 KEPT = {
-    "current": "runs of the current source",
-    "unnoted": "runs that do not say which source made them",
-    "own": "runs of somebody's own modules",
-    "damaged": "damaged runs (`pfbench store check --repair` sets them aside)",
-    "verdict": "verdicts",
-    "certificate": "certificates",
-    "young": "temporary files younger than an hour",
+    "current": "entries of the current source",
+    "unnoted": "entries that do not say which source made them",
+    "own": "entries of somebody's own modules",
+    "damaged": "damaged files (`pfbench store check --repair` sets them aside)",
+    "young": "files younger than an hour that may still be needed",
 }
 """Why something is kept, by name."""
 
 
-def _partials(folder: Path) -> Iterator[Path]:
+def _leftovers(store: Store) -> Iterator[Path]:
     for pattern in (f".*{PARTIAL}", f"*/??/.*{PARTIAL}"):
-        yield from sorted(folder.glob(pattern))
+        yield from sorted(store.folder.glob(pattern))
+    for key in store.keys("checkpoint"):
+        if key not in store:
+            yield store.path(key, "checkpoint")
 
 
-def _state(store: Store, key: str, sources: Callable[[frozenset[str]], str]) -> str:
-    data = store.read(store.path(key))
+def _of(store: Store, kind: str, key: str) -> list[Path]:
+    """Return the files of an entry: its own, and a run's checkpoint."""
+    return [store.path(key, one) for one in ([kind, "checkpoint"] if kind == "run" else [kind])]
+
+
+def _state(store: Store, kind: str, key: str, sources: Callable[[frozenset[str]], str]) -> str:
     try:
-        entry: Entry = parse("run", key, data or b"")
+        notes = notes_of(kind, key, store.read(store.path(key, kind)) or b"")
     except Damaged:
         return "damaged"
-    note = entry.notes.get("source")
+    note = notes.get("source")
     if not isinstance(note, Mapping) or {"modules", "digest"} - set(note):
         return "unnoted"
     modules = frozenset(map(str, note["modules"]))
@@ -248,34 +253,36 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
         raise InputError(f"{other.folder} is the store itself: name another one to merge.")
     taken = equal = 0
     refused, damaged = [], []
-    for kind in KINDS:
-        for key in other.keys(kind):
-            path = other.path(key, kind)
-            data = other.read(path)
-            progress()
-            if data is None:
-                continue
-            try:
-                theirs = parse(kind, key, data)
-            except Damaged as damage:
-                damaged.append(Damage(kind, key, path, damage.what, damage.detail))
-                continue
-            ours = getattr(store, _GET[kind])(key)
-            difference = None if ours is None else _difference(kind, ours, theirs)
-            if ours is None or (difference and _killed(ours)):
-                store.write(kind, key, data, _header(kind, theirs))
-                taken += 1
-            elif difference is None or _killed(theirs):
-                equal += 1
-            else:
-                refused.append((kind, key, difference))
+    for kind, key, path, data in _files(other, KINDS, progress):
+        try:
+            theirs = parse(kind, key, data)
+        except Damaged as damage:
+            damaged.append(Damage(kind, key, path, damage.what, damage.detail))
+            continue
+        ours = store.get(key) if kind == "run" else store.get_row(kind, key)
+        difference = None if ours is None else _difference(kind, ours, theirs)
+        if ours is None or (difference and _killed(ours)):
+            if kind == "run":
+                _take_checkpoint(store, other, key)
+            store.write(kind, key, data, _header(kind, theirs))
+            taken += 1
+        elif difference is None or _killed(theirs):
+            equal += 1
+        else:
+            refused.append((kind, key, difference))
     if taken:
         # It lacks what was taken, and is made anew from the runs.
         (store.folder / INDEX).unlink(missing_ok=True)
     return Merged(taken, equal, refused, damaged)
 
 
-_GET = {"run": "get", "verdict": "get_verdict", "certificate": "get_certificate"}
+def _take_checkpoint(store: Store, other: Store, key: str) -> None:
+    """Copy the checkpoint of a run, if it has one that is whole."""
+    data = other.read(other.path(key, "checkpoint"))
+    if data is not None:
+        with suppress(Damaged):
+            parse("checkpoint", key, data)
+            store.write_file("checkpoint", key, data)
 
 
 def _header(kind: str, content: Any) -> Mapping[str, Any]:

@@ -10,7 +10,6 @@ import time
 import pytest
 from command_line import SMALL
 
-from pfbench.runs import execute
 from pfbench.runs.store import Store
 
 SPEC = f"""
@@ -56,6 +55,22 @@ def test_a_second_call_makes_nothing(pfbench, folder, spec):
     assert "4: 4 stored before" in run(pfbench).out
     spec.write_text(SPEC.replace("seeds = 2", "seeds = 3"))
     assert "6: 2 made now, 4 stored before" in run(pfbench).out
+
+
+def test_a_longer_sweep_extends_what_is_stored(pfbench, folder, spec, conforms):
+    run(pfbench)
+    spec.write_text(SPEC.replace("iterations=8", "iterations=12"))
+    planned = run(pfbench, "--dry-run", "--json").json
+    conforms(planned, "run.json")
+    assert [planned[how] for how in ("made", "extended", "stored", "cut")] == [0, 4, 0, 0]
+    assert "4 will be extended from shorter stored ones" in run(pfbench, "--dry-run").out
+    found = run(pfbench, "--json").json
+    conforms(found, "run.json")
+    assert (found["extended"], {one["how"] for one in found["runs"]}) == (4, {"extended"})
+    spec.write_text(SPEC.replace("iterations=8", "iterations=4"))
+    assert "will be cut from longer stored ones" in run(pfbench, "--dry-run").out
+    assert "4: 4 cut from longer stored ones" in run(pfbench).out
+    assert len(kept(folder)) == 8
 
 
 def test_json(pfbench, folder, spec, conforms):
@@ -175,16 +190,8 @@ def test_quiet_says_nothing(pfbench, spec):
     assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
 
 
-def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, monkeypatch):
-    make = execute.make
-
-    def interrupted(plan):
-        if len(list(folder.rglob("*.parquet"))) == 3:
-            raise KeyboardInterrupt
-        return make(plan)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(execute, "make", interrupted)
+def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, interrupted_at):
+    with interrupted_at(3):
         outcome = run(pfbench, "--log", "log")
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err == (
@@ -209,7 +216,8 @@ def test_a_full_disk_ends_it_and_loses_nothing(pfbench, folder, spec, monkeypatc
 
     def full(descriptor):
         calls.append(descriptor)
-        if len(calls) == 3:
+        # Each run has two files, its checkpoint first.
+        if len(calls) == 6:
             raise OSError(28, "No space left on device")
         return replace(descriptor)
 

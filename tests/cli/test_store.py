@@ -9,8 +9,7 @@ import sys
 import pytest
 from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, key_of, made_run
 
-from pfbench.runs.store import Store
-from pfbench.runs.upkeep import source_note
+from pfbench.runs.store import Store, source_note
 
 FW = "frank-wolfe[iterations=3]"
 
@@ -24,8 +23,10 @@ def store(folder):
             run = made_run(seed, algorithm=algorithm)
             store.put(key_of(f"{algorithm} {seed}"), run, ENVIRONMENT)
     store.put(key_of("late"), made_run(problem=RECOVERY, status="timeout"), ENVIRONMENT)
-    store.put_verdict(key_of("v"), {"claim": "qu2018-thm1", "verdict": "holds", "seconds": 2.0})
-    store.put_certificate(key_of("c"), {"algorithm": FW, "certified": False, "seed": 0})
+    store.put_row(
+        "verdict", key_of("v"), {"claim": "qu2018-thm1", "verdict": "holds", "seconds": 2.0}
+    )
+    store.put_row("certificate", key_of("c"), {"algorithm": FW, "certified": False, "seed": 0})
     return store
 
 
@@ -129,10 +130,10 @@ def test_gc(pfbench, store, conforms):
     assert dry["outdated"] == [key_of("old")]
     assert key_of("old") in store
     text = pfbench("store", "gc", "--dry-run").out
-    assert re.search(r"^1 +runs of an older source, would be removed$", text, flags=re.M)
+    assert re.search(r"^1 +entries of an older source, would be removed$", text, flags=re.M)
     done = pfbench("store", "gc", "--json").json
     assert done == dry | {"dry_run": False}
-    assert done["kept"] == {"unnoted": 5, "verdict": 1, "certificate": 1}
+    assert done["kept"] == {"unnoted": 7}
     assert key_of("old") not in store
     assert len(pfbench("store", "list", "--json").json) == 7
 

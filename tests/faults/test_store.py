@@ -74,7 +74,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path, monkeypatch, code):
         with pytest.raises(StorageError, match=r"could not be stored in .*free some space"):
             store.put(KEY, made_run(), ENVIRONMENT)
         with pytest.raises(StorageError, match="free some space"):
-            store.put_verdict(KEY, {"verdict": "holds"})
+            store.put_row("verdict", KEY, {"verdict": "holds"})
     assert files(tmp_path) == before
     store.put(KEY, made_run(), ENVIRONMENT)
     whole(store, [KEY, key_of("before")])
@@ -173,7 +173,7 @@ if os.geteuid() == 0:
 for write in (
     lambda: store.put(key_of("b"), made_run(), ENVIRONMENT),
     lambda: store.put(key_of("a"), made_run(), ENVIRONMENT),
-    lambda: store.put_verdict(key_of("a"), {"verdict": "holds"}),
+    lambda: store.put_row("verdict", key_of("a"), {"verdict": "holds"}),
     lambda: Store(Path("store/runs/new")),
 ):
     try:
@@ -210,7 +210,10 @@ store.{what}
 @pytest.mark.parametrize("where", ["os.fsync", "os.fstat", "Path.replace", "store._index.add"])
 @pytest.mark.parametrize(
     "what",
-    ["put(key_of('a'), made_run(), ENVIRONMENT)", "put_verdict(key_of('a'), {'verdict': 'holds'})"],
+    [
+        "put(key_of('a'), made_run(), ENVIRONMENT)",
+        "put_row('verdict', key_of('a'), {'verdict': 'holds'})",
+    ],
     ids=["run", "verdict"],
 )
 def test_a_kill_leaves_the_whole_file_or_none(tmp_path, where, what):
@@ -273,7 +276,7 @@ def test_two_writers_and_a_reader_on_one_store(tmp_path):
 number = {number}
 for seed in [*range(20), *range(20 + 10 * number, 30 + 10 * number)]:
     store.put(key_of(seed), made_run(seed), ENVIRONMENT)
-    store.put_verdict(key_of(seed), {{"verdict": "holds", "seconds": seed}})
+    store.put_row("verdict", key_of(seed), {{"verdict": "holds", "seconds": seed}})
 """
     writers = [process(tmp_path, script.format(number=number)) for number in range(2)]
     store = Store(tmp_path / "store")

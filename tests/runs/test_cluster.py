@@ -11,8 +11,10 @@ from stored import made
 from pfbench.base.errors import InputError
 from pfbench.runs.engines import ThisProcess
 from pfbench.runs.making import make
+from pfbench.runs.store import Store
 from pfbench.runs.study import PlannedRun
 from pfbench.runs.workers import Task
+from pfbench.verification.session import verify
 
 distributed = pytest.importorskip("distributed", reason="needs distributed")
 
@@ -102,3 +104,16 @@ def test_no_scheduler_is_refused(monkeypatch):
     monkeypatch.setattr(cluster, "CONNECT", 0.5)
     with pytest.raises(InputError, match="no Dask scheduler answers at"):
         cluster.Cluster("tcp://127.0.0.1:9")
+
+
+def test_claims_are_verified_there_and_kept_here(engine, tmp_path):
+    names = ["shen2019-count-svrg", "shen2019-unbiased-svrg"]
+    store, told = Store(tmp_path), []
+    for _ in range(2):
+        done = verify(
+            names, engine=engine, store=store, progress=lambda row, made: told.append(made)
+        )
+        assert [row.verdict for row in done.rows] == ["holds", "holds"]
+    assert told == [True, True, False, False]
+    here = verify(names, engine=ThisProcess()).rows
+    assert [dict(row.measured) for row in here] == [dict(row.measured) for row in done.rows]

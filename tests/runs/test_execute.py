@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.base.counts import Budget
 from pfbench.base.errors import Refused, StorageError
-from pfbench.runs import engines, execute, keys, making
+from pfbench.runs import engines, execute, keys, making, store
 from pfbench.runs.stop import Stop
 from pfbench.runs.store import Store
 from pfbench.runs.study import PlannedRun
@@ -198,7 +198,7 @@ def test_a_store_that_cannot_be_written_is_refused_before_any_run(tmp_path, monk
     def refused(**where):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(execute, "TemporaryFile", refused)
+    monkeypatch.setattr(store, "TemporaryFile", refused)
     monkeypatch.setattr(execute, "make", pytest.fail)
     with pytest.raises(StorageError, match=r"cannot be written \(Permission denied\): choose"):
         list(execute.sweep([PLAN], Store(tmp_path), engines.ThisProcess()))

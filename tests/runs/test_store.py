@@ -17,10 +17,11 @@ from stored import ENVIRONMENT, RECOVERY, key_of, made_run
 
 from pfbench.base.errors import InputError, StorageError
 from pfbench.runs import upkeep
+from pfbench.runs.damage import DAMAGES, Damaged
 from pfbench.runs.families import INDEX, Families
 from pfbench.runs.index import NAME
 from pfbench.runs.keys import source_digest
-from pfbench.runs.store import DAMAGES, Damaged, Store, parse
+from pfbench.runs.store import Store, parse, source_note
 
 KEY = key_of("a")
 VERDICT = {"claim": "qu2018-thm1", "verdict": "holds", "measured": {"ratio": 0.1}, "seconds": 1.0}
@@ -35,8 +36,8 @@ def store(tmp_path):
 def fill(store, count=4):
     for seed in range(count):
         store.put(key_of(seed), made_run(seed), ENVIRONMENT, {"retries": seed})
-    store.put_verdict(key_of("v"), VERDICT)
-    store.put_certificate(key_of("c"), CERTIFICATE)
+    store.put_row("verdict", key_of("v"), VERDICT)
+    store.put_row("certificate", key_of("c"), CERTIFICATE)
 
 
 def without_time(rows):
@@ -69,9 +70,9 @@ def test_every_bit_of_a_run_comes_back(tmp_path_factory, rows, final, reason):
 
 def test_verdicts_and_certificates_lie_beside_the_runs(store):
     fill(store)
-    assert store.get_verdict(key_of("v")) == VERDICT
-    assert store.get_certificate(key_of("c")) == CERTIFICATE
-    assert store.get_verdict(key_of("c")) is None
+    assert store.get_row("verdict", key_of("v")) == VERDICT
+    assert store.get_row("certificate", key_of("c")) == CERTIFICATE
+    assert store.get_row("verdict", key_of("c")) is None
     found = {(row["kind"], row["status"], row["claim"]) for row in store.rows()}
     assert found == {
         ("run", "finished", None),
@@ -82,13 +83,15 @@ def test_verdicts_and_certificates_lie_beside_the_runs(store):
 
 
 def test_a_numpy_number_in_a_row_is_a_number(store):
-    store.put_verdict(KEY, {"verdict": "tight", "seconds": np.float64(0.5), "n": np.int64(3)})
-    assert store.get_verdict(KEY) == {"verdict": "tight", "seconds": 0.5, "n": 3}
+    store.put_row(
+        "verdict", KEY, {"verdict": "tight", "seconds": np.float64(0.5), "n": np.int64(3)}
+    )
+    assert store.get_row("verdict", KEY) == {"verdict": "tight", "seconds": 0.5, "n": 3}
 
 
 def test_a_row_that_json_cannot_hold_is_refused_before_anything_is_written(store):
     with pytest.raises(InputError, match="no JSON"):
-        store.put_verdict(KEY, {"verdict": "holds", "ratio": math.nan})
+        store.put_row("verdict", KEY, {"verdict": "holds", "ratio": math.nan})
     assert store.rows() == []
 
 
@@ -242,7 +245,7 @@ def test_no_flipped_bit_and_no_cut_goes_unnoticed(tmp_path_factory, data):
     path = store.path(KEY, kind)
     if not path.exists():
         store.put(KEY, made_run(), ENVIRONMENT)
-        store.put_verdict(KEY, VERDICT)
+        store.put_row("verdict", KEY, VERDICT)
     whole = path.read_bytes()
     expected = parse(kind, KEY, whole)
     place = data.draw(st.integers(0, len(whole) - 1))
@@ -261,10 +264,10 @@ def test_no_flipped_bit_and_no_cut_goes_unnoticed(tmp_path_factory, data):
 
 
 def test_a_damaged_verdict_is_set_aside(store, caplog):
-    store.put_verdict(KEY, VERDICT)
+    store.put_row("verdict", KEY, VERDICT)
     path = store.path(KEY, "verdict")
     path.write_text(path.read_text().replace("holds", "tight"))
-    assert store.get_verdict(KEY) is None
+    assert store.get_row("verdict", KEY) is None
     assert "wrong content" in caplog.text
     assert (store.folder / "damaged" / "verdicts" / f"{KEY}.json").exists()
 
@@ -369,9 +372,11 @@ def test_check_reads_every_file_and_repair_sets_aside(store):
     os.truncate(store.path(key_of(1)), 50)
     path = store.path(key_of("v"), "verdict")
     path.write_text(path.read_text()[:-5])
+    told = []
     for repair in (False, True):
-        number, damaged = upkeep.check(store, repair=repair)
-        assert number == 6
+        told.clear()
+        number, damaged = upkeep.check(store, repair=repair, progress=lambda: told.append(1))
+        assert number == len(told) == 6
         assert {(d.kind, d.key, d.what) for d in damaged} == {
             ("run", key_of(1), "truncated"),
             ("verdict", key_of("v"), "truncated"),
@@ -379,6 +384,13 @@ def test_check_reads_every_file_and_repair_sets_aside(store):
         assert all((d.aside is not None) == repair for d in damaged)
     assert upkeep.check(store) == (4, [])
     assert len(store.rows()) == 4
+
+
+def test_a_file_that_goes_while_it_is_read_does_not_count(store, monkeypatch):
+    fill(store)
+    gone, read = store.path(key_of(1)), store.read
+    monkeypatch.setattr(store, "read", lambda path: None if path == gone else read(path))
+    assert upkeep.check(store) == (5, [])
 
 
 def test_repair_takes_up_what_the_first_layout_set_aside(store):
@@ -394,14 +406,17 @@ def test_repair_takes_up_what_the_first_layout_set_aside(store):
 
 def noted(modules, digest=None):
     modules = frozenset(modules)
-    return {"source": upkeep.source_note(modules, digest or source_digest(modules))}
+    return {"source": source_note(modules, digest or source_digest(modules))}
 
 
-def test_gc_removes_old_leftovers_and_outdated_runs_and_nothing_else(store):
+def test_gc_removes_old_leftovers_and_what_is_outdated_and_nothing_else(store):
     fill(store, 1)
     loop = ["pfbench.runs.stop"]
     store.put(key_of("now"), made_run(), ENVIRONMENT, noted(loop))
     store.put(key_of("old"), made_run(), ENVIRONMENT, noted(loop, "0" * 64))
+    store.put_row("verdict", key_of("now"), VERDICT, noted(loop))
+    store.put_row("verdict", key_of("old"), VERDICT, noted(loop, "0" * 64))
+    store.put_row("finding", key_of("old"), {"shown": True}, noted(loop, "0" * 64))
     store.put(key_of("own"), made_run(), ENVIRONMENT, noted([*loop, "mine"], "0" * 64))
     store.put(key_of("bad"), made_run(), ENVIRONMENT, noted(loop, "0" * 64))
     os.truncate(store.path(key_of("bad")), 99)
@@ -414,21 +429,22 @@ def test_gc_removes_old_leftovers_and_outdated_runs_and_nothing_else(store):
 
     planned = upkeep.collect(store, dry=True)
     assert sorted(path for path in store.folder.rglob("*") if path.is_file()) == files
-    size = 4 + store.path(key_of("old")).stat().st_size
+    kinds = ("run", "verdict", "finding")
+    outdated = [store.path(key_of("old"), kind) for kind in kinds]
+    size = 4 + sum(path.stat().st_size for path in outdated)
     found = upkeep.collect(store)
-    assert (found.leftovers, found.outdated, found.bytes) == ([old], [key_of("old")], size)
+    assert (found.leftovers, found.bytes) == ([old], size)
+    assert found.outdated == [(kind, key_of("old")) for kind in kinds]
     assert planned == found
     assert found.kept == {
-        "current": 1,
-        "unnoted": 1,
+        "current": 2,
+        "unnoted": 3,
         "own": 1,
         "damaged": 1,
-        "verdict": 1,
-        "certificate": 1,
         "young": 1,
     }
     left = sorted(path for path in store.folder.rglob("*") if path.is_file())
-    assert left == [path for path in files if path not in (old, store.path(key_of("old")))]
+    assert left == [path for path in files if path not in (old, *outdated)]
 
 
 def test_gc_imports_nothing_that_a_store_names(store, tmp_path, monkeypatch):
@@ -455,7 +471,7 @@ def test_merging_takes_what_lacks_and_keeps_bytes(store, other):
     place = slower.columns.index("seconds")
     rows = [(*row[:place], 7.0, *row[place + 1 :]) for row in slower.rows]
     other.put(key_of(0), replace(slower, rows=rows), ENVIRONMENT, {"retries": 5})
-    other.put_verdict(key_of("v"), VERDICT | {"seconds": 33.0})
+    other.put_row("verdict", key_of("v"), VERDICT | {"seconds": 33.0})
     found = upkeep.merge(store, other)
     assert (found.taken, found.equal, found.refused, found.damaged) == (2, 4, [], [])
     assert store.path(key_of(3)).read_bytes() == other.path(key_of(3)).read_bytes()
@@ -512,7 +528,7 @@ def test_merging_refuses_another_content_by_name_and_keeps_ours(store, other, ch
 def test_merging_refuses_another_environment_and_another_verdict(store, other):
     fill(store, 1)
     other.put(key_of(0), made_run(0), ENVIRONMENT | {"threads": "2"})
-    other.put_verdict(key_of("v"), VERDICT | {"verdict": "tight"})
+    other.put_row("verdict", key_of("v"), VERDICT | {"verdict": "tight"})
     assert upkeep.merge(store, other).refused == [
         ("run", key_of(0), "environment"),
         ("verdict", key_of("v"), "verdict"),

@@ -1,0 +1,105 @@
+"""Questions whose answers are rows of JSON: put to an engine, and kept in a store.
+
+So are verdicts, findings and certificates made: each once for a given content, source and
+environment, and never again.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pfbench.runs.engines import Engine
+from pfbench.runs.keys import content_key, source_digest
+from pfbench.runs.store import Store, source_note
+from pfbench.runs.workers import Result, Task
+
+
+@dataclass(frozen=True)
+class Question:
+    """A task that returns a row, and what the row depends on.
+
+    Attributes
+    ----------
+    kind
+        The kind of the row, one of `pfbench.runs.store.KINDS`.
+    content
+        Which question it is, as JSON; None if that cannot be said in full, and then the row is not
+        stored.
+    modules
+        The modules from which the source that it depends on is reached.
+    task
+        What answers it.
+    """
+
+    kind: str
+    content: Mapping[str, Any] | None
+    modules: frozenset[str]
+    task: Task
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a question.
+
+    Attributes
+    ----------
+    index
+        Its position among those that were asked.
+    row
+        Its row; None if the task did not come to its end.
+    result
+        How the task ended; None if the row was stored before.
+    """
+
+    index: int
+    row: Mapping[str, Any] | None
+    result: Result | None = None
+
+
+def answered(
+    questions: Sequence[Question], engine: Engine, store: Store | None = None
+) -> Iterator[Answer]:
+    """Yield the answer of every question: first what the store has, then as they are made.
+
+    A task that hung, died or raised is not stored, so that the next call tries it again.
+
+    Raises
+    ------
+    StorageError
+        If the store cannot be written or read; what is stored already stays.
+    KeyboardInterrupt
+        If the user interrupts it; what is stored already stays.
+    """
+    keys, sources = _keys(questions, engine) if store else {}, cache(source_digest)
+    missing = []
+    for index, question in enumerate(questions):
+        row = store.get_row(question.kind, keys[index]) if store and index in keys else None
+        if row is None:
+            missing.append(index)
+        else:
+            yield Answer(index, row)
+    if store and missing:
+        store.check_writable()
+    for result in engine.do([questions[index].task for index in missing]) if missing else ():
+        index = missing[result.index]
+        question = questions[index]
+        if result.status != "done":
+            yield Answer(index, None, result)
+            continue
+        if store and index in keys:
+            note = source_note(question.modules, sources(question.modules))
+            store.put_row(question.kind, keys[index], result.value, {"source": note})
+        yield Answer(index, result.value, result)
+
+
+def _keys(questions: Sequence[Question], engine: Engine) -> dict[int, str]:
+    """Return the keys of those questions that say in full what they are."""
+    environment, sources = engine.environment(), cache(source_digest)
+    return {
+        index: content_key(
+            {"kind": question.kind, **question.content}, sources(question.modules), environment
+        )
+        for index, question in enumerate(questions)
+        if question.content is not None
+    }

@@ -1,0 +1,106 @@
+"""Questions are answered once for a content, a source and an environment."""
+
+import sys
+
+import pytest
+
+from pfbench.runs.answers import Question, answered
+from pfbench.runs.engines import LocalProcesses, ThisProcess
+from pfbench.runs.store import Store
+from pfbench.runs.workers import Task
+
+
+def doubled(number):
+    if number < 0:
+        raise ArithmeticError("below zero")
+    return {"number": 2 * number}
+
+
+def question(number, *, content=None, modules=("pfbench.runs.stop",), kind="verdict"):
+    said = {"number": number} if content is None else content
+    return Question(kind, said or None, frozenset(modules), Task(doubled, (number,)))
+
+
+def rows(questions, store, engine=None):
+    """Of each question its row, and whether it was made now."""
+    found = {}
+    for answer in answered(questions, engine or ThisProcess(), store):
+        assert answer.index not in found
+        found[answer.index] = (answer.row and answer.row["number"], answer.result is not None)
+    return [found[index] for index in range(len(questions))]
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "store")
+
+
+def test_a_second_call_makes_what_is_new_and_nothing_else(store):
+    assert rows([question(1), question(2)], store) == [(2, True), (4, True)]
+    assert rows([question(2), question(3), question(1)], store) == [
+        (4, False),
+        (6, True),
+        (2, False),
+    ]
+    assert len(list(store.keys("verdict"))) == 3
+
+
+def test_without_a_store_all_are_made(tmp_path):
+    assert rows([question(1)], None) == rows([question(1)], None) == [(2, True)]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_failed_is_tried_again_and_what_cannot_be_named_is_made_again(store):
+    asked = [question(-1), question(5, content={}), question(1)]
+    assert rows(asked, store) == [(None, True), (10, True), (2, True)]
+    assert rows(asked, store) == [(None, True), (10, True), (2, False)]
+
+
+def test_kinds_are_apart(store):
+    assert rows([question(1)], store) == [(2, True)]
+    assert rows([question(1, kind="finding")], store) == [(2, True)]
+    assert [len(list(store.keys(kind))) for kind in ("verdict", "finding")] == [1, 1]
+
+
+def test_a_damaged_row_is_made_again(store):
+    rows([question(1)], store)
+    (key,) = store.keys("verdict")
+    store.path(key, "verdict").write_text("{}\n")
+    assert rows([question(1)], store) == [(2, True)]
+    assert rows([question(1)], store) == [(2, False)]
+
+
+def test_the_source_of_a_module_counts_and_that_of_another_does_not(store, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "asked_below.py").write_text("")
+    (tmp_path / "asked_one.py").write_text("import asked_below")
+    (tmp_path / "asked_two.py").write_text("")
+    asked = [question(1, modules=["asked_one"]), question(2, modules=["asked_two"])]
+
+    def made():
+        found = [new for _, new in rows(asked, store)]
+        for name in ("asked_below", "asked_one", "asked_two"):
+            sys.modules.pop(name, None)
+        return found
+
+    assert made() == [True, True]
+    assert made() == [False, False]
+    (tmp_path / "asked_below.py").write_text("edited = True")
+    assert made() == [True, False]
+    (tmp_path / "asked_two.py").write_text("edited = True")
+    assert made() == [False, True]
+
+
+def test_processes_give_the_same_rows(store, tmp_path):
+    asked = [question(number) for number in range(5)]
+    here = rows(asked, store)
+    assert rows(asked, Store(tmp_path / "other"), LocalProcesses(2)) == here
+    assert rows(asked, store, LocalProcesses(2)) == [(number, False) for number, _ in here]
+
+
+def test_an_interruption_keeps_what_is_finished(store):
+    asked = [question(number) for number in range(3)]
+    going = answered(asked, ThisProcess(), store)
+    assert [next(going).row["number"], next(going).row["number"]] == [0, 2]
+    going.close()
+    assert [new for _, new in rows(asked, store)] == [False, False, True]
