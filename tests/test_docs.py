@@ -1,7 +1,14 @@
 """The code in the documentation runs as it is printed."""
 
+import json
 import re
+import shlex
+import sys
 from pathlib import Path
+
+from typer.testing import CliRunner
+
+from pfbench.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 
@@ -27,3 +34,25 @@ def test_adding_an_algorithm(capsys):
     assert printed in capsys.readouterr().out
     names["test_counts"]()
     names["test_equals_the_pseudo_code"]()
+
+
+def test_your_own_problem_and_measure(tmp_path, monkeypatch):
+    """The last block of the page as a module, with the command and the sweep below it."""
+    text = (ROOT / "docs/adding-an-algorithm.md").read_text(encoding="utf-8")
+    section = text.partition("## Your own problem and measure")[2]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("my_problems.py").write_text(section.split("```python\n")[1].split("```")[0])
+    Path("sweep.toml").write_text(section.split("```toml\n")[1].split("```")[0])
+    command = section.split("```\npfbench ")[1].split("```")[0].replace("\\\n", "")
+    try:
+        result = CliRunner().invoke(app, [*shlex.split(command), "--json"])
+        run = json.loads(result.stdout)
+        assert (run["status"], run["counts"]["lo"]) == ("finished", 20)
+        assert 0.0 < run["final"]["distance_to_best"] < 0.01
+        result = CliRunner().invoke(app, ["run", "sweep.toml", "--jobs", "0", "--json"])
+        (run,) = json.loads(result.stdout)["runs"]
+        assert run["status"] == "target"
+        assert run["targets"][0]["measure"] == "distance_to_best"
+    finally:
+        sys.modules.pop("my_problems", None)

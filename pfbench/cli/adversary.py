@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pfbench.base.errors import InputError
+from pfbench.cli.options import STORE, StoreFolder
 from pfbench.cli.printing import (
     AsJson,
     columns,
@@ -85,13 +86,15 @@ def adversary(
         Path | None,
         typer.Option(metavar="FILE", help="Draw the gaps, or the family: .svg, .pdf or .png."),
     ] = None,
+    store: StoreFolder = STORE,
     as_json: AsJson = False,
 ) -> None:
     """Set the resisting oracle on an algorithm.
 
     It chooses the objective while it answers, so that the Frank-Wolfe gap of every point stays at
     0.04 D or more before T calls. A certificate says so of one algorithm, and can be checked from
-    its files; the algorithm is made anew for that, and a MODULE:NAME is imported.
+    its files; the algorithm is made anew for that, and a MODULE:NAME is imported. A certificate
+    that the store has is not made again, unless its files or a figure are asked for.
     """
     _exclusive(check, horizon, family, algorithm)
     if figure is not None:
@@ -122,7 +125,17 @@ def adversary(
         selectors = _selectors(algorithm)
         if output is not None:
             _check_output(output, selectors)
-        _certify(selectors, horizon, dimension, iterations, seed, output, figure, as_json=as_json)
+        _certify(
+            selectors,
+            horizon,
+            dimension,
+            iterations,
+            seed,
+            output,
+            figure,
+            store,
+            as_json=as_json,
+        )
 
 
 def _exclusive(
@@ -186,31 +199,46 @@ def _certify(
     seed: int,
     output: Path | None,
     figure: Path | None,
+    folder: Path,
     *,
     as_json: bool,
 ) -> None:
     from pfbench.base.checks import integer
-    from pfbench.resisting import certify, contestant, write
+    from pfbench.resisting import certify, contestant, keeping, write
     from pfbench.resisting.oracle import frame
+    from pfbench.runs.store import Store
 
     integer("--seed", seed, least=0)
     problem = frame(integer("--horizon", horizon, least=1), dimension)
     for text in selectors:
         _tell_import(text)
     standing = [contestant(text, problem, iterations) for text in selectors]
+    store, fresh = Store(folder), output is not None or figure is not None
+    keys = [keeping.key_of(one, horizon, dimension, seed) for one in standing]
+    stored = [None if fresh else keeping.find(store, key) for key in keys]
+    if None in stored:
+        store.check_writable()
+    found: list[Certificate] = []
     outcomes: list[Outcome] = []
-    for one in standing:
+    for one, key, known in zip(standing, keys, stored, strict=True):
+        if known is not None:
+            found.append(known)
+            continue
         # Two online runs of about as many iterations as the horizon.
         total = 2 * (horizon if iterations is None else iterations)
         with Steps(one.label, total, "iterations", quiet=as_json) as steps:
             outcomes.append(certify(one, horizon, d=dimension, seed=seed, watch=steps.reach))
+        found.append(outcomes[-1].certificate)
         if output is not None:
             write(outcomes[-1], output)
+        keeping.keep(store, key, one, found[-1].as_json())
+    if not as_json:
+        number = f"{plural(len(found), 'certificate')}, {len(outcomes):,} of them made now"
+        console(error=True).print(number)
     if figure is not None:
         from pfbench.resisting.figures import draw_gaps
 
         draw_gaps([(s.label, o) for s, o in zip(standing, outcomes, strict=True)], figure)
-    found = [outcome.certificate for outcome in outcomes]
     if as_json:
         described = [certificate.as_json() for certificate in found]
         print_json(described[0] if len(described) == 1 else described)

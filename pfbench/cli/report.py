@@ -1,10 +1,10 @@
 """``pfbench report``: the comparison reports; what the store lacks is run first."""
 
-import os
 import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,33 +13,26 @@ import typer
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.cli.catalogue import specs
+from pfbench.cli.options import STORE, Jobs, Scheduler, StoreFolder, check_place, engine_of
 from pfbench.cli.printing import FAILURES, AsJson, complain, console, plural, print_json, show
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
+    from pfbench.runs.engines import Engine
     from pfbench.runs.execute import Outcome
     from pfbench.runs.study import PlannedRun, Spec
 
-STORE_VARIABLE = "PFBENCH_STORE"
-STORE = Path(".pfbench/store")
 OUTPUT = Path("build/report")
 
 
 def report(
     spec: Annotated[list[str] | None, typer.Argument(metavar="SPEC.toml", hidden=True)] = None,
-    store: Annotated[
-        Path,
-        typer.Option(
-            metavar="DIR", envvar=STORE_VARIABLE, help="Where finished runs are kept and found."
-        ),
-    ] = STORE,
+    store: StoreFolder = STORE,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="Where the reports go.")
     ] = OUTPUT,
-    jobs: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Runs at a time.", show_default="the number of CPUs"),
-    ] = None,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw comparison reports of many runs.
@@ -48,15 +41,17 @@ def report(
     any, all of those are drawn. What the store lacks is run first; after an interruption the same
     command goes on where it stopped.
     """
-    from pfbench.base.checks import integer
     from pfbench.reporting import prepare, write_report
-    from pfbench.runs.study import read_spec
+    from pfbench.runs.study import own_names, read_spec
 
-    workers = _cpus() if jobs is None else integer("--jobs", jobs, least=1)
+    check_place(jobs, scheduler)
     read = [read_spec(path) for path in _paths(spec or list(specs()))]
     for one in read:
         prepare(one, output)
-    outcomes = _run(read, store, workers, quiet=as_json)
+        for name in own_names(text for plan in one.runs() for text in plan.own):
+            complain(f"importing {name}, which {one.name} names.")
+    with closing(engine_of(jobs, scheduler)) as engine:
+        outcomes = _run(read, store, engine, quiet=as_json)
 
     described = []
     for one in read:
@@ -108,7 +103,7 @@ class _Tally:
 
 
 def _run(
-    read: "Sequence[Spec]", folder: Path, jobs: int, *, quiet: bool
+    read: "Sequence[Spec]", folder: Path, engine: "Engine", *, quiet: bool
 ) -> "dict[str, list[Outcome]]":
     """Make the runs of all reports that the store lacks."""
     planned = [(one, one.runs()) for one in read]
@@ -122,7 +117,7 @@ def _run(
         for one, plans in planned:
             tally = _Tally()
             with Steps(one.name, len(plans), "runs", quiet=quiet) as tally.steps:
-                outcomes[one.name] = execute(plans, kept, jobs=jobs, progress=tally)
+                outcomes[one.name] = execute(plans, kept, engine=engine, progress=tally)
             if not quiet:
                 number = f"{plural(len(plans), 'run')}, {tally.made:,} of them made now"
                 console(error=True).print(f"{one.name}: {number}; drawing")
@@ -170,9 +165,3 @@ def commit() -> str | None:
         return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
     except (OSError, subprocess.CalledProcessError):
         return None
-
-
-def _cpus() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

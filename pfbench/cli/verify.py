@@ -1,8 +1,8 @@
 """``pfbench verify``: verdicts on claims, with their evidence."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,11 +12,15 @@ from rich.text import Text
 
 from pfbench.base.errors import InputError, StorageError
 from pfbench.cli.info import explain_claim
+from pfbench.cli.options import STORE, Jobs, Scheduler, StoreFolder, check_place, engine_of
 from pfbench.cli.printing import columns, complain, console, duration, heading, plural, show
 from pfbench.cli.progress import Steps
 from pfbench.cli.report import command_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pfbench.runs.engines import Engine
     from pfbench.verification.session import Verification
 
 _COLOURS = {
@@ -44,10 +48,9 @@ def verify(
         str | None, typer.Option(metavar="CLAIM", help="Say what a claim says and how it is tested")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of every random stream.")] = 0,
-    jobs: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Checks at a time.", show_default="the number of CPUs"),
-    ] = None,
+    store: StoreFolder = STORE,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
     repeat: Annotated[
         int, typer.Option(metavar="K", help="Verify K times, with seeds N, N+1, ...")
     ] = 1,
@@ -61,7 +64,8 @@ def verify(
     """Put claims to the test: verdicts with their evidence.
 
     Verdicts: holds; tight (holds, and could not be much better); violated; disputed (its proof is
-    known to be broken); inconclusive. Exit status 1 if a claim is violated or a check failed.
+    known to be broken); inconclusive. What the store has is not made again, and after an
+    interruption the same command goes on. Exit status 1 if a claim is violated or a check failed.
     """
     from pfbench.base.checks import integer
     from pfbench.theory.catalogue import claim
@@ -69,28 +73,80 @@ def verify(
 
     if quick and full:
         raise InputError("--quick and --full exclude each other: give one.")
+    check_place(jobs, scheduler)
+    integer("--repeat", repeat, least=1)
     effort = "full" if full else "quick"
-    workers = (os.cpu_count() or 1) if jobs is None else jobs
     for target in (as_json, table):
         _check_target(target)
     if explain is not None:
         explain_claim(claim(explain).name)
-    elif listing:
+        return
+    if listing:
         show(_listed(selected(claims or (), effort), effort))
-    elif mutants:
-        _verify_mutants(claims or [], effort, seed, workers, as_json)
-    elif integer("--repeat", repeat, least=1) > 1:
-        _repeat(claims or [], effort, range(seed, seed + repeat), workers, table)
-    else:
-        _verify(claims or [], effort, algorithm, seed, workers, as_json, table)
+        return
+    with closing(engine_of(jobs, scheduler)) as engine:
+        work = _Work(effort, seed, engine, store, quiet=as_json == Path("-"))
+        try:
+            if mutants:
+                _verify_mutants(claims or [], work, as_json)
+            elif repeat > 1:
+                _repeat(claims or [], work, range(seed, seed + repeat), table)
+            else:
+                _verify(claims or [], algorithm, work, as_json, table)
+        except KeyboardInterrupt:
+            complain(
+                f"interrupted; every finished check is kept in {store}, and the same command goes "
+                "on from there."
+            )
+            raise typer.Exit(1) from None
+        except StorageError as error:
+            if not work.made:
+                raise
+            complain(str(error))
+            raise typer.Exit(1) from None
+
+
+class _Work:
+    """How checks are made and shown: with what effort, where, and how many of them now."""
+
+    def __init__(
+        self, effort: str, seed: int, engine: "Engine", folder: Path, *, quiet: bool
+    ) -> None:
+        self.effort, self.seed, self.engine, self.folder = effort, seed, engine, folder
+        self.quiet = quiet
+        self.made = 0
+
+    @contextmanager
+    def steps(self, title: str, total: int) -> "Iterator[Callable[[Any, bool], None]]":
+        """Show the progress of so many checks; give what is to be told of each."""
+        self.made = 0
+        with Steps(title, total, "checks", quiet=self.quiet) as steps:
+
+            def told(_: object, made: bool) -> None:
+                self.made += made
+                steps.advance()
+
+            yield told
+        if not self.quiet:
+            words = f"{title}: {plural(total, 'check')}, {self.made:,} of them made now"
+            console(error=True).print(words)
+
+    def given(self) -> dict[str, Any]:
+        """Return the arguments that every kind of verification takes."""
+        from pfbench.runs.store import Store
+
+        return {
+            "effort": self.effort,
+            "seed": self.seed,
+            "engine": self.engine,
+            "store": Store(self.folder),
+        }
 
 
 def _verify(
     claims: Sequence[str],
-    effort: str,
     algorithm: str | None,
-    seed: int,
-    jobs: int,
+    work: _Work,
     target: Path | None,
     table: Path | None,
 ) -> None:
@@ -98,34 +154,25 @@ def _verify(
     from pfbench.verification.session import selected, verify
     from pfbench.verification.tables import verdict_table
 
-    quiet = target == Path("-")
     tested = None
     if algorithm is not None:
-        if not quiet:
+        if not work.quiet:
             console(error=True).print(f"importing {algorithm}")
         tested, claims = own.algorithm_and_claims(algorithm, claims)
         if not claims:
             _conformance(algorithm, target)
             return
-    names = selected(claims, effort)
-    wanted = [] if claims else findings.selected(effort)
-    with Steps("verification", len(names) + len(wanted), "checks", quiet=quiet) as steps:
-        done = verify(
-            names,
-            effort=effort,
-            algorithm=tested,
-            seed=seed,
-            jobs=jobs,
-            progress=lambda row: steps.advance(),
-        )
-        found = findings.examine(
-            wanted, effort=effort, seed=seed, jobs=jobs, progress=lambda one: steps.advance()
-        )
+    names = selected(claims, work.effort)
+    wanted = [] if claims else findings.selected(work.effort)
+    given = work.given()
+    with work.steps("verification", len(names) + len(wanted)) as told:
+        done = verify(names, algorithm=tested, progress=told, **given)
+        found = findings.examine(wanted, progress=told, **given)
     content = done.as_json() | {"findings": [one.as_json() for one in found]}
     _write(target, content)
     if table is not None:
         _save(table, verdict_table(done, found, command_line()))
-    if not quiet:
+    if not work.quiet:
         show(_verdicts(done))
         if found:
             show(heading("findings", _found(found)))
@@ -139,20 +186,17 @@ def _verify(
         raise typer.Exit(1)
 
 
-def _repeat(
-    claims: Sequence[str], effort: str, seeds: range, jobs: int, table: Path | None
-) -> None:
+def _repeat(claims: Sequence[str], work: _Work, seeds: range, table: Path | None) -> None:
     """Verify once for each seed; tell how often each claim had each verdict."""
     from pfbench.verification.session import selected, verify
     from pfbench.verification.tables import repeated_table
 
-    names = selected(claims, effort)
+    names = selected(claims, work.effort)
     made: list[Verification] = []
     try:
-        with Steps("verification", len(seeds), "repetitions") as steps:
+        with work.steps("verification", len(seeds) * len(names)) as told:
             for seed in seeds:
-                made.append(verify(names, effort=effort, seed=seed, jobs=jobs))
-                steps.advance()
+                made.append(verify(names, progress=told, **work.given() | {"seed": seed}))
     finally:
         if made:
             text = repeated_table(seeds[: len(made)], made, command_line())
@@ -179,17 +223,13 @@ def _conformance(algorithm: str, target: Path | None) -> None:
         raise typer.Exit(1)
 
 
-def _verify_mutants(
-    names: Sequence[str], effort: str, seed: int, jobs: int, target: Path | None
-) -> None:
+def _verify_mutants(names: Sequence[str], work: _Work, target: Path | None) -> None:
     from pfbench.verification.evidence import VERDICTS
     from pfbench.verification.mutants.session import examine, selected
 
     chosen = selected(names)
-    with Steps("mutants", len(chosen), "mutants", quiet=target == Path("-")) as steps:
-        caught = examine(
-            chosen, effort=effort, seed=seed, jobs=jobs, progress=lambda one: steps.advance()
-        )
+    with work.steps("mutants", sum(len(one.expected) for one in chosen)) as told:
+        caught = examine(chosen, progress=told, **work.given())
     share = sum(bool(one.caught_by) for one in caught) / len(caught)
     _write(
         target,
@@ -201,7 +241,7 @@ def _verify_mutants(
             "mutants": [one.as_json() for one in caught],
         },
     )
-    if target != Path("-"):
+    if not work.quiet:
         rows = [
             (one.mutant, one.about, ", ".join(one.caught_by) or Text("not caught", "bold red"))
             for one in caught

@@ -8,18 +8,17 @@ alone it can be checked again, on another machine too.
 import hashlib
 import json
 import math
-import os
 import re
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import DataError, StorageError
+from pfbench.base.files import whole
 from pfbench.base.protocols import Algorithm
 from pfbench.problems.smoothness import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
@@ -105,6 +104,13 @@ class Certificate:
         found["diameter"] = 460.0 * math.sqrt(self.horizon)
         found["findings"] = list(self.findings)
         return found
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Self:
+        """Return the certificate that `as_json` wrote."""
+        given = {field.name: row[field.name] for field in fields(cls)}
+        counts, findings = Counts(**row["counts"]), tuple(row["findings"])
+        return cls(**given | {"counts": counts, "findings": findings})
 
 
 @dataclass(frozen=True)
@@ -294,17 +300,11 @@ def write(outcome: Outcome, path: Path) -> None:
     content = outcome.certificate.as_json()
     content["transcript"] = {"file": beside.name, "sha256": digest}
     content["digest"] = _digest(content)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
     try:
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump(content, file, indent=2, allow_nan=False, ensure_ascii=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        with whole(path) as file:
+            file.write(f"{text}\n".encode())
     except OSError as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
         raise StorageError(
             f"the certificate {path} could not be written ({error.strerror}): free some space or "
             "choose another folder."

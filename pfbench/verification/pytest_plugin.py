@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from pfbench.verification.session import Row
+    from pfbench.verification.rows import Row
 
 
 class Holds(Protocol):

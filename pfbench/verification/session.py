@@ -1,19 +1,20 @@
 """Verification: claims in, one row with a verdict for each out, whatever becomes of the runs."""
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from time import perf_counter
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pfbench.base.checks import choice, integer
-from pfbench.runs.workers import Result, Task, run_tasks
+from pfbench.runs.answers import Question, answered
+from pfbench.runs.engines import Engine, LocalProcesses
+from pfbench.runs.store import Store
+from pfbench.runs.workers import Task
 from pfbench.theory.catalogue import CLAIMS, claim
-from pfbench.theory.scales import COMPLEXITIES, CRITERIA
-from pfbench.verification.checks import CHECKS
-from pfbench.verification.evidence import VERDICTS, Evidence
-from pfbench.verification.statistics import Decision
-from pfbench.verification.subject import Broken, Subject, Untestable
+from pfbench.verification import rows
+from pfbench.verification.checks import CHECKS, module_of
+from pfbench.verification.evidence import VERDICTS
+from pfbench.verification.rows import Row
+from pfbench.verification.subject import Identity, Subject
 from pfbench.verification.trial import EFFORTS, Trial
 
 _PATIENCE = 20.0
@@ -22,57 +23,8 @@ _PATIENCE = 20.0
 _LEAST_LIMIT = 60.0
 """Seconds that every check may take."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Row:
-    """The verdict on one claim.
-
-    Attributes
-    ----------
-    claim, source, kind
-        The claim's name, its source, its kind.
-    verdict
-        "holds", "tight", "violated", "disputed" or "inconclusive".
-    reason
-        One sentence.
-    measured, claimed
-        Numbers by name; of a disputed claim `measured` holds the measured verdict too.
-    repetitions
-        Number of runs or independent cases.
-    p_value
-        Of the test that says *violated*; None where no chance enters.
-    seconds
-        What the check took.
-    failed
-        Whether the check did not come to its end: the algorithm raised, hung or died.
-    """
-
-    claim: str
-    source: str
-    kind: str
-    verdict: str
-    reason: str
-    measured: Mapping[str, Any]
-    claimed: Mapping[str, Any]
-    repetitions: int
-    p_value: float | None
-    seconds: float
-    failed: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the row as ``pfbench verify --json`` writes it."""
-        return {
-            "claim": self.claim,
-            "source": self.source,
-            "kind": self.kind,
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "measured": _plain(self.measured),
-            "claimed": _plain(self.claimed),
-            "repetitions": self.repetitions,
-            "p_value": _plain(self.p_value),
-            "seconds": self.seconds,
-        }
+Progress = Callable[[Row, bool], object]
+"""Is told each row as it comes, and whether it was made now (not found in the store)."""
 
 
 @dataclass(frozen=True)
@@ -111,17 +63,7 @@ def judge(name: str, subject: Subject, effort: str = "quick", seed: int = 0) -> 
     trial = Trial(
         claim(name), subject, choice("effort", effort, EFFORTS), integer("seed", seed, least=0)
     )
-    started = perf_counter()
-    failed = False
-    try:
-        evidence = CHECKS[name].run(trial)
-    except Broken as error:
-        failed = True
-        evidence = Evidence(decision=Decision("violated", f"{error}.", {}, None), repetitions=0)
-    except Untestable as error:
-        failed = True
-        evidence = Evidence(decision=Decision("inconclusive", f"{error}.", {}, None), repetitions=0)
-    return _row(trial, evidence, perf_counter() - started, failed)
+    return rows.judged(trial, CHECKS[name].run)
 
 
 def selected(names: Iterable[str] = (), effort: str = "quick") -> list[str]:
@@ -145,7 +87,9 @@ def verify(
     algorithm: Any = None,
     seed: int = 0,
     jobs: int = 1,
-    progress: Callable[[Row], object] | None = None,
+    engine: Engine | None = None,
+    store: Store | None = None,
+    progress: Progress | None = None,
 ) -> Verification:
     """Put claims to the test, each in a process that can be killed.
 
@@ -161,9 +105,13 @@ def verify(
     seed
         Seed of every random stream.
     jobs
-        Number of processes.
+        Number of processes of this machine.
+    engine
+        Where the checks are made, instead of those processes.
+    store
+        Where verdicts are kept and found; without it, all are made now and none is kept.
     progress
-        Is told each row as it comes.
+        See `Progress`.
 
     Returns
     -------
@@ -174,22 +122,94 @@ def verify(
     ------
     InputError
         If a name or an argument is unknown or out of range; nothing has run then.
+    StorageError
+        If the store cannot be written or read; what is stored already stays.
     """
     choice("effort", effort, EFFORTS)
     integer("jobs", jobs, least=1)
     integer("seed", seed, least=0)
-    chosen = selected(names, effort)
     subject = Subject(algorithm=algorithm)
+    subject.check_importable()
+    chosen = selected(names, effort)
     order = sorted(chosen, key=lambda name: -expected_seconds(name, effort))
-    tasks = [Task(judge, (name, subject, effort, seed), time_limit(name, effort)) for name in order]
-    rows: dict[str, Row] = {}
-    for result in run_tasks(tasks, jobs):
-        name = order[result.index]
-        row = result.value if result.status == "done" else _lost(name, result, effort, seed)
-        rows[name] = row
+    found = judgements(
+        [Case(name, subject.identity, judge, (name, subject, effort, seed)) for name in order],
+        effort=effort,
+        seed=seed,
+        engine=engine or LocalProcesses(jobs),
+        store=store,
+        progress=progress,
+    )
+    made = dict(zip(order, found, strict=True))
+    return Verification(tuple(made[name] for name in chosen))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A claim and what is held to it.
+
+    Attributes
+    ----------
+    claim
+        The claim's name.
+    identity
+        What is held to it.
+    judge, arguments
+        The importable function that returns the row, and its arguments.
+    """
+
+    claim: str
+    identity: Identity
+    judge: Callable[..., Row]
+    arguments: tuple[Any, ...]
+
+
+def judgements(
+    cases: Sequence[Case],
+    *,
+    effort: str,
+    seed: int,
+    engine: Engine,
+    store: Store | None,
+    progress: Progress | None = None,
+) -> list[Row]:
+    """Return the row of each case: the stored one, or the one that the engine makes."""
+    questions = [_question(case, effort, seed) for case in cases]
+    found: dict[int, Row] = {}
+    for answer in answered(questions, engine, store):
+        result = answer.result
+        if answer.row is not None:
+            row = Row.of(answer.row)
+        else:
+            assert result is not None
+            tested = claim(cases[answer.index].claim)
+            row = rows.unfinished(tested, f"{result.status}: {result.reason}", result.seconds)
+        found[answer.index] = row
         if progress:
-            progress(row)
-    return Verification(tuple(rows[name] for name in chosen))
+            progress(row, result is not None)
+    return [found[index] for index in range(len(cases))]
+
+
+def _question(case: Case, effort: str, seed: int) -> Question:
+    tested, identity = claim(case.claim), case.identity
+    said = {"claim": asdict(tested), "effort": effort, "seed": seed, "subject": identity.content}
+    beside = {
+        "statement": tested.statement,
+        "algorithm": identity.label,
+        "effort": effort,
+        "seed": seed,
+    }
+    return Question(
+        "verdict",
+        None if identity.content is None else said,
+        identity.modules | {module_of(case.claim), rows.__name__},
+        Task(_stored_row, (case, beside), time_limit(case.claim, effort)),
+    )
+
+
+def _stored_row(case: Case, beside: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the row as a store keeps it."""
+    return {**case.judge(*case.arguments).stored(), **beside}
 
 
 def time_limit(name: str, effort: str) -> float:
@@ -201,59 +221,3 @@ def expected_seconds(name: str, effort: str) -> float:
     """Return the seconds that a check usually takes on one core."""
     check = CHECKS[name]
     return check.full if effort == "full" or check.quick is None else check.quick
-
-
-def _row(trial: Trial, evidence: Evidence, seconds: float, failed: bool) -> Row:
-    """Return the row; of a disputed claim the verdict stands among what was measured."""
-    tested, decision = trial.claim, evidence.decision
-    shown: str = decision.verdict
-    reason, measured = decision.reason, dict[str, Any](decision.measured)
-    if tested.disputed and not failed:
-        measured["verdict"] = decision.verdict
-        shown, reason = "disputed", f"{tested.disputed} (measured: {decision.verdict})."
-    claimed = {**evidence.claimed, **_on_one_scale(tested.name)}
-    return Row(
-        claim=tested.name,
-        source=tested.source,
-        kind=tested.kind,
-        verdict=shown,
-        reason=reason,
-        measured=measured,
-        claimed=claimed,
-        repetitions=evidence.repetitions,
-        p_value=decision.p_value,
-        seconds=seconds,
-        failed=failed,
-    )
-
-
-def _on_one_scale(name: str) -> dict[str, str]:
-    """Return the complexity that a rate states, under every criterion."""
-    if name not in COMPLEXITIES:
-        return {}
-    return {
-        criterion: ", ".join(f"{kind} {order}" for kind, order in told.orders.items())
-        for criterion in CRITERIA
-        for told in (COMPLEXITIES[name].under(criterion),)
-    }
-
-
-def _lost(name: str, result: Result, effort: str, seed: int) -> Row:
-    """Return the row of a check that hung, died or raised."""
-    decision = Decision(
-        "inconclusive", f"The check ended as {result.status}: {result.reason}.", {}, None
-    )
-    trial = Trial(claim(name), Subject(), effort, seed)
-    return _row(trial, Evidence(decision=decision, repetitions=0), result.seconds, failed=True)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON has it: numbers, text, lists; null for what is not finite."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, str | bool | int) or value is None:
-        return value
-    if isinstance(value, Sequence):
-        return [_plain(item) for item in value]
-    number = float(value)
-    return number if math.isfinite(number) else None

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
+from pfbench.algorithms.base import parameters_of
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm, Problem
@@ -34,6 +35,53 @@ class Subject:
 
     algorithm: Any = None
     wrap: Callable[[Problem], Problem] | None = None
+
+    @property
+    def identity(self) -> "Identity":
+        """What a stored verdict knows it by."""
+        if self.algorithm is None:
+            return Identity(None, None if self.wrap else "the claim's own", frozenset())
+        kind = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
+        label = f"{kind.__module__}:{kind.__qualname__}"
+        given = {} if kind is self.algorithm else parameters_of(self.algorithm)
+        known = all(isinstance(value, str | int | float | None) for value in given.values())
+        said = self.wrap is None and known and (given or kind is self.algorithm)
+        return Identity(label, [label, given] if said else None, frozenset({kind.__module__}))
+
+    def check_importable(self) -> None:
+        """Refuse an algorithm that no other process can import.
+
+        Raises
+        ------
+        InputError
+            If it is defined in the program that is running, or inside a function.
+        """
+        label = self.identity.label or ""
+        if label.startswith("__main__:") or "<locals>" in label:
+            raise InputError(
+                f"{label.partition(':')[2]} cannot be imported by the processes that test it: move "
+                "it to the top level of a module of its own, and import it from there."
+            )
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a subject is called, and what a stored verdict on it depends on.
+
+    Attributes
+    ----------
+    label
+        Its name where it is shown; None for the claim's own algorithm.
+    content
+        What says, as JSON and together with the source of its modules, which subject it is; None
+        if that cannot be said.
+    modules
+        The modules that it is written in.
+    """
+
+    label: str | None
+    content: Any
+    modules: frozenset[str]
 
 
 def make(algorithm: Any, **wanted: Any) -> Algorithm:

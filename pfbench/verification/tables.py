@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pfbench.theory.catalogue import CLAIMS, PAPERS
-from pfbench.verification.session import Row, Verification
+from pfbench.verification.rows import Row
+from pfbench.verification.session import Verification
 
 
 def main_numbers(measured: Mapping[str, Any]) -> str:

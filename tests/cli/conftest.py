@@ -1,6 +1,7 @@
 """The command line run inside the test's process, in an empty folder and a clean environment."""
 
 import json
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from command_line import Outcome
 from typer.testing import CliRunner
 
 from pfbench.cli.main import app
+from pfbench.runs import execute
 
 
 @pytest.fixture
@@ -32,6 +34,26 @@ def pfbench(folder):
         return Outcome(result.exit_code, result.stdout, result.stderr)
 
     return run
+
+
+@pytest.fixture
+def interrupted_at(folder, monkeypatch):
+    """Return a context in which the user interrupts once so many runs are stored."""
+
+    @contextmanager
+    def interrupted(number):
+        make = execute.make
+
+        def made(plan):
+            if len(list(folder.rglob("*.parquet"))) == number:
+                raise KeyboardInterrupt
+            return make(plan)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(execute, "make", made)
+            yield
+
+    return interrupted
 
 
 @pytest.fixture(scope="session")

@@ -54,7 +54,7 @@ def test_a_certificate_is_printed(pfbench):
     assert done.status == 0
     for words in ("yes, before 12 LO calls", "least gap before T", "(i)", "(ii)", "151.46"):
         assert words in done.out
-    assert done.err == ""
+    assert done.err == "1 certificate, 1 of them made now\n"
 
 
 def test_the_json_conforms_and_has_the_fields_of_the_design(pfbench, conforms):
@@ -93,7 +93,7 @@ def test_all_stands_for_every_algorithm_of_the_theorem(pfbench):
 def test_a_file_is_written_and_checked_by_another_process(pfbench, conforms, folder):
     arguments = ("adversary", "-a", "frank-wolfe", "--horizon", 6, "--seed", 3, "-o", "fw.json")
     made = pfbench(*arguments, "--json").json
-    assert sorted(path.name for path in folder.iterdir()) == ["fw.json", "fw.transcript.npz"]
+    assert sorted(path.name for path in folder.glob("fw*")) == ["fw.json", "fw.transcript.npz"]
     stored = json.loads((folder / "fw.json").read_text())
     conforms(stored, "adversary.json")
     assert made.items() <= stored.items()
@@ -222,3 +222,26 @@ def test_an_own_randomised_algorithm_is_refused(pfbench, method):
     done = pfbench("adversary", "-a", f"{method}:Random", "--horizon", 5)
     assert done.status == 2
     assert "halves is randomised" in done.err
+
+
+def test_a_certificate_that_the_store_has_is_not_made_again(pfbench, conforms, monkeypatch):
+    asked = ("adversary", "-a", "frank-wolfe[step=open-loop]", "--horizon", 6)
+    first = pfbench(*asked)
+    assert first.err.endswith("1 certificate, 1 of them made now\n")
+    described = pfbench(*asked, "--json").json
+    conforms(described, "adversary.json")
+    with monkeypatch.context() as patch:
+        patch.setattr("pfbench.resisting.certify", pytest.fail)
+        second = pfbench(*asked)
+        assert (second.out, second.err) == (first.out, "1 certificate, 0 of them made now\n")
+        assert pfbench(*asked, "--json").json == described
+    listed = pfbench("store", "list", "--kind", "certificate", "--json").json
+    assert [(row["status"], row["seed"]) for row in listed] == [("certified", 0)]
+
+
+def test_other_numbers_and_files_that_are_asked_for_are_made(pfbench):
+    asked = ("adversary", "-a", "frank-wolfe[step=open-loop]", "--horizon", 6)
+    for more in ((), ("--seed", 1), ("--dimension", 20), ("--iterations", 9), ("-o", "c.json")):
+        assert "1 certificate, 1 of them made now" in pfbench(*asked, *more).err
+    assert pfbench("adversary", "--check", "c.json").status == 0
+    assert len(pfbench("store", "list", "--json").json) == 4

@@ -119,7 +119,7 @@ CASES = {
     "budget negative": (("solve", *P, *A, "--budget", "sfo=-5"), "sfo=-5"),
     "budget NaN": (("solve", *P, *A, "--budget", "sfo=nan"), "sfo=nan"),
     "target NaN": (("solve", *P, *A, "--stop", "fw_gap=nan"), "fw_gap"),
-    "jobs 0": (("report", "gradient-estimators", "--jobs", "0"), "--jobs=0 must be at least 1"),
+    "jobs -1": (("report", "gradient-estimators", "--jobs", "-1"), "--jobs=-1 must be at least 0"),
     "endless": (("solve", *P, "-a", "frank-wolfe"), "never ends"),
     "endless dry run": (("solve", *P, "-a", "frank-wolfe", "--dry-run"), "never ends"),
     # files and folders

@@ -4,7 +4,6 @@ import pytest
 from command_line import SMALL
 
 import pfbench.reporting
-from pfbench.runs import execute
 
 SPEC = f"""
 title = "A small comparison"
@@ -49,7 +48,7 @@ def drawn(monkeypatch):
 
 
 def report(pfbench, *more):
-    return pfbench("report", "small.toml", "--jobs", 1, *more)
+    return pfbench("report", "small.toml", "--jobs", 0, *more)
 
 
 def test_all_runs_are_made_kept_and_drawn(pfbench, folder, spec, drawn):
@@ -100,7 +99,7 @@ def test_json_names_the_files_and_counts_the_statuses(pfbench, spec, drawn):
 def test_a_known_report_is_drawn_by_its_name(pfbench, folder, spec, drawn):
     (folder / "reports").mkdir()
     spec.rename(folder / "reports" / "small.toml")
-    assert pfbench("report", "small", "--jobs", 1).out == "build/report/small.html\n"
+    assert pfbench("report", "small", "--jobs", 0).out == "build/report/small.html\n"
 
 
 def test_a_spec_that_is_named_twice_is_drawn_once(pfbench, spec, drawn):
@@ -144,16 +143,8 @@ def test_a_wrong_spec_is_refused_before_any_run(pfbench, folder, spec, drawn, ol
     assert list(folder.rglob("*.parquet")) == []
 
 
-def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, drawn, monkeypatch):
-    make = execute.make
-
-    def interrupted(plan):
-        if len(list(folder.rglob("*.parquet"))) == 3:
-            raise KeyboardInterrupt
-        return make(plan)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(execute, "make", interrupted)
+def test_an_interruption_keeps_what_is_finished(pfbench, spec, drawn, interrupted_at):
+    with interrupted_at(3):
         outcome = report(pfbench)
     assert (outcome.status, outcome.out, drawn) == (1, "", [])
     assert "interrupted" in outcome.err

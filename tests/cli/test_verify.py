@@ -1,10 +1,17 @@
 """``pfbench verify``."""
 
+import errno
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from pfbench.runs import store
+from pfbench.runs.store import Store
+from pfbench.verification import session
+from pfbench.verification.checks import CHECKS
 
 COUNT, MEAN = "shen2019-count-svrg", "shen2019-unbiased-spiderg"
 
@@ -34,6 +41,69 @@ def test_json_alone_goes_to_the_standard_output(pfbench, conforms):
     outcome = pfbench("verify", COUNT, "--json", "-")
     assert (outcome.status, outcome.err) == (0, "")
     conforms(outcome.json, "verify.json")
+
+
+def test_a_second_call_makes_nothing_and_prints_the_same(pfbench, folder):
+    first, second = (pfbench("verify", COUNT, MEAN, "--jobs", 0) for _ in range(2))
+    assert (second.status, second.out) == (0, first.out)
+    assert first.err == "verification: 2 checks, 2 of them made now\n"
+    assert second.err == "verification: 2 checks, 0 of them made now\n"
+    other = pfbench("verify", COUNT, "--jobs", 0, "--store", "other")
+    assert other.err == "verification: 1 check, 1 of them made now\n"
+    assert len(list(folder.rglob("verdicts/??/*.json"))) == 3
+    listed = pfbench("store", "list", "--kind", "verdict", "--json").json
+    assert sorted(row["claim"] for row in listed) == sorted((COUNT, MEAN))
+
+
+def test_an_edited_method_is_judged_again(pfbench, own):
+    arguments = ("verify", COUNT, "--algorithm", "own_methods:MySpider", "--jobs", 1)
+    pfbench(*arguments)
+    assert "1 check, 0 of them made now" in pfbench(*arguments).err
+    with (own / "own_methods.py").open("a") as file:
+        file.write("# edited\n")
+    assert "1 check, 1 of them made now" in pfbench(*arguments).err
+
+
+def test_an_interruption_keeps_what_is_finished(pfbench, monkeypatch):
+    count = CHECKS[COUNT]
+
+    def interrupted(trial):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        changed = CHECKS | {COUNT: replace(count, run=interrupted)}
+        patch.setattr(session, "CHECKS", changed)
+        outcome = pfbench("verify", MEAN, COUNT, "--jobs", 0)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.err.startswith(
+        "pfbench: interrupted; every finished check is kept in .pfbench/s"
+    )
+    assert "2 checks, 1 of them made now" in pfbench("verify", MEAN, COUNT, "--jobs", 0).err
+
+
+def test_a_store_that_cannot_be_made_is_named_before_the_work(pfbench, folder):
+    (folder / "file").write_text("")
+    outcome = pfbench("verify", COUNT, "--store", "file/store")
+    assert "the store file/store cannot be made (Not a directory): choose" in outcome.refusal
+
+
+def test_a_disk_that_fills_up_ends_with_1_and_one_sentence(pfbench, folder, monkeypatch):
+    write, written = Store.write, []
+
+    def full(self, kind, key, data, header):
+        if written:
+            monkeypatch.setattr(store, "whole", refused)
+        written.append(key)
+        write(self, kind, key, data, header)
+
+    def refused(path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Store, "write", full)
+    outcome = pfbench("verify", MEAN, COUNT, "--jobs", 0)
+    assert (outcome.status, outcome.out) == (1, "")
+    assert "No space left on device): free some space, and the same command goes on" in outcome.err
+    assert len(list(folder.rglob("verdicts/??/*.json"))) == 1
 
 
 def test_a_planted_error_of_a_user_is_named_violated(pfbench, own, conforms):
@@ -105,7 +175,9 @@ def test_list_and_explain_run_nothing(pfbench):
         (["--algorithm", "no_such_module:X"], "there is no module no_such_module"),
         (["--algorithm", "json"], "MODULE:NAME"),
         (["--algorithm", "json:dumps"], "is no algorithm"),
-        ([COUNT, "--jobs", "0"], "jobs"),
+        ([COUNT, "--jobs", "-1"], "--jobs"),
+        ([COUNT, "--jobs", "2", "--scheduler", "tcp://h:1"], "exclude each other"),
+        ([COUNT, "--repeat", "0"], "--repeat"),
         (["lacoste2016-affinee", "--mutants"], "unknown"),
     ],
 )

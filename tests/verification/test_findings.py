@@ -13,6 +13,7 @@ import pytest
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
 from pfbench.base.constants import Constants
 from pfbench.oracles import Ledger, Oracles
+from pfbench.runs.engines import LocalProcesses
 from pfbench.theory.catalogue import CLAIMS
 from pfbench.theory.errata import ERRATA
 from pfbench.verification import findings
@@ -171,14 +172,16 @@ def test_a_failed_examination_shows_nothing(monkeypatch):
     table = MappingProxyType({**EXAMINATIONS, "li2019-(87)": lambda effort, seed: unshown})
     monkeypatch.setattr(findings, "EXAMINATIONS", table)
     assert not findings.look("li2019-(87)", "quick", 0).shown
-    lost = findings._finding("li2019-(74)", None)
+    lost = findings._finding("li2019-(74)", {}, shown=False)
     assert not lost.shown
     assert lost.as_json()["evidence"] == {"shown": False}
 
 
 def test_examine_works_in_processes_and_reports_progress():
     names, told = ["li2019-(87)", "li2019-(74)"], []
-    found = findings.examine(names, seed=3, jobs=1, progress=told.append)
+    found = findings.examine(
+        names, seed=3, engine=LocalProcesses(1), progress=lambda one, made: told.append(one)
+    )
     assert [one.erratum for one in found] == names
     assert all(one.shown for one in found)
     assert sorted(one.erratum for one in told) == sorted(names)

@@ -52,7 +52,7 @@ class Raising:
 def test_rows_come_in_the_order_of_the_names():
     names = ["shen2019-unbiased-svrg", COUNT]
     told = []
-    done = verify(names, jobs=2, progress=told.append)
+    done = verify(names, jobs=2, progress=lambda row, made: told.append(row))
     assert [found.claim for found in done.rows] == names
     assert sorted(found.claim for found in told) == sorted(names)
     assert {found.verdict for found in done.rows} == {"holds"}

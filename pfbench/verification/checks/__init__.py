@@ -13,3 +13,8 @@ CHECKS: Mapping[str, Check] = MappingProxyType(
     {name: paper.CHECKS[name] for name in CLAIMS for paper in _PAPERS if name in paper.CHECKS}
 )
 """Every check by the name of its claim, in the order of the claims."""
+
+
+def module_of(name: str) -> str:
+    """Return the module that a claim's check is written in."""
+    return next(paper.__name__ for paper in _PAPERS if name in paper.CHECKS)

@@ -1,11 +1,15 @@
 """Findings: errata put to the test; as printed they must fail, as corrected they must hold."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
-from pfbench.runs.workers import Task, run_tasks
+from pfbench.runs.answers import Question, answered
+from pfbench.runs.engines import Engine
+from pfbench.runs.store import Store
+from pfbench.runs.workers import Task
 from pfbench.theory.errata import ERRATA
 from pfbench.verification.findings import (
     estimators,
@@ -15,20 +19,16 @@ from pfbench.verification.findings import (
     shen2019,
     wang2019,
 )
-from pfbench.verification.findings.base import Evidence, Examination
+from pfbench.verification.findings.base import Examination
+from pfbench.verification.rows import plain
 
 _LIMIT = 300.0
 """Seconds that one examination may take."""
 
+_FILES = (shen2019, estimators, lower_bound, qu2018, li2019, wang2019)
+
 EXAMINATIONS: Mapping[str, Examination] = MappingProxyType(
-    {
-        **shen2019.EXAMINATIONS,
-        **estimators.EXAMINATIONS,
-        **lower_bound.EXAMINATIONS,
-        **qu2018.EXAMINATIONS,
-        **li2019.EXAMINATIONS,
-        **wang2019.EXAMINATIONS,
-    }
+    {name: examination for file in _FILES for name, examination in file.EXAMINATIONS.items()}
 )
 """How each erratum is examined, by its name: a function of effort and seed."""
 
@@ -75,32 +75,62 @@ def examine(
     *,
     effort: str = "quick",
     seed: int = 0,
-    jobs: int = 1,
-    progress: Callable[[Finding], object] | None = None,
+    engine: Engine,
+    store: Store | None = None,
+    progress: Callable[[Finding, bool], object] | None = None,
 ) -> list[Finding]:
-    """Examine errata, each in a process that can be killed."""
-    tasks = [Task(look, (name, effort, seed), _LIMIT) for name in names]
-    found: dict[str, Finding] = {}
-    for result in run_tasks(tasks, jobs):
-        name = names[result.index]
-        found[name] = result.value if result.status == "done" else _finding(name, None)
+    """Examine errata, each once: what the store has is not made again.
+
+    Parameters
+    ----------
+    progress
+        Is told each finding as it comes, and whether it was made now.
+    """
+    questions = [_question(name, effort, seed) for name in names]
+    found: dict[int, Finding] = {}
+    for answer in answered(questions, engine, store):
+        numbers = answer.row or {"evidence": {}, "shown": False}
+        finding = _finding(names[answer.index], numbers["evidence"], shown=numbers["shown"])
+        found[answer.index] = finding
         if progress:
-            progress(found[name])
-    return [found[name] for name in names]
+            progress(finding, answer.result is not None)
+    return [found[index] for index in range(len(names))]
+
+
+def _question(name: str, effort: str, seed: int) -> Question:
+    content = {"erratum": asdict(ERRATA[name]), "effort": effort, "seed": seed}
+    module = next(file.__name__ for file in _FILES if name in file.EXAMINATIONS)
+    task = Task(_stored_row, (name, effort, seed), _LIMIT)
+    return Question("finding", content, frozenset({module, __name__}), task)
+
+
+def _stored_row(name: str, effort: str, seed: int) -> Mapping[str, Any]:
+    """Return a finding as a store keeps it."""
+    started = perf_counter()
+    found = look(name, effort, seed)
+    return {
+        **asdict(found),
+        "evidence": plain(found.evidence),
+        "effort": effort,
+        "seed": seed,
+        "seconds": perf_counter() - started,
+    }
 
 
 def look(name: str, effort: str, seed: int) -> Finding:
     """Examine one erratum in this process."""
-    return _finding(name, EXAMINATIONS[name](effort, seed))
+    evidence = EXAMINATIONS[name](effort, seed)
+    shown = evidence.printed_fails and evidence.corrected_holds
+    return _finding(name, evidence.numbers, shown=shown)
 
 
-def _finding(name: str, evidence: Evidence | None) -> Finding:
+def _finding(name: str, evidence: Mapping[str, Any], *, shown: bool) -> Finding:
     erratum = ERRATA[name]
     return Finding(
         erratum=name,
         claim=erratum.claim,
         as_printed=erratum.as_printed,
         corrected=erratum.corrected,
-        evidence=evidence.numbers if evidence else {},
-        shown=evidence is not None and evidence.printed_fails and evidence.corrected_holds,
+        evidence=evidence,
+        shown=shown,
     )

@@ -1,14 +1,18 @@
 """Which claim catches which planted fault."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pfbench.base.names import unknown
-from pfbench.runs.workers import Task, run_tasks
+from pfbench.runs.engines import Engine
+from pfbench.runs.store import Store
+from pfbench.verification import mutants
 from pfbench.verification.mutants import MUTANTS
 from pfbench.verification.mutants.base import Mutant
-from pfbench.verification.session import Row, judge, time_limit
+from pfbench.verification.rows import Row
+from pfbench.verification.session import Case, Progress, judge, judgements
+from pfbench.verification.subject import Identity
 
 
 @dataclass(frozen=True)
@@ -59,29 +63,32 @@ def selected(claims: Iterable[str] = ()) -> list[Mutant]:
 
 
 def examine(
-    mutants: Sequence[Mutant],
+    chosen: Sequence[Mutant],
     *,
     effort: str = "quick",
     seed: int = 0,
-    jobs: int = 1,
-    progress: Callable[[Caught], object] | None = None,
+    engine: Engine,
+    store: Store | None = None,
+    progress: Progress | None = None,
 ) -> list[Caught]:
-    """Hold each mutant to the claims that must catch it, in processes that can be killed."""
-    pairs = [(mutant, name) for mutant in mutants for name in mutant.expected]
-    tasks = [
-        Task(judge_mutant, (mutant.name, name, effort, seed), time_limit(name, effort))
-        for mutant, name in pairs
-    ]
-    rows: dict[tuple[str, str], Row | None] = {}
-    found: dict[str, Caught] = {}
-    for result in run_tasks(tasks, jobs):
-        mutant, name = pairs[result.index]
-        rows[mutant.name, name] = result.value
-        if all((mutant.name, claim) in rows for claim in mutant.expected):
-            found[mutant.name] = _caught(mutant, rows)
-            if progress:
-                progress(found[mutant.name])
-    return [found[mutant.name] for mutant in mutants]
+    """Hold each mutant to the claims that must catch it, in processes that can be killed.
+
+    Parameters
+    ----------
+    progress
+        Is told each verdict as it comes; see `pfbench.verification.session`.
+    """
+    pairs = [(mutant, name) for mutant in chosen for name in mutant.expected]
+    rows = judgements(
+        [_case(mutant, name, effort, seed) for mutant, name in pairs],
+        effort=effort,
+        seed=seed,
+        engine=engine,
+        store=store,
+        progress=progress,
+    )
+    verdicts = {(m.name, name): row for (m, name), row in zip(pairs, rows, strict=True)}
+    return [_caught(mutant, verdicts) for mutant in chosen]
 
 
 def judge_mutant(mutant: str, name: str, effort: str, seed: int) -> Row:
@@ -89,12 +96,19 @@ def judge_mutant(mutant: str, name: str, effort: str, seed: int) -> Row:
     return judge(name, MUTANTS[mutant].subject, effort, seed)
 
 
-def _caught(mutant: Mutant, rows: dict[tuple[str, str], Row | None]) -> Caught:
+def _case(mutant: Mutant, name: str, effort: str, seed: int) -> Case:
+    """Return the case of a mutant, which other processes find by its name."""
+    label = f"mutant {mutant.name}"
+    identity = Identity(label, label, frozenset({mutants.__name__}))
+    return Case(name, identity, judge_mutant, (mutant.name, name, effort, seed))
+
+
+def _caught(mutant: Mutant, rows: Mapping[tuple[str, str], Row]) -> Caught:
     """Return which of the expected claims were violated; a lost check catches nothing."""
     violated = []
     for name in mutant.expected:
         row = rows[mutant.name, name]
-        if row is not None and "violated" in (row.verdict, row.measured.get("verdict")):
+        if "violated" in (row.verdict, row.measured.get("verdict")):
             violated.append((name, row.reason))
     return Caught(
         mutant.name,

@@ -1,0 +1,71 @@
+"""Options that several verbs have, and their defaults."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pfbench.base.errors import InputError
+
+if TYPE_CHECKING:
+    from pfbench.runs.engines import Engine
+
+STORE = Path(".pfbench/store")
+
+StoreFolder = Annotated[
+    Path,
+    typer.Option(
+        "--store",
+        metavar="DIR",
+        envvar="PFBENCH_STORE",
+        help="Where all that is finished is kept and found.",
+    ),
+]
+
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="So many at a time, each in a process that can be killed; 0: in this process.",
+        show_default="the number of CPUs",
+    ),
+]
+
+Scheduler = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Use a Dask cluster, as in tcp://HOST:8786."),
+]
+
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only show what would run, its memory and its time.")
+]
+
+
+def cpus() -> int:
+    """Return the number of CPUs that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def check_place(jobs: int | None, scheduler: str | None) -> None:
+    """Refuse `--jobs` and `--scheduler` that cannot be, before any work."""
+    from pfbench.base.checks import integer
+
+    if jobs is not None:
+        integer("--jobs", jobs, least=0)
+    if jobs is not None and scheduler is not None:
+        raise InputError("--jobs and --scheduler exclude each other: leave one of them out.")
+
+
+def engine_of(jobs: int | None, scheduler: str | None) -> "Engine":
+    """Return where work is done: in processes of this machine, in this one, or on a cluster."""
+    from pfbench.runs.engines import LocalProcesses, ThisProcess
+
+    if scheduler is not None:
+        from pfbench.runs.cluster import Cluster
+
+        return Cluster(scheduler)
+    slots = cpus() if jobs is None else jobs
+    return LocalProcesses(slots) if slots else ThisProcess()
