@@ -30,7 +30,7 @@ class Diverged(PfbenchError, FloatingPointError):
 
 
 class WorkerDied(PfbenchError):
-    """A process that made runs was killed from outside; the runs that are stored stay."""
+    """A process that makes runs was killed from outside, or is not fit to make one."""
 
 
 class BudgetExhausted(BaseException):

@@ -195,7 +195,7 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
         begun, later = _begun(now, keys, families)
         waiting += later
         now = list(begun)
-        for result in engine.do([_task(plan, begun[plan]) for plan in now]):
+        for result in engine.do([_task(plan, begun[plan], keys[plan]) for plan in now]):
             plan = now[result.index]
             run, key, origin = of_result(plan, result), keys[plan].key, begun[plan]
             notes = {
@@ -224,8 +224,9 @@ def _as_planned(plan: PlannedRun, keys: Keys, entry: Entry, how: str) -> tuple[E
     return replace(entry, run=run), how
 
 
-def _task(plan: PlannedRun, begun: Entry | None) -> Task:
-    return Task(make, (plan,) if begun is None else (plan, begun.run))
+def _task(plan: PlannedRun, begun: Entry | None, keys: Keys) -> Task:
+    """Return the task that makes a run; an engine compares pfbench's source, not somebody's own."""
+    return Task(make, (plan, begun and begun.run, keys.source if plan.own else None))
 
 
 def _begun(

@@ -1,11 +1,12 @@
 """Making one planned run in whatever process this is, and saying what became of it."""
 
 import math
+import multiprocessing
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from time import monotonic, perf_counter
 from typing import Any
 
@@ -14,12 +15,12 @@ from numba.core.event import Event, Listener, install_listener
 from pfbench.algorithms.base import parameters_of
 from pfbench.algorithms.catalogue import AlgorithmChoice
 from pfbench.base.counts import COUNTED, Counts
-from pfbench.base.errors import PfbenchError, Refused
+from pfbench.base.errors import PfbenchError, Refused, WorkerDied
 from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.measures import named
 from pfbench.oracles import Ledger
-from pfbench.runs.keys import run_key
+from pfbench.runs.keys import run_key, source_digest
 from pfbench.runs.run import TRACE_COLUMNS, Run
 from pfbench.runs.selecting import chosen_algorithm, chosen_measures, chosen_problem
 from pfbench.runs.solve import (
@@ -174,7 +175,9 @@ def _resolve(plan: PlannedRun, on: _Built) -> Resolved:
 # --- making it ------------------------------------------------------------------------------------
 
 
-def make(plan: PlannedRun, begun: Run | None = None) -> Run:
+def make(
+    plan: PlannedRun, begun: Run | None = None, source: Mapping[str, Any] | None = None
+) -> Run:
     """Make a run; whatever happens in it, say so in the run that is returned.
 
     In a worker process, it notes how far it is, so that its counts are known if it is killed.
@@ -183,6 +186,8 @@ def make(plan: PlannedRun, begun: Run | None = None) -> Run:
     ----------
     begun
         A shorter run of its family, with its checkpoint, to go on from.
+    source
+        The note on the source that its key covers, if a worker is to have the same.
 
     Raises
     ------
@@ -191,7 +196,9 @@ def make(plan: PlannedRun, begun: Run | None = None) -> Run:
     """
     try:
         with _memory_limited(plan.memory_limit):
-            run = _solve(plan, begun)
+            run = _solve(plan, begun, source)
+    except WorkerDied as error:
+        return unfinished(plan, "killed", str(error))
     except MemoryError as error:
         return unfinished(plan, "error", f"not enough memory ({error})")
     except PfbenchError as error:
@@ -207,10 +214,15 @@ def make(plan: PlannedRun, begun: Run | None = None) -> Run:
     )
 
 
-def _solve(plan: PlannedRun, begun: Run | None) -> Run:
+def _solve(plan: PlannedRun, begun: Run | None, source: Mapping[str, Any] | None) -> Run:
     there = resolve(plan)
     if there.refusal:
         return unfinished(plan, "refused", there.refusal)
+    if source is not None and _differs(source):
+        raise WorkerDied(
+            f"its worker has another {', '.join(plan.own)}, or a module that it imports, than the "
+            "process that planned it: have the same there, and start the workers anew"
+        )
     ledger = _NotingLedger(plan)
     with install_listener("numba:compiler_lock", _Compiling(ledger)):
         return solve(
@@ -227,6 +239,17 @@ def _solve(plan: PlannedRun, begun: Run | None) -> Run:
             checkpoint=True,
             resume=begun,
         )
+
+
+_loaded = cache(source_digest)
+"""The source of modules as this process first used it: Python imports each of them once."""
+
+
+def _differs(source: Mapping[str, Any]) -> bool:
+    """Return whether this is a worker whose source is not the one of a note."""
+    if multiprocessing.parent_process() is None:
+        return False
+    return bool(_loaded(frozenset(source["modules"])) != source["digest"])
 
 
 class _NotingLedger(Ledger):

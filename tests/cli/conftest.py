@@ -44,10 +44,10 @@ def interrupted_at(folder, monkeypatch):
     def interrupted(number):
         make = execute.make
 
-        def made(plan):
+        def made(*arguments):
             if len(list(folder.rglob("*.parquet"))) == number:
                 raise KeyboardInterrupt
-            return make(plan)
+            return make(*arguments)
 
         with monkeypatch.context() as patch:
             patch.setattr(execute, "make", made)

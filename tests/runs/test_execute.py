@@ -181,11 +181,36 @@ def test_an_edited_helper_makes_the_runs_again_that_reach_it_and_no_others(tmp_p
     assert made() == set()
 
 
+def test_a_worker_with_another_source_of_somebodys_module_makes_nothing(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    helper = tmp_path / "helper_of_late.py"
+    helper.write_text("factor = 1.0\n")
+    (tmp_path / "method_late.py").write_text(METHOD.format(helper="helper_of_late"))
+    plans = [replace(PLAN, algorithm=name) for name in ("method_late:Method", SVRG)]
+
+    class Edited(engines.LocalProcesses):
+        def do(self, tasks):
+            helper.write_text("factor = 2.0\n")
+            return super().do(tasks)
+
+    found = {
+        outcome.plan.algorithm: outcome.entry.run
+        for outcome in execute.sweep(plans, Store(tmp_path / "store"), Edited(1))
+    }
+    assert found[SVRG].status == "finished"
+    assert found["method_late:Method"].status == "killed"
+    assert "another method_late:Method, or a module that it imports" in (
+        found["method_late:Method"].stop_reason
+    )
+    (again, _) = execute.execute(plans, Store(tmp_path / "store"), engine=engines.LocalProcesses(1))
+    assert (again.how, again.entry.run.status) == ("made", "finished")
+
+
 def test_a_killed_run_is_stored_and_made_again(tmp_path, monkeypatch):
     lost = making.unfinished(PLAN, "killed", "its process was ended by SIGKILL, 3 times")
     store = Store(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "make", lambda plan: lost)
+        patch.setattr(execute, "make", lambda *_: lost)
         (first,) = execute.sweep([PLAN], store, engines.ThisProcess())
     (key,) = store.keys()
     assert store.get(key).run.status == "killed"

@@ -1,0 +1,58 @@
+"""Many runs on two processes: pfbench's sweep with its store, and joblib's bare loop."""
+
+import tempfile
+from pathlib import Path
+
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+from timing import compare
+
+import pfbench as pf
+from pfbench.runs.engines import LocalProcesses
+from pfbench.runs.execute import sweep
+from pfbench.runs.store import Store
+from pfbench.runs.study import PlannedRun
+
+SHORT = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
+LONG = "nonconvex-logistic[source=synthetic,rows=20000,columns=200,set=l1,radius=10]"
+STEP = 0.1
+
+
+def one(problem, iterations, seed):
+    """Make a run as somebody would who writes the loop himself."""
+    import numba
+
+    numba.set_num_threads(1)
+    with threadpool_limits(1):
+        chosen = pf.algorithm("prox-gd", iterations=iterations, step=STEP)
+        return pf.solve(problem, chosen, seed=seed).counts
+
+
+def main():
+    from pfbench.base.selectors import Selector
+    from pfbench.problems.catalogue import problem
+
+    for text, iterations, runs in ((SHORT, 3, 1000), (LONG, 300, 8)):
+        selector = Selector.parse(text)
+        plans = [
+            PlannedRun(text, f"prox-gd[iterations={iterations},step={STEP}]", seed, (), 10**9)
+            for seed in range(runs)
+        ]
+
+        def stored(plans=plans):
+            with tempfile.TemporaryDirectory() as folder:
+                list(sweep(plans, Store(Path(folder)), LocalProcesses(2)))
+
+        def bare(selector=selector, iterations=iterations, runs=runs):
+            built = problem(selector.name, **selector.parameters)
+            Parallel(n_jobs=2)(delayed(one)(built, iterations, seed) for seed in range(runs))
+
+        compare(
+            f"{runs} runs of {iterations} iterations on two processes, {pf.__version__}",
+            {"pfbench, every run stored": stored, "joblib, nothing kept": bare},
+            repeats=3,
+        )
+
+
+if __name__ == "__main__":
+    main()

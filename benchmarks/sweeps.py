@@ -1,0 +1,65 @@
+"""Sweeps: what a run costs beside its own time, and what a second process is worth."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+from pfbench.runs.engines import LocalProcesses
+from pfbench.runs.execute import sweep
+from pfbench.runs.store import Store
+from pfbench.runs.study import PlannedRun
+
+SHORT = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
+LONG = "nonconvex-logistic[source=synthetic,rows=20000,columns=200,set=l1,radius=10]"
+
+
+def seconds(plans, jobs, folder):
+    """Make all runs for a store; return the time that it takes."""
+    started = perf_counter()
+    for _ in sweep(plans, Store(folder), LocalProcesses(jobs)):
+        pass
+    return perf_counter() - started
+
+
+class Sweeps:
+    version = "1"
+    timeout = 600
+
+    def setup(self):
+        self.folder = Path(tempfile.mkdtemp())
+
+    def teardown(self):
+        shutil.rmtree(self.folder)
+
+    def track_overhead(self):
+        """Milliseconds of one process for each of 1000 runs of three iterations, 2 jobs."""
+        plans = [
+            PlannedRun(SHORT, "prox-gd[iterations=3,step=0.1]", seed, ("objective",), 1)
+            for seed in range(1000)
+        ]
+        return 2e3 * seconds(plans, 2, self.folder) / len(plans)
+
+    track_overhead.unit = "ms"
+
+    def track_speedup(self):
+        """Time of one job over that of two, eight runs of some seconds each."""
+        plans = [
+            PlannedRun(LONG, "prox-gd[iterations=1200,step=0.1]", seed, ("value",), 1200)
+            for seed in range(8)
+        ]
+        one, two = (seconds(plans, jobs, self.folder / str(jobs)) for jobs in (1, 2))
+        return one / two
+
+    track_speedup.unit = "x"
+
+    def track_second_call(self):
+        """Seconds of a sweep of 1000 runs that the store has."""
+        plans = [
+            PlannedRun(SHORT, "prox-gd[iterations=3,step=0.1]", seed, ("objective",), 1)
+            for seed in range(1000)
+        ]
+        seconds(plans, 2, self.folder)
+        return seconds(plans, 2, self.folder)
+
+    track_second_call.unit = "s"
