@@ -6,8 +6,8 @@ from typing import Any
 from pfbench.resisting import certificate
 from pfbench.resisting.certificate import Certificate
 from pfbench.resisting.contestants import Contestant
-from pfbench.runs.keys import content_key, environment, source_digest
-from pfbench.runs.store import Store, source_note
+from pfbench.runs.keys import content_key, environment, source_digest, source_note
+from pfbench.runs.store import Store
 
 
 def key_of(one: Contestant, T: int, d: int | None, seed: int) -> str:

@@ -4,14 +4,14 @@ So are verdicts, findings and certificates made: each once for a given content, 
 environment, and never again.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from pfbench.runs.engines import Engine
-from pfbench.runs.keys import content_key, source_digest
-from pfbench.runs.store import Store, source_note
+from pfbench.runs.keys import check_source, content_key, is_ours, source_digest, source_note
+from pfbench.runs.store import Store
 from pfbench.runs.workers import Result, Task
 
 
@@ -71,7 +71,9 @@ def answered(
     KeyboardInterrupt
         If the user interrupts it; what is stored already stays.
     """
-    keys, sources = _keys(questions, engine) if store else {}, cache(source_digest)
+    sources = cache(source_digest)
+    notes = [source_note(one.modules, sources(one.modules)) for one in questions]
+    keys = _keys(questions, notes, engine) if store else {}
     missing = []
     for index, question in enumerate(questions):
         row = store.get_row(question.kind, keys[index]) if store and index in keys else None
@@ -81,25 +83,39 @@ def answered(
             yield Answer(index, row)
     if store and missing:
         store.check_writable()
-    for result in engine.do([questions[index].task for index in missing]) if missing else ():
+    tasks = [_checked(questions[index].task, notes[index]) for index in missing]
+    for result in engine.do(tasks) if tasks else ():
         index = missing[result.index]
-        question = questions[index]
         if result.status != "done":
             yield Answer(index, None, result)
             continue
         if store and index in keys:
-            note = source_note(question.modules, sources(question.modules))
-            store.put_row(question.kind, keys[index], result.value, {"source": note})
+            note = {"source": notes[index]}
+            store.put_row(questions[index].kind, keys[index], result.value, note)
         yield Answer(index, result.value, result)
 
 
-def _keys(questions: Sequence[Question], engine: Engine) -> dict[int, str]:
+def _keys(
+    questions: Sequence[Question], notes: Sequence[Mapping[str, Any]], engine: Engine
+) -> dict[int, str]:
     """Return the keys of those questions that say in full what they are."""
-    environment, sources = engine.environment(), cache(source_digest)
+    environment = engine.environment()
     return {
-        index: content_key(
-            {"kind": question.kind, **question.content}, sources(question.modules), environment
-        )
-        for index, question in enumerate(questions)
-        if question.content is not None
+        index: content_key({"kind": one.kind, **one.content}, note["digest"], environment)
+        for index, (one, note) in enumerate(zip(questions, notes, strict=True))
+        if one.content is not None
     }
+
+
+def _checked(task: Task, note: Mapping[str, Any]) -> Task:
+    """Return a task that a worker refuses if it has another source of somebody's modules."""
+    if all(map(is_ours, note["modules"])):
+        return task
+    return Task(_do_checked, (note, task.function, task.arguments), task.limit)
+
+
+def _do_checked(
+    note: Mapping[str, Any], function: Callable[..., Any], arguments: tuple[Any, ...]
+) -> Any:
+    check_source(note)
+    return function(*arguments)

@@ -18,10 +18,10 @@ from pfbench.base.errors import Refused
 from pfbench.base.protocols import Choice
 from pfbench.runs.engines import Engine, ThisProcess, one_thread
 from pfbench.runs.families import Families, family_of, limits_of, within
-from pfbench.runs.keys import modules_of, source_digest
+from pfbench.runs.keys import modules_of, source_digest, source_note
 from pfbench.runs.making import make, of_result, resolve
 from pfbench.runs.solve import plain
-from pfbench.runs.store import Entry, Store, source_note
+from pfbench.runs.store import Entry, Store
 from pfbench.runs.study import PlannedRun
 from pfbench.runs.workers import Task
 
@@ -225,7 +225,7 @@ def _as_planned(plan: PlannedRun, keys: Keys, entry: Entry, how: str) -> tuple[E
 
 
 def _task(plan: PlannedRun, begun: Entry | None, keys: Keys) -> Task:
-    """Return the task that makes a run; an engine compares pfbench's source, not somebody's own."""
+    """Return the task that makes a run; an engine sees to pfbench's own source."""
     return Task(make, (plan, begun and begun.run, keys.source if plan.own else None))
 
 

@@ -9,18 +9,19 @@ import ast
 import hashlib
 import importlib.util
 import json
+import multiprocessing
 import platform
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_info
 
-from pfbench.base.errors import InputError
+from pfbench.base.errors import InputError, WorkerDied
 from pfbench.base.protocols import Problem
 from pfbench.kernels.compiled import threads
 from pfbench.runs.own_problem import OwnProblem
@@ -159,6 +160,53 @@ def source_digest(modules: frozenset[str]) -> str:
         digest.update(f"{name}\n".encode())
         digest.update(Path(path).read_bytes())
     return digest.hexdigest()
+
+
+_loaded = cache(source_digest)
+"""The source of modules as this process first used it: Python imports each of them once."""
+
+
+def check_source(note: Mapping[str, Any]) -> None:
+    """Refuse work in a worker whose source is not the one that the key of a result covers.
+
+    An engine sees to pfbench's own; somebody's modules may differ from machine to machine, or have
+    been edited since a worker imported them.
+
+    Parameters
+    ----------
+    note
+        The modules and their digest; see `source_note`.
+
+    Raises
+    ------
+    WorkerDied
+        If this is a worker, and its source differs.
+    """
+    if multiprocessing.parent_process() is None:
+        return
+    modules = frozenset(note["modules"])
+    if _loaded(modules) != note["digest"]:
+        own = ", ".join(sorted(name for name in modules if not is_ours(name)))
+        raise WorkerDied(
+            f"its worker has another {own}, or a module that it imports, than the process that "
+            "asked: have the same there, and start the workers anew"
+        )
+
+
+def is_ours(module: str) -> bool:
+    """Return whether a module is one of pfbench."""
+    return module.partition(".")[0] == "pfbench"
+
+
+def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
+    """Return the note ``source`` of a stored entry: the modules its key begins from, their digest.
+
+    Parameters
+    ----------
+    modules, digest
+        As `source_digest` takes and returns them.
+    """
+    return {"modules": sorted(modules), "digest": digest}
 
 
 def reachable(modules: frozenset[str]) -> dict[str, str]:

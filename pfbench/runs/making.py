@@ -1,12 +1,11 @@
 """Making one planned run in whatever process this is, and saying what became of it."""
 
 import math
-import multiprocessing
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from time import monotonic, perf_counter
 from typing import Any
 
@@ -20,7 +19,7 @@ from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.measures import named
 from pfbench.oracles import Ledger
-from pfbench.runs.keys import run_key, source_digest
+from pfbench.runs.keys import check_source, run_key
 from pfbench.runs.run import TRACE_COLUMNS, Run
 from pfbench.runs.selecting import chosen_algorithm, chosen_measures, chosen_problem
 from pfbench.runs.solve import (
@@ -218,11 +217,8 @@ def _solve(plan: PlannedRun, begun: Run | None, source: Mapping[str, Any] | None
     there = resolve(plan)
     if there.refusal:
         return unfinished(plan, "refused", there.refusal)
-    if source is not None and _differs(source):
-        raise WorkerDied(
-            f"its worker has another {', '.join(plan.own)}, or a module that it imports, than the "
-            "process that planned it: have the same there, and start the workers anew"
-        )
+    if source is not None:
+        check_source(source)
     ledger = _NotingLedger(plan)
     with install_listener("numba:compiler_lock", _Compiling(ledger)):
         return solve(
@@ -239,17 +235,6 @@ def _solve(plan: PlannedRun, begun: Run | None, source: Mapping[str, Any] | None
             checkpoint=True,
             resume=begun,
         )
-
-
-_loaded = cache(source_digest)
-"""The source of modules as this process first used it: Python imports each of them once."""
-
-
-def _differs(source: Mapping[str, Any]) -> bool:
-    """Return whether this is a worker whose source is not the one of a note."""
-    if multiprocessing.parent_process() is None:
-        return False
-    return bool(_loaded(frozenset(source["modules"])) != source["digest"])
 
 
 class _NotingLedger(Ledger):

@@ -329,17 +329,6 @@ class Store:
                             continue
 
 
-def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
-    """Return the note ``source`` of a run: the modules its key begins from, and their digest.
-
-    Parameters
-    ----------
-    modules, digest
-        As `pfbench.runs.keys.source_digest` takes and returns them.
-    """
-    return {"modules": sorted(modules), "digest": digest}
-
-
 def told(kind: str, key: str, damage: Damaged, aside: Path | None) -> str:
     """Return a damaged file in one sentence."""
     where = "not moved" if aside is None else f"set aside as {aside}"

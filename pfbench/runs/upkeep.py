@@ -14,7 +14,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.files import PARTIAL
 from pfbench.runs.damage import Damaged
 from pfbench.runs.families import INDEX
-from pfbench.runs.keys import source_digest
+from pfbench.runs.keys import is_ours, source_digest
 from pfbench.runs.run import TRACE_COLUMNS, Run
 from pfbench.runs.store import DAMAGED, FILES, KINDS, Entry, Store, notes_of, parse
 
@@ -207,7 +207,7 @@ def _state(store: Store, kind: str, key: str, sources: Callable[[frozenset[str]]
     if not isinstance(note, Mapping) or {"modules", "digest"} - set(note):
         return "unnoted"
     modules = frozenset(map(str, note["modules"]))
-    if any(name.partition(".")[0] != "pfbench" for name in modules):
+    if not all(map(is_ours, modules)):
         return "own"
     return "current" if sources(modules) == note["digest"] else "outdated"
 

@@ -9,7 +9,8 @@ import sys
 import pytest
 from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, key_of, made_run
 
-from pfbench.runs.store import Store, source_note
+from pfbench.runs.keys import source_note
+from pfbench.runs.store import Store
 
 FW = "frank-wolfe[iterations=3]"
 

@@ -104,3 +104,22 @@ def test_an_interruption_keeps_what_is_finished(store):
     assert [next(going).row["number"], next(going).row["number"]] == [0, 2]
     going.close()
     assert [new for _, new in rows(asked, store)] == [False, False, True]
+
+
+def test_a_worker_with_another_source_of_somebodys_module_answers_nothing(
+    store, tmp_path, monkeypatch
+):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "asked_late.py").write_text("")
+    asked = [question(1, modules=["asked_late"]), question(2)]
+
+    class Edited(LocalProcesses):
+        def do(self, tasks):
+            (tmp_path / "asked_late.py").write_text("edited = True")
+            return super().do(tasks)
+
+    found = {answer.index: answer for answer in answered(asked, Edited(1), store)}
+    assert found[1].row == {"number": 4}
+    assert found[0].row is None
+    assert "another asked_late, or a module that it imports" in found[0].result.reason
+    assert rows(asked, store, LocalProcesses(1)) == [(2, True), (4, False)]

@@ -199,7 +199,7 @@ def test_a_worker_with_another_source_of_somebodys_module_makes_nothing(tmp_path
     }
     assert found[SVRG].status == "finished"
     assert found["method_late:Method"].status == "killed"
-    assert "another method_late:Method, or a module that it imports" in (
+    assert "another method_late, or a module that it imports" in (
         found["method_late:Method"].stop_reason
     )
     (again, _) = execute.execute(plans, Store(tmp_path / "store"), engine=engines.LocalProcesses(1))

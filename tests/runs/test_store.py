@@ -20,8 +20,8 @@ from pfbench.runs import upkeep
 from pfbench.runs.damage import DAMAGES, Damaged
 from pfbench.runs.families import INDEX, Families
 from pfbench.runs.index import NAME
-from pfbench.runs.keys import source_digest
-from pfbench.runs.store import Store, parse, source_note
+from pfbench.runs.keys import source_digest, source_note
+from pfbench.runs.store import Store, parse
 
 KEY = key_of("a")
 VERDICT = {"claim": "qu2018-thm1", "verdict": "holds", "measured": {"ratio": 0.1}, "seconds": 1.0}
