@@ -111,9 +111,9 @@ def gc(
 ) -> None:
     """Remove leftovers, and what an older source made.
 
-    Leftovers are an hour old: temporary files that a killed process left, and checkpoints whose run
-    is gone. What is set aside is always kept, and so is what does not say which source made it, or
-    is of somebody's own module.
+    Leftovers are temporary files that a killed process left an hour ago, and checkpoints of runs
+    that are gone or that were extended. What is set aside is always kept, and so is what does not
+    say which source made it, or is of somebody's own module.
     """
     from pfbench.runs.upkeep import KEPT, collect
 

@@ -116,7 +116,7 @@ class Collected:
     Attributes
     ----------
     leftovers
-        Temporary files of killed processes, and checkpoints whose run is gone.
+        Temporary files of killed processes, and checkpoints whose run is gone or was extended.
     outdated
         Kind and key of entries that a source which has changed since has made: nobody asks for
         them any more.
@@ -157,17 +157,22 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
             continue
         leftovers.append(path)
         size += stamp.st_size
-    outdated = []
+    outdated, superseded = [], set()
     sources = cache(source_digest)
     for kind in KINDS:
         for key in store.keys(kind):
             progress()
-            state = _state(store, kind, key, sources)
+            state, notes = _state(store, kind, key, sources)
+            if notes.get("extended"):
+                superseded.add(store.path(str(notes["extended"]), "checkpoint"))
             if state != "outdated":
                 kept[state] += 1
                 continue
             outdated.append((kind, key))
             size += sum(path.stat().st_size for path in _of(store, kind, key) if path.exists())
+    for path in sorted(filter(Path.exists, superseded - set(leftovers))):
+        leftovers.append(path)
+        size += path.stat().st_size
     if not dry:
         for path in [*leftovers, *(path for entry in outdated for path in _of(store, *entry))]:
             path.unlink(missing_ok=True)
@@ -198,18 +203,21 @@ def _of(store: Store, kind: str, key: str) -> list[Path]:
     return [store.path(key, one) for one in ([kind, "checkpoint"] if kind == "run" else [kind])]
 
 
-def _state(store: Store, kind: str, key: str, sources: Callable[[frozenset[str]], str]) -> str:
+def _state(
+    store: Store, kind: str, key: str, sources: Callable[[frozenset[str]], str]
+) -> tuple[str, Mapping[str, Any]]:
+    """Return whether an entry is outdated, or why it is kept, and its notes."""
     try:
         notes = notes_of(kind, key, store.read(store.path(key, kind)) or b"")
     except Damaged:
-        return "damaged"
+        return "damaged", {}
     note = notes.get("source")
     if not isinstance(note, Mapping) or {"modules", "digest"} - set(note):
-        return "unnoted"
+        return "unnoted", notes
     modules = frozenset(map(str, note["modules"]))
     if not all(map(is_ours, modules)):
-        return "own"
-    return "current" if sources(modules) == note["digest"] else "outdated"
+        return "own", notes
+    return "current" if sources(modules) == note["digest"] else "outdated", notes
 
 
 # --- merging --------------------------------------------------------------------------------------

@@ -443,3 +443,20 @@ def test_the_notes_are_json(tmp_path):
     how(tmp_path, budget(120))
     entry = assert_extended(tmp_path, budget(250))
     assert json.loads(json.dumps(entry.notes))["limits"] == {"sfo": 250, "iterations": 10}
+
+
+def test_gc_drops_the_checkpoints_that_longer_runs_have_replaced(tmp_path):
+    first, second, third = (budget(most) for most in (120, 180, 260))
+    for plan in (first, second, third):
+        outcomes(tmp_path, plan)
+    keys = [key_of(tmp_path, plan) for plan in (first, second, third)]
+    store = Store(tmp_path)
+    gone = sorted(store.path(key, "checkpoint") for key in keys[:2])
+    size = sum(path.stat().st_size for path in gone)
+    planned = upkeep.collect(store, dry=True)
+    assert (planned.leftovers, planned.bytes) == (gone, size)
+    assert upkeep.collect(store) == planned
+    assert list(store.keys("checkpoint")) == [keys[2]]
+    assert upkeep.collect(store).leftovers == []
+    assert how(tmp_path, first, second, budget(150)) == ["stored", "stored", "cut"]
+    assert_extended(tmp_path, budget(300))
