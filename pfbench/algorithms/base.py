@@ -12,6 +12,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State, check_output
+from pfbench.estimators import Estimator
 
 EXTENDED = ("every iteration", "each epoch", "never")
 """From where a stored run of an algorithm is extended; see `Renewing`."""
@@ -211,6 +212,25 @@ class Renewing(Algorithm):
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See `run_from`."""
         return self.run_from(ask, x, rng, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimating(Renewing):
+    """A method that moves along a gradient estimate, and carries over nothing else."""
+
+    @property
+    @abstractmethod
+    def estimator(self) -> Estimator:
+        """The gradient estimator."""
+
+    @property
+    def anytime(self) -> bool:
+        """See `Algorithm.anytime`."""
+        return True
+
+    def renews(self, k: int) -> bool:
+        """See `Renewing`: where the estimate does."""
+        return self.estimator.renews(k)
 
 
 def parameters_of(algorithm: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Renewing, round_down, round_up
+from pfbench.algorithms.base import Estimating, round_down, round_up
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
@@ -34,7 +34,7 @@ _NOT_THE_BEST = "not with restarts or probability, which compare whole runs"
 
 
 @dataclass(frozen=True, kw_only=True)
-class NFWU(Renewing):
+class NFWU(Estimating):
     """Normalised Frank-Wolfe updates; a subclass says which estimator."""
 
     output: str = field(default="uniform", metadata={"about": "uniform (the paper's), or last"})
@@ -61,11 +61,6 @@ class NFWU(Renewing):
         assert self.estimator
 
     @property
-    @abstractmethod
-    def estimator(self) -> Estimator:
-        """The gradient estimator GE."""
-
-    @property
     def runs(self) -> int:
         """k, the number of independent runs; 1 unless restarts or probability is given."""
         if self.probability is not None:
@@ -84,7 +79,7 @@ class NFWU(Renewing):
 
     def renews(self, k: int) -> bool:
         """See `Renewing`: where the estimate does, unless the best of several is kept."""
-        return self.runs == 1 and self.estimator.renews(k)
+        return self.runs == 1 and super().renews(k)
 
     def run_from(
         self, ask: Asked, x: Point, rng: np.random.Generator, first: int

@@ -14,27 +14,26 @@ and Li & Li, |G| <= epsilon for the gradient method and wang2019.
 """
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import TABLE_KEPT, Renewing, round_down, round_up
+from pfbench.algorithms.base import TABLE_KEPT, Estimating, round_down, round_up
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
-from pfbench.estimators import SAGA, SG, SPIDERG, SVRG, Estimator, Full
+from pfbench.estimators import SAGA, SG, SPIDERG, SVRG, Full
 
 COMPOSITE = frozenset({"prox"})
 SMOOTH = frozenset({"prox", "smooth"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProximalMethod(Renewing):
+class ProximalMethod(Estimating):
     """Proximal steps along a gradient estimate; a subclass says which."""
 
     output: str = field(default="uniform", metadata={"about": "uniform (the theorem's), or last"})
@@ -46,20 +45,6 @@ class ProximalMethod(Renewing):
         integer("iterations", self.iterations, least=1)
         real("step", self.step, above=0.0)
         assert self.estimator
-
-    @property
-    @abstractmethod
-    def estimator(self) -> Estimator:
-        """The gradient estimate."""
-
-    @property
-    def anytime(self) -> bool:
-        """See `Algorithm.anytime`."""
-        return True
-
-    def renews(self, k: int) -> bool:
-        """See `Renewing`: where the estimate does."""
-        return self.estimator.renews(k)
 
     def run_from(
         self, ask: Asked, x: Point, rng: np.random.Generator, first: int

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import SEQUENCES_KEPT, Algorithm, Renewing, least, round_up
+from pfbench.algorithms.base import SEQUENCES_KEPT, Algorithm, Estimating, least, round_up
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
@@ -49,7 +49,7 @@ class Recursive(Algorithm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SARAH(Recursive, Renewing):
+class SARAH(Recursive, Estimating):
     """SARAH, unconstrained: gradient steps along the recursive estimate.
 
     for each outer loop, from x_0:
@@ -91,10 +91,6 @@ class SARAH(Recursive, Renewing):
         schedule: dict[str, Any] = {"iterations": p, "period": p, "batch": b, "step": step(p)}
         return cls(**schedule | given)
 
-    def renews(self, k: int) -> bool:
-        """See `Renewing`: where the estimate does."""
-        return self.estimator.renews(k)
-
     def run_from(
         self, ask: Asked, x: Point, rng: np.random.Generator, first: int
     ) -> Iterator[State]:
@@ -114,7 +110,7 @@ class SARAH(Recursive, Renewing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spider(Recursive, Renewing):
+class Spider(Recursive, Estimating):
     """SPIDER-SFO, unconstrained: steps of at most a fixed length.
 
     v_k recursive
@@ -161,10 +157,6 @@ class Spider(Recursive, Renewing):
             "period": root,
         }
         return cls(**schedule | given)
-
-    def renews(self, k: int) -> bool:
-        """See `Renewing`: where the estimate does."""
-        return self.estimator.renews(k)
 
     def run_from(
         self, ask: Asked, x: Point, rng: np.random.Generator, first: int

@@ -14,24 +14,23 @@ epsilon, with the error bounded by each estimator's law.
 """
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import TABLE_KEPT, Renewing, round_up
+from pfbench.algorithms.base import TABLE_KEPT, Estimating, round_up
 from pfbench.base.checks import choice, integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
-from pfbench.estimators import SAGA, SG, SVRG, Estimator
+from pfbench.estimators import SAGA, SG, SVRG
 from pfbench.points import combine
 
 
 @dataclass(frozen=True, kw_only=True)
-class StochasticFrankWolfe(Renewing):
+class StochasticFrankWolfe(Estimating):
     """Frank-Wolfe with a constant step along a gradient estimate; a subclass says which."""
 
     output: str = field(default="uniform", metadata={"about": "uniform (the source's), or last"})
@@ -44,20 +43,6 @@ class StochasticFrankWolfe(Renewing):
         integer("iterations", self.iterations, least=1)
         real("step", self.step, above=0.0, most=1.0)
         assert self.estimator
-
-    @property
-    @abstractmethod
-    def estimator(self) -> Estimator:
-        """The gradient estimate."""
-
-    @property
-    def anytime(self) -> bool:
-        """See `Algorithm.anytime`."""
-        return True
-
-    def renews(self, k: int) -> bool:
-        """See `Renewing`: where the estimate does."""
-        return self.estimator.renews(k)
 
     def run_from(
         self, ask: Asked, x: Point, rng: np.random.Generator, first: int
