@@ -95,6 +95,8 @@ def adversary(
     0.04 D or more before T calls. A certificate says so of one algorithm, and can be checked from
     its files; the algorithm is made anew for that, and a MODULE:NAME is imported. A certificate
     that the store has is not made again, unless its files or a figure are asked for.
+
+    Give one of --horizon, --family and --check.
     """
     _exclusive(check, horizon, family, algorithm)
     if figure is not None:
@@ -339,7 +341,6 @@ def show_certificates(labels: Sequence[str], found: "Sequence[Certificate]") -> 
     """Print several certificates, one line each."""
     rows = [
         (
-            label,
             f"for {one.certified_for}" if one.certified else "no",
             f"{2.0 * one.min_gap_over_diameter:.4g} R",
             "not reached" if one.calls_to_target is None else f"{one.calls_to_target:,}",
@@ -348,11 +349,12 @@ def show_certificates(labels: Sequence[str], found: "Sequence[Certificate]") -> 
             if one.query_max_relative_error is None
             else f"{one.query_max_relative_error:.1e}",
             f"{one.counts.lo:,}",
+            label,
         )
         for label, one in zip(labels, found, strict=True)
     ]
     first = found[0]
-    names = "algorithm", "certified", "least gap", "calls to 0.08 R", "(i)", "(ii)", "LO"
+    names = "certified", "least gap", "calls to 0.08 R", "(i)", "(ii)", "LO", "algorithm"
     show(
         fields(
             [
@@ -363,7 +365,7 @@ def show_certificates(labels: Sequence[str], found: "Sequence[Certificate]") -> 
         ),
         heading(
             plural(len(found), "algorithm"),
-            columns(names, rows, right=("least gap", "calls to 0.08 R", "(i)", "(ii)", "LO")),
+            columns(names, rows, right=names[1:-1]),
         ),
     )
     for label, one in zip(labels, found, strict=True):
@@ -443,25 +445,25 @@ def _horizons(text: str) -> list[int]:
 
 
 def _show_family(runs: "Sequence[Reached]", fits: Sequence[dict[str, Any]]) -> None:
-    names = "algorithm", "epsilon", "T(eps)", "LO calls", "calls / T", "T, l = 3^15"
+    names = "epsilon", "T(eps)", "LO calls", "calls / T", "T, l = 3^15", "algorithm"
     rows = [
         (
-            run.algorithm,
             number(run.epsilon),
             f"{run.T:,}",
             f"{'over ' if run.censored else ''}{run.calls:,}",
             f"{run.tightness:.4g}",
             f"{run.paper_T:.2g}",
+            run.algorithm,
         )
         for run in runs
     ]
-    slopes = [(fit["algorithm"], *_slope(fit)) for fit in fits]
+    slopes = [(*_slope(fit), fit["algorithm"]) for fit in fits]
     show(
-        columns(names, rows, right=names[1:]),
+        columns(names, rows, right=names[:-1]),
         heading(
             "calls = constant L delta eps^slope",
             columns(
-                ("algorithm", "slope", "95 % interval", "calls eps^2/(L delta)"),
+                ("slope", "95 % interval", "calls eps^2/(L delta)", "algorithm"),
                 slopes,
                 right=("slope", "95 % interval", "calls eps^2/(L delta)"),
             ),

@@ -88,6 +88,22 @@ def columns(
     return table
 
 
+def numbers(names: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableType:
+    """Return a table of numbers; what does not fit beside comes below, behind the first column."""
+    widths = [max(map(len, cells)) + 2 for cells in zip(names, *rows, strict=True)]
+    blocks = [[0]]
+    for k in range(1, len(names)):
+        # A heading indents by two, and nothing stands behind the last column.
+        if len(blocks[-1]) > 1 and sum(widths[j] for j in (*blocks[-1], k)) > console().width:
+            blocks.append([0])
+        blocks[-1].append(k)
+    tables = [
+        columns([names[k] for k in block], [[row[k] for k in block] for row in rows], right=names)
+        for block in blocks
+    ]
+    return Group(tables[0], *(part for table in tables[1:] for part in ("", table)))
+
+
 def fields(pairs: Iterable[tuple[str, str]]) -> Table:
     """Return names and texts side by side."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))

@@ -54,7 +54,9 @@ _TRIAL_LIMIT = 100.0
 
 
 def run(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The sweep, or a report.")],
+    spec: Annotated[
+        Path, typer.Argument(metavar="SPEC.toml", help="The sweep, or the spec of a report.")
+    ],
     store: StoreFolder = STORE,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
@@ -239,15 +241,15 @@ def _show(
     if failed:
         rows = [
             (
-                outcome.plan.algorithm,
                 str(outcome.plan.seed),
                 outcome.entry.run.status,
+                outcome.plan.algorithm,
                 outcome.entry.run.stop_reason,
             )
             for outcome in failed[:_SHOWN]
         ]
         title = "failed" if len(failed) <= _SHOWN else f"failed (first {_SHOWN} of {len(failed):,})"
-        parts.append(heading(title, columns(("algorithm", "seed", "status", "reason"), rows)))
+        parts.append(heading(title, columns(("seed", "status", "algorithm", "reason"), rows)))
     show(*parts)
 
 
@@ -352,21 +354,22 @@ _EXPECTED = {
 
 def _show_plan(planned: "Sweep", content: dict[str, Any]) -> None:
     def known(value: Any, words: Any) -> str:
-        return "not known" if value is None else f"about {words(value)}"
+        return "not known" if value is None else str(words(value))
+
+    def about(value: Any, words: Any) -> str:
+        return known(value, lambda found: f"about {words(found)}")
 
     counts = Counter(plan.algorithm for plan in planned.plans)
     problems = len({plan.problem for plan in planned.plans})
     table = columns(
-        ("algorithm", "problem", "runs", "iterations", "time each", "memory", "remark"),
+        ("runs", "iterations", "time each", "memory", "algorithm on problem"),
         [
             (
-                row["algorithm"],
-                row["problem"],
                 f"{row['runs']:,}",
-                "not known" if row["iterations"] is None else f"{row['iterations']:,}",
+                known(row["iterations"], "{:,}".format),
                 known(row["seconds"], duration),
                 known(row["bytes"], size),
-                row["refused"] or row["failed"],
+                _setting(row),
             )
             for row in content["trials"]
         ],
@@ -384,11 +387,15 @@ def _show_plan(planned: "Sweep", content: dict[str, Any]) -> None:
                 ),
                 (
                     "of these",
-                    ", ".join(f"{content[name]:,} {words}" for name, words in _EXPECTED.items()),
+                    ", ".join(
+                        f"{content[name]:,} {words}"
+                        for name, words in _EXPECTED.items()
+                        if content[name]
+                    ),
                 ),
                 ("jobs", f"{content['jobs']:,}"),
-                ("memory", known(content["bytes"], size)),
-                ("time", known(content["seconds"], duration)),
+                ("memory", about(content["bytes"], size)),
+                ("time", about(content["seconds"], duration)),
             ]
         ),
         heading(
@@ -396,3 +403,8 @@ def _show_plan(planned: "Sweep", content: dict[str, Any]) -> None:
             table,
         ),
     )
+
+
+def _setting(row: dict[str, Any]) -> str:
+    remark = row["refused"] or row["failed"]
+    return f"{row['algorithm']} on {row['problem']}" + (f"\n{remark}" if remark else "")

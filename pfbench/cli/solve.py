@@ -25,6 +25,7 @@ from pfbench.cli.printing import (
     fields,
     heading,
     number,
+    numbers,
     parameters_in_words,
     plural,
     print_json,
@@ -101,7 +102,7 @@ def solve(
     """Run an algorithm on a problem: counts and measures.
 
     Every oracle call is counted, exactly; measures are never counted. A selector is a name with
-    parameters in brackets; `pfbench info NAME` shows them.
+    parameters in brackets; `pfbench info NAME` shows them, and a problem's measures.
     """
     from pfbench.base.checks import integer, real
     from pfbench.base.counts import Budget
@@ -325,7 +326,7 @@ def _trace(run: "Run") -> list[RenderableType]:
     ]
     names = ["iteration", *counts, *map(str, measured)]
     title = f"trace ({len(chosen)} of {plural(len(trace), 'row')}; --trace FILE writes all)"
-    return [heading(title, columns(names, rows, right=names))]
+    return [heading(title, numbers(names, rows))]
 
 
 def _shown(runs: "Sequence[Run]") -> list[str]:

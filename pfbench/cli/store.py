@@ -135,7 +135,7 @@ def gc(
     verb = "would be removed" if dry_run else "removed"
     removed = [
         (f"{len(found.outdated):,}", f"entries of an older source, {verb}"),
-        (f"{len(found.leftovers):,}", f"leftovers of killed processes, {verb}"),
+        (f"{len(found.leftovers):,}", f"temporary files and needless checkpoints, {verb}"),
         (size(found.bytes), "in all"),
     ]
     kept = [(f"{number:,}", f"{KEPT[name]}, kept") for name, number in found.kept.items()]
@@ -184,9 +184,7 @@ def merge(
 
 @app.command()
 def export(
-    form: Annotated[
-        str, typer.Argument(metavar="csv-wide|csv-long|benchopt|coco|iohprofiler", hidden=True)
-    ],
+    form: Annotated[str, typer.Argument(metavar="FORMAT", hidden=True)],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="DIR", help="An empty folder, or none yet.")
     ],
@@ -210,7 +208,7 @@ def export(
 ) -> None:
     """Write stored runs as tables, or for other tools.
 
-    The format is one of csv-wide, csv-long, benchopt, coco, iohprofiler.
+    FORMAT is one of csv-wide, csv-long, benchopt, coco, iohprofiler.
     """
     from pfbench.base.checks import choice, integer, real
     from pfbench.base.counts import COUNTED

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pfbench.runs.engines import Engine
+    from pfbench.verification.mutants.session import Caught
     from pfbench.verification.session import Verification
 
 _COLOURS = {
@@ -34,7 +35,9 @@ _COLOURS = {
 
 def verify(
     claims: Annotated[list[str] | None, typer.Argument(metavar="CLAIM", hidden=True)] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="The quick selection (default).")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Claims that take seconds each (default).")
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="All claims, with full effort.")] = False,
     algorithm: Annotated[
         str | None,
@@ -45,7 +48,8 @@ def verify(
     ] = False,
     listing: Annotated[bool, typer.Option("--list", help="List the claims and the time.")] = False,
     explain: Annotated[
-        str | None, typer.Option(metavar="CLAIM", help="Say what a claim says and how it is tested")
+        str | None,
+        typer.Option(metavar="CLAIM", help="Say what a claim says and how it is tested."),
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of every random stream.")] = 0,
     store: StoreFolder = STORE,
@@ -242,15 +246,16 @@ def _verify_mutants(names: Sequence[str], work: _Work, target: Path | None) -> N
         },
     )
     if not work.quiet:
-        rows = [
-            (one.mutant, one.about, ", ".join(one.caught_by) or Text("not caught", "bold red"))
-            for one in caught
-        ]
-        show(columns(("mutant", "planted fault", "caught by"), rows))
+        show(columns(("mutant", "planted fault [caught by]"), [_caught(one) for one in caught]))
         show(Text(f"{sum(bool(o.caught_by) for o in caught)} of {len(caught)} caught"))
     if share < 0.9:
         complain("fewer than 90 % of the planted faults are caught.")
         raise typer.Exit(1)
+
+
+def _caught(one: "Caught") -> tuple[str, Text]:
+    by = f"[{', '.join(one.caught_by)}]" if one.caught_by else Text("[not caught]", "bold red")
+    return one.mutant, Text.assemble(one.about, "\n", by)
 
 
 def _verdicts(done: "Verification") -> RenderableType:

@@ -189,7 +189,7 @@ def check_source(note: Mapping[str, Any]) -> None:
         own = ", ".join(sorted(name for name in modules if not is_ours(name)))
         raise WorkerDied(
             f"its worker has another {own}, or a module that it imports, than the process that "
-            "asked: have the same there, and start the workers anew"
+            "asked: have the same in both, and start them anew"
         )
 
 

@@ -153,6 +153,26 @@ def test_the_family_is_printed_and_conforms(pfbench, conforms):
     assert "calls / T" in done.out
 
 
+@pytest.mark.parametrize("kind", ["--horizon", "--family"])
+def test_a_narrow_terminal_cuts_no_number(pfbench, monkeypatch, kind):
+    steps = [f"frank-wolfe[step={step}]" for step in ("backtracking,output=last", "line-search")]
+    arguments = (
+        "adversary",
+        "-a",
+        steps[0],
+        "-a",
+        steps[1],
+        kind,
+        "5" if kind == "--horizon" else "2,4",
+    )
+    wide = {word for word in pfbench(*arguments).out.split() if "frank-wolfe" not in word}
+    assert {"certified", "slope"} & wide
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = pfbench(*arguments).out
+    assert wide <= set(narrow.split())
+    assert max(map(len, narrow.splitlines())) <= 80
+
+
 def test_censored_runs_are_shown_as_such(pfbench, conforms):
     arguments = ("adversary", "-a", OPEN_LOOP, "--family", "2,4", "--most", 30)
     found = pfbench(*arguments, "--json").json

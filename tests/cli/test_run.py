@@ -115,6 +115,20 @@ def test_the_dry_run_stores_nothing(pfbench, folder, spec, conforms):
     assert "trials of 0 of 0 settings" in outcome.out
 
 
+def test_the_dry_run_fits_a_narrow_terminal(pfbench, spec, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    text = run(pfbench, "--dry-run").out
+    assert "4 will be made" in text
+    assert "are stored" not in text
+    assert "runs  iterations  time each  memory  algorithm on problem" in " ".join(text.split("\n"))
+    assert max(map(len, text.splitlines())) <= 80
+    unfolded = "".join(text.split())
+    for seed in (0, 1):
+        for algorithm in ("nfwu-sg[batch=5,", "nfwu-svrg[batch=5,period=4,"):
+            setting = f"{algorithm}iterations=8,step=0.1,output=last]on{SMALL[:-1]},seed={seed}]"
+            assert setting in unfolded
+
+
 def test_a_failure_is_told_stored_and_makes_it_fail(pfbench, folder, spec, conforms):
     spec.write_text(
         'problems = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"\n'

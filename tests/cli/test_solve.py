@@ -128,6 +128,20 @@ def test_what_people_read_fits_a_narrow_terminal(pfbench, monkeypatch, columns, 
     assert "…" not in text
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_a_narrow_terminal_cuts_no_number_of_a_trace(pfbench, monkeypatch, columns):
+    arguments = "--every", 5, "--measure", "fw_gap,objective,rmse_truth,estimator_error"
+    algorithm = "nfwu-casvrg[batch=7,period=4,iterations=10,step=0.1,output=last]"
+
+    def trace():
+        return solve(pfbench, *arguments, algorithm=algorithm).out.partition("trace (")[2].split()
+
+    wide = trace()
+    assert {"sfo", "hvp", "rmse_truth", "estimator_error"} <= set(wide)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert set(trace()) == set(wide)
+
+
 def test_repeated_runs_are_summarised(pfbench):
     outcome = solve(pfbench, "--repeat", 3)
     assert "3 finished" in outcome.out

@@ -3,6 +3,7 @@
 import errno
 import json
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +18,11 @@ COUNT, MEAN = "shen2019-count-svrg", "shen2019-unbiased-spiderg"
 
 
 @pytest.fixture
-def own(folder):
-    """The file of a user's methods, in the current folder."""
+def own(folder, monkeypatch):
+    """The file of a user's methods, in the current folder; forgotten after the test."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setitem(sys.modules, "own_methods", None)
+    del sys.modules["own_methods"]
     source = Path(__file__).parent.parent / "claims" / "own_methods.py"
     shutil.copy(source, folder / "own_methods.py")
     return folder
