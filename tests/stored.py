@@ -38,6 +38,7 @@ def made_run(seed=0, *, problem=LOGISTIC, algorithm=SVRG, n=30, rows=4, **change
         counts=Counts(fo=last[1], sfo=last[2], lo=last[5]),
         final={"objective": 0.125, "fw_gap": None},
         seconds=0.75,
+        own_output=False,
         oracle_seconds=0.5,
         failure_probability=0.0,
         columns=(*TRACE_COLUMNS, "objective", "fw_gap"),

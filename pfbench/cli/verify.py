@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pfbench.runs.engines import Engine
+    from pfbench.verification.findings import Finding
     from pfbench.verification.mutants.session import Caught
     from pfbench.verification.session import Verification
 
@@ -183,10 +184,13 @@ def _verify(
         if any(row.kind == "rate" for row in done.rows):
             show(heading("comparisons whose winner depends on the criterion", _scales()))
         show(Text(_in_words(done.summary)))
-    lost = [one.erratum for one in found if not one.shown]
-    if lost:
-        complain(f"the evidence for erratum {', '.join(lost)} no longer shows it.")
-    if lost or not done.clean:
+    for one in found:
+        if one.lost:
+            complain(f"erratum {one.erratum} could not be examined: {one.lost}.")
+    gone = [one.erratum for one in found if not one.shown and not one.lost]
+    if gone:
+        complain(f"the evidence for erratum {', '.join(gone)} no longer shows it.")
+    if not (done.clean and all(one.shown for one in found)):
         raise typer.Exit(1)
 
 
@@ -276,11 +280,14 @@ def _verdicts(done: "Verification") -> RenderableType:
 
 
 def _found(found: Sequence[Any]) -> RenderableType:
-    rows = [
-        (one.erratum, one.as_printed, one.corrected, "shown" if one.shown else "NOT SHOWN")
-        for one in found
-    ]
+    rows = [(one.erratum, one.as_printed, one.corrected, _evidence(one)) for one in found]
     return columns(("erratum", "as printed", "corrected", "evidence"), rows)
+
+
+def _evidence(one: "Finding") -> str:
+    if one.lost:
+        return "NOT EXAMINED"
+    return "shown" if one.shown else "NOT SHOWN"
 
 
 def _scales() -> RenderableType:

@@ -33,7 +33,8 @@ class Contestant:
     algorithm
         The algorithm.
     selector
-        Name (of the catalogue, or MODULE:NAME) and all parameters that are set.
+        Name of the catalogue and all parameters that are set, or MODULE:NAME and those that it
+        was made with.
     label
         The selector as it was given.
     """
@@ -69,15 +70,17 @@ def contestant(text: str, problem: ZeroChain, iterations: int | None = None) -> 
     given = Selector.parse(text)
     T = problem.horizon if iterations is None else integer("iterations", iterations, least=1)
     if ":" in given.name:
-        made = _own(given, T)
+        named = _with_iterations(given, T)
+        made = _made(named)
     else:
         algorithm(given.name, **given.parameters)  # refuses unknown names
         _admit_kind(ALGORITHMS[given.name])
         made = _of_catalogue(given, problem, T)
+        parameters = {name: v for name, v in parameters_of(made).items() if v is not None}
+        named = Selector(given.name, parameters)
     admit(made)
     _check_ends(made)
-    parameters = {name: v for name, v in parameters_of(made).items() if v is not None}
-    return Contestant(made, str(Selector(given.name, parameters)), text.strip())
+    return Contestant(made, str(named), text.strip())
 
 
 def again(selector: str) -> Algorithm:
@@ -183,14 +186,14 @@ def _defaults(
 # --- somebody's own algorithm ---------------------------------------------------------------------
 
 
-def _own(given: Selector, T: int) -> Algorithm:
+def _with_iterations(given: Selector, T: int) -> Selector:
+    """Return the selector with T iterations if they are a parameter that is not given."""
     found = user_code.load(given.name)
-    parameters = dict(given.parameters)
     if isinstance(found, type) and dataclasses.is_dataclass(found):
         names = {field.name for field in dataclasses.fields(found)}
         if "iterations" in names:
-            parameters = {"iterations": T} | parameters
-    return _made(Selector(given.name, parameters))
+            return Selector(given.name, {"iterations": T} | dict(given.parameters))
+    return given
 
 
 def _made(selector: Selector) -> Algorithm:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pfbench.base.selectors import Selector
 from pfbench.resisting import certificate
 from pfbench.resisting.certificate import Certificate
 from pfbench.resisting.contestants import Contestant
@@ -36,4 +37,7 @@ def keep(store: Store, key: str, one: Contestant, row: Mapping[str, Any]) -> Non
 
 
 def _modules(one: Contestant) -> frozenset[str]:
-    return frozenset({certificate.__name__, type(one.algorithm).__module__})
+    # A function of somebody's module may return what a class of another one made.
+    module, own, _ = Selector.parse(one.selector).name.partition(":")
+    named = {module} if own else set()
+    return frozenset({certificate.__name__, type(one.algorithm).__module__, *named})

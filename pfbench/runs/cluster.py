@@ -10,13 +10,14 @@ import threading
 from asyncio import CancelledError
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
-from pfbench.base.errors import InputError, WorkerDied
+from pfbench.base.errors import InputError, PfbenchError, WorkerDied
 from pfbench.runs.engines import RETRIES
 from pfbench.runs.keys import environment, source_digest
 from pfbench.runs.workers import Result, Task, Worker, look
@@ -26,6 +27,12 @@ CONNECT = 20.0
 
 LOST = 10.0
 """Seconds for which a scheduler may be silent before it is taken to be lost."""
+
+DESERTED = 60.0
+"""Seconds without workers after which no more are awaited; a nanny restarts its own in a few."""
+
+ANSWER = 120.0
+"""Seconds in which every worker must tell its environment."""
 
 _FETCH = 30.0
 """Seconds that the result of a task may take to come here."""
@@ -63,14 +70,16 @@ class Cluster:
             self._client: Any = dask.Client(address, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise InputError(f"no Dask scheduler answers at {address}: start one.") from error
-        self.slots = sum(self._client.nthreads().values())
+        self.slots = sum(self._workers().values())
         if not self.slots:
             self.close()
             raise InputError(f"the Dask scheduler at {address} has no workers: start some.")
 
     def close(self) -> None:
         """Leave the cluster as it is."""
-        self._client.close(timeout=2)
+        # A scheduler that was lost cannot be left in good order.
+        with suppress(Exception):
+            self._client.close(timeout=2)
 
     def environment(self) -> Mapping[str, str]:
         """Return the environment that all workers share.
@@ -78,16 +87,13 @@ class Cluster:
         Raises
         ------
         InputError
-            If they differ, in which case equal runs would have different bits.
+            If they differ, in which case equal runs would have different bits; or if one cannot be
+            asked.
+        WorkerDied
+            If one cannot be asked that could be before.
         """
         own = source_digest(frozenset({_MAKING}))
-        asked = {
-            address: self._client.submit(_environment, workers=[address], pure=False)
-            for address in self._client.nthreads()
-        }
-        found: dict[str, tuple[dict[str, str], str]] = {
-            address: future.result(timeout=120) for address, future in asked.items()
-        }
+        found = self._asked()
         first, (values, _) = next(iter(found.items()))
         for address, (others, source) in found.items():
             if source != own:
@@ -104,8 +110,57 @@ class Cluster:
         self._expected = values, own
         return values
 
+    def _asked(self) -> dict[str, tuple[dict[str, str], str]]:
+        """Return what each worker says of its environment and its source, by its address."""
+        kind = InputError if self._expected is None else WorkerDied
+        if not (workers := self._workers()):
+            raise kind(
+                f"the Dask scheduler at {self._address} does not answer or has no workers: start "
+                "it, or some, and give the same command again."
+            )
+        # Dask's errors have no type in common.
+        try:
+            asked = {
+                address: self._client.submit(_environment, workers=[address], pure=False)
+                for address in workers
+            }
+            until = monotonic() + ANSWER
+            while left := [address for address, future in asked.items() if not future.done()]:
+                # Only the worker itself may answer: one that is gone never will.
+                if gone := sorted(set(left) - set(self._workers())):
+                    raise ConnectionError(f"{gone[0]} is gone")
+                if monotonic() > until:
+                    raise kind(
+                        f"the Dask worker {left[0]} (scheduler {self._address}) has not answered "
+                        f"for {ANSWER:g} s, so it is busy: wait, or take another cluster."
+                    )
+                sleep(0.05)
+            return {address: future.result(timeout=_FETCH) for address, future in asked.items()}
+        except PfbenchError:
+            raise
+        except (Exception, CancelledError) as error:
+            raise kind(
+                f"the workers of the Dask scheduler at {self._address} could not be asked for "
+                f"their environment ({_words(error)}): see that all run, with pfbench, and give "
+                "the same command again."
+            ) from error
+
+    def _workers(self) -> Mapping[str, int]:
+        """Return the number of threads of each worker; none if the scheduler does not answer."""
+        if self._client.status != "running":
+            return {}
+        try:
+            threads: Mapping[str, int] = self._client.nthreads()
+        except (Exception, CancelledError):
+            return {}
+        return threads
+
     def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """See `Engine.do`."""
+        reason = f"the Dask scheduler {self._address} was lost"
+        if self._client.status != "running":
+            yield from (_lost(index, reason) for index in range(len(tasks)))
+            return
         done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         begun: Counter[int] = Counter()
         self._client.subscribe_topic(_TOPIC, lambda event: begun.update([event[1]]))
@@ -120,24 +175,33 @@ class Cluster:
         for index, future in enumerate(futures):
             future.add_done_callback(lambda future, index=index: done.put((index, future)))
         left = set(range(len(tasks)))
-        heard = monotonic()
+        heard = manned = monotonic()
         try:
             while left:
                 try:
                     index, future = done.get(timeout=0.5)
                 except queue.Empty:
-                    if self._client.status == "running":
-                        heard = monotonic()
-                    elif monotonic() - heard > LOST or self._client.status == "closed":
+                    now = monotonic()
+                    heard = now if self._client.status == "running" else heard
+                    manned = now if self._workers() else manned
+                    if now - heard > LOST or self._client.status == "closed":
+                        break
+                    if now - manned > DESERTED:
+                        reason = (
+                            f"the Dask scheduler {self._address} has had no workers for "
+                            f"{DESERTED:g} s"
+                        )
                         break
                     continue
-                if index in left and future.status in ("finished", "error"):
+                # Dask cancels all tasks when it loses its scheduler, or that is restarted.
+                if index in left and future.status in ("finished", "error", "cancelled"):
                     left.discard(index)
                     # Neither a point nor a program stays in the cluster's memory.
                     yield _result(index, future, max(0, begun[index] - 1))
                     future.release()
+                heard = manned = monotonic()
             for index in sorted(left):
-                yield _lost(index, f"the Dask scheduler {self._address} was lost")
+                yield _lost(index, reason)
         finally:
             if self._client.status == "running":
                 self._client.cancel([futures[index] for index in left], force=True)
@@ -150,9 +214,15 @@ def _result(index: int, future: Any, retries: int) -> Result:
         result: Result = future.result(timeout=_FETCH)
     # A scheduler may be lost just now, and Dask's errors have no type in common.
     except (Exception, CancelledError) as error:
-        words = f"its Dask worker was lost, or its result ({type(error).__name__}: {error})"
+        words = f"its Dask worker was lost, or its result ({_words(error)})"
         return _lost(index, words, retries)
     return replace(result, index=index, retries=retries + result.retries)
+
+
+def _words(error: BaseException) -> str:
+    """Return the type of an error of Dask's, and what it says on one line."""
+    said = " ".join(str(error).split()).rstrip(".")
+    return f"{type(error).__name__}: {said}"
 
 
 def _lost(index: int, reason: str, retries: int = 0) -> Result:

@@ -107,7 +107,7 @@ class Families:
     def __init__(self, store: Store, *, write: bool = True) -> None:
         self._store = store
         self._path = store.folder / INDEX
-        self._known: dict[str, list[_Known]] = {}
+        self._known: dict[str, dict[str, _Known]] = {}
         self._half_a_line = False
         if not self._path.exists():
             lines = list(self._lines())
@@ -168,11 +168,13 @@ class Families:
     def _in_time(self, plan: PlannedRun, family: str) -> list[_Known]:
         """Return the runs of a family that took no longer than a run may."""
         limit = math.inf if plan.time_limit is None else plan.time_limit
-        return [known for known in self._known.get(family, ()) if known.seconds <= limit]
+        family_known = self._known.get(family, {}).values()
+        return [known for known in family_known if known.seconds <= limit]
 
     def _take(self, line: Mapping[str, Any]) -> None:
         known = _Known(*(line[name] for name in _Known.__dataclass_fields__))
-        self._known.setdefault(line["family"], []).append(known)
+        # A key that was made again has two lines; the later one counts.
+        self._known.setdefault(line["family"], {})[known.key] = known
 
     def _read(self) -> None:
         try:
@@ -250,7 +252,8 @@ def cut(run: Run, limits: Mapping[str, float]) -> Run | None:
     if not finished and not exceeded:
         return None
     measured = [name for name in columns if name not in TRACE_COLUMNS]
-    known = measured if run.parameters.get("output") == "last" else []
+    last_is_output = run.parameters.get("output") == "last" and run.own_output is False
+    known = measured if last_is_output else []
     final = {name: _finite(last[name]) if name in known else None for name in run.final}
     allowed = ", ".join(f"{name}={limit:g}" for name, limit in budget.items())
     reason = f"cut from a longer stored run: its next recorded iterate exceeds {allowed}"

@@ -227,6 +227,9 @@ def reachable(modules: frozenset[str]) -> dict[str, str]:
             continue
         found[name] = path
         waiting += _imports(name, path, Path(path).stat().st_mtime_ns)
+        if not is_ours(name):
+            # What a package's own file does to its modules; pfbench's only name what there is.
+            waiting += [name.rpartition(".")[0]] if "." in name else []
     return found
 
 
@@ -242,22 +245,30 @@ def _source(name: str) -> str | None:
     if path is None:
         try:
             spec = importlib.util.find_spec(name)
-        except (ImportError, ValueError):
+        except Exception:  # of whatever kind: it imports the packages above
             return None
         path = spec.origin if spec else None
-    return path if path and path.endswith(".py") else None
+    return path if path and path.endswith(".py") and Path(path).is_file() else None
 
 
 @lru_cache(maxsize=4096)
 def _imports(name: str, path: str, changed: int) -> tuple[str, ...]:
     """Return the names that a file imports; `changed` makes the cache follow edits."""
     package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
-    tree = ast.parse(Path(path).read_text(encoding="utf-8"), path)
+    try:
+        tree = ast.parse(Path(path).read_bytes(), path)
+    except SyntaxError:  # nobody has imported it
+        return ()
     return tuple(dict.fromkeys(_imported(tree, package)))
 
 
+def _is_type_checking(test: ast.expr) -> bool:
+    name = test.id if isinstance(test, ast.Name) else getattr(test, "attr", "")
+    return bool(name == "TYPE_CHECKING")
+
+
 def _imported(node: ast.AST, package: str) -> Iterator[str]:
-    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+    if isinstance(node, ast.If) and _is_type_checking(node.test):
         for other in node.orelse:
             yield from _imported(other, package)
         return

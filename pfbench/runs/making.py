@@ -3,7 +3,8 @@
 import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from time import monotonic, perf_counter
@@ -14,7 +15,7 @@ from numba.core.event import Event, Listener, install_listener
 from pfbench.algorithms.base import parameters_of
 from pfbench.algorithms.catalogue import AlgorithmChoice
 from pfbench.base.counts import COUNTED, Counts
-from pfbench.base.errors import PfbenchError, Refused, WorkerDied
+from pfbench.base.errors import InputError, PfbenchError, Refused, WorkerDied
 from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.measures import named
@@ -214,11 +215,34 @@ def make(
 
 
 def _solve(plan: PlannedRun, begun: Run | None, source: Mapping[str, Any] | None) -> Run:
-    there = resolve(plan)
+    there = resolve(plan) if not _may_change_its_problem(plan) else _resolved_apart(plan)
     if there.refusal:
         return unfinished(plan, "refused", there.refusal)
     if source is not None:
         check_source(source)
+    if begun is not None:
+        with suppress(InputError):
+            return _run(plan, there, begun)
+    return _run(plan, there, None)
+
+
+def _may_change_its_problem(plan: PlannedRun) -> bool:
+    """Return whether somebody's own problem or measure takes part in a run."""
+    stop = () if plan.stop is None else (plan.stop.measure,)
+    return any(":" in Selector.parse(text).name for text in (plan.problem, *plan.measures, *stop))
+
+
+def _resolved_apart(plan: PlannedRun) -> Resolved:
+    """Resolve a run on a problem of its own, so that it leaves nothing behind for the next one."""
+    built = _built(plan.problem)
+    try:
+        problem = deepcopy(built.problem)
+    except Exception:  # of whatever kind, where somebody's object can not be copied
+        problem = chosen_problem(plan.problem)
+    return _resolve(plan, _Built(problem, built.digest))
+
+
+def _run(plan: PlannedRun, there: Resolved, begun: Run | None) -> Run:
     ledger = _NotingLedger(plan)
     with install_listener("numba:compiler_lock", _Compiling(ledger)):
         return solve(

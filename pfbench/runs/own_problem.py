@@ -4,6 +4,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from inspect import getattr_static
 from types import FunctionType, MappingProxyType
 from typing import Any
@@ -65,6 +66,12 @@ class OwnProblem:
             if getattr_static(self.given, part, None) is not None:
                 raise
             return getattr(_LeftOut(self), part)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "OwnProblem":
+        """Return a copy that shares nothing with this one."""
+        twin = object.__new__(OwnProblem)
+        vars(twin).update(vars(self), given=deepcopy(self.given, memo))
+        return twin
 
     def measures(self) -> Mapping[str, Measure]:
         """Return the problem's own measures, by name."""

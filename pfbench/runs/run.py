@@ -61,6 +61,9 @@ class Run:
     unmet
         What the algorithm's theorem assumes and the problem is not known to meet, by its name in
         `pfbench.base.assumptions`.
+    own_output
+        Whether its states had outputs of their own, in place of the declared one; None if that is
+        not known.
     """
 
     problem: str
@@ -79,6 +82,7 @@ class Run:
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]] = field(repr=False)
     unmet: tuple[str, ...] = ()
+    own_output: bool | None = None
     x: Point = field(default=None, repr=False)
     checkpoint: Checkpoint | None = field(default=None, repr=False)
 

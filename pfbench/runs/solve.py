@@ -169,6 +169,7 @@ def solve(
         columns=driver.columns,
         rows=driver.table(),
         unmet=unmet(getattr(chosen, "assumes", ()), problem),
+        own_output=driver.own_output,
         x=driver.output,
         checkpoint=taken,
     )
@@ -255,7 +256,7 @@ def _checked(
         "end than its checkpoint": at.seconds_at_end != run.seconds,
         "seed": run.seed != seed,
         "every": at.every != every,
-        "measures": theirs != columns,
+        "measures": set(theirs) != set(columns),
         "parameters": limitless(algorithm, run.parameters)
         != limitless(algorithm, parameters_of(algorithm)),
     }
@@ -331,13 +332,14 @@ class _Driver:
         self.failed = ""
         self.rows: list[dict[str, Any]] = []
         self.output: Point = None
+        self.own_output = False
         self.keeper: Keeper | None = None
         self.resumed: Checkpoint | None = None
 
     def go_on(self, run: Run, at: Checkpoint, x: Point, output: Point) -> Point:
         """Stand where a run stood at its checkpoint; return the point that it goes on from."""
         self.iterations, self.seconds = at.iterations, at.seconds
-        self.total_weight = at.total_weight
+        self.total_weight, self.own_output = at.total_weight, run.own_output is not False
         self.ledger.go_on(at.counts, at.oracle_seconds)
         self.rows = [dict(zip(run.columns, row, strict=True)) for row in run.rows]
         # What was recorded at the very end is right as long as no iteration is added.
@@ -475,7 +477,7 @@ class _Driver:
     def _choose_output(self, state: State, rng: np.random.Generator) -> None:
         """Keep the declared output: the state's own, a draw, or (at the end) the last x."""
         if state.output is not None:
-            self.output = state.output
+            self.output, self.own_output = state.output, True
         elif self.weight is not None:
             weight = self.weight(self.iterations)
             self.total_weight += weight

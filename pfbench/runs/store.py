@@ -486,7 +486,7 @@ def _type(name: str) -> "pa.DataType":
 def _header(run: Run) -> dict[str, Any]:
     header = run.as_json()
     del header["schema"]
-    return header
+    return header | {"own_output": run.own_output}
 
 
 def _run(header: dict[str, Any], table: "pa.Table") -> Run:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pfbench.base.checks import choice, integer
+from pfbench.base.errors import InputError
 from pfbench.runs.answers import Question, answered
 from pfbench.runs.engines import Engine, LocalProcesses
 from pfbench.runs.store import Store
@@ -88,7 +90,7 @@ def verify(
     seed: int = 0,
     jobs: int = 1,
     engine: Engine | None = None,
-    store: Store | None = None,
+    store: Store | Path | str | None = None,
     progress: Progress | None = None,
 ) -> Verification:
     """Put claims to the test, each in a process that can be killed.
@@ -109,7 +111,8 @@ def verify(
     engine
         Where the checks are made, instead of those processes.
     store
-        Where verdicts are kept and found; without it, all are made now and none is kept.
+        Where verdicts are kept and found, or its folder; without it, all are made now and none is
+        kept.
     progress
         See `Progress`.
 
@@ -130,18 +133,51 @@ def verify(
     integer("seed", seed, least=0)
     subject = Subject(algorithm=algorithm)
     subject.check_importable()
-    chosen = selected(names, effort)
+    chosen = selected(_listed(names), effort)
+    _check_engine(engine)
+    kept = _opened(store)
     order = sorted(chosen, key=lambda name: -expected_seconds(name, effort))
     found = judgements(
         [Case(name, subject.identity, judge, (name, subject, effort, seed)) for name in order],
         effort=effort,
         seed=seed,
-        engine=engine or LocalProcesses(jobs),
-        store=store,
+        engine=LocalProcesses(jobs) if engine is None else engine,
+        store=kept,
         progress=progress,
     )
     made = dict(zip(order, found, strict=True))
     return Verification(tuple(made[name] for name in chosen))
+
+
+def _listed(names: Any) -> list[str]:
+    """Return the names of claims as a list; a text is none, though it has letters."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(
+            f'names={names!r} must be a list of claims, as in ["{next(iter(CLAIMS))}"].'
+        )
+    found = list(names)
+    for name in found:
+        if not isinstance(name, str):
+            raise InputError(f"names: {name!r} is no text: give the names of claims.")
+    return found
+
+
+def _check_engine(engine: Any) -> None:
+    verbs = ("environment", "do")
+    works = all(callable(getattr(engine, verb, None)) for verb in verbs)
+    if engine is not None and (isinstance(engine, type) or not works):
+        raise InputError(
+            f"engine={engine!r} is no engine: give an object with the methods of "
+            "pfbench.runs.engines.Engine, as LocalProcesses(4)."
+        )
+
+
+def _opened(store: Any) -> Store | None:
+    if store is None or isinstance(store, Store):
+        return store
+    if not isinstance(store, str | Path) or not str(store):
+        raise InputError(f"store={store!r} must be a Store or the path of its folder.")
+    return Store(Path(store))
 
 
 @dataclass(frozen=True)

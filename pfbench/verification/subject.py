@@ -1,6 +1,7 @@
 """What is put to the test: an algorithm, and perhaps a changed problem that answers it."""
 
 import inspect
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
@@ -49,18 +50,32 @@ class Subject:
         return Identity(label, [label, given] if said else None, frozenset({kind.__module__}))
 
     def check_importable(self) -> None:
-        """Refuse an algorithm that no other process can import.
+        """Refuse what is no algorithm, or one that no other process can import.
 
         Raises
         ------
         InputError
-            If it is defined in the program that is running, or inside a function.
+            If it has no method `run`, is not found under its name in a module other than the
+            program that is running, or has a parameter that cannot be sent to a process.
         """
-        label = self.identity.label or ""
-        if label.startswith("__main__:") or "<locals>" in label:
+        given = self.algorithm
+        if given is None:
+            return
+        kind = given if inspect.isclass(given) else type(given)
+        if inspect.ismodule(given) or not callable(getattr(given, "run", None)):
             raise InputError(
-                f"{label.partition(':')[2]} cannot be imported by the processes that test it: move "
-                "it to the top level of a module of its own, and import it from there."
+                f"algorithm must be a class, or an object of one, with a method run(ask, x, rng) "
+                f"that yields states; this {kind.__qualname__} has none."
+            )
+        if kind.__module__ == "__main__" or _not_sent(kind):
+            raise InputError(
+                f"{kind.__qualname__} cannot be imported by the processes that test it: move it to "
+                "the top level of a module of its own, and import it from there."
+            )
+        if why := _not_sent(given):
+            raise InputError(
+                f"{kind.__qualname__} cannot be sent to the processes that test it ({why}): let "
+                "its parameters be numbers, texts or arrays."
             )
 
 
@@ -82,6 +97,15 @@ class Identity:
     label: str | None
     content: Any
     modules: frozenset[str]
+
+
+def _not_sent(part: Any) -> str:
+    """Return why a class or object cannot be sent to another process; empty if it can."""
+    try:
+        pickle.dumps(part)
+    except Exception as error:  # an object may say how it is pickled, and raise anything
+        return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return ""
 
 
 def make(algorithm: Any, **wanted: Any) -> Algorithm:

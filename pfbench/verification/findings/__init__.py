@@ -45,6 +45,8 @@ class Finding:
         What was measured, by name.
     shown
         Whether the evidence shows the erratum: as printed it fails, as corrected it holds.
+    lost
+        Why the examination did not come to its end; empty if it did.
     """
 
     erratum: str
@@ -53,6 +55,7 @@ class Finding:
     corrected: str
     evidence: Mapping[str, float]
     shown: bool
+    lost: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as ``pfbench verify --json`` writes it."""
@@ -61,7 +64,11 @@ class Finding:
             "claim": self.claim,
             "as_printed": self.as_printed,
             "corrected": self.corrected,
-            "evidence": dict(self.evidence) | {"shown": self.shown},
+            "evidence": {
+                **self.evidence,
+                "shown": self.shown,
+                **({"lost": self.lost} if self.lost else {}),
+            },
         }
 
 
@@ -89,11 +96,15 @@ def examine(
     questions = [_question(name, effort, seed) for name in names]
     found: dict[int, Finding] = {}
     for answer in answered(questions, engine, store):
-        numbers = answer.row or {"evidence": {}, "shown": False}
-        finding = _finding(names[answer.index], numbers["evidence"], shown=numbers["shown"])
+        name, result = names[answer.index], answer.result
+        if answer.row is not None:
+            finding = _finding(name, answer.row["evidence"], shown=answer.row["shown"])
+        else:
+            assert result is not None
+            finding = _finding(name, {}, shown=False, lost=f"{result.status}: {result.reason}")
         found[answer.index] = finding
         if progress:
-            progress(finding, answer.result is not None)
+            progress(finding, result is not None)
     return [found[index] for index in range(len(names))]
 
 
@@ -124,7 +135,7 @@ def look(name: str, effort: str, seed: int) -> Finding:
     return _finding(name, evidence.numbers, shown=shown)
 
 
-def _finding(name: str, evidence: Mapping[str, Any], *, shown: bool) -> Finding:
+def _finding(name: str, evidence: Mapping[str, Any], *, shown: bool, lost: str = "") -> Finding:
     erratum = ERRATA[name]
     return Finding(
         erratum=name,
@@ -133,4 +144,5 @@ def _finding(name: str, evidence: Mapping[str, Any], *, shown: bool) -> Finding:
         corrected=erratum.corrected,
         evidence=evidence,
         shown=shown,
+        lost=lost,
     )
