@@ -284,7 +284,8 @@ def expected(plans: Sequence[PlannedRun], folder: Path, engine: Engine) -> dict[
     families = Families(store, write=False)
 
     def how(plan: PlannedRun) -> str:
-        if keys[plan].key in store:
+        there = store.get(keys[plan].key) if keys[plan].key in store else None
+        if there is not None and there.run.status not in AGAIN:
             return "stored"
         known = families.contained(plan, keys[plan].family, keys[plan].limits)
         if known is not None:

@@ -147,7 +147,7 @@ class Families:
                 if entry is not None and not over:
                     return entry, "stored"
                 if entry is not None and known.status in _BY_ITSELF | _BY_A_LIMIT:
-                    shorter = cut(entry.run, limits)
+                    shorter = cut(entry.run, limits, exact=plan.stop is not None)
                     if shorter is not None:
                         return replace(entry, run=shorter), "cut"
         return None
@@ -225,13 +225,19 @@ def _line(key: str, run: Run, notes: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def cut(run: Run, limits: Mapping[str, float]) -> Run | None:
+def cut(run: Run, limits: Mapping[str, float], *, exact: bool = False) -> Run | None:
     """Return what a run had done within smaller limits: its trace up to there.
 
     It ends at the last recorded iterate within the budget, with the counts spent to reach it, or
     at the iterate that the limit "iterations" names; None if that is not recorded. Of its output
     are known those measures that the trace holds, if the output is the last iterate; the others are
     None. The time inside oracles is not known (NaN).
+
+    Parameters
+    ----------
+    exact
+        None, too, if the budget may allow for more iterates than that last recorded one: a run
+        looks for its target at the very last.
     """
     columns = list(run.columns)
     budget = {name: limit for name, limit in limits.items() if name != "iterations"}
@@ -251,6 +257,9 @@ def cut(run: Run, limits: Mapping[str, float]) -> Run | None:
         exceeded = any(getattr(run.counts, name) > limit for name, limit in budget.items())
     if not finished and not exceeded:
         return None
+    if exact and not finished and len(rows) < len(run.rows):
+        if run.rows[len(rows)][0] != last["iteration"] + 1:
+            return None
     measured = [name for name in columns if name not in TRACE_COLUMNS]
     last_is_output = run.parameters.get("output") == "last" and run.own_output is False
     known = measured if last_is_output else []

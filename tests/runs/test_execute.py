@@ -1,5 +1,6 @@
 """Studies run what the store lacks; keys cover what could change a result, and nothing else."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -204,6 +205,43 @@ def test_a_worker_with_another_source_of_somebodys_module_makes_nothing(tmp_path
     )
     (again, _) = execute.execute(plans, Store(tmp_path / "store"), engine=engines.LocalProcesses(1))
     assert (again.how, again.entry.run.status) == ("made", "finished")
+
+
+@pytest.mark.parametrize(
+    ("text", "helper"),
+    [
+        ("from pkg_keys.below import factor\n", "below"),
+        ("import pkg_keys.below\n", "__init__"),
+        (
+            "from typing import TYPE_CHECKING\nif not TYPE_CHECKING:\n    import pkg_keys.below\n",
+            "below",
+        ),
+        ("try:\n    import pkg_keys.broken.part\nexcept Exception:\n    pass\n", "__init__"),
+    ],
+)
+@pytest.mark.parametrize("coding", ["utf-8-sig", "latin-1"])
+def test_a_key_covers_packages_and_files_of_any_coding(tmp_path, monkeypatch, text, helper, coding):
+    monkeypatch.syspath_prepend(tmp_path)
+    package = tmp_path / "pkg_keys"
+    (package / "broken").mkdir(parents=True)
+    (package / "broken" / "__init__.py").write_text("raise RuntimeError\n")
+    for name in ("__init__", "below"):
+        (package / f"{name}.py").write_text("factor = 1\n")
+    mark = "# -*- coding: latin-1 -*-\n" if coding == "latin-1" else ""
+    (package / "method.py").write_text(f"{mark}# \u00e9\n{text}", encoding=coding)
+    before = keys.source_digest(frozenset({"pkg_keys.method"}))
+    assert keys.source_digest(frozenset({"pkg_keys.method"})) == before
+    with (package / f"{helper}.py").open("a") as file:
+        file.write("factor = 2  # edited\n")
+    assert keys.source_digest(frozenset({"pkg_keys.method"})) != before
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pkg_keys"]:
+        del sys.modules[name]
+
+
+def test_what_is_for_types_only_is_not_covered():
+    found = keys.reachable(frozenset({"pfbench.runs.run"}))
+    assert "pandas" not in found
+    assert "pfbench.runs.checkpoint" in found
 
 
 def test_a_killed_run_is_stored_and_made_again(tmp_path, monkeypatch):

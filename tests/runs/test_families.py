@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from command_line import SMALL, SVRG
 
+import pfbench as pf
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.runs.engines import ThisProcess
 from pfbench.runs.execute import sweep
 from pfbench.runs.families import INDEX
 from pfbench.runs.making import make
+from pfbench.runs.stop import Stop
 from pfbench.runs.store import Store
 from pfbench.runs.study import PlannedRun
 
@@ -128,3 +130,74 @@ def test_the_index_is_made_anew_and_survives_half_a_line(tmp_path):
     for path in tmp_path.rglob("*.parquet"):
         path.unlink()
     assert how(tmp_path, budget(100)) == ["made"]
+
+
+def test_the_order_of_measures_makes_no_other_run(tmp_path):
+    how(tmp_path, budget(200))
+    (outcome,) = outcomes(tmp_path, replace(budget(270), measures=("value", "fw_gap")))
+    assert (outcome.how, outcome.entry.run.status) == ("extended", "budget")
+    fresh = make(replace(budget(270), measures=("value", "fw_gap")))
+    assert outcome.entry.run.final == fresh.final
+    assert (columns(outcome.entry.run) == columns(fresh)).all()
+
+
+@pytest.mark.parametrize("name", ["prox-katyusha-ns", "prox-asvrg"])
+def test_an_output_of_the_methods_own_is_not_known_of_a_cut(tmp_path, name):
+    own = f"{name}[step=0.1,batch=2,period=3,iterations="
+    longer, shorter = (
+        PlannedRun(
+            "nonconvex-logistic[source=synthetic,rows=13,columns=4,set=none]",
+            f"{own}{T}]",
+            0,
+            ("value",),
+            1,
+        )
+        for T in (14, 4)
+    )
+    how(tmp_path, longer)
+    (outcome,) = outcomes(tmp_path, shorter)
+    assert outcome.how == "cut"
+    assert set(outcome.entry.run.final.values()) == {None}
+
+
+def test_a_run_that_was_made_again_is_known_as_it_is_now(tmp_path):
+    key = outcomes(tmp_path, budget(100))[0].entry.key
+    line = json.loads((tmp_path / INDEX).read_text())
+    line |= {"iterations": 1, "counts": dict.fromkeys(line["counts"], 0)}
+    (tmp_path / INDEX).write_text(json.dumps(line) + "\n" + (tmp_path / INDEX).read_text())
+    (outcome,) = outcomes(tmp_path, budget(80))
+    assert (outcome.how, outcome.entry.key) == ("cut", key)
+    assert (
+        columns(outcome.entry.run) == columns(make(budget(80)))[: len(outcome.entry.run.rows)]
+    ).all()
+
+
+def test_a_cut_hides_no_target_that_its_last_iterate_reaches(tmp_path):
+    plan = PlannedRun(
+        "nonconvex-logistic[source=synthetic,rows=60,columns=4]",
+        "frank-wolfe[step=open-loop,iterations=12]",
+        0,
+        ("value",),
+        1,
+    )
+    values = [row[-1] for row in make(plan).rows]
+    seldom = replace(plan, every=5, stop=Stop("value", values[1]))
+    how(tmp_path, replace(seldom, budget=Budget(lo=9)))
+    smaller = replace(seldom, budget=Budget(lo=1))
+    (outcome,) = outcomes(tmp_path, smaller)
+    fresh = make(smaller)
+    assert (fresh.status, fresh.iterations) == ("target", 1)
+    assert (outcome.entry.run.status, outcome.entry.run.iterations) == ("target", 1)
+
+
+def test_a_run_goes_on_with_its_measures_in_another_order():
+    problem = pf.problem("nonconvex-logistic", source="synthetic", rows=60, columns=4)
+    chosen = pf.algorithm("sfw", batch=7, step=0.1, iterations=40)
+    budgets = [Budget(sfo=100), Budget(sfo=200)]
+    begun = pf.solve(
+        problem, chosen, budget=budgets[0], measures=["value", "fw_gap"], checkpoint=True
+    )
+    given = {"budget": budgets[1], "measures": ["fw_gap", "value"]}
+    longer, fresh = (pf.solve(problem, chosen, resume=run, **given) for run in (begun, None))
+    assert (columns(longer) == columns(fresh)).all()
+    assert longer.columns == fresh.columns

@@ -190,3 +190,18 @@ def test_names_of_the_catalogue_are_what_they_were():
     assert chosen_measures(problem, names) == named(problem, names)
     with pytest.raises(InputError, match="'fw_gap'"):
         chosen_measures(problem, ["fw_gp"])
+
+
+def test_a_measure_that_changes_its_problem_leaves_nothing_behind(tmp_path):
+    """The next run in the same process has what it has alone."""
+
+    def plan(measure):
+        return PlannedRun(
+            "own_things:Quadratic", "prox-gd[iterations=3,step=0.1]", 0, (measure,), 1
+        )
+
+    clean = make(plan("value"))
+    spoilt, after = (make(plan(name)) for name in ("own_things:moves_the_centres", "value"))
+    assert spoilt.status == "finished"
+    assert [row[-1] for row in after.rows] == [row[-1] for row in clean.rows]
+    assert after.final == clean.final
