@@ -10,7 +10,14 @@ from functools import cache
 from typing import Any
 
 from pfbench.runs.engines import Engine
-from pfbench.runs.keys import check_source, content_key, is_ours, source_digest, source_note
+from pfbench.runs.keys import (
+    check_source,
+    content_key,
+    has_source,
+    is_ours,
+    source_digest,
+    source_note,
+)
 from pfbench.runs.store import Store
 from pfbench.runs.workers import Result, Task
 
@@ -98,12 +105,12 @@ def answered(
 def _keys(
     questions: Sequence[Question], notes: Sequence[Mapping[str, Any]], engine: Engine
 ) -> dict[int, str]:
-    """Return the keys of those questions that say in full what they are."""
+    """Return the keys of those questions that say in full what they are, sources included."""
     environment = engine.environment()
     return {
         index: content_key({"kind": one.kind, **one.content}, note["digest"], environment)
         for index, (one, note) in enumerate(zip(questions, notes, strict=True))
-        if one.content is not None
+        if one.content is not None and all(map(has_source, one.modules))
     }
 
 

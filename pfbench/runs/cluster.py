@@ -193,8 +193,11 @@ class Cluster:
                         )
                         break
                     continue
-                # Dask cancels all tasks when it loses its scheduler, or that is restarted.
-                if index in left and future.status in ("finished", "error", "cancelled"):
+                # Dask cancels all tasks here when their scheduler is lost or begins anew.
+                if future.status == "cancelled":
+                    left.discard(index)
+                    yield _lost(index, reason)
+                elif index in left and future.status in ("finished", "error"):
                     left.discard(index)
                     # Neither a point nor a program stays in the cluster's memory.
                     yield _result(index, future, max(0, begun[index] - 1))

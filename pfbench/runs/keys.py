@@ -193,6 +193,11 @@ def check_source(note: Mapping[str, Any]) -> None:
         )
 
 
+def has_source(module: str) -> bool:
+    """Return whether a module has a source that a key can cover."""
+    return _source(module) is not None
+
+
 def is_ours(module: str) -> bool:
     """Return whether a module is one of pfbench."""
     return module.partition(".")[0] == "pfbench"

@@ -1,5 +1,6 @@
 """Questions are answered once for a content, a source and an environment."""
 
+import py_compile
 import sys
 
 import pytest
@@ -54,6 +55,16 @@ def test_what_failed_is_tried_again_and_what_cannot_be_named_is_made_again(store
     asked = [question(-1), question(5, content={}), question(1)]
     assert rows(asked, store) == [(None, True), (10, True), (2, True)]
     assert rows(asked, store) == [(None, True), (10, True), (2, False)]
+
+
+def test_what_has_no_source_is_made_again(store, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "asked_compiled.py").write_text("")
+    py_compile.compile(tmp_path / "asked_compiled.py", tmp_path / "asked_compiled.pyc")
+    (tmp_path / "asked_compiled.py").unlink()
+    asked = [question(1, modules=["asked_compiled"]), question(2, modules=["no_such_module"])]
+    assert rows(asked, store) == rows(asked, store) == [(2, True), (4, True)]
+    assert list(store.keys("verdict")) == []
 
 
 def test_kinds_are_apart(store):

@@ -1,14 +1,20 @@
 """The engine of a Dask cluster, on one of this machine."""
 
+import json
+import os
+import signal
+import subprocess
 import sys
+import threading
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 from command_line import SMALL, SVRG
 from stored import made
 
-from pfbench.base.errors import InputError
+from pfbench.base.errors import InputError, WorkerDied
 from pfbench.runs.engines import ThisProcess
 from pfbench.runs.making import make
 from pfbench.runs.store import Store
@@ -20,6 +26,8 @@ distributed = pytest.importorskip("distributed", reason="needs distributed")
 
 # Its own threads and sockets are closed when it likes.
 pytestmark = pytest.mark.filterwarnings("ignore")
+
+on_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 
 SMOOTH = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
 PLAN = PlannedRun(SMALL, SVRG, 0, ("value",), 1)
@@ -117,3 +125,118 @@ def test_claims_are_verified_there_and_kept_here(engine, tmp_path):
     assert told == [True, True, False, False]
     here = verify(names, engine=ThisProcess()).rows
     assert [dict(row.measured) for row in here] == [dict(row.measured) for row in done.rows]
+
+
+@pytest.fixture
+def begun_and_lost(tmp_path):
+    """A scheduler and its only worker as processes: its address, and both, to be killed."""
+
+    def dask(*arguments):
+        command = [sys.executable, "-m", "dask", *arguments]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    file = tmp_path / "scheduler.json"
+    where = ("--scheduler-file", str(file), "--no-dashboard")
+    scheduler = dask("scheduler", "--port", "0", "--host", "127.0.0.1", *where)
+    worker = dask("worker", *where, "--no-nanny", "--nthreads", "1", "--local-directory", tmp_path)
+    try:
+        until = time.monotonic() + 30
+        while not file.exists() or not file.read_text().endswith("}"):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        address = json.loads(file.read_text())["address"]
+        with distributed.Client(address, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=30)
+        yield address, scheduler, worker
+    finally:
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+
+
+def ends_well(text):
+    return text.endswith(".") and not text.endswith("..") and "\n" not in text
+
+
+@pytest.mark.faults
+@on_posix
+def test_without_workers_no_task_is_awaited_for_ever(begun_and_lost, monkeypatch):
+    from pfbench.runs import cluster
+
+    monkeypatch.setattr(cluster, "DESERTED", 1.5)
+    address, _, worker = begun_and_lost
+    with closing(cluster.Cluster(address)) as engine:
+        going = engine.do([Task(abs, (-1,)), *[Task(time.sleep, (300.0,))] * 2])
+        assert next(going).value == 1
+        worker.kill()
+        found = sorted(going, key=lambda result: result.index)
+        assert [(one.index, one.status) for one in found] == [(1, "lost"), (2, "lost")]
+        for one in found:
+            assert one.reason == f"the Dask scheduler {address} has had no workers for 1.5 s"
+        with pytest.raises(InputError, match=f"scheduler at {address} .* has no workers") as error:
+            engine.environment()
+    assert ends_well(str(error.value))
+
+
+@pytest.mark.faults
+@on_posix
+def test_of_a_killed_scheduler_all_that_was_not_done_is_lost(begun_and_lost):
+    from pfbench.runs.cluster import Cluster
+
+    address, scheduler, _ = begun_and_lost
+    reason = f"the Dask scheduler {address} was lost"
+    with closing(Cluster(address)) as engine:
+        assert engine.environment() == ThisProcess().environment()
+        going = engine.do([Task(abs, (-1,)), *[Task(time.sleep, (300.0,))] * 2])
+        assert next(going).value == 1
+        scheduler.kill()
+        assert [(one.status, one.reason) for one in going] == [("lost", reason)] * 2
+        with pytest.raises(WorkerDied, match=f"scheduler at {address} does not answer") as error:
+            engine.environment()
+        again = list(engine.do([Task(abs, (-1,))]))
+        assert [(one.status, one.reason) for one in again] == [("lost", reason)]
+    assert ends_well(str(error.value))
+
+
+def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
+    from pfbench.runs import cluster
+
+    monkeypatch.setattr(cluster, "ANSWER", 0.3)
+    with distributed.Client(local.scheduler_address, set_as_default=False) as other:
+        foreign = other.map(time.sleep, [2.0, 2.0], pure=False)
+        with pytest.raises(InputError, match="so it is busy: wait, or take another") as error:
+            engine.environment()
+        distributed.wait(foreign)
+    assert local.scheduler_address in str(error.value)
+    assert ends_well(str(error.value))
+    monkeypatch.setattr(cluster, "ANSWER", 60.0)
+    assert engine.environment() == ThisProcess().environment()
+
+
+@pytest.mark.faults
+@on_posix
+def test_a_worker_that_stops_while_it_is_asked_is_named(engine, local):
+    with distributed.Client(local.scheduler_address, set_as_default=False) as other:
+        ((worker, pid),) = other.run(os.getpid).items()
+        foreign = other.map(time.sleep, [300.0, 300.0], pure=False)
+        asking = threading.Timer(1.0, os.kill, (pid, signal.SIGKILL))
+        asking.start()
+        with pytest.raises(InputError, match=f"ConnectionError: {worker} is gone") as error:
+            engine.environment()
+        other.cancel(foreign)
+        other.wait_for_workers(1, timeout=30)
+    assert local.scheduler_address in str(error.value)
+    assert ends_well(str(error.value))
+
+
+def test_what_a_worker_cannot_tell_is_one_sentence(engine, monkeypatch):
+    from pfbench.runs import cluster
+
+    monkeypatch.setattr(cluster, "_environment", _broken)
+    with pytest.raises(InputError, match=r"\(ModuleNotFoundError: No module .*\): see") as error:
+        engine.environment()
+    assert ends_well(str(error.value))
+
+
+def _broken():
+    raise ModuleNotFoundError("No module named 'pfbench'.\n")
