@@ -257,9 +257,9 @@ def cut(run: Run, limits: Mapping[str, float], *, exact: bool = False) -> Run | 
         exceeded = any(getattr(run.counts, name) > limit for name, limit in budget.items())
     if not finished and not exceeded:
         return None
-    if exact and not finished and len(rows) < len(run.rows):
-        if run.rows[len(rows)][0] != last["iteration"] + 1:
-            return None
+    further = run.rows[len(rows) : len(rows) + 1]
+    if exact and not finished and further and further[0][0] != last["iteration"] + 1:
+        return None
     measured = [name for name in columns if name not in TRACE_COLUMNS]
     last_is_output = run.parameters.get("output") == "last" and run.own_output is False
     known = measured if last_is_output else []

@@ -64,7 +64,7 @@ class Subject:
         kind = given if inspect.isclass(given) else type(given)
         if inspect.ismodule(given) or not callable(getattr(given, "run", None)):
             raise InputError(
-                f"algorithm must be a class, or an object of one, with a method run(ask, x, rng) "
+                "algorithm must be a class, or an object of one, with a method run(ask, x, rng) "
                 f"that yields states; this {kind.__qualname__} has none."
             )
         if kind.__module__ == "__main__" or _not_sent(kind):

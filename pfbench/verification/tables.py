@@ -60,7 +60,7 @@ def verdict_table(done: Verification, findings: Sequence[Any], command: str) -> 
         lines += ["| --- | --- | --- | --- |"]
         lines += [
             f"| {one.erratum} | {_safe(one.as_printed)} | {_safe(one.corrected)} | "
-            f"{'shown' if one.shown else '**not shown**'} |"
+            f"{'shown' if one.shown else '**not examined**' if one.lost else '**not shown**'} |"
             for one in findings
         ]
     return "\n".join(lines).rstrip() + "\n"

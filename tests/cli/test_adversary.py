@@ -38,6 +38,23 @@ class Draws(Halves):
 
 class Random(Halves):
     deterministic = False
+
+
+class Plain:
+    name, requires, deterministic = "plain", frozenset({"gradient", "lo"}), True
+    output = "last"
+
+    def __init__(self, iterations=10, step=0.1):
+        self.iterations, self.step = iterations, step
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            x = combine(x, ask.lo(ask.gradient(x)), self.step)
+            yield State(x)
+
+
+def few(half=False):
+    return Plain(7, 0.5 if half else 0.25)
 """
 
 
@@ -123,6 +140,23 @@ def test_an_own_algorithm_is_named_before_it_is_imported(pfbench, method):
     checked = pfbench("adversary", "--check", "own.json")
     assert checked.status == 0
     assert checked.err.splitlines()[0] == f"importing {name}"
+
+
+def test_two_plain_algorithms_of_one_class_do_not_share_a_certificate(pfbench, method):
+    for inside, calls in (("iterations=10,step=0.1", 10), ("iterations=3,step=0.9", 3)):
+        done = pfbench("adversary", "-a", f"{method}:Plain[{inside}]", "--horizon", 5, "--json")
+        assert done.json["algorithm"] == f"{method}:Plain[{inside}]"
+        assert done.json["counts"]["lo"] == calls
+    assert len(pfbench("store", "list", "--kind", "certificate", "--json").json) == 2
+
+
+def test_the_certificate_of_what_a_function_makes_can_be_checked(pfbench, method):
+    name = f"{method}:few[half=true]"
+    made = pfbench("adversary", "-a", name, "--horizon", 5, "-o", "few.json", "--json")
+    assert (made.status, made.json["algorithm"]) == (0, name)
+    checked = pfbench("adversary", "--check", "few.json", "--json")
+    assert checked.status == 0
+    assert checked.json == made.json
 
 
 def test_what_is_not_certified_ends_with_1_and_says_why(pfbench, method, conforms):

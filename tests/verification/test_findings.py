@@ -5,18 +5,24 @@ import json
 import math
 from dataclasses import replace
 from fractions import Fraction
+from importlib.resources import files
 from types import MappingProxyType
 
+import jsonschema
 import numpy as np
 import pytest
+import typer
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
 from pfbench.base.constants import Constants
+from pfbench.cli import verify as command
 from pfbench.oracles import Ledger, Oracles
-from pfbench.runs.engines import LocalProcesses
+from pfbench.runs.engines import LocalProcesses, ThisProcess
+from pfbench.runs.store import Store
+from pfbench.runs.workers import Result
 from pfbench.theory.catalogue import CLAIMS
 from pfbench.theory.errata import ERRATA
-from pfbench.verification import findings
+from pfbench.verification import findings, session
 from pfbench.verification.findings import (
     EXAMINATIONS,
     estimators,
@@ -175,6 +181,66 @@ def test_a_failed_examination_shows_nothing(monkeypatch):
     lost = findings._finding("li2019-(74)", {}, shown=False)
     assert not lost.shown
     assert lost.as_json()["evidence"] == {"shown": False}
+
+
+class Fails(ThisProcess):
+    """An engine whose every task ends in one way."""
+
+    def __init__(self, status, reason):
+        self.status, self.reason = status, reason
+
+    def do(self, tasks):
+        for index, _ in enumerate(tasks):
+            yield Result(index, None, self.status, self.reason, 1.0)
+
+
+def test_a_lost_examination_says_why_and_one_that_ended_does_not():
+    engine = Fails("timeout", "it took more than 300 s")
+    (lost,) = findings.examine(["li2019-(87)"], engine=engine)
+    assert lost.lost == "timeout: it took more than 300 s"
+    assert lost.as_json()["evidence"] == {"shown": False, "lost": lost.lost}
+    (made,) = findings.examine(["li2019-(87)"], engine=ThisProcess())
+    assert made.lost == ""
+    assert "lost" not in made.as_json()["evidence"]
+
+
+def test_an_examination_that_raises_says_what(monkeypatch, tmp_path):
+    def raising(effort, seed):
+        raise ZeroDivisionError("a batch of none")
+
+    table = MappingProxyType({**EXAMINATIONS, "li2019-(87)": raising})
+    monkeypatch.setattr(findings, "EXAMINATIONS", table)
+    (lost,) = findings.examine(["li2019-(87)"], engine=ThisProcess(), store=Store(tmp_path))
+    assert not lost.shown
+    assert lost.lost.startswith("error: ZeroDivisionError: a batch of none (line ")
+    assert list(Store(tmp_path).keys("finding")) == []
+
+
+def test_the_command_line_tells_the_lost_from_what_is_no_longer_shown(
+    monkeypatch, tmp_path, capsys
+):
+    names = ["li2019-(87)", "li2019-(74)", "li2019-(69)"]
+    reason = "it took more than 300 s"
+    found = [
+        findings.look(names[0], "quick", 0),
+        findings._finding(names[1], {}, shown=False, lost=f"timeout: {reason}"),
+        findings._finding(names[2], {"x": 1.0}, shown=False),
+    ]
+    monkeypatch.setattr(findings, "selected", lambda effort: names)
+    monkeypatch.setattr(findings, "examine", lambda names, **given: found)
+    monkeypatch.setattr(session, "verify", lambda names, **given: session.Verification())
+    work = command._Work("quick", 0, ThisProcess(), tmp_path, quiet=False)
+    with pytest.raises(typer.Exit):
+        command._verify([], None, work, tmp_path / "out.json", None)
+    told = capsys.readouterr()
+    words = " ".join(told.err.split())
+    assert f"erratum {names[1]} could not be examined: timeout: {reason}." in words
+    assert f"the evidence for erratum {names[2]} no longer shows it." in words
+    assert [told.out.count(word) for word in ("NOT EXAMINED", "NOT SHOWN")] == [1, 1]
+    content = json.loads((tmp_path / "out.json").read_text())
+    schema = json.loads((files("pfbench.cli") / "schemas" / "verify.json").read_text())
+    jsonschema.validate(content, schema, cls=jsonschema.Draft202012Validator)
+    assert content["findings"][1]["evidence"] == {"shown": False, "lost": f"timeout: {reason}"}
 
 
 def test_examine_works_in_processes_and_reports_progress():

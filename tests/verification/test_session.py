@@ -2,11 +2,18 @@
 
 import json
 import math
+from dataclasses import make_dataclass
+from pathlib import Path
 
 import pytest
+from helpers import assert_one_sentence
 
+import pfbench as pf
 from pfbench.base.errors import InputError
+from pfbench.runs.engines import LocalProcesses, ThisProcess
+from pfbench.runs.store import Store
 from pfbench.theory.catalogue import CLAIMS
+from pfbench.verification import session
 from pfbench.verification.checks import CHECKS
 from pfbench.verification.session import (
     Row,
@@ -127,6 +134,69 @@ def test_a_check_has_twenty_times_its_usual_time():
 def test_bad_arguments_are_refused_before_any_work(names, arguments, words):
     with pytest.raises(InputError, match=words):
         verify(names, **arguments)
+
+
+Made = make_dataclass("Made", [("step", float, 0.1)], namespace={"run": Raising.run})
+Made.__module__ = "types"  # Python 3.12 finds the module that made it
+
+
+class Fewer:
+    """What is no engine: it has no `environment`."""
+
+    def do(self, tasks):
+        pytest.fail("a task was begun")
+
+
+class Holds(Raising):
+    def __init__(self, step):
+        self.step = step
+
+
+REFUSED = {
+    "a choice": ({"algorithm": pf.algorithm("nfwu-svrg", epsilon=0.1)}, "AlgorithmChoice"),
+    "a lambda": ({"algorithm": lambda ask, x, rng: None}, "this function has none"),
+    "a module": ({"algorithm": session}, "this module has none"),
+    "a text": ({"algorithm": "own_methods:MySpider"}, "this str has none"),
+    "no name": ({"algorithm": Made}, "Made cannot be imported"),
+    "an object without a name": ({"algorithm": Made()}, "Made cannot be imported"),
+    "what is not sent": ({"algorithm": Holds(lambda k: 0.5)}, "Holds cannot be sent"),
+    "one claim": ({"names": COUNT}, f"names='{COUNT}' must be a list"),
+    "no list": ({"names": 3}, "names=3 must be a list"),
+    "no name of a claim": ({"names": [COUNT, 3]}, "3 is no text"),
+    "a store of numbers": ({"store": 3}, "store=3 must be a Store"),
+    "a store without a name": ({"store": ""}, "store='' must be a Store"),
+    "an engine by name": ({"engine": "dask"}, "engine='dask' is no engine"),
+    "an engine's class": ({"engine": LocalProcesses}, "is no engine"),
+    "half an engine": ({"engine": Fewer()}, "is no engine"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_an_argument_of_another_kind_is_refused_before_any_work(case, tmp_path, monkeypatch):
+    given, words = REFUSED[case]
+    monkeypatch.setattr(session, "judgements", lambda *a, **k: pytest.fail("work was begun"))
+    arguments = {"names": [COUNT], "store": tmp_path / "store"} | given
+    with pytest.raises(InputError) as error:
+        verify(**arguments)
+    assert words in str(error.value)
+    assert_one_sentence(error)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", [str, Path, lambda path: Store(Path(path))])
+def test_a_store_is_given_by_its_folder_too(kind, tmp_path):
+    folder = tmp_path / "kept"
+    told = []
+    for _ in range(2):
+        done = verify(
+            iter([COUNT]),
+            engine=ThisProcess(),
+            store=kind(str(folder)),
+            progress=lambda row, made: told.append(made),
+        )
+        assert done.rows[0].verdict == "holds"
+    assert told == [True, False]
+    assert len(list(Store(folder).keys("verdict"))) == 1
 
 
 def test_a_planted_fault_of_an_oracle_acts_and_measures_do_not_see_it():
