@@ -4,6 +4,7 @@ Each thread of a Dask worker does its tasks in a process of its own, which can b
 `LocalProcesses` does. Dask gives a task to another worker when one dies.
 """
 
+import logging
 import multiprocessing
 import queue
 import threading
@@ -17,7 +18,7 @@ from importlib import import_module
 from time import monotonic, sleep
 from typing import Any
 
-from pfbench.base.errors import InputError, PfbenchError, WorkerDied
+from pfbench.base.errors import InputError, WorkerDied
 from pfbench.runs.engines import RETRIES
 from pfbench.runs.keys import environment, source_digest
 from pfbench.runs.workers import Result, Task, Worker, look
@@ -77,9 +78,12 @@ class Cluster:
 
     def close(self) -> None:
         """Leave the cluster as it is."""
-        # A scheduler that was lost cannot be left in good order.
+        # A lost scheduler cannot be left in good order: what Dask raises and logs then is no news.
+        log = logging.getLogger("distributed.client")
+        log.disabled = self._client.status != "running"
         with suppress(Exception):
             self._client.close(timeout=2)
+        log.disabled = False
 
     def environment(self) -> Mapping[str, str]:
         """Return the environment that all workers share.
@@ -130,20 +134,20 @@ class Cluster:
                 if gone := sorted(set(left) - set(self._workers())):
                     raise ConnectionError(f"{gone[0]} is gone")
                 if monotonic() > until:
-                    raise kind(
-                        f"the Dask worker {left[0]} (scheduler {self._address}) has not answered "
-                        f"for {ANSWER:g} s, so it is busy: wait, or take another cluster."
-                    )
+                    break
                 sleep(0.05)
-            return {address: future.result(timeout=_FETCH) for address, future in asked.items()}
-        except PfbenchError:
-            raise
+            else:
+                return {address: future.result(timeout=_FETCH) for address, future in asked.items()}
         except (Exception, CancelledError) as error:
             raise kind(
                 f"the workers of the Dask scheduler at {self._address} could not be asked for "
                 f"their environment ({_words(error)}): see that all run, with pfbench, and give "
                 "the same command again."
             ) from error
+        raise kind(
+            f"the Dask worker {left[0]} of the scheduler at {self._address} has not answered for "
+            f"{ANSWER:g} s: it is busy; wait, or take another cluster."
+        )
 
     def _workers(self) -> Mapping[str, int]:
         """Return the number of threads of each worker; none if the scheduler does not answer."""
