@@ -65,9 +65,15 @@ class Budget:
                 real(f"budget {field.name}", limit, least=0)
 
     @property
+    def limits(self) -> dict[str, float]:
+        """The limits of the counts that are limited, by name."""
+        limits = {name: getattr(self, name) for name in COUNTED}
+        return {name: limit for name, limit in limits.items() if limit != math.inf}
+
+    @property
     def limited(self) -> bool:
         """Whether any count is limited."""
-        return any(getattr(self, name) != math.inf for name in COUNTED)
+        return bool(self.limits)
 
     @classmethod
     def parse(cls, text: str) -> "Budget":

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
-from pfbench.base.counts import COUNTED, Budget, Counts
+from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import StorageError
 from pfbench.base.files import whole
 from pfbench.runs.run import STATUSES, TRACE_COLUMNS, Run
@@ -37,17 +37,11 @@ def limits_of(plan: PlannedRun, algorithm: Any) -> dict[str, float]:
 
     Its budget, and under "iterations" that parameter, where it is a limit like a budget.
     """
-    limits = {} if plan.budget is None else finite(plan.budget)
+    limits = {} if plan.budget is None else plan.budget.limits
     iterations = getattr(algorithm, "iterations", None)
     if getattr(algorithm, "anytime", False) and iterations is not None:
         limits["iterations"] = iterations
     return limits
-
-
-def finite(budget: Budget) -> dict[str, float]:
-    """Return the limits of a budget that are limits."""
-    limits = {name: getattr(budget, name) for name in COUNTED}
-    return {name: limit for name, limit in limits.items() if limit != math.inf}
 
 
 def within(mine: Mapping[str, float], others: Mapping[str, float]) -> bool:

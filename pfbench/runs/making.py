@@ -86,11 +86,7 @@ class Resolved:
         """
         limits: dict[str, Any] = {"every": plan.every}
         if plan.budget is not None:
-            limits["budget"] = {
-                name: getattr(plan.budget, name)
-                for name in COUNTED
-                if getattr(plan.budget, name) != math.inf
-            }
+            limits["budget"] = plan.budget.limits
         if plan.stop is not None:
             limits["stop"] = [plan.stop.measure, plan.stop.target]
         if plan.time_limit is not None:

@@ -1,10 +1,12 @@
 """Verdicts, findings and mutants are judged once, and kept in a store."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from misbehaving import Raises
 
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.errors import InputError
@@ -96,20 +98,9 @@ def test_another_seed_effort_or_algorithm_is_another_verdict(store, change):
 
 def test_what_breaks_is_stored_as_broken(store):
     for _ in range(2):
-        (row,) = verify([COUNT], algorithm=Raising, engine=ThisProcess(), store=store).rows
+        (row,) = verify([COUNT], algorithm=Raises, engine=ThisProcess(), store=store).rows
         assert (row.verdict, row.failed) == ("violated", True)
     assert len(list(store.keys("verdict"))) == 1
-
-
-class Raising:
-    name = "raising"
-    requires = frozenset({"lo"})
-    deterministic = True
-    output = "last"
-
-    def run(self, ask, x, rng):
-        yield from ()
-        raise RuntimeError("I do not work")
 
 
 def test_a_check_that_was_killed_is_inconclusive_and_tried_again(store):
@@ -156,6 +147,20 @@ def test_a_finding_whose_examination_is_lost_is_not_shown_and_not_stored(store):
     assert list(store.keys("finding")) == []
 
 
+def test_a_finding_and_a_mutant_depend_on_the_file_that_they_are_in():
+    finding = findings._question("shen2019-(4)", "quick", 0)
+    (own,) = finding.modules
+    reached = {m for m in reachable(finding.modules) if ".findings." in m}
+    assert reached == {own, "pfbench.verification.findings.base"}
+    mutant = mutants._case(MUTANTS["svrg-double-lo"], COUNT, "quick", 0)
+    assert mutant.identity.modules == {"pfbench.verification.mutants.shen2019"}
+    reached = {m for m in reachable(mutant.identity.modules) if ".mutants." in m}
+    assert reached == {
+        "pfbench.verification.mutants.shen2019",
+        "pfbench.verification.mutants.base",
+    }
+
+
 def modules(name):
     """The own modules whose source a verdict depends on."""
     case = Case(name, Subject().identity, judge, (name, Subject(), "quick", 0))
@@ -184,7 +189,7 @@ def test_what_cannot_be_said_in_full_is_not_stored():
     ]
     for subject in (
         Subject(algorithm=Parametrised(np.zeros(3))),
-        Subject(algorithm=Raising()),
+        Subject(algorithm=SimpleNamespace()),
         Subject(algorithm=MySpider, wrap=lambda problem: problem),
         Subject(wrap=lambda problem: problem),
     ):

@@ -112,7 +112,7 @@ def _question(name: str, effort: str, seed: int) -> Question:
     content = {"erratum": asdict(ERRATA[name]), "effort": effort, "seed": seed}
     module = next(file.__name__ for file in _FILES if name in file.EXAMINATIONS)
     task = Task(_stored_row, (name, effort, seed), _LIMIT)
-    return Question("finding", content, frozenset({module, __name__}), task)
+    return Question("finding", content, frozenset({module}), task)
 
 
 def _stored_row(name: str, effort: str, seed: int) -> Mapping[str, Any]:
@@ -131,8 +131,7 @@ def _stored_row(name: str, effort: str, seed: int) -> Mapping[str, Any]:
 def look(name: str, effort: str, seed: int) -> Finding:
     """Examine one erratum in this process."""
     evidence = EXAMINATIONS[name](effort, seed)
-    shown = evidence.printed_fails and evidence.corrected_holds
-    return _finding(name, evidence.numbers, shown=shown)
+    return _finding(name, evidence.numbers, shown=evidence.shown)
 
 
 def _finding(name: str, evidence: Mapping[str, Any], *, shown: bool, lost: str = "") -> Finding:

@@ -34,6 +34,11 @@ class Evidence:
     corrected_holds: bool
     numbers: Mapping[str, float]
 
+    @property
+    def shown(self) -> bool:
+        """Whether both were: then the evidence shows the erratum."""
+        return self.printed_fails and self.corrected_holds
+
 
 Examination = Callable[[str, int], Evidence]
 """A function of effort ("quick" or "full") and seed. Its own keywords replace what is printed."""

@@ -7,8 +7,7 @@ from typing import Any
 from pfbench.base.names import unknown
 from pfbench.runs.engines import Engine
 from pfbench.runs.store import Store
-from pfbench.verification import mutants
-from pfbench.verification.mutants import MUTANTS
+from pfbench.verification.mutants import MUTANTS, module_of
 from pfbench.verification.mutants.base import Mutant
 from pfbench.verification.rows import Row
 from pfbench.verification.session import Case, Progress, judge, judgements
@@ -99,7 +98,7 @@ def judge_mutant(mutant: str, name: str, effort: str, seed: int) -> Row:
 def _case(mutant: Mutant, name: str, effort: str, seed: int) -> Case:
     """Return the case of a mutant, which other processes find by its name."""
     label = f"mutant {mutant.name}"
-    identity = Identity(label, label, frozenset({mutants.__name__}))
+    identity = Identity(label, label, frozenset({module_of(mutant.name)}))
     return Case(name, identity, judge_mutant, (mutant.name, name, effort, seed))
 
 
