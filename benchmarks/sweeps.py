@@ -5,10 +5,10 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from pfbench.runs.engines import LocalProcesses
+from pfbench.runs.engines.engine import LocalProcesses
 from pfbench.runs.execute import sweep
-from pfbench.runs.store import Store
-from pfbench.runs.study import PlannedRun
+from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.storage.store import Store
 
 SHORT = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
 LONG = "nonconvex-logistic[source=synthetic,rows=20000,columns=200,set=l1,radius=10]"

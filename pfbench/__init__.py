@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from pfbench.points import keep as keep
     from pfbench.points import tilt as tilt
     from pfbench.problems import problem as problem
-    from pfbench.runs.run import Run as Run
-    from pfbench.runs.solve import solve as solve
-    from pfbench.runs.stop import Stop as Stop
+    from pfbench.runs.loop.run import Run as Run
+    from pfbench.runs.loop.solve import solve as solve
+    from pfbench.runs.loop.stop import Stop as Stop
     from pfbench.verification.session import verify as verify
 
 _HOMES = {
     "Budget": "pfbench.base.counts",
     "Counts": "pfbench.base.counts",
     "PfbenchError": "pfbench.base.errors",
-    "Run": "pfbench.runs.run",
+    "Run": "pfbench.runs.loop.run",
     "State": "pfbench.base.state",
-    "Stop": "pfbench.runs.stop",
+    "Stop": "pfbench.runs.loop.stop",
     "algorithm": "pfbench.algorithms",
     "combine": "pfbench.points",
     "distance": "pfbench.points",
     "inner": "pfbench.points",
     "keep": "pfbench.points",
     "problem": "pfbench.problems",
-    "solve": "pfbench.runs.solve",
+    "solve": "pfbench.runs.loop.solve",
     "tilt": "pfbench.points",
     "verify": "pfbench.verification.session",
 }

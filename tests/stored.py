@@ -5,9 +5,9 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from pfbench.base.counts import Counts
-from pfbench.runs.making import make, of_result
-from pfbench.runs.run import TRACE_COLUMNS, Run
-from pfbench.runs.workers import Task
+from pfbench.runs.engines.making import make, of_result
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 
 ENVIRONMENT = {"python": "3.11", "threads": "1", "numpy": "2.3", "scipy": "1.16"}
 LOGISTIC = "nonconvex-logistic[source=synthetic,rows=30,columns=4]"

@@ -208,7 +208,7 @@ def _certify(
     from pfbench.base.checks import integer
     from pfbench.resisting import certify, contestant, keeping, write
     from pfbench.resisting.oracle import frame
-    from pfbench.runs.store import Store
+    from pfbench.runs.storage.store import Store
 
     integer("--seed", seed, least=0)
     problem = frame(integer("--horizon", horizon, least=1), dimension)

@@ -62,7 +62,7 @@ def claims() -> Iterator[Item]:
 
 def reports() -> Iterator[Item]:
     """Yield the known reports."""
-    from pfbench.runs.study import read_spec
+    from pfbench.runs.planning.study import read_spec
 
     for name, path in specs().items():
         try:

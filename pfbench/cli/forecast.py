@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from pfbench.algorithms import AlgorithmChoice
     from pfbench.base.counts import Budget
     from pfbench.base.protocols import Algorithm, Problem
-    from pfbench.runs.run import Run
-    from pfbench.runs.stop import Stop
+    from pfbench.runs.loop.run import Run
+    from pfbench.runs.loop.stop import Stop
 
 TRIALS = (1.0, 8.0, 64.0)
 """Seconds of the trial; the next is taken if not even two iterations were made."""
@@ -60,7 +60,7 @@ def forecast(
     from pfbench.base.selectors import Selector
     from pfbench.cli.info import shape_of
     from pfbench.measures import named
-    from pfbench.runs.solve import check_ends, resolved
+    from pfbench.runs.loop.solve import check_ends, resolved
 
     if stop is not None and stop.measure not in measures:
         named(problem, [stop.measure])
@@ -105,7 +105,7 @@ def tried(
 
     Either is None where it is not known: a target or the time limit alone ends the run.
     """
-    from pfbench.runs.solve import solve
+    from pfbench.runs.loop.solve import solve
 
     for length in TRIALS:
         trial = solve(problem, algorithm, seed=seed, budget=budget, time_limit=length)

@@ -384,7 +384,7 @@ def _show_data(about: Description) -> None:
 
 
 def _report(selector: Selector, item: Item) -> Description:
-    from pfbench.runs.study import read_spec
+    from pfbench.runs.planning.study import read_spec
 
     spec = read_spec(Path(specs()[item.name]))
     return {

@@ -9,7 +9,7 @@ import typer
 from pfbench.base.errors import InputError
 
 if TYPE_CHECKING:
-    from pfbench.runs.engines import Engine
+    from pfbench.runs.engines.engine import Engine
 
 STORE = Path(".pfbench/store")
 
@@ -61,10 +61,10 @@ def check_place(jobs: int | None, scheduler: str | None) -> None:
 
 def engine_of(jobs: int | None, scheduler: str | None) -> "Engine":
     """Return where work is done: in processes of this machine, in this one, or on a cluster."""
-    from pfbench.runs.engines import LocalProcesses, ThisProcess
+    from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 
     if scheduler is not None:
-        from pfbench.runs.cluster import Cluster
+        from pfbench.runs.engines.cluster import Cluster
 
         return Cluster(scheduler)
     slots = cpus() if jobs is None else jobs

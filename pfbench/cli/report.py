@@ -18,9 +18,9 @@ from pfbench.cli.printing import FAILURES, AsJson, complain, console, plural, pr
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
-    from pfbench.runs.engines import Engine
+    from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import Outcome
-    from pfbench.runs.study import PlannedRun, Spec
+    from pfbench.runs.planning.study import PlannedRun, Spec
 
 OUTPUT = Path("build/report")
 
@@ -42,7 +42,7 @@ def report(
     command goes on where it stopped.
     """
     from pfbench.reporting import prepare, write_report
-    from pfbench.runs.study import own_names, read_spec
+    from pfbench.runs.planning.study import own_names, read_spec
 
     check_place(jobs, scheduler)
     read = [read_spec(path) for path in _paths(spec or list(specs()))]
@@ -109,7 +109,7 @@ def _run(
     planned = [(one, one.runs()) for one in read]
 
     from pfbench.runs.execute import execute
-    from pfbench.runs.store import Store
+    from pfbench.runs.storage.store import Store
 
     kept = Store(folder)
     outcomes: dict[str, list[Outcome]] = {}

@@ -38,10 +38,10 @@ from pfbench.cli.printing import (
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
-    from pfbench.runs.engines import Engine
+    from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import Outcome
-    from pfbench.runs.study import PlannedRun
-    from pfbench.runs.sweep import Sweep
+    from pfbench.runs.planning.study import PlannedRun
+    from pfbench.runs.planning.sweep import Sweep
 
 _SHOWN = 12
 """So many failed runs are printed; --json and --log have them all."""
@@ -75,7 +75,7 @@ def run(
     What the store has is not run again; after an interruption, or a crash, the same command goes on
     where it stopped. Exit status 1 if a run failed.
     """
-    from pfbench.runs.sweep import read_sweep
+    from pfbench.runs.planning.sweep import read_sweep
 
     check_place(jobs, scheduler)
     planned = read_sweep(spec)
@@ -125,8 +125,8 @@ def _run(
     planned: "Sweep", folder: Path, engine: "Engine", log: _Log, *, as_json: bool, quiet: bool
 ) -> None:
     from pfbench.runs.execute import sweep
-    from pfbench.runs.store import Store
-    from pfbench.runs.sweep import reached
+    from pfbench.runs.planning.sweep import reached
+    from pfbench.runs.storage.store import Store
 
     kept = Store(folder)
     total = len(planned.plans)
@@ -265,8 +265,8 @@ _HOW = {
 
 
 def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool) -> None:
+    from pfbench.runs.engines.workers import Task, run_tasks
     from pfbench.runs.execute import FRESH, expected
-    from pfbench.runs.workers import Task, run_tasks
 
     how = expected(planned.plans, folder, engine)
     lacking = [plan for plan in planned.plans if how[plan] in FRESH]
@@ -323,7 +323,7 @@ def trial_of(plan: "PlannedRun") -> dict[str, Any]:
     """Return what a short trial of a run lets expect; made in a worker."""
     from pfbench.cli.forecast import memory, tried
     from pfbench.cli.info import shape_of
-    from pfbench.runs.making import resolve
+    from pfbench.runs.engines.making import resolve
 
     there = resolve(plan)
     if there.chosen is None:

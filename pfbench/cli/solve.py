@@ -36,7 +36,7 @@ from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
     from pfbench.base.protocols import Problem
-    from pfbench.runs.run import Run
+    from pfbench.runs.loop.run import Run
 
 TRACED = "objective,fw_gap"
 """What a trace records if nothing else is asked for."""
@@ -120,9 +120,9 @@ def solve(
         check_trace(trace)
 
     from pfbench.cli.forecast import forecast, show_forecast
-    from pfbench.runs.selecting import chosen_algorithm, chosen_measures, chosen_problem
-    from pfbench.runs.stop import Stop, recorded
-    from pfbench.runs.study import own_names
+    from pfbench.runs.loop.stop import Stop, recorded
+    from pfbench.runs.planning.selecting import chosen_algorithm, chosen_measures, chosen_problem
+    from pfbench.runs.planning.study import own_names
 
     names, target = recorded(measures, None if stop is None else Stop.parse(stop))
     for name in own_names((problem, algorithm, *names)):
@@ -185,8 +185,8 @@ def _run_all(
 ) -> "list[Run]":
     """Run each seed, up to the one that the user interrupts."""
     from pfbench.cli.forecast import length_of
-    from pfbench.runs.solve import resolved
-    from pfbench.runs.solve import solve as run_once
+    from pfbench.runs.loop.solve import resolved
+    from pfbench.runs.loop.solve import solve as run_once
 
     total = length_of(resolved(problem, choice, problem.start())[0])
     runs: list[Run] = []
@@ -303,7 +303,7 @@ _ROWS = 12
 
 def _trace(run: "Run") -> list[RenderableType]:
     """Return the trace of what was measured, if anything was."""
-    from pfbench.runs.run import TRACE_COLUMNS
+    from pfbench.runs.loop.run import TRACE_COLUMNS
 
     trace = run.trace
     exact = [

@@ -21,9 +21,9 @@ from pfbench.cli.printing import (
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
-    from pfbench.runs.index import Row
-    from pfbench.runs.store import Store
-    from pfbench.runs.upkeep import Damage
+    from pfbench.runs.storage.index import Row
+    from pfbench.runs.storage.store import Store
+    from pfbench.runs.storage.upkeep import Damage
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -88,7 +88,7 @@ def check(
 
     Exit status 1 if any is.
     """
-    from pfbench.runs.upkeep import check as check_all
+    from pfbench.runs.storage.upkeep import check as check_all
 
     opened = _open(folder)
     with Steps("checking", None, "files", quiet=as_json) as steps:
@@ -115,7 +115,7 @@ def gc(
     that are gone or that were extended. What is set aside is always kept, and so is what does not
     say which source made it, or is of somebody's own module.
     """
-    from pfbench.runs.upkeep import KEPT, collect
+    from pfbench.runs.storage.upkeep import KEPT, collect
 
     opened = _open(folder)
     with Steps("clearing", None, "runs", quiet=as_json) as steps:
@@ -153,8 +153,8 @@ def merge(
     Where both have a key, they must agree in everything but times; if not, that entry is refused
     by name, and the store keeps its own. Exit status 1 if any is refused or damaged.
     """
-    from pfbench.runs.store import Store
-    from pfbench.runs.upkeep import merge as merge_all
+    from pfbench.runs.storage.store import Store
+    from pfbench.runs.storage.upkeep import merge as merge_all
 
     source = _open(other, "DIR")
     with Steps("merging", None, "files", quiet=as_json) as steps:
@@ -212,9 +212,9 @@ def export(
     """
     from pfbench.base.checks import choice, integer, real
     from pfbench.base.counts import COUNTED
-    from pfbench.runs.exports import FORMATS
-    from pfbench.runs.exports import export as write
-    from pfbench.runs.exports.curves import View
+    from pfbench.runs.storage.exports import FORMATS
+    from pfbench.runs.storage.exports import export as write
+    from pfbench.runs.storage.exports.curves import View
 
     choice("format", form, FORMATS)
     choice("--count", count, (*COUNTED, "iteration"))
@@ -235,7 +235,7 @@ def export(
 
 
 def _open(folder: Path, option: str = "--store") -> "Store":
-    from pfbench.runs.store import Store
+    from pfbench.runs.storage.store import Store
 
     if option != "--store" and not (folder / "runs").is_dir():
         raise InputError(f"there is no store in {folder}: name the folder of one.")
@@ -247,7 +247,7 @@ def _wanted(
 ) -> "Callable[[Row], bool]":
     """Return whether a row passes the filters; unknown kinds and statuses are refused."""
     from pfbench.base.checks import choice
-    from pfbench.runs.run import STATUSES
+    from pfbench.runs.loop.run import STATUSES
 
     if kind is not None:
         choice("--kind", kind, _KINDS)

@@ -20,7 +20,7 @@ from pfbench.cli.report import command_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pfbench.runs.engines import Engine
+    from pfbench.runs.engines.engine import Engine
     from pfbench.verification.findings import Finding
     from pfbench.verification.mutants.session import Caught
     from pfbench.verification.session import Verification
@@ -138,7 +138,7 @@ class _Work:
 
     def given(self) -> dict[str, Any]:
         """Return the arguments that every kind of verification takes."""
-        from pfbench.runs.store import Store
+        from pfbench.runs.storage.store import Store
 
         return {
             "effort": self.effort,
@@ -219,7 +219,7 @@ def _repeat(claims: Sequence[str], work: _Work, seeds: range, table: Path | None
 
 def _conformance(algorithm: str, target: Path | None) -> None:
     """Say that no claim was named, and hold the algorithm to what every algorithm keeps."""
-    from pfbench.runs.user_code import load
+    from pfbench.runs.planning.user_code import load
     from pfbench.verification.conformance import conform
 
     outcome = conform(load(algorithm), algorithm)

@@ -14,7 +14,7 @@ from pfbench.reporting import statistics
 from pfbench.reporting.panels import Figure, figure
 from pfbench.reporting.results import Environment, Results, collect, environments
 from pfbench.reporting.words import counted, listed, measure_name, significant
-from pfbench.runs.study import Spec, Study
+from pfbench.runs.planning.study import Spec, Study
 
 if TYPE_CHECKING:
     from pfbench.runs.execute import Outcome

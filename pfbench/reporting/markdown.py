@@ -6,7 +6,7 @@ from pfbench.reporting.figures_html import description
 from pfbench.reporting.page import paragraphs
 from pfbench.reporting.statistics import band_means
 from pfbench.reporting.tables import Table, markdown, markdown_text
-from pfbench.runs.study import Study
+from pfbench.runs.planning.study import Study
 
 
 def document(contents: Contents) -> str:

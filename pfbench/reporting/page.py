@@ -11,7 +11,7 @@ from pfbench.reporting.statistics import Final, band_means
 from pfbench.reporting.style import style
 from pfbench.reporting.tables import Table
 from pfbench.reporting.words import AXIS_BUTTONS, measure_name
-from pfbench.runs.study import Study
+from pfbench.runs.planning.study import Study
 
 _TEMPLATES = files("pfbench.reporting") / "templates"
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
-from pfbench.runs.run import Run
-from pfbench.runs.study import PlannedRun, Spec, Study
+from pfbench.runs.loop.run import Run
+from pfbench.runs.planning.study import PlannedRun, Spec, Study
 
 if TYPE_CHECKING:
     from pfbench.runs.execute import Outcome
-    from pfbench.runs.store import Entry
+    from pfbench.runs.storage.store import Entry
 
 
 @dataclass(frozen=True)

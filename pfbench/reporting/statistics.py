@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.runs.run import Run
+from pfbench.runs.loop.run import Run
 
 Array = npt.NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from pfbench.base.counts import COUNTED, MEANING
 from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import HOLDS, Final
 from pfbench.reporting.words import ABSENT, SEPARATOR, significant, whole
-from pfbench.runs.run import Run
-from pfbench.runs.study import PlannedRun
+from pfbench.runs.loop.run import Run
+from pfbench.runs.planning.study import PlannedRun
 
 
 @dataclass(frozen=True)

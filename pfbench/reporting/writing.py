@@ -14,7 +14,7 @@ from pfbench.reporting import figures_svg, tables
 from pfbench.reporting.contents import Contents, contents
 from pfbench.reporting.markdown import document
 from pfbench.reporting.page import page
-from pfbench.runs.study import Spec
+from pfbench.runs.planning.study import Spec
 
 if TYPE_CHECKING:
     from pfbench.runs.execute import Outcome

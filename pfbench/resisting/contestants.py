@@ -18,7 +18,7 @@ from pfbench.base.names import unknown
 from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import Selector
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
-from pfbench.runs import user_code
+from pfbench.runs.planning import user_code
 
 OFFERED = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "set"})
 """What the resisting oracle answers: everything of first order."""

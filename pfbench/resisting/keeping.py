@@ -7,8 +7,8 @@ from pfbench.base.selectors import Selector
 from pfbench.resisting import certificate
 from pfbench.resisting.certificate import Certificate
 from pfbench.resisting.contestants import Contestant
-from pfbench.runs.keys import content_key, environment, source_digest, source_note
-from pfbench.runs.store import Store
+from pfbench.runs.storage.keys import content_key, environment, source_digest, source_note
+from pfbench.runs.storage.store import Store
 
 
 def key_of(one: Contestant, T: int, d: int | None, seed: int) -> str:

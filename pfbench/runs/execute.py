@@ -16,14 +16,14 @@ from typing import Any
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.errors import Refused
 from pfbench.base.protocols import Choice
-from pfbench.runs.engines import Engine, ThisProcess, one_thread
-from pfbench.runs.families import Families, family_of, limits_of, within
-from pfbench.runs.keys import modules_of, source_digest, source_note
-from pfbench.runs.making import make, of_result, resolve
-from pfbench.runs.solve import plain
-from pfbench.runs.store import Entry, Store
-from pfbench.runs.study import PlannedRun
-from pfbench.runs.workers import Task
+from pfbench.runs.engines.engine import Engine, ThisProcess, one_thread
+from pfbench.runs.engines.making import make, of_result, resolve
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.loop.solve import plain
+from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.storage.families import Families, family_of, limits_of, within
+from pfbench.runs.storage.keys import modules_of, source_digest, source_note
+from pfbench.runs.storage.store import Entry, Store
 
 Progress = Callable[[PlannedRun, bool], None]
 """Called when a run is there: the run, and whether it was made now (not found in the store)."""
@@ -107,7 +107,7 @@ class Keys:
     key, family
         Its content key, and that of its family.
     limits
-        Its budget and iterations; see `pfbench.runs.families.limits_of`.
+        Its budget and iterations; see `pfbench.runs.storage.families.limits_of`.
     source
         The store's note on its source.
     parameters, schedule

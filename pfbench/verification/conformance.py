@@ -14,7 +14,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.points import is_finite, keep
 from pfbench.problems.linear_models import LogCosh
 from pfbench.problems.rows import synthetic_rows
-from pfbench.runs.solve import solve
+from pfbench.runs.loop.solve import solve
 from pfbench.sets import L2Ball, WholeSpace
 from pfbench.verification.subject import Broken, make
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.runs.user_code import load
+from pfbench.runs.planning.user_code import load
 from pfbench.theory.catalogue import claim
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from pfbench.base.checks import choice, integer
 from pfbench.base.errors import InputError
-from pfbench.runs.answers import Question, answered
-from pfbench.runs.engines import Engine, LocalProcesses
-from pfbench.runs.store import Store
-from pfbench.runs.workers import Task
+from pfbench.runs.engines.engine import Engine, LocalProcesses
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.questions import Question, answered
+from pfbench.runs.storage.store import Store
 from pfbench.theory.catalogue import CLAIMS, claim
 from pfbench.verification import rows
 from pfbench.verification.checks import CHECKS, module_of
@@ -168,7 +168,7 @@ def _check_engine(engine: Any) -> None:
     if engine is not None and (isinstance(engine, type) or not works):
         raise InputError(
             f"engine={engine!r} is no engine: give an object with the methods of "
-            "pfbench.runs.engines.Engine, as LocalProcesses(4)."
+            "pfbench.runs.engines.engine.Engine, as LocalProcesses(4)."
         )
 
 

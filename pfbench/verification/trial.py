@@ -15,9 +15,9 @@ from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import is_finite
-from pfbench.runs.run import Run
-from pfbench.runs.solve import solve
-from pfbench.runs.stop import Stop
+from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.solve import solve
+from pfbench.runs.loop.stop import Stop
 from pfbench.theory.claim import Claim
 from pfbench.verification.instruments.draws import Unscripted
 from pfbench.verification.subject import Broken, Subject, make, scheduled

@@ -6,7 +6,7 @@ import pytest
 from pfbench.algorithms import algorithm
 from pfbench.base.state import State
 from pfbench.measures import fw_gap
-from pfbench.runs.solve import solve
+from pfbench.runs.loop.solve import solve
 
 EPOCH = {"batch": 12, "period": 6, "iterations": 1500, "step": 0.004, "output": "last"}
 

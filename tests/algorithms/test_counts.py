@@ -3,7 +3,7 @@
 import pytest
 
 from pfbench.algorithms import algorithm
-from pfbench.runs.solve import solve
+from pfbench.runs.loop.solve import solve
 
 ODD = [(7, 3, 23), (5, 11, 13), (13, 2, 29), (4, 9, 3), (1, 4, 5), (6, 64, 18)]
 """(p, S, T): also T < p, p = 1, S > n."""

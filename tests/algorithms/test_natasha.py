@@ -19,7 +19,7 @@ from numpy.testing import assert_allclose
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
-from pfbench.runs.solve import solve
+from pfbench.runs.loop.solve import solve
 
 NATASHA = ALGORITHMS["natasha15"]
 

@@ -24,7 +24,7 @@ from pfbench.base.sample import Sample
 from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.catalogue import problem as named_problem
 from pfbench.problems.linear_models import LeastSquares
-from pfbench.runs.solve import solve
+from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Ball, L2Ball
 
 NAMES = ("ncgs", "ncgs-stochastic", "ncgs-vr", "cgs", "storc")

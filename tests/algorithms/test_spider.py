@@ -23,7 +23,7 @@ from scipy.stats import chi2
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
-from pfbench.runs.solve import solve
+from pfbench.runs.loop.solve import solve
 
 # --- the sources, written again -------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
 from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.catalogue import problem as named_problem
-from pfbench.runs.solve import solve
+from pfbench.runs.loop.solve import solve
 
 NAMES = ("sfw", "svfw", "sagafw")
 

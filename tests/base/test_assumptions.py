@@ -16,9 +16,9 @@ from pfbench.base.assumptions import ASSUMPTIONS, known_of, unmet
 from pfbench.base.errors import Refused
 from pfbench.problems import PROBLEMS
 from pfbench.runs.execute import check
-from pfbench.runs.solve import solve
-from pfbench.runs.store import Store
-from pfbench.runs.study import PlannedRun
+from pfbench.runs.loop.solve import solve
+from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.storage.store import Store
 from pfbench.sets import L1Ball, WholeSpace
 
 CONVEX_ONLY = {"asvrg", "prox-asvrg", "katyusha-ns", "prox-katyusha-ns"}

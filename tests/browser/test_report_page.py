@@ -8,8 +8,8 @@ import pytest
 
 from pfbench.reporting import write_report
 from pfbench.runs.execute import execute
-from pfbench.runs.store import Store
-from pfbench.runs.study import read_spec
+from pfbench.runs.planning.study import read_spec
+from pfbench.runs.storage.store import Store
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))),

@@ -10,7 +10,7 @@ import time
 import pytest
 from command_line import SMALL
 
-from pfbench.runs.store import Store
+from pfbench.runs.storage.store import Store
 
 SPEC = f"""
 problems = "{SMALL[:-1]},seed={{seed}}]"

@@ -9,8 +9,8 @@ import sys
 import pytest
 from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, key_of, made_run
 
-from pfbench.runs.keys import source_note
-from pfbench.runs.store import Store
+from pfbench.runs.storage.keys import source_note
+from pfbench.runs.storage.store import Store
 
 FW = "frank-wolfe[iterations=3]"
 
@@ -124,7 +124,7 @@ def test_check_reports_and_repairs(pfbench, store, conforms):
 
 
 def test_gc(pfbench, store, conforms):
-    note = {"source": source_note(frozenset({"pfbench.runs.stop"}), "0" * 64)}
+    note = {"source": source_note(frozenset({"pfbench.runs.loop.stop"}), "0" * 64)}
     store.put(key_of("old"), made_run(), ENVIRONMENT, note)
     dry = pfbench("store", "gc", "--dry-run", "--json").json
     conforms(dry, "store.json")
@@ -184,7 +184,7 @@ def test_listing_loads_neither_pyarrow_nor_numba(store):
 
 
 def test_a_listing_opens_no_file_that_the_index_knows(pfbench, store, monkeypatch):
-    from pfbench.runs import store as module
+    from pfbench.runs.storage import store as module
 
     store.rows()
     monkeypatch.setattr(module, "_row", lambda *file: pytest.fail(f"{file} was read"))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pfbench.runs import store
-from pfbench.runs.store import Store
+from pfbench.runs.storage import store
+from pfbench.runs.storage.store import Store
 from pfbench.verification import session
 from pfbench.verification.checks import CHECKS
 

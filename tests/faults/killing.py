@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from pfbench.runs.store import Store
+from pfbench.runs.storage.store import Store
 
 SEEDS = 6
 SPEC = f"""

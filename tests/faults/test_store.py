@@ -12,9 +12,9 @@ import pytest
 from stored import ENVIRONMENT, key_of, made_run
 
 from pfbench.base.errors import StorageError
-from pfbench.runs import upkeep
-from pfbench.runs.index import NAME
-from pfbench.runs.store import Store
+from pfbench.runs.storage import upkeep
+from pfbench.runs.storage.index import NAME
+from pfbench.runs.storage.store import Store
 
 pytestmark = [
     pytest.mark.faults,
@@ -29,7 +29,7 @@ from pathlib import Path
 sys.path.insert(0, {tests!r})
 from stored import ENVIRONMENT, key_of, made_run
 from pfbench.base.errors import StorageError
-from pfbench.runs.store import Store
+from pfbench.runs.storage.store import Store
 store = Store(Path("store"))
 """
 

@@ -16,7 +16,7 @@ from pfbench.base.errors import InputError, PfbenchError, Refused
 from pfbench.base.sample import Sample
 from pfbench.problems import linear_models
 from pfbench.problems.rows import synthetic_rows
-from pfbench.runs.solve import solve
+from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Ball, L1Penalty, WholeSpace
 
 LOSS = pytest.mark.parametrize("name", MODELS)

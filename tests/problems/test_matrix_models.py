@@ -21,7 +21,7 @@ from pfbench.problems.catalogue import PROBLEMS
 from pfbench.problems.data.loading import Classification, load_multiclass
 from pfbench.problems.multiclass import MulticlassLogistic
 from pfbench.problems.multitask import MultitaskSigmoid
-from pfbench.runs.solve import solve
+from pfbench.runs.loop.solve import solve
 
 PAIR = pytest.mark.parametrize("make", [tiny_multiclass, tiny_multitask])
 

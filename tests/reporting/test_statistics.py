@@ -7,7 +7,7 @@ import pytest
 
 from pfbench.base.counts import Counts
 from pfbench.reporting import statistics
-from pfbench.runs.run import Run
+from pfbench.runs.loop.run import Run
 
 
 def run(y, *, x=None, seed=0, status="finished", iterations=None):

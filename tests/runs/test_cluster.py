@@ -12,11 +12,11 @@ from command_line import SMALL, SVRG
 from stored import made
 
 from pfbench.base.errors import InputError, WorkerDied
-from pfbench.runs.engines import ThisProcess
-from pfbench.runs.making import make
-from pfbench.runs.store import Store
-from pfbench.runs.study import PlannedRun
-from pfbench.runs.workers import Task
+from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.making import make
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.storage.store import Store
 from pfbench.verification.session import verify
 
 distributed = pytest.importorskip("distributed", reason="needs distributed")
@@ -40,7 +40,7 @@ def local():
 
 @pytest.fixture
 def engine(local):
-    from pfbench.runs.cluster import Cluster
+    from pfbench.runs.engines.cluster import Cluster
 
     found = Cluster(local.scheduler_address)
     yield found
@@ -104,7 +104,7 @@ def test_a_worker_that_differs_makes_nothing(engine):
 
 
 def test_no_scheduler_is_refused(monkeypatch):
-    from pfbench.runs import cluster
+    from pfbench.runs.engines import cluster
 
     monkeypatch.setattr(cluster, "CONNECT", 0.5)
     with pytest.raises(InputError, match="no Dask scheduler answers at"):
@@ -158,7 +158,7 @@ def ends_well(text):
 @pytest.mark.faults
 @on_posix
 def test_without_workers_no_task_is_awaited_for_ever(processes, monkeypatch):
-    from pfbench.runs import cluster
+    from pfbench.runs.engines import cluster
 
     monkeypatch.setattr(cluster, "DESERTED", 1.0)
     address, _, worker = processes
@@ -178,7 +178,7 @@ def test_without_workers_no_task_is_awaited_for_ever(processes, monkeypatch):
 @pytest.mark.faults
 @on_posix
 def test_of_a_killed_scheduler_all_that_was_not_done_is_lost(processes, monkeypatch, caplog):
-    from pfbench.runs import cluster
+    from pfbench.runs.engines import cluster
 
     # Dask tells it at once: neither limit is awaited.
     monkeypatch.setattr(cluster, "LOST", 600.0)
@@ -200,7 +200,7 @@ def test_of_a_killed_scheduler_all_that_was_not_done_is_lost(processes, monkeypa
 
 
 def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
-    from pfbench.runs import cluster
+    from pfbench.runs.engines import cluster
 
     monkeypatch.setattr(cluster, "ANSWER", 0.3)
     with distributed.Client(local.scheduler_address, set_as_default=False) as other:
@@ -217,7 +217,7 @@ def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
 @pytest.mark.faults
 @on_posix
 def test_a_worker_that_stops_while_it_is_asked_is_named(processes, monkeypatch):
-    from pfbench.runs import cluster
+    from pfbench.runs.engines import cluster
 
     address, _, worker = processes
 
@@ -241,7 +241,7 @@ def test_a_worker_that_stops_while_it_is_asked_is_named(processes, monkeypatch):
 
 
 def test_what_a_worker_cannot_tell_is_one_sentence(engine, monkeypatch):
-    from pfbench.runs import cluster
+    from pfbench.runs.engines import cluster
 
     monkeypatch.setattr(cluster, "_environment", _broken)
     with pytest.raises(InputError, match=r"Error: No module named 'pfbench'\): see") as error:

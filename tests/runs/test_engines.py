@@ -11,10 +11,10 @@ from command_line import SMALL, SVRG
 from stored import made
 
 from pfbench.base.counts import Budget
-from pfbench.runs.engines import LocalProcesses, ThisProcess
-from pfbench.runs.making import make, resolve
-from pfbench.runs.store import Store
-from pfbench.runs.study import PlannedRun
+from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
+from pfbench.runs.engines.making import make, resolve
+from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.storage.store import Store
 
 SMOOTH = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
 LIMIT = 1.5
@@ -127,7 +127,9 @@ def test_a_run_that_eats_memory_ends_at_its_limit():
 def test_the_clock_of_a_limit_stands_still_during_measures(monkeypatch):
     """A slow measure costs a run neither its soft limit nor its life."""
     noted = []
-    monkeypatch.setattr("pfbench.runs.making.note", lambda numbers, start=0: noted.append(numbers))
+    monkeypatch.setattr(
+        "pfbench.runs.engines.making.note", lambda numbers, start=0: noted.append(numbers)
+    )
     run = make(plan("Descent", time_limit=5.0))
     assert run.status == "finished"
     # Each iteration notes a deadline when its clock starts, and none when it stands still again.

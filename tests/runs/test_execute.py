@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.base.counts import Budget
 from pfbench.base.errors import Refused, StorageError
-from pfbench.runs import engines, execute, keys, making, store
-from pfbench.runs.stop import Stop
-from pfbench.runs.store import Store
-from pfbench.runs.study import PlannedRun
+from pfbench.runs import execute
+from pfbench.runs.engines import engine as engines
+from pfbench.runs.engines import making
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.storage import keys, store
+from pfbench.runs.storage.store import Store
 
 SVRG = "svrg[batch=5,period=3,iterations=4,step=0.01]"
 PLAN = PlannedRun(
@@ -85,7 +88,7 @@ def test_each_limit_has_a_key_of_its_own():
 
 
 def test_source_is_followed_through_imports_but_not_into_the_rooms_above():
-    found = keys.reachable(frozenset({"pfbench.runs.solve", FrankWolfe.__module__}))
+    found = keys.reachable(frozenset({"pfbench.runs.loop.solve", FrankWolfe.__module__}))
     assert {"pfbench.oracles.ledger", "pfbench.points.factored", "pfbench.kernels.observed"} <= {
         *found
     }
@@ -239,9 +242,9 @@ def test_a_key_covers_packages_and_files_of_any_coding(tmp_path, monkeypatch, te
 
 
 def test_what_is_for_types_only_is_not_covered():
-    found = keys.reachable(frozenset({"pfbench.runs.run"}))
+    found = keys.reachable(frozenset({"pfbench.runs.loop.run"}))
     assert "pandas" not in found
-    assert "pfbench.runs.checkpoint" in found
+    assert "pfbench.runs.loop.checkpoint" in found
 
 
 def test_a_killed_run_is_stored_and_made_again(tmp_path, monkeypatch):
@@ -284,5 +287,5 @@ def test_the_notes_say_how_often_a_run_was_lost(tmp_path, monkeypatch):
     notes = Store(tmp_path).get(outcome.entry.key).notes
     assert notes["retries"] == 2
     modules = frozenset(notes["source"]["modules"])
-    assert {"pfbench.runs.solve", "pfbench.problems.linear_models"} <= modules
+    assert {"pfbench.runs.loop.solve", "pfbench.problems.linear_models"} <= modules
     assert notes["source"]["digest"] == keys.source_digest(modules)

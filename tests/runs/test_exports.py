@@ -14,10 +14,10 @@ import pytest
 from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, key_of, made_run
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.runs.exports import FORMATS, export
-from pfbench.runs.exports.curves import View, folders
-from pfbench.runs.run import TRACE_COLUMNS
-from pfbench.runs.store import Store
+from pfbench.runs.loop.run import TRACE_COLUMNS
+from pfbench.runs.storage.exports import FORMATS, export
+from pfbench.runs.storage.exports.curves import View, folders
+from pfbench.runs.storage.store import Store
 
 FW = "frank-wolfe[iterations=3]"
 VIEW = View(measure="fw_gap")

@@ -16,11 +16,11 @@ from pfbench.base.errors import InputError, Refused
 from pfbench.base.state import State
 from pfbench.points import Factored, combine
 from pfbench.problems.linear_models import NonconvexLogistic
-from pfbench.runs import checkpoint, renewal
-from pfbench.runs.checkpoint import Checkpoint
-from pfbench.runs.damage import Damaged
-from pfbench.runs.solve import resolved, solve
-from pfbench.runs.stop import Stop
+from pfbench.runs.loop import checkpoint, renewal
+from pfbench.runs.loop.checkpoint import Checkpoint
+from pfbench.runs.loop.solve import resolved, solve
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.storage.damage import Damaged
 from pfbench.sets import L1Penalty, WholeSpace, nuclear
 
 # --- what is run ----------------------------------------------------------------------------------

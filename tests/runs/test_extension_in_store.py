@@ -12,13 +12,13 @@ from command_line import SMALL, SVRG
 from pfbench.base.counts import Budget
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.runs import execute as module
-from pfbench.runs import upkeep
-from pfbench.runs.engines import LocalProcesses, ThisProcess
+from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
+from pfbench.runs.engines.making import make
 from pfbench.runs.execute import execute, sweep
-from pfbench.runs.making import make
-from pfbench.runs.stop import Stop
-from pfbench.runs.store import Store
-from pfbench.runs.study import PlannedRun
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.storage import upkeep
+from pfbench.runs.storage.store import Store
 
 # 60 components: iterations 1, 5 and 9 spend 60 SFO, the others 14.
 PLAN = PlannedRun(SMALL, SVRG, 0, ("fw_gap", "value"), 1)

@@ -9,13 +9,13 @@ from command_line import SMALL, SVRG
 
 import pfbench as pf
 from pfbench.base.counts import COUNTED, Budget
-from pfbench.runs.engines import ThisProcess
+from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.making import make
 from pfbench.runs.execute import sweep
-from pfbench.runs.families import INDEX
-from pfbench.runs.making import make
-from pfbench.runs.stop import Stop
-from pfbench.runs.store import Store
-from pfbench.runs.study import PlannedRun
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.storage.families import INDEX
+from pfbench.runs.storage.store import Store
 
 # 60 components: iterations 1, 5 and 9 spend 60 SFO, the others 14; 10 iterations spend 278.
 PLAN = PlannedRun(SMALL, SVRG, 0, ("fw_gap", "value"), 1)

@@ -7,9 +7,10 @@ from command_line import SMALL, SVRG
 
 from pfbench import algorithm, problem, solve
 from pfbench.base.selectors import Selector
-from pfbench.runs import execute, making
-from pfbench.runs.store import Store
-from pfbench.runs.study import PlannedRun
+from pfbench.runs import execute
+from pfbench.runs.engines import making
+from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.storage.store import Store
 
 
 def plans(count):

@@ -7,15 +7,15 @@ from own_things import Quadratic
 
 from pfbench.base.errors import InputError
 from pfbench.measures import named
-from pfbench.runs.engines import LocalProcesses
+from pfbench.runs.engines.engine import LocalProcesses
+from pfbench.runs.engines.making import make
 from pfbench.runs.execute import sweep
-from pfbench.runs.making import make
-from pfbench.runs.run import TRACE_COLUMNS
-from pfbench.runs.selecting import chosen_measures, chosen_problem
-from pfbench.runs.stop import Stop, recorded
-from pfbench.runs.store import Store
-from pfbench.runs.study import PlannedRun
-from pfbench.runs.sweep import reached
+from pfbench.runs.loop.run import TRACE_COLUMNS
+from pfbench.runs.loop.stop import Stop, recorded
+from pfbench.runs.planning.selecting import chosen_measures, chosen_problem
+from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.planning.sweep import reached
+from pfbench.runs.storage.store import Store
 
 PROBLEM, DESCENT = "own_things:Quadratic", "misbehaving:Descent[iterations=6,step=0.5]"
 MEAN = Quadratic().centres.mean(axis=0)

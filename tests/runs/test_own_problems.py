@@ -16,12 +16,12 @@ from scipy.optimize import minimize_scalar
 from pfbench.algorithms import algorithm
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import Problem
-from pfbench.runs import making
+from pfbench.runs.engines import making
+from pfbench.runs.engines.making import make, resolve
 from pfbench.runs.execute import keys_of
-from pfbench.runs.making import make, resolve
-from pfbench.runs.selecting import chosen_algorithm, chosen_problem
-from pfbench.runs.solve import solve
-from pfbench.runs.study import PlannedRun
+from pfbench.runs.loop.solve import solve
+from pfbench.runs.planning.selecting import chosen_algorithm, chosen_problem
+from pfbench.runs.planning.study import PlannedRun
 
 ROWS, COLUMNS = 20, 3
 DESCENT = "misbehaving:Descent"
@@ -222,7 +222,7 @@ def test_one_changed_bit_of_the_data_is_another_digest(monkeypatch):
 
 def test_the_digest_is_the_same_in_every_process():
     code = (
-        "from pfbench.runs.selecting import chosen_problem\n"
+        "from pfbench.runs.planning.selecting import chosen_problem\n"
         "print(chosen_problem('own_things:Holds').digest)"
     )
     found = {

@@ -17,9 +17,9 @@ from pfbench.base.state import State
 from pfbench.measures import estimator_error, fw_gap, gradient_mapping_sq
 from pfbench.points import combine, distance, keep
 from pfbench.problems.linear_models import NonconvexLogistic
-from pfbench.runs.run import STATUSES
-from pfbench.runs.solve import solve, stream
-from pfbench.runs.stop import Stop
+from pfbench.runs.loop.run import STATUSES
+from pfbench.runs.loop.solve import solve, stream
+from pfbench.runs.loop.stop import Stop
 
 EPOCH = {"batch": 5, "period": 4, "iterations": 9, "step": 0.1}
 

@@ -14,9 +14,9 @@ from pfbench.base.state import State
 from pfbench.points import combine, distance, is_finite
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
-from pfbench.runs.run import STATUSES
-from pfbench.runs.solve import solve
-from pfbench.runs.stop import Stop
+from pfbench.runs.loop.run import STATUSES
+from pfbench.runs.loop.solve import solve
+from pfbench.runs.loop.stop import Stop
 
 
 def iterate(problem, walk, k):

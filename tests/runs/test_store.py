@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from stored import ENVIRONMENT, RECOVERY, key_of, made_run
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.runs import upkeep
-from pfbench.runs.damage import DAMAGES, Damaged
-from pfbench.runs.families import INDEX, Families
-from pfbench.runs.index import NAME
-from pfbench.runs.keys import source_digest, source_note
-from pfbench.runs.store import Store, parse
+from pfbench.runs.storage import upkeep
+from pfbench.runs.storage.damage import DAMAGES, Damaged
+from pfbench.runs.storage.families import INDEX, Families
+from pfbench.runs.storage.index import NAME
+from pfbench.runs.storage.keys import source_digest, source_note
+from pfbench.runs.storage.store import Store, parse
 
 KEY = key_of("a")
 VERDICT = {"claim": "qu2018-thm1", "verdict": "holds", "measured": {"ratio": 0.1}, "seconds": 1.0}
@@ -118,7 +118,7 @@ def test_a_store_of_the_first_layout_is_read(store):
 def test_pyarrow_is_loaded_only_for_use(store):
     fill(store)
     script = (
-        "import sys; from pathlib import Path; from pfbench.runs.store import Store\n"
+        "import sys; from pathlib import Path; from pfbench.runs.storage.store import Store\n"
         f"assert len(Store(Path({str(store.folder)!r})).rows()) == 6\n"
         "assert 'pyarrow' not in sys.modules and 'pandas' not in sys.modules"
     )
@@ -130,7 +130,7 @@ def test_pyarrow_is_loaded_only_for_use(store):
 
 def rewritten(store, **changes):
     """Write the header of the file anew, with its hash, so that only the changes are wrong."""
-    from pfbench.runs import store as module
+    from pfbench.runs.storage import store as module
 
     table = pq.read_table(store.path(KEY))
     header = json.loads(table.schema.metadata[b"pfbench"]) | changes
@@ -342,7 +342,7 @@ def test_the_index_is_not_believed_over_a_file_that_changed(store):
 
 def test_a_listing_reads_no_file_that_the_index_knows(store, monkeypatch):
     fill(store)
-    from pfbench.runs import store as module
+    from pfbench.runs.storage import store as module
 
     monkeypatch.setattr(module, "_row", lambda *file: pytest.fail(f"{file} was read"))
     assert len(Store(store.folder).rows()) == 6
@@ -411,7 +411,7 @@ def noted(modules, digest=None):
 
 def test_gc_removes_old_leftovers_and_what_is_outdated_and_nothing_else(store):
     fill(store, 1)
-    loop = ["pfbench.runs.stop"]
+    loop = ["pfbench.runs.loop.stop"]
     store.put(key_of("now"), made_run(), ENVIRONMENT, noted(loop))
     store.put(key_of("old"), made_run(), ENVIRONMENT, noted(loop, "0" * 64))
     store.put_row("verdict", key_of("now"), VERDICT, noted(loop))
@@ -451,7 +451,7 @@ def test_gc_imports_nothing_that_a_store_names(store, tmp_path, monkeypatch):
     (tmp_path / "evil").mkdir()
     (tmp_path / "evil" / "__init__.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(tmp_path)
-    store.put(KEY, made_run(), ENVIRONMENT, noted(["pfbench.runs.stop"]))
+    store.put(KEY, made_run(), ENVIRONMENT, noted(["pfbench.runs.loop.stop"]))
     store.put(key_of("x"), made_run(), ENVIRONMENT, noted(["evil.mine"], "0" * 64))
     assert upkeep.collect(store).kept == {"current": 1, "own": 1}
 

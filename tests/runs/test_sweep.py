@@ -12,9 +12,9 @@ from command_line import SMALL
 
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError
-from pfbench.runs.stop import Stop
-from pfbench.runs.study import read_spec
-from pfbench.runs.sweep import reached, read_sweep
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.study import read_spec
+from pfbench.runs.planning.sweep import reached, read_sweep
 
 WHOLE = f"""
 name = "whole"

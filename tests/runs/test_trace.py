@@ -9,9 +9,9 @@ from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.state import State
 from pfbench.measures import available, fw_gap
 from pfbench.points import Factored, combine, keep
-from pfbench.runs.run import TRACE_COLUMNS
-from pfbench.runs.solve import solve
-from pfbench.runs.stop import Stop
+from pfbench.runs.loop.run import TRACE_COLUMNS
+from pfbench.runs.loop.solve import solve
+from pfbench.runs.loop.stop import Stop
 
 EPOCH = {"batch": 5, "period": 4, "iterations": 17, "step": 0.1}
 
@@ -155,7 +155,7 @@ def test_rows_are_those_of_the_algorithm_run_by_hand(problem, walk):
 
 
 def streamed(purpose):
-    from pfbench.runs.solve import stream
+    from pfbench.runs.loop.solve import stream
 
     return stream(0, purpose)
 

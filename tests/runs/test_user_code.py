@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from pfbench.base.errors import InputError
-from pfbench.runs.user_code import load
+from pfbench.runs.planning.user_code import load
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pfbench.runs.workers import Task, note, run_tasks
+from pfbench.runs.engines.workers import Task, note, run_tasks
 
 
 def double(a):
@@ -155,7 +155,7 @@ def test_workers_end_with_their_parent(tmp_path):
         textwrap.dedent(
             """
             from hanging import tell_and_hang
-            from pfbench.runs.workers import Task, run_tasks
+            from pfbench.runs.engines.workers import Task, run_tasks
 
             list(run_tasks([Task(tell_and_hang, ())], 1))
             """
@@ -181,7 +181,7 @@ def test_a_killed_worker_leaves_nothing_behind(tmp_path):
         textwrap.dedent(
             """
             from tasks import hang
-            from pfbench.runs.workers import Task, run_tasks
+            from pfbench.runs.engines.workers import Task, run_tasks
 
             if __name__ == "__main__":
                 print([result.status for result in run_tasks([Task(hang, (), 0.5)], 1)])
@@ -202,7 +202,7 @@ def test_a_program_without_a_guard_starts_once(tmp_path):
         textwrap.dedent(
             """
             import math
-            from pfbench.runs.workers import Task, run_tasks
+            from pfbench.runs.engines.workers import Task, run_tasks
 
             print("begun")
 

@@ -17,9 +17,9 @@ from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
 from pfbench.base.constants import Constants
 from pfbench.cli import verify as command
 from pfbench.oracles import Ledger, Oracles
-from pfbench.runs.engines import LocalProcesses, ThisProcess
-from pfbench.runs.store import Store
-from pfbench.runs.workers import Result
+from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
+from pfbench.runs.engines.workers import Result
+from pfbench.runs.storage.store import Store
 from pfbench.theory.catalogue import CLAIMS
 from pfbench.theory.errata import ERRATA
 from pfbench.verification import findings, session

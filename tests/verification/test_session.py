@@ -10,8 +10,8 @@ from helpers import assert_one_sentence
 
 import pfbench as pf
 from pfbench.base.errors import InputError
-from pfbench.runs.engines import LocalProcesses, ThisProcess
-from pfbench.runs.store import Store
+from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
+from pfbench.runs.storage.store import Store
 from pfbench.theory.catalogue import CLAIMS
 from pfbench.verification import session
 from pfbench.verification.checks import CHECKS

@@ -10,10 +10,10 @@ from misbehaving import Raises
 
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.errors import InputError
-from pfbench.runs.engines import ThisProcess
-from pfbench.runs.keys import reachable
-from pfbench.runs.store import Store
-from pfbench.runs.workers import Result
+from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.workers import Result
+from pfbench.runs.storage.keys import reachable
+from pfbench.runs.storage.store import Store
 from pfbench.theory.catalogue import CLAIMS
 from pfbench.verification import findings, session
 from pfbench.verification.checks import module_of
@@ -172,7 +172,11 @@ def test_a_verdict_depends_on_its_own_check_and_on_no_other_papers(name):
     reached, own = modules(name), module_of(name)
     checks = {m for m in reached if m.startswith("pfbench.verification.checks.")}
     assert checks == {own, "pfbench.verification.checks.base"}
-    assert {"pfbench.verification.statistics", "pfbench.runs.solve", "pfbench.oracles"} <= reached
+    assert {
+        "pfbench.verification.statistics",
+        "pfbench.runs.loop.solve",
+        "pfbench.oracles",
+    } <= reached
     rooms = {m.split(".")[1] for m in reached if "." in m}
     assert not rooms & {"cli", "reporting"}
 

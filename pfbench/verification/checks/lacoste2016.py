@@ -10,7 +10,7 @@ import numpy as np
 from pfbench.base.counts import Budget
 from pfbench.base.protocols import Problem
 from pfbench.problems.zero_chain import GAP, ZeroChain
-from pfbench.runs.stop import Stop
+from pfbench.runs.loop.stop import Stop
 from pfbench.theory import lacoste2016_bounds as bounds
 from pfbench.verification.checks.base import Check
 from pfbench.verification.evidence import Evidence, across, all_of

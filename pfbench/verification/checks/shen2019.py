@@ -24,7 +24,7 @@ from pfbench.problems.zero_chain import GAP
 from pfbench.resisting import Contestant, certify, contestant, every_contestant, rescaled
 from pfbench.resisting.oracle import frame
 from pfbench.resisting.rescaled import epsilon_of
-from pfbench.runs.stop import Stop
+from pfbench.runs.loop.stop import Stop
 from pfbench.sets import L2Ball
 from pfbench.theory.shen2019_bounds import (
     CROSSOVERS,

@@ -28,8 +28,8 @@ from pfbench.problems.linear_models import (
     RobustRegression,
 )
 from pfbench.problems.rows import synthetic_rows
-from pfbench.runs.run import Run
-from pfbench.runs.stop import Stop
+from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.stop import Stop
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
 from pfbench.verification.checks.base import Check, drawn_uniformly

@@ -6,10 +6,10 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
-from pfbench.runs.answers import Question, answered
-from pfbench.runs.engines import Engine
-from pfbench.runs.store import Store
-from pfbench.runs.workers import Task
+from pfbench.runs.engines.engine import Engine
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.questions import Question, answered
+from pfbench.runs.storage.store import Store
 from pfbench.theory.errata import ERRATA
 from pfbench.verification.findings import (
     estimators,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import State
 from pfbench.measures.common import fw_gap
-from pfbench.runs.solve import solve
+from pfbench.runs.loop.solve import solve
 
 Floats = npt.NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from pfbench.problems.linear_models import LogCosh
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.observations import synthetic
 from pfbench.problems.rows import synthetic_rows
-from pfbench.runs.solve import solve
+from pfbench.runs.loop.solve import solve
 from pfbench.sets import L2Ball
 from pfbench.verification.findings.base import (
     Evidence,

@@ -11,7 +11,7 @@ from pfbench.base.errors import DataError
 from pfbench.measures.common import gradient_mapping_sq
 from pfbench.problems.data.loading import load_classification
 from pfbench.problems.linear_models import LinearModel, NonconvexLogistic, RobustRegression
-from pfbench.runs.solve import solve
+from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Penalty, WholeSpace
 from pfbench.verification.findings.base import Evidence, Examination, Floats, stream
 

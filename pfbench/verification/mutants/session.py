@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pfbench.base.names import unknown
-from pfbench.runs.engines import Engine
-from pfbench.runs.store import Store
+from pfbench.runs.engines.engine import Engine
+from pfbench.runs.storage.store import Store
 from pfbench.verification.mutants import MUTANTS, module_of
 from pfbench.verification.mutants.base import Mutant
 from pfbench.verification.rows import Row

@@ -7,7 +7,7 @@ import pytest
 
 from pfbench.algorithms.proximal import ProxSpiderBoost
 from pfbench.base.errors import InputError
-from pfbench.runs.solve import solve
+from pfbench.runs.loop.solve import solve
 from pfbench.theory.catalogue import claim
 from pfbench.verification.checks.wang2019 import _momentum
 from pfbench.verification.instruments.slopes import Slope

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pfbench.base.errors import InputError
-from pfbench.runs.exports.curves import Curve, Group, View, folders, groups
-from pfbench.runs.exports.tables import write_csv
-from pfbench.runs.store import Entry
+from pfbench.runs.storage.exports.curves import Curve, Group, View, folders, groups
+from pfbench.runs.storage.exports.tables import write_csv
+from pfbench.runs.storage.store import Entry
 
 FUNCTIONS = 24
 """The most functions that the suite bbob has."""

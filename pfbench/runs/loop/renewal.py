@@ -12,7 +12,7 @@ from pfbench.base.protocols import Algorithm, Backend, Problem, Remembering, Ren
 from pfbench.base.state import Point
 from pfbench.measures import BRACKETS
 from pfbench.points.saving import Held, hold, restored
-from pfbench.runs.checkpoint import MOST_BYTES, PARTS, Arrays, Checkpoint
+from pfbench.runs.loop.checkpoint import MOST_BYTES, PARTS, Arrays, Checkpoint
 
 
 class Stands(NamedTuple):

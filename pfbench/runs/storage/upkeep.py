@@ -12,11 +12,11 @@ from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import PARTIAL
-from pfbench.runs.damage import Damaged
-from pfbench.runs.families import INDEX
-from pfbench.runs.keys import is_ours, source_digest
-from pfbench.runs.run import TRACE_COLUMNS, Run
-from pfbench.runs.store import DAMAGED, FILES, KINDS, Entry, Store, notes_of, parse
+from pfbench.runs.loop.run import TRACE_COLUMNS, Run
+from pfbench.runs.storage.damage import Damaged
+from pfbench.runs.storage.families import INDEX
+from pfbench.runs.storage.keys import is_ours, source_digest
+from pfbench.runs.storage.store import DAMAGED, FILES, KINDS, Entry, Store, notes_of, parse
 
 LEFTOVER_AGE = 3600.0
 """Seconds without a change after which a temporary file is one that a killed process left."""
@@ -37,7 +37,7 @@ class Damage:
     kind, key, path
         The entry, and its file.
     what, detail
-        One of `pfbench.runs.damage.DAMAGES`, and what was seen.
+        One of `pfbench.runs.storage.damage.DAMAGES`, and what was seen.
     aside
         Where it was moved to; None if it was not.
     """

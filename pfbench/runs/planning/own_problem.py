@@ -21,7 +21,7 @@ from pfbench.base.selectors import Selector
 from pfbench.base.state import Point
 from pfbench.points import Factored
 from pfbench.problems.stateless import Stateless
-from pfbench.runs.own_measure import OwnMeasure
+from pfbench.runs.loop.own_measure import OwnMeasure
 
 Floats = npt.NDArray[np.float64]
 

@@ -15,7 +15,7 @@ from pfbench.base.checks import integer
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
-from pfbench.runs.stop import Stop, in_trace
+from pfbench.runs.loop.stop import Stop, in_trace
 
 
 @dataclass(frozen=True)

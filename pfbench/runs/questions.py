@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from pfbench.runs.engines import Engine
-from pfbench.runs.keys import (
+from pfbench.runs.engines.engine import Engine
+from pfbench.runs.engines.workers import Result, Task
+from pfbench.runs.storage.keys import (
     check_source,
     content_key,
     has_source,
@@ -18,8 +19,7 @@ from pfbench.runs.keys import (
     source_digest,
     source_note,
 )
-from pfbench.runs.store import Store
-from pfbench.runs.workers import Result, Task
+from pfbench.runs.storage.store import Store
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Question:
     Attributes
     ----------
     kind
-        The kind of the row, one of `pfbench.runs.store.KINDS`.
+        The kind of the row, one of `pfbench.runs.storage.store.KINDS`.
     content
         Which question it is, as JSON; None if that cannot be said in full, and then the row is not
         stored.

@@ -10,11 +10,11 @@ from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.measures import MEANING, available, named
 from pfbench.problems.catalogue import problem
-from pfbench.runs.own_measure import OwnMeasure
-from pfbench.runs.own_problem import OwnProblem
-from pfbench.runs.run import TRACE_COLUMNS
-from pfbench.runs.stop import in_trace
-from pfbench.runs.user_code import load, made
+from pfbench.runs.loop.own_measure import OwnMeasure
+from pfbench.runs.loop.run import TRACE_COLUMNS
+from pfbench.runs.loop.stop import in_trace
+from pfbench.runs.planning.own_problem import OwnProblem
+from pfbench.runs.planning.user_code import load, made
 
 _TAKEN = frozenset({*TRACE_COLUMNS, *MEANING, "key", "seed"})
 """Names that a column of a trace, alone or beside others, already has."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.base.files import whole
-from pfbench.runs.damage import Damaged
+from pfbench.runs.storage.damage import Damaged
 
 NAME = "index.jsonl"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.base.selectors import Selector
-from pfbench.runs.exports.curves import Curve, Group, View, file_name, folders, groups
-from pfbench.runs.run import TRACE_COLUMNS
-from pfbench.runs.store import Entry
+from pfbench.runs.loop.run import TRACE_COLUMNS
+from pfbench.runs.storage.exports.curves import Curve, Group, View, file_name, folders, groups
+from pfbench.runs.storage.store import Entry
 
 VERSION = "0.3.18"
 """The version of IOHexperimenter whose format is written."""

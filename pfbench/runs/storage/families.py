@@ -16,9 +16,9 @@ from typing import Any
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import StorageError
 from pfbench.base.files import whole
-from pfbench.runs.run import STATUSES, TRACE_COLUMNS, Run
-from pfbench.runs.store import Entry, Store
-from pfbench.runs.study import PlannedRun
+from pfbench.runs.loop.run import STATUSES, TRACE_COLUMNS, Run
+from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.storage.store import Entry, Store
 
 INDEX = "families.jsonl"
 """One line for each stored run; made anew from the runs if it is not there."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.selectors import Selector
-from pfbench.runs.exports.curves import View
-from pfbench.runs.run import TRACE_COLUMNS
-from pfbench.runs.store import Entry
+from pfbench.runs.loop.run import TRACE_COLUMNS
+from pfbench.runs.storage.exports.curves import View
+from pfbench.runs.storage.store import Entry
 
 RUN_COLUMNS = (
     "key",

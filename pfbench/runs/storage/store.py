@@ -24,10 +24,10 @@ import numpy as np
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import whole
-from pfbench.runs.checkpoint import Checkpoint
-from pfbench.runs.damage import DAMAGES, Damaged
-from pfbench.runs.index import Index, Listing, Row, row_of
-from pfbench.runs.run import Run
+from pfbench.runs.loop.checkpoint import Checkpoint
+from pfbench.runs.loop.run import Run
+from pfbench.runs.storage.damage import DAMAGES, Damaged
+from pfbench.runs.storage.index import Index, Listing, Row, row_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

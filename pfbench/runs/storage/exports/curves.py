@@ -10,8 +10,8 @@ import numpy as np
 
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.selectors import Selector
-from pfbench.runs.run import TRACE_COLUMNS, Run
-from pfbench.runs.store import Entry
+from pfbench.runs.loop.run import TRACE_COLUMNS, Run
+from pfbench.runs.storage.store import Entry
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,11 @@ from pfbench.kernels.compiled import CompilationClock
 from pfbench.measures import BRACKETS, available, gradient_mapping_lambda, named
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import is_finite, keep
-from pfbench.runs.checkpoint import Checkpoint
-from pfbench.runs.own_measure import OwnMeasure
-from pfbench.runs.renewal import Keeper, Stands, keeper, resumed
-from pfbench.runs.run import STATUSES, TRACE_COLUMNS, Run
-from pfbench.runs.stop import Stop
+from pfbench.runs.loop.checkpoint import Checkpoint
+from pfbench.runs.loop.own_measure import OwnMeasure
+from pfbench.runs.loop.renewal import Keeper, Stands, keeper, resumed
+from pfbench.runs.loop.run import STATUSES, TRACE_COLUMNS, Run
+from pfbench.runs.loop.stop import Stop
 from pfbench.sets.nuclear import CERTIFICATE_FAILURE
 
 _DEFINED_ONCE = frozenset({"fw_gap", "gradient_mapping_sq"})

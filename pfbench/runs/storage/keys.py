@@ -24,11 +24,11 @@ from threadpoolctl import threadpool_info
 from pfbench.base.errors import InputError, WorkerDied
 from pfbench.base.protocols import Problem
 from pfbench.kernels.compiled import threads
-from pfbench.runs.own_problem import OwnProblem
+from pfbench.runs.planning.own_problem import OwnProblem
 
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
 
-_LOOP = "pfbench.runs.solve"
+_LOOP = "pfbench.runs.loop.solve"
 
 
 def environment() -> dict[str, str]:

@@ -5,10 +5,10 @@ import sys
 
 import pytest
 
-from pfbench.runs.answers import Question, answered
-from pfbench.runs.engines import LocalProcesses, ThisProcess
-from pfbench.runs.store import Store
-from pfbench.runs.workers import Task
+from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
+from pfbench.runs.engines.workers import Task
+from pfbench.runs.questions import Question, answered
+from pfbench.runs.storage.store import Store
 
 
 def doubled(number):
@@ -17,7 +17,7 @@ def doubled(number):
     return {"number": 2 * number}
 
 
-def question(number, *, content=None, modules=("pfbench.runs.stop",), kind="verdict"):
+def question(number, *, content=None, modules=("pfbench.runs.loop.stop",), kind="verdict"):
     said = {"number": number} if content is None else content
     return Question(kind, said or None, frozenset(modules), Task(doubled, (number,)))
 

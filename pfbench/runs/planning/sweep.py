@@ -20,8 +20,8 @@ from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.selectors import Selector
-from pfbench.runs.stop import Stop, in_trace, recorded
-from pfbench.runs.study import PlannedRun, own_names, read_toml, spec_of
+from pfbench.runs.loop.stop import Stop, in_trace, recorded
+from pfbench.runs.planning.study import PlannedRun, own_names, read_toml, spec_of
 
 FIELDS = (
     "name",
@@ -37,7 +37,7 @@ FIELDS = (
     "time_limit",
     "memory_limit",
 )
-"""The fields of a sweep; those of a report are in `pfbench.runs.study`."""
+"""The fields of a sweep; those of a report are in `pfbench.runs.planning.study`."""
 
 GIGABYTE = 1e9
 """Bytes; memory limits are given in GB."""

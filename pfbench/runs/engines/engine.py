@@ -13,8 +13,8 @@ from typing import Protocol
 import numba
 from threadpoolctl import threadpool_limits
 
-from pfbench.runs.keys import environment
-from pfbench.runs.workers import Result, Task, attempt, run_tasks
+from pfbench.runs.engines.workers import Result, Task, attempt, run_tasks
+from pfbench.runs.storage.keys import environment
 
 RETRIES = 2
 """So often a task is begun again whose worker was killed from outside."""
@@ -28,7 +28,7 @@ class Engine(Protocol):
         """Number of tasks at a time."""
 
     def environment(self) -> Mapping[str, str]:
-        """Return the environment that every task is done in; see `pfbench.runs.keys`."""
+        """Return the environment that every task is done in; see `pfbench.runs.storage.keys`."""
 
     def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """Do tasks; yield the result of each as it comes. Leaving the iteration early ends them.

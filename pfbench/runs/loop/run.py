@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.state import Point
-from pfbench.runs.checkpoint import Checkpoint
+from pfbench.runs.loop.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     import pandas as pd

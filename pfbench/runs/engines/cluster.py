@@ -19,9 +19,9 @@ from time import monotonic, sleep
 from typing import Any
 
 from pfbench.base.errors import InputError, WorkerDied
-from pfbench.runs.engines import RETRIES
-from pfbench.runs.keys import environment, source_digest
-from pfbench.runs.workers import Result, Task, Worker, look
+from pfbench.runs.engines.engine import RETRIES
+from pfbench.runs.engines.workers import Result, Task, Worker, look
+from pfbench.runs.storage.keys import environment, source_digest
 
 CONNECT = 20.0
 """Seconds in which a scheduler must answer."""
@@ -40,7 +40,7 @@ _FETCH = 30.0
 
 _TOPIC = "pfbench"
 
-_MAKING = "pfbench.runs.making"
+_MAKING = "pfbench.runs.engines.making"
 """The module from which a task reaches what workers must have in common."""
 
 

@@ -20,10 +20,9 @@ from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.measures import named
 from pfbench.oracles import Ledger
-from pfbench.runs.keys import check_source, run_key
-from pfbench.runs.run import TRACE_COLUMNS, Run
-from pfbench.runs.selecting import chosen_algorithm, chosen_measures, chosen_problem
-from pfbench.runs.solve import (
+from pfbench.runs.engines.workers import NOTES, Result, note
+from pfbench.runs.loop.run import TRACE_COLUMNS, Run
+from pfbench.runs.loop.solve import (
     check_ends,
     check_offered,
     limitless,
@@ -32,14 +31,15 @@ from pfbench.runs.solve import (
     solve,
     stream,
 )
-from pfbench.runs.study import PlannedRun, own_names
-from pfbench.runs.workers import NOTES, Result, note
+from pfbench.runs.planning.selecting import chosen_algorithm, chosen_measures, chosen_problem
+from pfbench.runs.planning.study import PlannedRun, own_names
+from pfbench.runs.storage.keys import check_source, run_key
 
 GRACE = 0.4
 """Seconds, and a twentieth of its limit, that a run gets to end by itself before it is killed."""
 
 _DEADLINE, _ITERATIONS, _SECONDS, _COUNTS = 0, 1, 2, 3
-"""What a run notes: its deadline, and where it stands (see `pfbench.runs.workers.note`)."""
+"""What a run notes: its deadline, and where it stands (see `pfbench.runs.engines.workers.note`)."""
 
 assert _COUNTS + len(COUNTED) == NOTES
 

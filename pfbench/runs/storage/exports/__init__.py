@@ -9,11 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.runs.exports.coco import write_coco
-from pfbench.runs.exports.curves import View
-from pfbench.runs.exports.iohprofiler import write_iohprofiler
-from pfbench.runs.exports.tables import write_benchopt, write_long, write_wide
-from pfbench.runs.store import Entry, Store
+from pfbench.runs.storage.exports.coco import write_coco
+from pfbench.runs.storage.exports.curves import View
+from pfbench.runs.storage.exports.iohprofiler import write_iohprofiler
+from pfbench.runs.storage.exports.tables import write_benchopt, write_long, write_wide
+from pfbench.runs.storage.store import Entry, Store
 
 FORMATS: Mapping[str, Callable[["Selected", View, Path], list[Path]]] = MappingProxyType(
     {

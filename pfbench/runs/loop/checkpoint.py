@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.counts import Counts
-from pfbench.runs.damage import DAMAGES, Damaged
+from pfbench.runs.storage.damage import DAMAGES, Damaged
 
 SCHEMA = 1
 """Version of a checkpoint's file; another one is not read."""
@@ -40,7 +40,7 @@ class Checkpoint:
     Attributes
     ----------
     iterations, counts, seconds, oracle_seconds
-        Where it stood (see `pfbench.runs.run.Run`).
+        Where it stood (see `pfbench.runs.loop.run.Run`).
     every
         The recording frequency of its trace.
     rows, columns
