@@ -291,7 +291,7 @@ def _evidence(one: "Finding") -> str:
 
 
 def _scales() -> RenderableType:
-    from pfbench.theory.scales import CRITERIA, changes
+    from pfbench.verification.scales import CRITERIA, changes
 
     rows = [
         (c.comparison, c.count, c.as_published, *(c.under[name] for name in CRITERIA[:2]))

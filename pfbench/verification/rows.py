@@ -7,8 +7,8 @@ from time import perf_counter
 from typing import Any, Self
 
 from pfbench.theory.claim import Claim
-from pfbench.theory.scales import COMPLEXITIES, CRITERIA
 from pfbench.verification.evidence import Evidence
+from pfbench.verification.scales import COMPLEXITIES, CRITERIA
 from pfbench.verification.statistics import Decision
 from pfbench.verification.subject import Broken, Untestable
 from pfbench.verification.trial import Trial

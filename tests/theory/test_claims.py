@@ -8,7 +8,7 @@ from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError
 from pfbench.theory.catalogue import CLAIMS, PAPERS, claim
 from pfbench.theory.claim import KINDS
-from pfbench.theory.scales import COMPLEXITIES, CRITERIA, Complexity, Order, changes
+from pfbench.verification.scales import COMPLEXITIES, CRITERIA, Complexity, Order, changes
 
 ESTIMATORS = ("sg", "svrg", "spiderg", "casvrg", "caspiderg")
 NAMES = {

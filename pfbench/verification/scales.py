@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-CRITERIA = ("V <= eps", "|G|^2 <= eps", "|G| <= eps")
+GAP, MAPPING_SQ, MAPPING = CRITERIA = ("V <= eps", "|G|^2 <= eps", "|G| <= eps")
 """The criteria of the papers."""
 
 _FACTORS: Mapping[tuple[str, str], float] = MappingProxyType(
@@ -63,32 +63,39 @@ class Complexity:
         return Complexity(self.method, criterion, orders)
 
 
-def _of(method: str, criterion: int, **orders: tuple[float, float] | float) -> Complexity:
+def complexity(method: str, criterion: str, **orders: tuple[float, float] | float) -> Complexity:
+    """Return a complexity from powers of 1/eps, or pairs of these with powers of n, by oracle."""
     pairs = {k: o if isinstance(o, tuple) else (o, 0.0) for k, o in orders.items()}
-    return Complexity(method, CRITERIA[criterion], {k: Order(*pair) for k, pair in pairs.items()})
+    return Complexity(method, criterion, {k: Order(*pair) for k, pair in pairs.items()})
 
 
 COMPLEXITIES: Mapping[str, Complexity] = MappingProxyType(
     {
-        "lacoste2016-rate": _of("frank-wolfe", 0, FO=2.0, LO=2.0),
-        "shen2019-table1-sg": _of("sfw", 0, SFO=4.0, LO=2.0),
-        "shen2019-table1-svrg": _of("svfw", 0, SFO=(2.0, 2 / 3), LO=2.0),
-        "shen2019-table1-spiderg": _of("nfwu-spiderg", 0, SFO=(2.0, 1 / 2), LO=2.0),
-        "shen2019-table1-casvrg": _of("nfwu-casvrg", 0, SFO=(1.6, 0.8), LO=2.0),
-        "shen2019-table1-caspiderg": _of("nfwu-caspiderg", 0, SFO=(1.5, 0.75), LO=2.0),
-        "shen2019-sagafw": _of("sagafw", 0, SFO=(2.0, 1 / 3), LO=2.0),
-        "qu2018-cor1": _of("ncgs", 1, FO=1.0, LO=2.0),
-        "qu2018-cor2": _of("ncgs-stochastic", 1, SFO=2.0, LO=2.0),
-        "qu2018-cor3": _of("ncgs-vr", 1, SFO=(1.0, 2 / 3), LO=2.0),
-        "wang2019-thm3": _of("prox-spiderboost-m", 2, SFO=(2.0, 1 / 2), PO=2.0),
-        "wang2019-table1-prox-gd": _of("prox-gd", 2, SFO=(2.0, 1.0), PO=2.0),
-        "wang2019-table1-prox-sgd": _of("prox-sgd", 2, SFO=4.0, PO=2.0),
-        "wang2019-table1-prox-svrg": _of("prox-svrg", 2, SFO=(2.0, 2 / 3), PO=2.0),
-        "wang2019-table1-prox-saga": _of("prox-saga", 2, SFO=(2.0, 2 / 3), PO=2.0),
-        "wang2019-table1-prox-svrg-plus": _of("prox-svrg-plus", 2, SFO=(2.0, 2 / 3), PO=2.0),
-        "wang2019-table1-natasha15": _of("natasha15", 2, SFO=10 / 3, PO=10 / 3),
-        "wang2019-table1-prox-spiderboost": _of("prox-spiderboost", 2, SFO=(2.0, 1 / 2), PO=2.0),
-        "wang2019-table1-prox-spiderboost-online": _of("prox-spiderboost", 2, SFO=3.0, PO=2.0),
+        "lacoste2016-rate": complexity("frank-wolfe", GAP, FO=2.0, LO=2.0),
+        "shen2019-table1-sg": complexity("sfw", GAP, SFO=4.0, LO=2.0),
+        "shen2019-table1-svrg": complexity("svfw", GAP, SFO=(2.0, 2 / 3), LO=2.0),
+        "shen2019-table1-spiderg": complexity("nfwu-spiderg", GAP, SFO=(2.0, 1 / 2), LO=2.0),
+        "shen2019-table1-casvrg": complexity("nfwu-casvrg", GAP, SFO=(1.6, 0.8), LO=2.0),
+        "shen2019-table1-caspiderg": complexity("nfwu-caspiderg", GAP, SFO=(1.5, 0.75), LO=2.0),
+        "shen2019-sagafw": complexity("sagafw", GAP, SFO=(2.0, 1 / 3), LO=2.0),
+        "qu2018-cor1": complexity("ncgs", MAPPING_SQ, FO=1.0, LO=2.0),
+        "qu2018-cor2": complexity("ncgs-stochastic", MAPPING_SQ, SFO=2.0, LO=2.0),
+        "qu2018-cor3": complexity("ncgs-vr", MAPPING_SQ, SFO=(1.0, 2 / 3), LO=2.0),
+        "wang2019-thm3": complexity("prox-spiderboost-m", MAPPING, SFO=(2.0, 1 / 2), PO=2.0),
+        "wang2019-table1-prox-gd": complexity("prox-gd", MAPPING, SFO=(2.0, 1.0), PO=2.0),
+        "wang2019-table1-prox-sgd": complexity("prox-sgd", MAPPING, SFO=4.0, PO=2.0),
+        "wang2019-table1-prox-svrg": complexity("prox-svrg", MAPPING, SFO=(2.0, 2 / 3), PO=2.0),
+        "wang2019-table1-prox-saga": complexity("prox-saga", MAPPING, SFO=(2.0, 2 / 3), PO=2.0),
+        "wang2019-table1-prox-svrg-plus": complexity(
+            "prox-svrg-plus", MAPPING, SFO=(2.0, 2 / 3), PO=2.0
+        ),
+        "wang2019-table1-natasha15": complexity("natasha15", MAPPING, SFO=10 / 3, PO=10 / 3),
+        "wang2019-table1-prox-spiderboost": complexity(
+            "prox-spiderboost", MAPPING, SFO=(2.0, 1 / 2), PO=2.0
+        ),
+        "wang2019-table1-prox-spiderboost-online": complexity(
+            "prox-spiderboost", MAPPING, SFO=3.0, PO=2.0
+        ),
     }
 )
 """What each rate claim says, as orders under its paper's criterion."""
