@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 if TYPE_CHECKING:
+    from pfbench.verification.contrast import Contrast
     from pfbench.verification.evidence import Evidence
     from pfbench.verification.scales import Complexity
     from pfbench.verification.subject import Subject
@@ -142,28 +143,6 @@ class Mutant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contrast:
-    """What an examination of an erratum saw.
-
-    Attributes
-    ----------
-    printed_fails, corrected_holds
-        Whether each was seen.
-    numbers
-        What was measured, by name.
-    """
-
-    printed_fails: bool
-    corrected_holds: bool
-    numbers: Mapping[str, float]
-
-    @property
-    def shown(self) -> bool:
-        """Whether both were: then the evidence shows the erratum."""
-        return self.printed_fails and self.corrected_holds
-
-
-@dataclass(frozen=True, kw_only=True)
 class Erratum:
     """A statement that is wrong, damaged or ambiguous as printed.
 
@@ -183,7 +162,7 @@ class Erratum:
     name: str
     as_printed: str
     corrected: str
-    examine: Callable[[str, int], Contrast]
+    examine: "Callable[[str, int], Contrast]"
     claim: Claim | None = None
 
 

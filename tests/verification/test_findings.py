@@ -23,6 +23,7 @@ from pfbench.runs.storage.store import Store
 from pfbench.theory.catalogue import CLAIMS
 from pfbench.theory.errata import ERRATA
 from pfbench.verification import findings, session
+from pfbench.verification.contrast import Contrast, compared
 from pfbench.verification.findings import (
     EXAMINATIONS,
     estimators,
@@ -32,7 +33,6 @@ from pfbench.verification.findings import (
     shen2019,
     wang2019,
 )
-from pfbench.verification.findings.base import Evidence, compared
 from pfbench.verification.findings.estimators import Sizes
 from pfbench.verification.instruments.draws import Scripted
 from pfbench.verification.instruments.forced_path import ForcedPath
@@ -174,7 +174,7 @@ def test_a_bound_of_v_that_is_too_small_is_not_seen_to_hold(monkeypatch):
 
 
 def test_a_failed_examination_shows_nothing(monkeypatch):
-    unshown = Evidence(printed_fails=False, corrected_holds=True, numbers={"x": 1.0})
+    unshown = Contrast(printed_fails=False, corrected_holds=True, numbers={"x": 1.0})
     table = MappingProxyType({**EXAMINATIONS, "li2019-(87)": lambda effort, seed: unshown})
     monkeypatch.setattr(findings, "EXAMINATIONS", table)
     assert not findings.look("li2019-(87)", "quick", 0).shown

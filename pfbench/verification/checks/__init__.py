@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from pfbench.theory.catalogue import CLAIMS
 from pfbench.verification.checks import lacoste2016, li2019, qu2018, shen2019, wang2019
-from pfbench.verification.checks.base import Check
+from pfbench.verification.common import Check
 
 _PAPERS = (shen2019, qu2018, li2019, wang2019, lacoste2016)
 

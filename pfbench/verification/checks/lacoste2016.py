@@ -12,7 +12,7 @@ from pfbench.base.protocols import Problem
 from pfbench.problems.zero_chain import GAP, ZeroChain
 from pfbench.runs.loop.stop import Stop
 from pfbench.theory import lacoste2016_bounds as bounds
-from pfbench.verification.checks.base import Check
+from pfbench.verification.common import Check
 from pfbench.verification.evidence import Evidence, across, all_of
 from pfbench.verification.instruments.indefinite import (
     DoubleWell,

@@ -15,7 +15,7 @@ from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.restricted_convexity import worst_direction
 from pfbench.problems.sensing import synthetic_sensing
 from pfbench.theory import li2019_bounds as bounds
-from pfbench.verification.checks.base import Check
+from pfbench.verification.common import Check
 from pfbench.verification.evidence import Evidence, across, all_of
 from pfbench.verification.instruments.quadratics import (
     Quadratic,

@@ -13,7 +13,7 @@ from pfbench.base.protocols import Problem
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.sets import Box
 from pfbench.theory import qu2018_bounds as bounds
-from pfbench.verification.checks.base import Check, equal
+from pfbench.verification.common import Check, equal
 from pfbench.verification.evidence import Evidence, across, all_of, given
 from pfbench.verification.instruments.indefinite import (
     Indefinite,

@@ -34,7 +34,7 @@ from pfbench.theory.shen2019_bounds import (
     exact_counts,
     least_cost,
 )
-from pfbench.verification.checks.base import Check, drawn_uniformly, equal
+from pfbench.verification.common import Check, drawn_uniformly, equal
 from pfbench.verification.evidence import Evidence, across, all_of, given
 from pfbench.verification.instruments.draws import Scripted, Unscripted, orthogonal_array
 from pfbench.verification.instruments.forced_path import ForcedPath

@@ -32,7 +32,7 @@ from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification.checks.base import Check, drawn_uniformly
+from pfbench.verification.common import Check, drawn_uniformly
 from pfbench.verification.evidence import Evidence, across, all_of, given
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.statistics import (

@@ -11,6 +11,7 @@ from pfbench.runs.engines.workers import Task
 from pfbench.runs.questions import Question, answered
 from pfbench.runs.storage.store import Store
 from pfbench.theory.errata import ERRATA
+from pfbench.verification.contrast import Examination
 from pfbench.verification.findings import (
     estimators,
     li2019,
@@ -19,7 +20,6 @@ from pfbench.verification.findings import (
     shen2019,
     wang2019,
 )
-from pfbench.verification.findings.base import Examination
 from pfbench.verification.rows import plain
 
 _LIMIT = 300.0

@@ -16,7 +16,7 @@ from pfbench.base.constants import Constants
 from pfbench.problems.linear_models import LeastSquares, LinearModel, LogCosh
 from pfbench.sets import L2Ball
 from pfbench.theory.shen2019_bounds import CURVATURE_AIDED, RECURSIVE, error_law
-from pfbench.verification.findings.base import Evidence, Examination, Floats, compared, stream
+from pfbench.verification.contrast import Contrast, Examination, Floats, compared, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
 
 _METHODS: Mapping[str, type[NFWU]] = MappingProxyType(
@@ -128,7 +128,7 @@ _CASES: Mapping[str, tuple[float, int, dict[str, float]]] = MappingProxyType(
 
 def condition(
     effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None
-) -> Evidence:
+) -> Contrast:
     """Compare the error with epsilon^2/4, with S and p as printed and as corrected."""
     epsilon, n, slopes = _CASES[estimator]
     epsilon *= float(stream(seed, f"(9) {estimator}").uniform(0.8, 1.0))
@@ -149,7 +149,7 @@ def condition(
     )
 
 
-def bound_of_casvrg(effort: str, seed: int, *, factor: float = 1.0) -> Evidence:
+def bound_of_casvrg(effort: str, seed: int, *, factor: float = 1.0) -> Contrast:
     """Compare what section 4.1 proves of its S and p, and what is measured, with epsilon^2/4.
 
     It proves `factor` L2^2 (p eta)^4/S; its S and p do meet (9), by the 1/4 of the integral form.
@@ -171,7 +171,7 @@ def _law(estimator: str, j: int, epsilon: float, sizes: Sizes, constants: Consta
     return error_law(estimator, j, epsilon / L, sizes.S, L=L, L2=L2, sigma2=sigma2)
 
 
-def powers(effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None) -> Evidence:
+def powers(effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None) -> Contrast:
     """Measure the error for f and for f/4, whose L and L2 are a quarter: S and p must be the same.
 
     The printed p takes L^-1/2 and the like for pure numbers. In matrix recovery L = 1/sqrt n, L2 =
@@ -202,7 +202,7 @@ def powers(effort: str, seed: int, *, estimator: str, schedule: Schedule | None 
     )
 
 
-def small_epsilon(effort: str, seed: int, *, schedule: Schedule | None = None) -> Evidence:
+def small_epsilon(effort: str, seed: int, *, schedule: Schedule | None = None) -> Contrast:
     """Section 4.1 for epsilon <= L/(L2 n^2), S = 1, where L2 is not 1: the error for each p."""
     problem = ForcedPath(32, 2, length=0.5, L=0.0, L2=2.0)
     constants = problem.constants(problem.start())
@@ -221,7 +221,7 @@ def small_epsilon(effort: str, seed: int, *, schedule: Schedule | None = None) -
 # --- mean values ----------------------------------------------------------------------------------
 
 
-def missing_increment(effort: str, seed: int, *, with_increment: bool = False) -> Evidence:
+def missing_increment(effort: str, seed: int, *, with_increment: bool = False) -> Contrast:
     """For one variable: look for x-bar with grad f_i(x) - grad f_i(x~) = f_i''(x-bar) (x - x~).
 
     As printed the factor x - x~ is missing, and no x-bar of the segment solves it where x - x~ is
@@ -247,7 +247,7 @@ def missing_increment(effort: str, seed: int, *, with_increment: bool = False) -
         as_printed = second * (x - y)[0] if with_increment else second
         least["printed"] = min(least["printed"], _closest(as_printed - change))
         least["corrected"] = max(least["corrected"], _closest(second * (x - y)[0] - change))
-    return Evidence(
+    return Contrast(
         printed_fails=least["printed"] > 0.0,
         corrected_holds=least["corrected"] == 0.0,
         numbers={f"least residual, {name}": value for name, value in least.items()},
@@ -259,7 +259,7 @@ def _closest(residual: Floats) -> float:
     return 0.0 if residual.min() <= 0.0 <= residual.max() else float(np.abs(residual).min())
 
 
-def one_mean_value(effort: str, seed: int, *, separable_power: float = 4.0) -> Evidence:
+def one_mean_value(effort: str, seed: int, *, separable_power: float = 4.0) -> Contrast:
     """f(x) = a x_1^3/3 + b x_2^q/q, from 0 to (s, t): no x-bar of the segment serves both entries.
 
     Every point of the segment is excluded: the residual at 10^4 of them exceeds what it can change
@@ -286,7 +286,7 @@ def one_mean_value(effort: str, seed: int, *, separable_power: float = 4.0) -> E
     integral = slope(0.5 * (nodes + 1.0)) @ (0.5 * weights)
     off = float(np.linalg.norm(integral - change) / np.linalg.norm(change))
     remainder, increments = _remainders()
-    return Evidence(
+    return Contrast(
         printed_fails=least > 0.0,
         corrected_holds=off <= 1e-12 and max(abs(remainder - 1.0), increments) <= 1e-6,
         numbers={
@@ -312,7 +312,7 @@ def _remainders() -> tuple[float, float]:
 # --- smoothness in expectation --------------------------------------------------------------------
 
 
-def in_expectation(effort: str, seed: int, *, squared: bool = False) -> Evidence:
+def in_expectation(effort: str, seed: int, *, squared: bool = False) -> Contrast:
     """SVRG's law with L of (7), E|grad f_i(x)-grad f_i(y)| <= L|x-y|, on rows of unequal size."""
     rng = stream(seed, "(7)")
     rows = _unequal(rng)
@@ -331,7 +331,7 @@ def in_expectation(effort: str, seed: int, *, squared: bool = False) -> Evidence
     )
 
 
-def hessians_in_expectation(effort: str, seed: int, *, squared: bool = False) -> Evidence:
+def hessians_in_expectation(effort: str, seed: int, *, squared: bool = False) -> Contrast:
     """CASVRG's law, even without the 1/4, with L2 of (8) on rows of unequal size.
 
     L2 of (8) is sup|phi'''| E|a|^3; the longest row is where phi''' is largest.

@@ -13,13 +13,13 @@ from pfbench.problems.restricted_convexity import worst_direction
 from pfbench.problems.sensing import synthetic_sensing
 from pfbench.sets import L1Ball
 from pfbench.theory.li2019_bounds import inner_gap, period, squared_distance, statistical_error
-from pfbench.verification.findings.base import Evidence, Examination, Floats, compared, stream
+from pfbench.verification.contrast import Contrast, Examination, Floats, compared, stream
 from pfbench.verification.instruments.quadratics import Quadratic, face_of_simplex, restricted
 
 # --- lemma 1 --------------------------------------------------------------------------------------
 
 
-def lemma1(effort: str, seed: int, *, printed: float = 0.5) -> Evidence:
+def lemma1(effort: str, seed: int, *, printed: float = 0.5) -> Contrast:
     """Search, for loss (7), the c that lemma 1 needs with (printed or 1/4) lambda_min(Sigma_x).
 
     tau = c d/n must do for all n with one c. On the worst rank-one directions found, with
@@ -33,7 +33,7 @@ def lemma1(effort: str, seed: int, *, printed: float = 0.5) -> Evidence:
             tau = worst_direction(data, alpha, starts=2, seed=seed).tau
             needed[name].append(tau * ratio)
     growth = [found[-1] / found[0] if found[0] > 0.0 else 0.0 for found in needed.values()]
-    return Evidence(
+    return Contrast(
         printed_fails=growth[0] > 2.0,
         corrected_holds=growth[1] <= 1.0,
         numbers={
@@ -73,12 +73,12 @@ def _in_the_ball(seed: int, power: float, factor: float, name: str) -> float:
     return worst
 
 
-def squared_norm(effort: str, seed: int, *, factor: float = 1.0) -> Evidence:
+def squared_norm(effort: str, seed: int, *, factor: float = 1.0) -> Contrast:
     """(15): f(theta) - f(theta_hat) <= sigma_hat eps^2 implies |theta - theta_hat|^2 <= eps^2."""
     return compared(_in_the_ball(seed, 2.0, factor, "(15)"), _in_the_ball(seed, 2.0, 4.0, "(15)"))
 
 
-def one_side_squared(effort: str, seed: int, *, power: float = 1.0) -> Evidence:
+def one_side_squared(effort: str, seed: int, *, power: float = 1.0) -> Contrast:
     """(22): the same with |theta - theta_hat| <= eps^2, of which one side scales with theta."""
     factor = 1.0 if power == 1.0 else 4.0
     return compared(_in_the_ball(seed, power, factor, "(22)"), _in_the_ball(seed, 2.0, 4.0, "(22)"))
@@ -99,7 +99,7 @@ def _inner_bound(k: int, L: float, N: int, squared: float, begin: float, printed
     return 2.0 / (k * (k + 1.0)) * ((3.0 if printed else 1.5) * L * begin + total)
 
 
-def weights_of_30(effort: str, seed: int, *, printed: bool = True) -> Evidence:
+def weights_of_30(effort: str, seed: int, *, printed: bool = True) -> Contrast:
     """(30) with corollary 3's parameters must give 8 L D_t^2/(k(k+1)), its (32), at every k <= N.
 
     Corrected it does, and bounds f(y_k) - f(theta_hat) along a run of CGS.
@@ -126,7 +126,7 @@ def weights_of_30(effort: str, seed: int, *, printed: bool = True) -> Evidence:
     return compared(first, max(second, *along), **{"largest f(y_k) over (30)": max(along)})
 
 
-def reversed_inequality(effort: str, seed: int, *, sign: float = 1.0) -> Evidence:
+def reversed_inequality(effort: str, seed: int, *, sign: float = 1.0) -> Contrast:
     """(69) bounds f(theta_hat) - f(theta) from above; restricted strong convexity from below.
 
     At random points of a problem with eps_stat = 0, the excess of the left over the right, which
@@ -135,7 +135,7 @@ def reversed_inequality(effort: str, seed: int, *, sign: float = 1.0) -> Evidenc
     rng = stream(seed, "(69)")
     problem = restricted(rng, 64, 1, 1)
     excess = np.array([_excess(problem, _point(problem, rng)) for _ in range(50)])
-    return Evidence(
+    return Contrast(
         printed_fails=bool((sign * excess).max() > 1e-9),
         corrected_holds=bool(excess.min() >= -1e-9),
         numbers={"least excess": float(excess.min()), "largest excess": float(excess.max())},
@@ -155,7 +155,7 @@ def _excess(problem: Quadratic, x: Floats) -> float:
     return -problem.value(x) - float(problem.gradient(x) @ u) - square
 
 
-def convexity_between(effort: str, seed: int, *, towards_minimiser: bool = False) -> Evidence:
+def convexity_between(effort: str, seed: int, *, towards_minimiser: bool = False) -> Contrast:
     """G.1 puts restricted strong convexity where (45) used convexity between z_k and y_{k-1}.
 
     f curves down along a direction w. Between z and y, both feasible, z - y along w, f(y) >= f(z) +
@@ -174,7 +174,7 @@ def convexity_between(effort: str, seed: int, *, towards_minimiser: bool = False
         linear = problem.value(z) + float(problem.gradient(z) @ (y - z))
         least = min(least, (problem.value(y) - linear) / float((y - z) @ (y - z)))
         towards = min(towards, _excess(problem, z))
-    return Evidence(
+    return Contrast(
         printed_fails=least < -1e-9,
         corrected_holds=towards >= -1e-9,
         numbers={
@@ -187,7 +187,7 @@ def convexity_between(effort: str, seed: int, *, towards_minimiser: bool = False
 
 def stray_factor(
     effort: str, seed: int, *, end: Callable[[float], float] = lambda L: L
-) -> Evidence:
+) -> Contrast:
     """(74): 64 L delta0/(N (N+1) 2^t sigma_hat) <= L delta0/2^t, N = ceil(8 sqrt(L/sigma_hat)).
 
     The first L belongs there, the last does not: for L < 1 it fails.
@@ -204,7 +204,7 @@ def stray_factor(
     return compared(ratios["printed"], ratios["corrected"])
 
 
-def constant_of_87(effort: str, seed: int, *, printed: int = 1200) -> Evidence:
+def constant_of_87(effort: str, seed: int, *, printed: int = 1200) -> Contrast:
     """(87) from (85) and (86): (k+1)^2 (160/(k(k-1)) + 128/((k-2)(k-1))) <= 1200, k >= 3; exactly.
 
     It falls in k: largest at k = 3. `effort` and `seed` play no role.
@@ -213,7 +213,7 @@ def constant_of_87(effort: str, seed: int, *, printed: int = 1200) -> Evidence:
         (k + 1) ** 2 * (Fraction(160, k * (k - 1)) + Fraction(128, (k - 2) * (k - 1)))
         for k in range(3, 1000)
     )
-    return Evidence(
+    return Contrast(
         printed_fails=needed > printed,
         corrected_holds=needed <= 1451,
         numbers={"least constant": float(needed), "printed": float(printed)},

@@ -9,7 +9,7 @@ import numpy as np
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness, random_directions
 from pfbench.resisting import certify, contestant
 from pfbench.resisting.oracle import frame
-from pfbench.verification.findings.base import Evidence, Examination, Floats, stream
+from pfbench.verification.contrast import Contrast, Examination, Floats, stream
 
 
 def _internal(problem: ZeroChain) -> Floats:
@@ -25,7 +25,7 @@ def _internal(problem: ZeroChain) -> Floats:
 
 def queries_elsewhere(
     effort: str, seed: int, *, target: Callable[[ZeroChain], Floats] = _internal
-) -> Evidence:
+) -> Contrast:
     """Find a stationary point z by internal queries, then ask two LO outputs with the mean z.
 
     x_0 = 0, x_1 = u_0, x_2 = (u_0 + u_1)/2 obey (14), whatever the hidden directions are. With the
@@ -45,7 +45,7 @@ def queries_elsewhere(
         gaps.append((float(g @ x) - problem.set.minimum(g)[0]) / problem.set.diameter)
     online = certify(contestant("frank-wolfe[step=open-loop]", frame(T, None)), T, seed=seed)
     floor = online.certificate.min_gap_over_diameter
-    return Evidence(
+    return Contrast(
         printed_fails=max(gaps) < GAP,
         corrected_holds=bool(online.certificate.certified_for == "lo" and floor >= GAP),
         numbers={
@@ -57,7 +57,7 @@ def queries_elsewhere(
     )
 
 
-def shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Evidence:
+def shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Contrast:
     """7.1 prints v_k orthogonal to x_0 .. x_k, and <x_t, v_T> = 0 for t <= T; see both along a run.
 
     Frank-Wolfe with weights 2/(k + 3) from 0, x_k after k LO calls. As corrected v_k is orthogonal
@@ -74,7 +74,7 @@ def shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Evidence:
     printed = max(found[k - 1, : k + 1 - shift].max() for k in range(1, T + 1))
     corrected = max(found[k - 1, :k].max() for k in range(1, T + 1))
     last = float(found[T - 1, T - shift])
-    return Evidence(
+    return Contrast(
         printed_fails=bool(printed > 1e-9 and last > 1e-9),
         corrected_holds=bool(corrected <= 1e-9 and found[T - 1, :T].max() <= 1e-9),
         numbers={

@@ -11,7 +11,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.linear_models import LinearModel, LogCosh
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
-from pfbench.verification.findings.base import Evidence, Examination, Floats, compared, stream
+from pfbench.verification.contrast import Contrast, Examination, Floats, compared, stream
 
 
 class Visit(NamedTuple):
@@ -45,7 +45,7 @@ _LINKS: tuple[Link, Link] = (lambda G, reach, lam: reach * G, lambda V, reach, l
 """Bounds of V by |G| and of |G|^2 by V, reach = D + lambda |grad f| (THEORY section 3)."""
 
 
-def one_epsilon(effort: str, seed: int, *, printed: tuple[Link, Link] = _PRINTED) -> Evidence:
+def one_epsilon(effort: str, seed: int, *, printed: tuple[Link, Link] = _PRINTED) -> Contrast:
     """Tables 1 to 3 compare |G|^2 <= eps with V <= eps; ask at iterates if one implies the other.
 
     As printed V <= |G|^2 on one problem or |G|^2 <= V on another would make the two alike; both
@@ -103,7 +103,7 @@ def _option_two(rng: np.random.Generator, N: int) -> Iterator[tuple[Visit, float
 
 def mapping_of_option_two(
     effort: str, seed: int, *, at: Callable[[Visit], Floats] = lambda visit: visit.theta
-) -> Evidence:
+) -> Contrast:
     """Theorem 1, option II prints |G| at theta_{k-1}; its proof bounds it at theta_md_k.
 
     The proof needs (3/(16 L)) |G|^2 <= F(md_k) - F(ag_k) of every iteration. At md_k it holds (beta

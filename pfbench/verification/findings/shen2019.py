@@ -16,8 +16,8 @@ from pfbench.problems.observations import synthetic
 from pfbench.problems.rows import synthetic_rows
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L2Ball
-from pfbench.verification.findings.base import (
-    Evidence,
+from pfbench.verification.contrast import (
+    Contrast,
     Examination,
     Floats,
     compared,
@@ -32,7 +32,7 @@ def missing_diameter(
     seed: int,
     *,
     printed: Callable[[float, float], float] = lambda epsilon, D: 5.0 * epsilon,
-) -> Evidence:
+) -> Contrast:
     """Run NFWU by the theorem on segments of several lengths D; compare mean_t V with the bounds.
 
     V falls from 3 eps D like exp(-eps t/(L D)), so that its mean over T = 3 L D/eps is 0.95 eps D.
@@ -48,7 +48,7 @@ def missing_diameter(
     return compared(max(over_printed), max(over_corrected), epsilon=epsilon)
 
 
-def a_tenth_of_the_gap(effort: str, seed: int, *, divisor: float = 10.0) -> Evidence:
+def a_tenth_of_the_gap(effort: str, seed: int, *, divisor: float = 10.0) -> Contrast:
     """Remark 3.1: count outputs with V/divisor <= eps D, which it says satisfy (2), V <= eps D.
 
     Corrected: a run for eps/10 has V <= eps D at half of its outputs or more.
@@ -62,7 +62,7 @@ def a_tenth_of_the_gap(effort: str, seed: int, *, divisor: float = 10.0) -> Evid
     wrong = float(np.mean(V[passed] > epsilon * D)) if passed.any() else 0.0
     finer = gaps(problem, NFWUSPIDERG.theory(epsilon / 10.0, constants), seed)
     good = float(np.mean(finer <= epsilon * D))
-    return Evidence(
+    return Contrast(
         printed_fails=wrong > 0.0,
         corrected_holds=good >= 0.5,
         numbers={
@@ -78,7 +78,7 @@ def _printed_weight(p: int, epochs: int, D: float) -> float:
 
 def weight_of_section_6(
     effort: str, seed: int, *, printed: Callable[[int, int, float], float] = _printed_weight
-) -> Evidence:
+) -> Contrast:
     """Take steps with weight p/T, and p/(T D), from 0 in matrix recovery; see who leaves the ball.
 
     p = 10 .. 50, T = 20. Beside them 1/(20 p), which reproduces the order of figure 1. With full
@@ -138,7 +138,7 @@ def _squared_diameter(constants: Constants) -> float:
 
 def second_moment(
     effort: str, seed: int, *, printed: Callable[[Constants], float] = _squared_diameter
-) -> Evidence:
+) -> Contrast:
     """Compare E|grad f_i|^2, and the error of S = 1 sample, with L^2 D^2 and with sigma^2.
 
     Log cosh with labels far from what the ball can reach: no component has a stationary point in
@@ -170,7 +170,7 @@ def second_moment(
 
 def sum_or_mean(
     effort: str, seed: int, *, printed: Callable[[int], float] = lambda n: 1.0
-) -> Evidence:
+) -> Contrast:
     """Compare V and L of (4), a sum without 1/n, with those of the mean that (1) defines."""
     mean = RobustMatrixRecovery(synthetic(seed=seed, rows=20, columns=20, density=0.5))
     total = replace(mean, scaling="sum")
@@ -182,7 +182,7 @@ def sum_or_mean(
     expected = {"V": float(mean.n), "L": float(mean.n), "f": 1.0}
     off = max(abs(ratios[name] / expected[name] - 1.0) for name in ratios)
     wrong = max(abs(ratios[name] / printed(mean.n) - 1.0) for name in ("V", "L"))
-    return Evidence(
+    return Contrast(
         printed_fails=wrong > 1e-6,
         corrected_holds=off <= 1e-9,
         numbers={"n": float(mean.n), **{f"{name}, sum over mean": r for name, r in ratios.items()}},

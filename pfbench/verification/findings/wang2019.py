@@ -13,7 +13,7 @@ from pfbench.problems.data.loading import load_classification
 from pfbench.problems.linear_models import LinearModel, NonconvexLogistic, RobustRegression
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Penalty, WholeSpace
-from pfbench.verification.findings.base import Evidence, Examination, Floats, stream
+from pfbench.verification.contrast import Contrast, Examination, Floats, stream
 
 _CATEGORIES = (5, 8, 16, 7, 14, 6, 5, 2, 2, 5, 5, 41, 2, 5)
 """Number of values of each of the 14 categories of a9a's 123 binary features."""
@@ -37,7 +37,7 @@ def step(
     *,
     penalised: bool,
     printed: Callable[[float], float] = lambda L: 0.05,
-) -> Evidence:
+) -> Contrast:
     """Compare the step that the experiments run with 1/(2L), L = max(L_f, L_ms).
 
     On rows like a9a's, and on a9a itself where its file is at hand. As corrected SpiderBoost with
@@ -64,7 +64,7 @@ def step(
             f"{name}: step times 2L": printed(L) * 2 * L,
         }
     off = max(abs(value - 1.0) for name, value in numbers.items() if name.endswith("times 2L"))
-    return Evidence(
+    return Contrast(
         printed_fails=off > 0.01,
         corrected_holds=max(ratios) <= 1.0,
         numbers={**numbers, "measured over the theorem's bound at 1/(2L)": max(ratios)},

@@ -19,8 +19,8 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Evidence:
-    """What an examination saw.
+class Contrast:
+    """What an examination of an erratum saw.
 
     Attributes
     ----------
@@ -40,13 +40,13 @@ class Evidence:
         return self.printed_fails and self.corrected_holds
 
 
-Examination = Callable[[str, int], Evidence]
+Examination = Callable[[str, int], Contrast]
 """A function of effort ("quick" or "full") and seed. Its own keywords replace what is printed."""
 
 
-def compared(printed: float, corrected: float, **numbers: float) -> Evidence:
+def compared(printed: float, corrected: float, **numbers: float) -> Contrast:
     """Return the evidence of two ratios, measured over bound: a bound holds if it is at most 1."""
-    return Evidence(
+    return Contrast(
         printed_fails=bool(printed > 1.0 + ROUNDING),
         corrected_holds=bool(corrected <= 1.0 + ROUNDING),
         numbers={"measured over printed": printed, "measured over corrected": corrected, **numbers},
