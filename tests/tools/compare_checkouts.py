@@ -1,0 +1,239 @@
+"""Compare what two checkouts of pfbench compute: every iterate, count and verdict, bit for bit.
+
+    git worktree add ../before COMMIT
+    python tests/tools/compare_checkouts.py ../before . --verify full
+
+Each checkout is run by this Python, its own sources first on the path, through what DESIGN calls
+fixed: `pf.problem`, `pf.algorithm`, `pf.solve` and ``pfbench verify --json``. Seconds may differ;
+anything else is printed, and the exit status is 1. `--same-but TEXT` leaves out rows whose name
+begins with that text, for claims that only one of the two has.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+PROBLEMS = {
+    "dense, set": "log-cosh[rows=60,columns=8,seed=3,set=l1,radius=2]",
+    "dense, penalty": "nonconvex-logistic[source=breast-cancer,penalty=l1,weight=0.01]",
+    "dense, smooth": "robust-regression[source=breast-cancer,set=none]",
+    "factored": "robust-matrix-recovery[source=synthetic,rows=30,columns=25,rank=3,seed=5]",
+    "chain": "finite-sum-chain",
+    "multitask": "multitask-sigmoid[rows=12,columns=9,kinds=2,copies=3]",
+    "multiclass": "multiclass-logistic[source=synthetic,rows=50,columns=9,classes=4]",
+    "sensing": "matrix-regression[rows=8,columns=8,rank=1,n=90]",
+}
+"""A problem of each kind that methods or their gradients differ by."""
+
+_EPOCHS = "batch=7,period=5,iterations=23"
+_SLIDING = "smoothness=3.0,tolerance=0.05"
+
+ALGORITHMS = (
+    "frank-wolfe[iterations=20]",
+    "frank-wolfe[iterations=20,step=open-loop]",
+    "frank-wolfe[iterations=20,step=adaptive,curvature=9.0]",
+    "frank-wolfe[iterations=12,step=backtracking]",
+    "sfw[iterations=20,step=0.1,batch=6]",
+    f"svfw[{_EPOCHS},step=0.05]",
+    "sagafw[iterations=20,step=0.05,batch=6]",
+    "nfwu-sg[iterations=20,step=0.05,batch=6]",
+    "nfwu-sg[iterations=9,step=0.05,batch=6,restarts=3]",
+    f"nfwu-svrg[{_EPOCHS},step=0.05]",
+    f"nfwu-spiderg[{_EPOCHS},step=0.05]",
+    "nfwu-spiderg[epsilon=0.5]",
+    f"nfwu-casvrg[{_EPOCHS},step=0.05]",
+    f"nfwu-caspiderg[{_EPOCHS},step=0.05]",
+    f"ncgs[iterations=9,{_SLIDING}]",
+    f"ncgs[iterations=9,{_SLIDING},option=2]",
+    f"ncgs-stochastic[iterations=9,{_SLIDING}]",
+    f"ncgs-vr[iterations=10,batch=7,period=5,{_SLIDING}]",
+    "cgs[restarts=2,period=4,smoothness=3.0,curvature=1.0,delta=0.01]",
+    "storc[restarts=2,period=4,smoothness=3.0,curvature=1.0,delta=0.01,batch=9]",
+    "prox-gd[iterations=15,step=0.1]",
+    "projected-gradient[iterations=15,step=0.1]",
+    "prox-sgd[iterations=15,step=0.1,batch=6]",
+    f"svrg[{_EPOCHS},step=0.1]",
+    f"prox-svrg[{_EPOCHS},step=0.1]",
+    f"projected-svrg[{_EPOCHS},step=0.1]",
+    f"prox-svrg-plus[{_EPOCHS},step=0.1]",
+    f"prox-svrg-plus[{_EPOCHS},step=0.1,snapshot=20]",
+    "saga[iterations=20,step=0.1,batch=6]",
+    "prox-saga[iterations=20,step=0.1,batch=6]",
+    f"sarah[{_EPOCHS},step=0.1]",
+    f"spider[{_EPOCHS},step=0.1,lam=0.2]",
+    f"spider[{_EPOCHS},step=0.1,lam=0.2,option=1]",
+    f"spiderboost[{_EPOCHS},step=0.1]",
+    f"prox-spiderboost[{_EPOCHS},step=0.1]",
+    f"prox-spiderboost[{_EPOCHS},step=0.1,snapshot=20]",
+    f"prox-spiderboost-m[{_EPOCHS},step=0.1]",
+    f"asvrg[{_EPOCHS},step=0.1]",
+    f"prox-asvrg[{_EPOCHS},step=0.1]",
+    f"katyusha-ns[{_EPOCHS},step=0.1]",
+    f"prox-katyusha-ns[{_EPOCHS},step=0.1]",
+    "rsag[iterations=15,step=0.1,batch=6]",
+    "prox-rsag[iterations=15,step=0.1,batch=6]",
+    "natasha15[iterations=40,step=0.05,sigma=0.5,snapshot=20,subepochs=3,batch=2]",
+)
+"""Every algorithm of the catalogue, its variants too."""
+
+
+# --- in the process of one checkout ---------------------------------------------------------------
+
+
+def record() -> None:
+    """Print a line of JSON for each algorithm on each problem: its iterates and counts."""
+    import pfbench as pf
+    from pfbench.base.selectors import Selector
+
+    known = set(_catalogue())
+    missing = known - {Selector.parse(text).name for text in ALGORITHMS}
+    if missing:
+        print(json.dumps({"name": "catalogue", "untested": sorted(missing)}))
+    for kind, text in PROBLEMS.items():
+        selector = Selector.parse(text)
+        problem = pf.problem(selector.name, **selector.parameters)
+        for chosen in ALGORITHMS:
+            algorithm = Selector.parse(chosen)
+            found = _followed(problem, pf.algorithm(algorithm.name, **algorithm.parameters))
+            print(json.dumps({"name": f"{chosen} on {kind}", **found}), flush=True)
+
+
+def _catalogue() -> list[str]:
+    listed = [sys.executable, "-m", "pfbench", "list", "algorithms", "--json"]
+    done = subprocess.run(listed, capture_output=True, check=True)
+    return [row["name"] for row in json.loads(done.stdout)]
+
+
+def _followed(problem: Any, algorithm: Any) -> dict[str, Any]:
+    """Return how a run ended, with a hash of all that it yielded and recorded."""
+    import numpy as np
+
+    import pfbench as pf
+
+    probes = np.random.default_rng(7).standard_normal((2, problem.gradient(problem.start()).size))
+    seen = hashlib.sha256()
+    states = 0
+
+    def look(_: Any, state: Any) -> float:
+        nonlocal states
+        states += 1
+        for point in (state.x, state.at, state.output):
+            if point is not None:
+                kept = pf.keep(point)
+                seen.update(np.array([pf.inner(probe, kept) for probe in probes]).tobytes())
+        if isinstance(state.estimate, np.ndarray):
+            seen.update(np.ascontiguousarray(state.estimate).tobytes())
+        return 0.0
+
+    try:
+        enough = pf.Budget(sfo=20_000)
+        run = pf.solve(problem, algorithm, seed=11, budget=enough, measures={"look": look})
+    except pf.PfbenchError as error:
+        return {"refused": type(error).__name__}
+    trace = run.trace.drop(columns=["seconds"])
+    seen.update(trace.to_csv(float_format="%.17g").encode())
+    final = {name: value for name, value in run.final.items() if name != "look"}
+    return {
+        "status": run.status,
+        "iterations": run.iterations,
+        "counts": run.counts.as_dict(),
+        "final": {name: None if v is None else float(v).hex() for name, v in final.items()},
+        "output": [float(pf.inner(probe, run.x)).hex() for probe in probes],
+        "states": states,
+        "seen": seen.hexdigest(),
+    }
+
+
+# --- comparing ------------------------------------------------------------------------------------
+
+
+def in_checkout(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run Python on the sources of a checkout."""
+    environment = {**os.environ, "PYTHONPATH": str(folder), "NUMBA_NUM_THREADS": "2"}
+    with tempfile.TemporaryDirectory() as empty:
+        return subprocess.run(
+            [sys.executable, *command], cwd=empty, env=environment, text=True, capture_output=True
+        )
+
+
+def runs_of(folder: Path) -> dict[str, Any]:
+    """Return what `record` prints for a checkout, by name."""
+    done = in_checkout(folder, str(Path(__file__).resolve()), "--record")
+    if done.returncode:
+        sys.exit(f"{folder} cannot be recorded:\n{done.stderr}")
+    return {row.pop("name"): row for row in map(json.loads, done.stdout.splitlines())}
+
+
+def verdicts_of(folder: Path, effort: str) -> dict[str, Any]:
+    """Return the rows and findings of ``pfbench verify`` in a checkout, by name."""
+    with tempfile.TemporaryDirectory() as store:
+        target = Path(store) / "verdicts.json"
+        where = ["--store", store, "--json", str(target)]
+        done = in_checkout(folder, "-m", "pfbench", "verify", f"--{effort}", *where)
+        if not target.exists():
+            sys.exit(f"{folder} cannot be verified:\n{done.stderr}")
+        return by_name(json.loads(target.read_text(encoding="utf-8")))
+
+
+def by_name(made: dict[str, Any]) -> dict[str, Any]:
+    """Return the rows and findings of a verification by their names, without their seconds."""
+    rows = {row["claim"]: row for row in made["results"]}
+    rows |= {f"erratum {one['erratum']}": one for one in made["findings"]}
+    return {name: {k: v for k, v in r.items() if k != "seconds"} for name, r in rows.items()}
+
+
+def differences(before: Any, after: Any, where: str = "") -> Iterator[str]:
+    """Yield a line for each place where two values are not equal."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in {**before, **after}:
+            place = f"{where} > {name}" if where else name
+            if name in before and name in after:
+                yield from differences(before[name], after[name], place)
+            else:
+                yield f"{place}: only {'before' if name in before else 'after'}"
+    elif before != after:
+        yield f"{where}: {before!r} became {after!r}"
+
+
+def main() -> int:
+    """Compare two checkouts; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("before", type=Path, nargs="?")
+    parser.add_argument("after", type=Path, nargs="?")
+    parser.add_argument("--verify", choices=("quick", "full"), help="compare verdicts too")
+    parser.add_argument("--verdicts", type=Path, help="a JSON file of the first one's verdicts")
+    parser.add_argument("--same-but", action="append", default=[], metavar="TEXT")
+    parser.add_argument("--record", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.record:
+        record()
+        return 0
+    if given.before is None or given.after is None:
+        parser.error("give two checkouts")
+    before, after = given.before.resolve(), given.after.resolve()
+    runs = runs_of(before), runs_of(after)
+    lines = list(differences(*runs))
+    told = [f"{len(runs[1])} runs"]
+    if given.verify:
+        if given.verdicts:
+            known = by_name(json.loads(given.verdicts.read_text(encoding="utf-8")))
+        else:
+            known = verdicts_of(before, given.verify)
+        now = verdicts_of(after, given.verify)
+        lines += differences(known, now)
+        told.append(f"{len(now)} verdicts and findings")
+    lines = [line for line in lines if not line.startswith(tuple(given.same_but))]
+    print("\n".join(lines) if lines else "", end="\n" if lines else "")
+    print(f"{' and '.join(told)} compared: {len(lines)} differences")
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
