@@ -1,16 +1,9 @@
 """The script that compares two checkouts sees what differs, and covers every algorithm."""
 
-import importlib.util
-from pathlib import Path
+from tools import compare_checkouts as tool
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.selectors import Selector
-
-_PATH = Path(__file__).with_name("compare_checkouts.py")
-_SPEC = importlib.util.spec_from_file_location("compare_checkouts", _PATH)
-assert _SPEC is not None and _SPEC.loader is not None
-tool = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(tool)
 
 
 def test_every_algorithm_is_compared():
