@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import SEQUENCES_KEPT, Algorithm, least, round_up
+from pfbench.algorithms.base import Algorithm, least, round_up
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.checks import choice, integer, real
 from pfbench.base.constants import Constants
@@ -23,8 +23,6 @@ from pfbench.points import combine, keep, shift
 @dataclass(frozen=True, kw_only=True)
 class Accelerated(Algorithm):
     """What the three have in common: T, a batch, a step."""
-
-    longer = SEQUENCES_KEPT
 
     iterations: int = field(metadata={"about": "T, inner iterations"})
     batch: int = field(metadata={"about": "b"})

@@ -91,12 +91,12 @@ def test_the_example_of_the_documentation(tmp_path):
     assert valid(example)
     sweep = read(tmp_path, example)
     assert len(sweep.plans) == 10 * (4 + 2 * 2)
-    assert sweep.own == ["my_methods:MySpider"]
+    assert sweep.own_names == ["my_methods:MySpider"]
 
 
 def test_own_algorithms_are_named_and_not_imported(tmp_path):
     text = f'problems = "{SMALL}"\nalgorithms = ["no_such:Method[iterations=3]", "no_such:Other"]\n'
-    assert read(tmp_path, text).own == ["no_such:Method", "no_such:Other"]
+    assert read(tmp_path, text).own_names == ["no_such:Method", "no_such:Other"]
 
 
 def test_the_schema_takes_what_the_reader_takes():

@@ -12,8 +12,9 @@ from stored import made
 
 from pfbench.base.counts import Budget
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
-from pfbench.runs.engines.making import make, resolve
-from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.engines.making import make
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.resolve import resolve
 from pfbench.runs.storage.store import Store
 
 SMOOTH = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
