@@ -15,15 +15,15 @@ from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.state import State
 from pfbench.measures import estimator_error, fw_gap, gradient_mapping_sq
+from pfbench.oracles import Ledger
 from pfbench.points import combine, distance, keep
 from pfbench.problems.linear_models import NonconvexLogistic
-from pfbench.oracles import Ledger
 from pfbench.runs.loop.drive import drive
 from pfbench.runs.loop.ready import ready
 from pfbench.runs.loop.run import STATUSES
 from pfbench.runs.loop.solve import solve
-from pfbench.runs.loop.streams import stream
 from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.streams import stream
 
 EPOCH = {"batch": 5, "period": 4, "iterations": 9, "step": 0.1}
 

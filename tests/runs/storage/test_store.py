@@ -446,6 +446,28 @@ def test_gc_removes_old_leftovers_and_what_is_outdated_and_nothing_else(store):
     assert left == [path for path in files if path not in (old, *outdated)]
 
 
+def test_a_store_of_earlier_versions_is_read_and_gc_removes_what_only_they_read(store):
+    fill(store, 1)
+    checkpoint = store.folder / "checkpoints" / key_of(0)[:2] / f"{key_of(0)}.npz"
+    half = checkpoint.with_name(f".{checkpoint.name}.a.partial")
+    second = store.folder / "families.jsonl"
+    checkpoint.parent.mkdir(parents=True)
+    for path in (checkpoint, half, second):
+        path.write_bytes(b"old")
+    assert store.get(key_of(0)).run.seed == 0
+    assert upkeep.check_files(store) == (3, [])
+    assert len(store.rows()) == 3
+    found = upkeep.collect(store, dry=True)
+    assert (found.leftovers, found.bytes) == ([checkpoint, second], 6)
+    assert upkeep.collect(store) == found
+    # One that is still being written stays for an hour.
+    assert half.exists()
+    os.utime(half, (0, 0))
+    assert upkeep.collect(store).leftovers == [half]
+    assert not (store.folder / "checkpoints").exists()
+    assert store.get(key_of(0)) is not None
+
+
 def test_gc_imports_nothing_that_a_store_names(store, tmp_path, monkeypatch):
     (tmp_path / "evil").mkdir()
     (tmp_path / "evil" / "__init__.py").write_text("raise SystemExit('imported')")
