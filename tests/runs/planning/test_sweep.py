@@ -81,12 +81,12 @@ def test_a_run_that_a_setting_does_not_touch_is_planned_once(tmp_path):
 
 
 def test_one_reader_takes_reports_too():
-    path = Path(__file__).parents[2] / "reports" / "gradient-estimators.toml"
+    path = Path(__file__).parents[3] / "reports" / "gradient-estimators.toml"
     assert list(read_sweep(path).plans) == read_spec(path).runs()
 
 
 def test_the_example_of_the_documentation(tmp_path):
-    page = (Path(__file__).parents[2] / "docs" / "clusters.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "clusters.md").read_text(encoding="utf-8")
     example = page.split("```toml\n")[1].split("```")[0]
     assert valid(example)
     sweep = read(tmp_path, example)
