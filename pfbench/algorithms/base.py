@@ -66,7 +66,7 @@ class Algorithm(ABC):
     requires
         The oracles that it asks, by verb.
     assumes
-        What its theorem assumes of the problem beyond THEORY section 1, in the words of
+        What its theorem assumes beyond smooth f_i and a convex set, in the words of
         `pfbench.base.assumptions`; a problem that is not known to meet it is refused for
         schedule=theory.
     deterministic
