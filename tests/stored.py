@@ -5,7 +5,8 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from pfbench.base.counts import Counts
-from pfbench.runs.engines.making import make, of_result
+from pfbench.runs.engines.making import make
+from pfbench.runs.engines.unfinished import run_of
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 
@@ -58,4 +59,4 @@ def made(engine, plans):
     """What became of each planned run, in order."""
     found = {result.index: result for result in engine.do([Task(make, (plan,)) for plan in plans])}
     assert sorted(found) == list(range(len(plans)))
-    return [Made(of_result(plan, found[k]), found[k].retries) for k, plan in enumerate(plans)]
+    return [Made(run_of(plan, found[k]), found[k].retries) for k, plan in enumerate(plans)]

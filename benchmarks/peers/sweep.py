@@ -10,7 +10,7 @@ from timing import compare
 import pfbench as pf
 from pfbench.runs.engines.engine import LocalProcesses
 from pfbench.runs.execute import sweep
-from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 
 SHORT = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"

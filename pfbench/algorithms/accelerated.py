@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import SEQUENCES_KEPT, Algorithm, least, round_up
+from pfbench.algorithms.base import Algorithm, least, round_up
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.checks import choice, integer, real
 from pfbench.base.constants import Constants
@@ -23,8 +23,6 @@ from pfbench.points import combine, keep, shift
 @dataclass(frozen=True, kw_only=True)
 class Accelerated(Algorithm):
     """What the three have in common: T, a batch, a step."""
-
-    longer = SEQUENCES_KEPT
 
     iterations: int = field(metadata={"about": "T, inner iterations"})
     batch: int = field(metadata={"about": "b"})
@@ -211,7 +209,7 @@ class ProxRSAG(Accelerated):
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """Deterministic case, b = n, beta = 1/(2L), lambda_k = k beta/2 on a bounded set.
 
-        THEORY qu2018-thm1-II with exact proximal maps, which ncgs, option 2, is then: min |G|^2 <=
+        qu2018 theorem 1 II with exact proximal maps, which ncgs, option 2, is then: min |G|^2 <=
         192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N <= epsilon.
         """
         purpose = f"the schedule of {cls.name}"

@@ -14,12 +14,6 @@ from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State, check_output
 from pfbench.estimators import Estimator
 
-EXTENDED = ("every iteration", "each epoch", "never")
-"""From where a stored run of an algorithm is extended; see `Renewing`."""
-
-TABLE_KEPT = ("never", "its table of gradients is carried over")
-SEQUENCES_KEPT = ("never", "it carries more than one sequence over")
-
 _MOST = 2**62
 
 
@@ -72,16 +66,13 @@ class Algorithm(ABC):
     requires
         The oracles that it asks, by verb.
     assumes
-        What its theorem assumes of the problem beyond THEORY section 1, in the words of
+        What its theorem assumes beyond smooth f_i and a convex set, in the words of
         `pfbench.base.assumptions`; a problem that is not known to meet it is refused for
         schedule=theory.
     deterministic
         Whether it draws no random numbers.
     scheduled
         The parameters that its theorem's schedule sets.
-    longer
-        From where a stored run is extended to a longer one, one of `EXTENDED`, and a remark: why
-        not, or when not.
     """
 
     name: ClassVar[str]
@@ -92,7 +83,6 @@ class Algorithm(ABC):
     assumes: ClassVar[frozenset[str]] = frozenset()
     deterministic: ClassVar[bool] = False
     scheduled: ClassVar[frozenset[str]] = frozenset({"iterations", "step", "batch", "period"})
-    longer: ClassVar[tuple[str, str]] = ("never", "nothing says when it goes on from a point alone")
 
     output: str = field(default="last", metadata={"about": "last, or uniform among the x_t"})
 
@@ -116,20 +106,6 @@ class Algorithm(ABC):
     def anytime(self) -> bool:
         """Whether no iterate depends on `iterations`: a shorter run begins every longer one."""
         return False
-
-    def renews(self, k: int) -> bool:
-        """Return whether the run goes on after iteration k from its newest point alone.
-
-        See `Renewing`.
-        """
-        return False
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Hold somebody's own class to nothing that it does not say itself."""
-        super().__init_subclass__(**options)
-        if cls.__module__.rpartition(".")[0] != __package__:
-            for claim in {"anytime", "renews"} - set(vars(cls)):
-                setattr(cls, claim, vars(Algorithm)[claim])
 
     @property
     def endless(self) -> bool:
@@ -191,32 +167,13 @@ class Algorithm(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Renewing(Algorithm):
-    """A method that after some iterations goes on from its newest point alone.
+class Estimating(Algorithm):
+    """A method that moves along a gradient estimate."""
 
-    That is the output of the state if it has one, else its x. Nothing else is carried over then: no
-    snapshot, no table, no momentum, no second sequence. A stored run is extended from there with
-    the bits of a longer one.
-    """
-
-    @abstractmethod
-    def renews(self, k: int) -> bool:
-        """Return whether the run goes on after iteration k, counted from 1, in that way."""
-
-    @abstractmethod
-    def run_from(
-        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
-    ) -> Iterator[State]:
-        """Yield a state after each update, starting at x with iteration `first`, 0 or a renewal."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """See `run_from`."""
-        return self.run_from(ask, x, rng, 0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Estimating(Renewing):
-    """A method that moves along a gradient estimate, and carries over nothing else."""
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # The estimator refuses a batch or a period that is none.
+        _ = self.estimator
 
     @property
     @abstractmethod
@@ -227,10 +184,6 @@ class Estimating(Renewing):
     def anytime(self) -> bool:
         """See `Algorithm.anytime`."""
         return True
-
-    def renews(self, k: int) -> bool:
-        """See `Renewing`: where the estimate does."""
-        return self.estimator.renews(k)
 
 
 def parameters_of(algorithm: Any) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from pfbench.algorithms.base import Renewing, round_up
+from pfbench.algorithms.base import Algorithm, round_up
 from pfbench.base.checks import choice, integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -50,7 +50,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrankWolfe(Renewing):
+class FrankWolfe(Algorithm):
     """Frank-Wolfe with exact or backtracking line search, the step g/C, or the open loop."""
 
     name = "frank-wolfe"
@@ -66,7 +66,6 @@ class FrankWolfe(Renewing):
     requires = frozenset({"gradient", "lo"})
     deterministic = True
     scheduled = frozenset({"iterations", "curvature"})
-    longer = ("every iteration", "not with step=backtracking, which carries its estimate over")
 
     step: str = field(default="line-search", metadata={"about": ", ".join(STEPS)})
     iterations: int | None = field(
@@ -144,15 +143,9 @@ class FrankWolfe(Renewing):
         """See `Algorithm.anytime`."""
         return True
 
-    def renews(self, k: int) -> bool:
-        """See `Renewing`: always, but for backtracking, which carries its estimate over."""
-        return self.step != "backtracking"
-
-    def run_from(
-        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
-    ) -> Iterator[State]:
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
-        for t in count(first) if self.iterations is None else range(first, self.iterations):
+        for t in count() if self.iterations is None else range(self.iterations):
             gradient = ask.gradient(x)
             v = ask.lo(gradient)
             gap = inner(gradient, x) - inner(gradient, v)

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Renewing, round_down, round_up
+from pfbench.algorithms.base import Algorithm, round_down, round_up
 from pfbench.algorithms.proximal import COMPOSITE
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
@@ -29,7 +29,7 @@ from pfbench.points import combine, keep, tilt
 
 
 @dataclass(frozen=True, kw_only=True)
-class Natasha15(Renewing):
+class Natasha15(Algorithm):
     """Natasha1.5: SVRG steps on a problem made convex by a quadratic around x^."""
 
     name = "natasha15"
@@ -38,7 +38,6 @@ class Natasha15(Renewing):
     counts = "T iterations, an epoch has pm: SFO B ceil(T/(pm)) + 2bT, PO T (B = n: also FO)"
     requires = frozenset({"gradient", "batch", "difference"}) | COMPOSITE
     scheduled = frozenset({"iterations", "step", "sigma", "snapshot", "subepochs", "batch"})
-    longer = ("each epoch", "")
 
     iterations: int = field(metadata={"about": "T, inner steps"})
     step: float = field(metadata={"about": "alpha"})
@@ -97,18 +96,12 @@ class Natasha15(Renewing):
         """See `Algorithm.anytime`."""
         return True
 
-    def renews(self, k: int) -> bool:
-        """See `Renewing`: at the start of each epoch, from x^."""
-        return k % (self.subepochs * self.period) == 0
-
-    def run_from(
-        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
-    ) -> Iterator[State]:
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
         if self.snapshot > ask.n:
             raise InputError(f"snapshot={self.snapshot} must be at most n = {ask.n}.")
         m, centre = self.period, keep(x)
-        for k in range(first, self.iterations):
+        for k in range(self.iterations):
             if k % (self.subepochs * m) == 0:
                 snapshot = keep(centre)
                 mean = self._reference(ask, snapshot, rng)

@@ -9,7 +9,7 @@ length, S the batch. The parameter `step` is the convex-combination weight eta/D
         x_{t+1} = x_t + (eta/D) (v_t - x_t)
     output x_{t0}, t0 uniform
 
-Each theorem's schedule is THEORY section 5: eta = epsilon/L, T = ceil(L Delta/epsilon^2), and the
+Each theorem's schedule is that of shen2019: eta = epsilon/L, T = ceil(L Delta/epsilon^2), and the
 table's S times 1, 4, 4, 1, 4/3, so that E|g_t - grad f(x_t)|^2 <= epsilon^2/4.
 """
 
@@ -29,8 +29,6 @@ from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.estimators import CASPIDERG, CASVRG, SG, SPIDERG, SVRG, Estimator
 from pfbench.points import combine, inner, keep
-
-_NOT_THE_BEST = "not with restarts or probability, which compare whole runs"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +56,6 @@ class NFWU(Estimating):
             real("probability", self.probability, above=0.0, most=0.5)
         if self.restarts is not None and self.probability is not None:
             raise InputError("restarts and probability both set the number of runs: give one.")
-        assert self.estimator
 
     @property
     def runs(self) -> int:
@@ -77,19 +74,13 @@ class NFWU(Estimating):
         """See `Algorithm.anytime`; the best of several runs has them end at T."""
         return self.runs == 1
 
-    def renews(self, k: int) -> bool:
-        """See `Renewing`: where the estimate does, unless the best of several is kept."""
-        return self.runs == 1 and super().renews(k)
-
-    def run_from(
-        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
-    ) -> Iterator[State]:
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code; several runs as in remark 3.1."""
         if self.runs > 1:
             yield from self.best_of(ask, x, rng)
             return
         estimate = self.estimator.start(ask, rng)
-        for _ in range(first, self.iterations):
+        for _ in range(self.iterations):
             g = estimate(x)
             v = ask.lo(g)
             at, x = x, combine(x, v, self.step)
@@ -152,7 +143,6 @@ class NFWUSG(NFWU):
     source = "shen2019 algorithm 1 with GE 1"
     counts = "T iterations: SFO ST, LO T"
     requires = frozenset({"batch", "lo"})
-    longer = ("every iteration", _NOT_THE_BEST)
 
     @property
     def estimator(self) -> SG:
@@ -172,7 +162,6 @@ class EpochNFWU(NFWU):
 
     counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p)), LO T"
     requires = frozenset({"gradient", "difference", "lo"})
-    longer = ("each epoch", _NOT_THE_BEST)
     estimates: ClassVar[type[SVRG | SPIDERG | CASVRG | CASPIDERG]]
 
     period: int = field(metadata={"about": "p, iterations between full gradients"})

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import TABLE_KEPT, Estimating, round_down, round_up
+from pfbench.algorithms.base import Estimating, round_down, round_up
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -44,14 +44,11 @@ class ProximalMethod(Estimating):
         super().__post_init__()
         integer("iterations", self.iterations, least=1)
         real("step", self.step, above=0.0)
-        assert self.estimator
 
-    def run_from(
-        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
-    ) -> Iterator[State]:
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
-        for _ in range(first, self.iterations):
+        for _ in range(self.iterations):
             g = estimate(x)
             at, x = x, ask.prox(x, g, self.step)
             yield State(x, at, g)
@@ -69,7 +66,6 @@ class ProxGD(ProximalMethod):
     source = "Ghadimi, Lan, Zhang 2016; wang2019 table 1; lacoste2016 (bound)"
     counts = "T iterations: FO T, SFO nT, PO T"
     requires = frozenset({"gradient"}) | COMPOSITE
-    longer = ("every iteration", "")
     deterministic = True
 
     output: str = field(default="last", metadata={"about": "last, or uniform"})
@@ -107,7 +103,6 @@ class ProxSGD(ProximalMethod):
     source = "Ghadimi, Lan, Zhang 2016, RSPG; wang2019 table 1"
     counts = "T iterations: SFO bT, PO T"
     requires = frozenset({"batch"}) | COMPOSITE
-    longer = ("every iteration", "")
 
     batch: int = field(metadata={"about": "b"})
 
@@ -145,7 +140,6 @@ class ProxSVRG(ProximalMethod):
     source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), algorithm 1"
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
-    longer = ("each epoch", "")
 
     batch: int = field(metadata={"about": "b"})
     period: int = field(metadata={"about": "m, iterations between full gradients"})
@@ -271,7 +265,6 @@ class ProxSAGA(ProximalMethod):
     source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), algorithm 2"
     counts = "T iterations: SFO n + 2bT, PO T"
     requires = frozenset({"table"}) | COMPOSITE
-    longer = TABLE_KEPT
 
     batch: int = field(metadata={"about": "b"})
 
@@ -338,7 +331,6 @@ class ProxSpiderBoost(ProximalMethod):
         "(online: B instead of n, no FO)"
     )
     requires = frozenset({"gradient", "difference", "batch"}) | COMPOSITE
-    longer = ("each epoch", "")
     scheduled = ProximalMethod.scheduled | {"snapshot"}
 
     batch: int = field(metadata={"about": "S"})

@@ -11,10 +11,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import SEQUENCES_KEPT, Algorithm, Renewing, least, round_down, round_up
+from pfbench.algorithms.base import Algorithm, least, round_down, round_up
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError
 from pfbench.base.protocols import Asked
 from pfbench.base.sample import Sample
 from pfbench.base.state import Point, State
@@ -51,7 +51,6 @@ class Sliding(Algorithm):
 
     requires = frozenset({"gradient", "lo"})
     scheduled = frozenset({"iterations", "smoothness", "tolerance", "batch", "period"})
-    longer = SEQUENCES_KEPT
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -157,7 +156,7 @@ class StochasticNCGS(Sliding):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """THEORY qu2018-thm2, the provable form: the bound is at most epsilon, eta = chi = 1/N."""
+        """qu2018 theorem 2, in its provable form: the bound is at most epsilon, eta = chi = 1/N."""
         purpose = f"the schedule of {cls.name}"
         L, ell = constants.smoothness(purpose), constants.need("ell", purpose)
         D2, M2 = constants.need("D", purpose) ** 2, constants.need("M", purpose) ** 2
@@ -188,7 +187,7 @@ class StochasticNCGS(Sliding):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NCGSVR(Sliding, Renewing):
+class NCGSVR(Sliding):
     """Variance-reduced NCGS: theta+ = condg(v, theta, 1/(3L), eta) with SVRG estimates v."""
 
     name = "ncgs-vr"
@@ -196,14 +195,14 @@ class NCGSVR(Sliding, Renewing):
     source = "qu2018 algorithm 4"
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO as many as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
-    longer = ("each epoch", "not to more iterations without tolerance, which is then 1/N")
 
     batch: int = field(metadata={"about": "b"})
     period: int = field(metadata={"about": "m, iterations between full gradients"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        assert SVRG(self.batch, self.period)
+        integer("batch", self.batch, least=1)
+        integer("period", self.period, least=1)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
@@ -211,29 +210,21 @@ class NCGSVR(Sliding, Renewing):
         purpose = f"the schedule of {cls.name}"
         L, delta, n = constants.smoothness(purpose), constants.need("delta", purpose), constants.n
         m, b = max(1, round(n ** (1 / 3))), max(1, round(n ** (2 / 3)))
-        if m * m > 12 * b:
-            raise Refused(f"the schedule of {cls.name} needs m^2 <= 12 b, got m = {m}, b = {b}.")
         T = m * max(1, round_up(18.0 * L * (delta + 1.0) / (epsilon * m)))
         return cls(**{"iterations": T, "smoothness": L, "batch": b, "period": m} | given)
 
-    def renews(self, k: int) -> bool:
-        """See `Renewing`: at the start of each epoch."""
-        return k % self.period == 0
-
-    def run_from(
-        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
-    ) -> Iterator[State]:
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's text."""
         estimate = SVRG(self.batch, self.period, at_snapshot=True).start(ask, rng)
         lam = 1.0 / (3.0 * self.smoothness)
-        for _ in range(first, self.iterations):
+        for _ in range(self.iterations):
             v = estimate(x)
             at, x = x, condg(ask, v, x, lam, self.eta)
             yield State(x, at, v)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CGS(Renewing):
+class CGS(Algorithm):
     """Conditional gradient sliding with restarts.
 
     for t = 1 .. restarts:  x = y = theta_{t-1}
@@ -252,7 +243,6 @@ class CGS(Renewing):
     requires = frozenset({"gradient", "lo"})
     assumes = frozenset({"restricted strong convexity"})
     scheduled = frozenset({"restarts", "period", "smoothness", "curvature", "delta", "batch"})
-    longer = ("each epoch", "an epoch is a restart; not to more restarts")
     deterministic = True
 
     restarts: int = field(default=1, metadata={"about": "outer iterations"})
@@ -307,16 +297,10 @@ class CGS(Renewing):
         """Return what each outer iteration begins with: nothing."""
         return None
 
-    def renews(self, k: int) -> bool:
-        """See `Renewing`: at each restart, from theta."""
-        return k % self.period == 0
-
-    def run_from(
-        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
-    ) -> Iterator[State]:
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
         theta = keep(x)
-        for t in range(1 + first // self.period, self.restarts + 1):
+        for t in range(1, self.restarts + 1):
             x, y = keep(theta), keep(theta)
             mean = self.start_gradient(ask, theta)
             for k in range(1, self.period + 1):

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import SEQUENCES_KEPT, Algorithm, Estimating, least, round_up
+from pfbench.algorithms.base import Estimating, least, round_up
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
@@ -25,7 +25,7 @@ _NEEDS = frozenset({"gradient", "difference"})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recursive(Algorithm):
+class Recursive(Estimating):
     """What the three have in common: T, S, the epoch length, and the estimate."""
 
     iterations: int = field(metadata={"about": "T"})
@@ -35,21 +35,15 @@ class Recursive(Algorithm):
     def __post_init__(self) -> None:
         super().__post_init__()
         integer("iterations", self.iterations, least=1)
-        assert self.estimator
 
     @property
     def estimator(self) -> SPIDERG:
         """The recursive estimate."""
         return SPIDERG(self.batch, self.period)
 
-    @property
-    def anytime(self) -> bool:
-        """See `Algorithm.anytime`."""
-        return True
-
 
 @dataclass(frozen=True, kw_only=True)
-class SARAH(Recursive, Estimating):
+class SARAH(Recursive):
     """SARAH, unconstrained: gradient steps along the recursive estimate.
 
     for each outer loop, from x_0:
@@ -63,7 +57,6 @@ class SARAH(Recursive, Estimating):
     source = "Nguyen, Liu, Scheinberg, Takac 2017 (arXiv 1705.07261)"
     counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p))"
     requires = _NEEDS | SMOOTH
-    longer = ("each epoch", "")
 
     output: str = field(
         default="uniform", metadata={"about": "uniform: each outer loop goes on from a random x_t"}
@@ -91,16 +84,14 @@ class SARAH(Recursive, Estimating):
         schedule: dict[str, Any] = {"iterations": p, "period": p, "batch": b, "step": step(p)}
         return cls(**schedule | given)
 
-    def run_from(
-        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
-    ) -> Iterator[State]:
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         goes_on = self.output == "last"
         chosen = None if goes_on else keep(x)
-        for begin in range(first, self.iterations, self.period):
+        for first in range(0, self.iterations, self.period):
             t0 = int(rng.integers(self.period))
-            for t in range(min(self.period, self.iterations - begin)):
+            for t in range(min(self.period, self.iterations - first)):
                 if t == t0 and not goes_on:
                     chosen = keep(x)
                 v = estimate(x)
@@ -110,7 +101,7 @@ class SARAH(Recursive, Estimating):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spider(Recursive, Estimating):
+class Spider(Recursive):
     """SPIDER-SFO, unconstrained: steps of at most a fixed length.
 
     v_k recursive
@@ -123,7 +114,6 @@ class Spider(Recursive, Estimating):
     source = "Fang, Li, Lin, Zhang 2018, algorithm 1"
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q))"
     requires = _NEEDS | SMOOTH
-    longer = ("each epoch", "")
     scheduled = Recursive.scheduled | {"lam"}
 
     output: str = field(default="uniform", metadata={"about": "uniform, or last (option 1: last)"})
@@ -158,13 +148,11 @@ class Spider(Recursive, Estimating):
         }
         return cls(**schedule | given)
 
-    def run_from(
-        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
-    ) -> Iterator[State]:
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         longest = math.inf if self.lam is None else self.lam
-        for _ in range(first, self.iterations):
+        for _ in range(self.iterations):
             v = estimate(x)
             norm = float(np.linalg.norm(v))
             if self.option == 1 and norm <= 2.0 * self.tolerance:
@@ -190,7 +178,6 @@ class ProxSpiderBoostM(Recursive):
     source = "wang2019 algorithm 3"
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q)), PO T"
     requires = _NEEDS | COMPOSITE
-    longer = SEQUENCES_KEPT
 
     output: str = field(default="uniform", metadata={"about": "uniform among z_k, or last (y)"})
     step: float = field(metadata={"about": "beta, 1/(8L)"})

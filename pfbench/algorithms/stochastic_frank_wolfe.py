@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import TABLE_KEPT, Estimating, round_up
+from pfbench.algorithms.base import Estimating, round_up
 from pfbench.base.checks import choice, integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked
@@ -42,14 +42,11 @@ class StochasticFrankWolfe(Estimating):
         super().__post_init__()
         integer("iterations", self.iterations, least=1)
         real("step", self.step, above=0.0, most=1.0)
-        assert self.estimator
 
-    def run_from(
-        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
-    ) -> Iterator[State]:
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
-        for _ in range(first, self.iterations):
+        for _ in range(self.iterations):
             g = estimate(x)
             v = ask.lo(g)
             at, x = x, combine(x, v, self.step)
@@ -77,7 +74,6 @@ class SFW(StochasticFrankWolfe):
     source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 2"
     counts = "T iterations: SFO bT, LO T"
     requires = frozenset({"batch", "lo"})
-    longer = ("every iteration", "")
 
     @property
     def estimator(self) -> SG:
@@ -109,7 +105,6 @@ class SVFW(StochasticFrankWolfe):
     source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 3"
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO T"
     requires = frozenset({"gradient", "difference", "lo"})
-    longer = ("each epoch", "")
 
     period: int = field(metadata={"about": "m, iterations between full gradients"})
 
@@ -137,7 +132,6 @@ class SAGAFW(StochasticFrankWolfe):
     source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 4"
     counts = "T iterations: SFO n + 2bT, LO T"
     requires = frozenset({"table", "lo"})
-    longer = TABLE_KEPT
     disputed: ClassVar[str] = (
         "the proof of n^(1/3)/epsilon^2 bounds c_0 where it needs the sum of all c_t (shen2019 "
         "appendix 7.2), and contradicts the lower bound sqrt(n)/epsilon^2"

@@ -70,20 +70,6 @@ class Backend(Protocol):
         """Return a table filled with the component gradients at x."""
 
 
-@runtime_checkable
-class Remembering(Protocol):
-    """A backend whose answers depend on its earlier ones, and that can say how.
-
-    Its random numbers all come from the stream that `Problem.open` was given.
-    """
-
-    def memory(self) -> Mapping[str, npt.NDArray[Any]]:
-        """Return all that later answers depend on as arrays, which it does not change in place."""
-
-    def recall(self, memory: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Go on as the backend that had this memory."""
-
-
 class FeasibleSet(Protocol):
     """A convex compact set."""
 
@@ -215,22 +201,6 @@ class Algorithm(Protocol):
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield a state after each update, starting at x."""
-
-
-class Renewing(Algorithm, Protocol):
-    """A method that can go on from a point alone; see `pfbench.algorithms.base.Renewing`."""
-
-    @property
-    def anytime(self) -> bool:
-        """Whether no iterate depends on `iterations`."""
-
-    def renews(self, k: int) -> bool:
-        """Return whether the run goes on after iteration k from its newest point alone."""
-
-    def run_from(
-        self, ask: Asked, x: Point, rng: np.random.Generator, first: int
-    ) -> Iterator[State]:
-        """Yield a state after each update, starting at x with iteration `first`."""
 
 
 @runtime_checkable

@@ -12,9 +12,6 @@ from rich.text import Text
 from pfbench.cli.printing import FAILURES, console, duration
 from pfbench.cli.progress import BETWEEN_LINES
 
-_WORK = frozenset({"made", "extended"})
-"""What takes time; what is stored or cut from a stored run is there at once."""
-
 
 class Board:
     """The runs of a sweep that are done, running, failed and left, and the time that is left.
@@ -36,7 +33,7 @@ class Board:
         self._console = console(error=True)
         self._quiet = quiet
         self._started = self._told = time.monotonic()
-        self.how: Counter[str] = Counter()
+        self.origins: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
         self._live: Live | None = None
         if self._console.is_terminal and not quiet:
@@ -56,11 +53,11 @@ class Board:
         if self._live:
             self._live.stop()
 
-    def count(self, how: str, status: str) -> None:
-        """Say that one more run is there: how it came, as an `Outcome` has it, and its status."""
-        if not self.fresh and how not in _WORK:
+    def count(self, origin: str, status: str) -> None:
+        """Say that one more run is there: its origin, as an `Outcome` has it, and its status."""
+        if not self.fresh and origin != "made":
             self._started = time.monotonic()
-        self.how[how] += 1
+        self.origins[origin] += 1
         self.statuses[status] += 1
         now = time.monotonic()
         if self._live is None and not self._quiet and now - self._told >= BETWEEN_LINES:
@@ -69,13 +66,13 @@ class Board:
 
     @property
     def fresh(self) -> int:
-        """Number of runs that took work."""
-        return sum(self.how[how] for how in _WORK)
+        """Number of runs that were made now; what is stored or cut is there at once."""
+        return self.origins["made"]
 
     @property
     def done(self) -> int:
         """Number of runs that are there."""
-        return self.how.total()
+        return self.origins.total()
 
     @property
     def failed(self) -> int:

@@ -103,7 +103,6 @@ def _algorithm(selector: Selector, item: Item) -> Description:
         "assumes": sorted(cls.assumes),
         "counts": cls.counts,
         "deterministic": cls.deterministic,
-        "longer": dict(zip(("extended", "remark"), cls.longer, strict=True)),
         "claims": [name for name, claim in CLAIMS.items() if claim.algorithm == item.name],
     }
 
@@ -116,16 +115,6 @@ def _meanings(assumptions: list[str]) -> str:
     from pfbench.base.assumptions import ASSUMPTIONS
 
     return "; ".join(f"{name} ({ASSUMPTIONS[name]})" for name in assumptions)
-
-
-def _longer(extended: str, remark: str) -> str:
-    """Return what a sweep does with a stored run where a longer one is asked for."""
-    words = {
-        "every iteration": "extended from the last iteration",
-        "each epoch": "extended from the start of the last epoch",
-        "never": "made again",
-    }
-    return words[extended] + (f": {remark}" if remark else "")
 
 
 def _show_algorithm(about: Description) -> None:
@@ -141,7 +130,6 @@ def _show_algorithm(about: Description) -> None:
                 ("counts", about["counts"]),
                 ("assumes", _meanings(about["assumes"]) or "nothing beyond smoothness"),
                 ("random", drawn),
-                ("longer runs", _longer(**about["longer"])),
                 *([("claims", ", ".join(about["claims"]))] if about["claims"] else []),
             ]
         ),

@@ -20,7 +20,8 @@ from pfbench.cli.progress import Steps
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import Outcome
-    from pfbench.runs.planning.study import PlannedRun, Spec
+    from pfbench.runs.planning.plan import PlannedRun
+    from pfbench.runs.planning.study import Spec
 
 OUTPUT = Path("build/report")
 
@@ -42,13 +43,14 @@ def report(
     command goes on where it stopped.
     """
     from pfbench.reporting import prepare, write_report
-    from pfbench.runs.planning.study import own_names, read_spec
+    from pfbench.runs.planning.plan import own_names
+    from pfbench.runs.planning.study import read_spec
 
     check_place(jobs, scheduler)
     read = [read_spec(path) for path in _paths(spec or list(specs()))]
     for one in read:
         prepare(one, output)
-        for name in own_names(text for plan in one.runs() for text in plan.own):
+        for name in own_names(text for plan in one.runs() for text in plan.own_selectors):
             complain(f"importing {name}, which {one.name} names.")
     with closing(engine_of(jobs, scheduler)) as engine:
         outcomes = _run(read, store, engine, quiet=as_json)

@@ -39,8 +39,9 @@ from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
+    from pfbench.runs.engines.workers import Result
     from pfbench.runs.execute import Outcome
-    from pfbench.runs.planning.study import PlannedRun
+    from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.sweep import Sweep
 
 _SHOWN = 12
@@ -79,7 +80,7 @@ def run(
 
     check_place(jobs, scheduler)
     planned = read_sweep(spec)
-    for name in planned.own:
+    for name in planned.own_names:
         complain(f"importing {name}, which {spec} names.")
     with _log(log) as lines, closing(engine_of(jobs, scheduler)) as engine:
         if dry_run:
@@ -140,7 +141,7 @@ def _run(
         with board:
             for outcome in sweep(planned.plans, kept, engine):
                 found = outcome.entry.run
-                board.count(outcome.how, found.status)
+                board.count(outcome.origin, found.status)
                 _tell(log, outcome)
                 if found.status in FAILURES:
                     failed.append(outcome)
@@ -178,7 +179,7 @@ def _run(
 def _tell(log: _Log, outcome: "Outcome") -> None:
     found, plan = outcome.entry.run, outcome.plan
     log.line(
-        outcome.how,
+        outcome.origin,
         found.status,
         plan.problem,
         plan.algorithm,
@@ -195,7 +196,7 @@ def _describe(outcome: "Outcome") -> dict[str, Any]:
     found, plan = outcome.entry.run, outcome.plan
     return {
         "key": outcome.entry.key,
-        "how": outcome.how,
+        "how": outcome.origin,
         "problem": plan.problem,
         "algorithm": plan.algorithm,
         "seed": plan.seed,
@@ -216,7 +217,7 @@ def _summary(
         "name": planned.name,
         "store": str(folder),
         "planned": len(planned.plans),
-        **{how: board.how[how] for how in _HOW},
+        **{origin: board.origins[origin] for origin in _ORIGINS},
         "failed": board.failed,
         "statuses": dict(board.statuses),
         "runs": list(runs),
@@ -226,13 +227,17 @@ def _summary(
 def _show(
     planned: "Sweep", folder: Path, board: Board, failed: "Sequence[Outcome]", seconds: float
 ) -> None:
-    how = [f"{board.how[name]:,} {words}" for name, words in _HOW.items() if board.how[name]]
+    told = [
+        f"{board.origins[name]:,} {words}"
+        for name, words in _ORIGINS.items()
+        if board.origins[name]
+    ]
     parts: list[Any] = [
         fields(
             [
                 ("sweep", planned.name),
                 ("store", str(folder)),
-                ("runs", f"{len(planned.plans):,}: {', '.join(how)}"),
+                ("runs", f"{len(planned.plans):,}: {', '.join(told)}"),
                 ("status", ", ".join(f"{n:,} {s}" for s, n in board.statuses.most_common())),
                 ("took", duration(seconds)),
             ]
@@ -253,9 +258,8 @@ def _show(
     show(*parts)
 
 
-_HOW = {
+_ORIGINS = {
     "made": "made now",
-    "extended": "extended from shorter stored ones",
     "stored": "stored before",
     "cut": "cut from longer stored ones",
 }
@@ -266,10 +270,11 @@ _HOW = {
 
 def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool) -> None:
     from pfbench.runs.engines.workers import Task, run_tasks
-    from pfbench.runs.execute import FRESH, expected
+    from pfbench.runs.execute import expected
+    from pfbench.runs.forecast import trial_of
 
-    how = expected(planned.plans, folder, engine)
-    lacking = [plan for plan in planned.plans if how[plan] in FRESH]
+    origins = expected(planned.plans, folder, engine)
+    lacking = [plan for plan in planned.plans if origins[plan] == "made"]
     settings: dict[tuple[str, str], list[PlannedRun]] = {}
     for plan in lacking:
         settings.setdefault((plan.problem, plan.algorithm), []).append(plan)
@@ -279,7 +284,7 @@ def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool)
     described: dict[int, dict[str, Any]] = {}
     with Steps("trials", len(tasks), "trials", quiet=as_json) as steps:
         for result in run_tasks(tasks, min(engine.slots, cpus()) or 1):
-            described[result.index] = result.value or {"failed": result.reason}
+            described[result.index] = _trial(result)
             steps.advance()
     rows = [
         {
@@ -303,7 +308,7 @@ def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool)
         "name": planned.name,
         "store": str(folder),
         "planned": len(planned.plans),
-        **{name: sum(how[plan] == name for plan in planned.plans) for name in _HOW},
+        **{name: sum(origins[plan] == name for plan in planned.plans) for name in _ORIGINS},
         "jobs": engine.slots,
         "bytes": max(sizes) * engine.slots if sizes else None,
         "seconds": total / engine.slots if tried or not lacking else None,
@@ -316,38 +321,21 @@ def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool)
         _show_plan(planned, content)
 
 
+def _trial(result: "Result") -> dict[str, Any]:
+    """Return what a trial tells of a setting, or why it tells nothing."""
+    if result.value is None:
+        return {"failed": result.reason}
+    found = dict(result.value)
+    status, reason = found.pop("status", ""), found.pop("stop_reason", "")
+    return found | {"failed": f"{status}: {reason}" if status in FAILURES else ""}
+
+
 _UNKNOWN = {"iterations": None, "seconds": None, "bytes": None, "refused": "", "failed": ""}
-
-
-def trial_of(plan: "PlannedRun") -> dict[str, Any]:
-    """Return what a short trial of a run lets expect; made in a worker."""
-    from pfbench.cli.forecast import memory, tried
-    from pfbench.cli.info import shape_of
-    from pfbench.runs.engines.making import resolve
-
-    there = resolve(plan)
-    if there.chosen is None:
-        return {"refused": there.refusal, "seconds": 0.0}
-    trial, iterations, seconds = tried(
-        there.problem,
-        there.chosen,
-        seed=plan.seed,
-        budget=plan.budget,
-        time_limit=plan.time_limit,
-    )
-    ended = f"{trial.status}: {trial.stop_reason}" if trial.status in FAILURES else ""
-    return {
-        "iterations": iterations,
-        "seconds": plan.time_limit if seconds is None else seconds,
-        "bytes": memory(shape_of(there.problem), iterations),
-        "failed": ended,
-    }
 
 
 _EXPECTED = {
     "stored": "are stored",
     "cut": "will be cut from longer stored ones",
-    "extended": "will be extended from shorter stored ones",
     "made": "will be made",
 }
 

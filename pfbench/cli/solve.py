@@ -3,9 +3,8 @@
 import statistics
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import RenderableType
@@ -35,8 +34,10 @@ from pfbench.cli.printing import (
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
-    from pfbench.base.protocols import Problem
+    from pfbench.runs.loop.drive import Progress
+    from pfbench.runs.loop.ready import Ready
     from pfbench.runs.loop.run import Run
+    from pfbench.runs.planning.plan import PlannedRun
 
 TRACED = "objective,fw_gap"
 """What a trace records if nothing else is asked for."""
@@ -119,45 +120,24 @@ def solve(
     if trace is not None:
         check_trace(trace)
 
-    from pfbench.cli.forecast import forecast, show_forecast
+    from pfbench.cli.forecast import expected_run, show_forecast
     from pfbench.runs.loop.stop import Stop, recorded
-    from pfbench.runs.planning.selecting import chosen_algorithm, chosen_measures, chosen_problem
-    from pfbench.runs.planning.study import own_names
+    from pfbench.runs.planning.plan import PlannedRun, own_names
+    from pfbench.runs.planning.resolve import resolve
 
     names, target = recorded(measures, None if stop is None else Stop.parse(stop))
     for name in own_names((problem, algorithm, *names)):
         console(error=True).print(f"importing {name}")
-    choice = chosen_algorithm(algorithm)
-    built = chosen_problem(problem)
-    traced = chosen_measures(built, names)
+    plan = PlannedRun(problem, selector, seed, names, every, limits, target, time_limit)
+    ready = resolve(plan).ready
     if dry_run:
-        expected = forecast(
-            built,
-            choice,
-            selector,
-            seeds=seeds,
-            budget=limits,
-            stop=target,
-            time_limit=time_limit,
-            measures=traced,
-        )
+        expected = expected_run(ready, seeds=seeds, budget=limits, time_limit=time_limit)
         if as_json:
             print_json(expected)
         else:
             show_forecast(expected)
         return
-    runs = _run_all(
-        built,
-        choice,
-        selector,
-        seeds,
-        quiet=as_json,
-        budget=limits,
-        stop=target,
-        time_limit=time_limit,
-        measures=traced,
-        every=every,
-    )
+    runs = _run_all(ready, plan, seeds, quiet=as_json)
     if as_json:
         described = [run.as_json() for run in runs]
         print_json(described[0] if repeat is None else described)
@@ -180,22 +160,30 @@ def _names(given: str | None, default: str) -> list[str]:
     return [name for name in names if name]
 
 
-def _run_all(
-    problem: "Problem", choice: Any, selector: str, seeds: range, *, quiet: bool, **limits: Any
-) -> "list[Run]":
+def _run_all(ready: "Ready", plan: "PlannedRun", seeds: range, *, quiet: bool) -> "list[Run]":
     """Run each seed, up to the one that the user interrupts."""
-    from pfbench.cli.forecast import length_of
-    from pfbench.runs.loop.solve import resolved
-    from pfbench.runs.loop.solve import solve as run_once
+    from pfbench.oracles import Ledger
+    from pfbench.runs.loop.drive import drive
 
-    total = length_of(resolved(problem, choice, problem.start())[0])
+    name = ready.algorithm.name
     runs: list[Run] = []
     for seed in seeds:
-        title = choice.name if len(seeds) == 1 else f"{choice.name}, seed {seed}"
-        with Steps(title, total, "iterations", quiet=quiet) as steps:
-            run = run_once(problem, choice, seed=seed, watch=steps.reach, **limits)
-        # So that what is printed gives the same run again, whatever its algorithm calls itself.
-        runs.append(replace(run, algorithm=selector))
+        title = name if len(seeds) == 1 else f"{name}, seed {seed}"
+        with Steps(title, ready.length, "iterations", quiet=quiet) as steps:
+
+            def reached(at: "Progress", steps: Steps = steps) -> None:
+                steps.reach(at.iterations)
+
+            run = drive(
+                ready,
+                Ledger(plan.budget),
+                seed=seed,
+                every=plan.every,
+                stop=plan.stop,
+                time_limit=plan.time_limit,
+                watch=reached,
+            )
+        runs.append(run)
         if len(seeds) > 1 and not quiet and not console(error=True).is_terminal:
             took = f"{plural(run.iterations, 'iteration')}, {duration(run.seconds)}"
             console(error=True).print(f"{title}: {run.status}, {took}")

@@ -69,7 +69,7 @@ def list_entries(
     rows = [row for row in listing.rows if wanted(row)]
     if as_json:
         # Line by line: a store may have very many.
-        print("[" + ",\n ".join(json.dumps(_finite(row)) for row in rows) + "]")
+        print("[" + ",\n ".join(json.dumps(_printed(row)) for row in rows) + "]")
     else:
         _show_rows(rows, len(listing.rows))
     for name, key, damage in listing.damaged:
@@ -88,11 +88,11 @@ def check(
 
     Exit status 1 if any is.
     """
-    from pfbench.runs.storage.upkeep import check as check_all
+    from pfbench.runs.storage.upkeep import check_files
 
     opened = _open(folder)
     with Steps("checking", None, "files", quiet=as_json) as steps:
-        number, damaged = check_all(opened, repair=repair, progress=steps.advance)
+        number, damaged = check_files(opened, repair=repair, progress=steps.advance)
     if as_json:
         found = [_damage(damage) for damage in damaged]
         print_json({"schema": 1, "files": number, "damaged": found})
@@ -111,9 +111,9 @@ def gc(
 ) -> None:
     """Remove leftovers, and what an older source made.
 
-    Leftovers are temporary files that a killed process left an hour ago, and checkpoints of runs
-    that are gone or that were extended. What is set aside is always kept, and so is what does not
-    say which source made it, or is of somebody's own module.
+    Leftovers are temporary files that a killed process left an hour ago, and files that only
+    earlier versions of pfbench read. What is set aside is always kept, and so is what does not say
+    which source made it, or is of somebody's own module.
     """
     from pfbench.runs.storage.upkeep import KEPT, collect
 
@@ -135,7 +135,7 @@ def gc(
     verb = "would be removed" if dry_run else "removed"
     removed = [
         (f"{len(found.outdated):,}", f"entries of an older source, {verb}"),
-        (f"{len(found.leftovers):,}", f"temporary files and needless checkpoints, {verb}"),
+        (f"{len(found.leftovers):,}", f"temporary and needless files, {verb}"),
         (size(found.bytes), "in all"),
     ]
     kept = [(f"{number:,}", f"{KEPT[name]}, kept") for name, number in found.kept.items()]
@@ -263,8 +263,9 @@ def _is(found: str | None, asked: str) -> bool:
     return found is not None and (found == asked or found.partition("[")[0] == asked)
 
 
-def _finite(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row whose times are numbers that JSON knows."""
+def _printed(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is listed of a row, its times as numbers that JSON knows."""
+    row = {name: value for name, value in row.items() if name not in ("family", "limits")}
     seconds = row["seconds"]
     finite = isinstance(seconds, (int, float)) and abs(seconds) < float("inf")
     return {**row, "seconds": seconds if finite else None}

@@ -37,10 +37,6 @@ class Estimator(ABC):
     def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
         """Return the estimates of one run."""
 
-    def renews(self, k: int) -> bool:
-        """Return whether the estimates from call k on depend on no call before it."""
-        return False
-
     def draw(
         self, ask: Asked, rng: np.random.Generator
     ) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
@@ -64,10 +60,6 @@ class EpochEstimator(Estimator):
         integer("period", self.period, least=1)
         if self.snapshot is not None:
             integer("snapshot", self.snapshot, least=1)
-
-    def renews(self, k: int) -> bool:
-        """Return whether call k takes a reference gradient; see `Estimator.renews`."""
-        return k % self.period == 0
 
     def reference(self, ask: Asked, x: Point, rng: np.random.Generator) -> Gradient:
         """Return the reference gradient at x."""

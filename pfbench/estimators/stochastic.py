@@ -24,10 +24,6 @@ class Full(Estimator):
         """See `Estimator.start`."""
         return ask.gradient
 
-    def renews(self, k: int) -> bool:
-        """See `Estimator.renews`: always."""
-        return True
-
 
 @dataclass(frozen=True)
 class SG(Estimator):
@@ -39,10 +35,6 @@ class SG(Estimator):
     def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""
         return lambda x: ask.batch(self.draw(ask, rng), x)
-
-    def renews(self, k: int) -> bool:
-        """See `Estimator.renews`: always."""
-        return True
 
 
 @dataclass(frozen=True)

@@ -56,12 +56,12 @@ def checked(index: int, n: int) -> int:
 class CompilationClock(Listener):
     """Seconds that this process spends compiling loops or loading them, while it is open.
 
-    After each compilation `ended` is told how many seconds it took.
+    Before each compilation `begun` is called; after it `ended` is told how many seconds it took.
     """
 
-    def __init__(self, ended: Callable[[float], None]) -> None:
+    def __init__(self, begun: Callable[[], None], ended: Callable[[float], None]) -> None:
         self.seconds = 0.0
-        self._ended = ended
+        self._begun, self._ended = begun, ended
         self._depth = 0
         self._started = 0.0
 
@@ -69,6 +69,7 @@ class CompilationClock(Listener):
         """Note when the outermost compilation starts."""
         if self._depth == 0:
             self._started = perf_counter()
+            self._begun()
         self._depth += 1
 
     def on_end(self, event: Event) -> None:

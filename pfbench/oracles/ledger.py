@@ -29,11 +29,11 @@ class Ledger:
     ----------
     budget
         What the run may spend.
-    deadline
-        Time on the clock of `time.perf_counter` after which a call raises `TimeLimitReached`.
 
     Attributes
     ----------
+    deadline
+        Time on the clock of `time.perf_counter` after which a call raises `TimeLimitReached`.
     spent, limits
         The counts so far and the budget, in the order of `COUNTED`.
     quiet
@@ -47,19 +47,22 @@ class Ledger:
 
     __slots__ = ("_timed", "deadline", "ended", "limits", "quiet", "seconds", "spent")
 
-    def __init__(self, budget: Budget | None = None, deadline: float = math.inf) -> None:
+    def __init__(self, budget: Budget | None = None) -> None:
         self.spent = [0] * len(COUNTED)
         self.limits = [getattr(budget or Budget(), name) for name in COUNTED]
-        self.deadline = deadline
+        self.deadline = math.inf
         self.seconds = 0.0
         self.ended = ""
         self.quiet = [0] * len(COUNTED)
         self._timed = [0] * len(COUNTED)
 
-    def go_on(self, counts: Counts, seconds: float) -> None:
-        """Go on from the counts and the time of a run that is extended."""
-        self.spent[:] = self._timed[:] = counts.as_dict().values()
-        self.seconds = seconds
+    def start(self, until: float) -> None:
+        """Start the run's clock: from this time of `time.perf_counter` on, no call is answered."""
+        self.deadline = until
+
+    def stop(self) -> None:
+        """Stop the run's clock: until it is started again, no call is late."""
+        self.deadline = math.inf
 
     def counts(self) -> Counts:
         """Return the counts so far."""

@@ -9,8 +9,8 @@ The points of one sequence share a trail: the one vector of values, and where it
 """
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -267,89 +267,6 @@ class Factored:
             atoms, weights = _as_atoms(_chosen(atoms, weights))
         trail = _Trail(self.pattern, self.values(), atoms, weights.copy())
         return Factored(trail, trail.current)
-
-    # --- saving -------------------------------------------------------------------------------
-
-    @property
-    def atoms_used(self) -> int:
-        """How many atoms the sequence has, those that this point does not use included."""
-        return self._trail.atoms.used
-
-    @property
-    def nbytes(self) -> int:
-        """About how many bytes `arrays` will have."""
-        used = int(np.count_nonzero(self._trail.weights))
-        return 8 * (self.pattern.n + len(self._trail.weights) + (used + 2) * sum(self.shape))
-
-    def twin(self) -> "Factored":
-        """Return a point that stands exactly as this one, its recorded step not applied.
-
-        Unlike a copy it will have the same bits after its next move. It cannot be moved itself: it
-        shares the list of atoms, and is there to be saved.
-
-        Raises
-        ------
-        StalePoint
-            If the sequence has moved past this point.
-        """
-        trail = self._newest()
-        same = _Trail(trail.pattern, trail.values.copy(), trail.atoms, trail.weights)
-        same.limit = trail.limit
-        if self._vertex is None:
-            return Factored(same, same.current)
-        return Factored(same, object(), same.current, self._vertex, self._weight, self._slot)
-
-    def arrays(self, atoms_used: int) -> dict[str, npt.NDArray[Any]]:
-        """Return all that the bits of this point and of its next moves depend on, by name.
-
-        Parameters
-        ----------
-        atoms_used
-            The number of atoms to go on with: those that came later are left out.
-
-        Raises
-        ------
-        StalePoint
-            If the sequence has moved past this point.
-        """
-        trail = self._newest()
-        slots = np.flatnonzero(trail.weights)
-        found: dict[str, npt.NDArray[Any]] = {}
-        if self._vertex is not None:
-            slots = np.union1d(slots, [self._slot])
-            vertex = self._vertex
-            found = {"u": vertex.u, "v": vertex.v, "step": np.array([vertex.scale, self._weight])}
-        return found | {
-            "values": trail.values,
-            "weights": trail.weights,
-            "slots": slots,
-            "left": trail.atoms.left[slots],
-            "right": trail.atoms.right[slots],
-            "sizes": np.array([atoms_used, trail.limit, self._slot]),
-        }
-
-    @classmethod
-    def from_arrays(cls, pattern: Pattern, saved: Mapping[str, npt.NDArray[Any]]) -> "Factored":
-        """Return the point that `arrays` has saved, on the same pattern."""
-        used, limit, slot = (int(size) for size in saved["sizes"])
-        atoms = Atoms(pattern.shape, max(16, 2 * used))
-        atoms.used = used
-        atoms.left[saved["slots"]] = saved["left"]
-        atoms.right[saved["slots"]] = saved["right"]
-        trail = _Trail(pattern, saved["values"].copy(), atoms, saved["weights"])
-        trail.limit = limit
-        if "step" not in saved:
-            return cls(trail, trail.current)
-        scale, weight = (float(number) for number in saved["step"])
-        vertex = RankOne(saved["u"], saved["v"], scale, pattern)
-        return cls(trail, object(), trail.current, vertex, weight, slot)
-
-    def _newest(self) -> _Trail:
-        """Return the trail, if it stands at this point or at the one before its recorded step."""
-        trail = self._trail
-        if self._token is not trail.current and self._base is not trail.current:
-            raise StalePoint(_GONE)
-        return trail
 
     # --- bookkeeping --------------------------------------------------------------------------
 

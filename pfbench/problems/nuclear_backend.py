@@ -1,6 +1,5 @@
 """What answers the oracles of one run over the nuclear-norm ball, whatever the sum is."""
 
-from collections.abc import Mapping
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -63,12 +62,3 @@ class NuclearBackend(Generic[Owner]):
     def prox(self, x: Any, g: Any, lam: float) -> Any:
         """Return the projection of x - lam g onto the ball."""
         return self._problem.prox(x, g, lam)
-
-    def memory(self) -> Mapping[str, npt.NDArray[Any]]:
-        """See `pfbench.base.protocols.Remembering`: the start of the next linear minimisation."""
-        warm = self._minimiser.warm
-        return {} if warm is None else {"warm": warm}
-
-    def recall(self, memory: Mapping[str, npt.NDArray[Any]]) -> None:
-        """See `pfbench.base.protocols.Remembering`."""
-        self._minimiser.warm = memory.get("warm")

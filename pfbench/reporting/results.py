@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.run import Run
-from pfbench.runs.planning.study import PlannedRun, Spec, Study
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.study import Spec, Study
 
 if TYPE_CHECKING:
     from pfbench.runs.execute import Outcome

@@ -14,7 +14,7 @@ from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import HOLDS, Final
 from pfbench.reporting.words import ABSENT, SEPARATOR, significant, whole
 from pfbench.runs.loop.run import Run
-from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.planning.plan import PlannedRun
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from pfbench.resisting.replay import (
     orthonormality,
 )
 from pfbench.resisting.transcript import Transcript, file_digest
-from pfbench.runs.loop.solve import stream
+from pfbench.runs.loop.streams import stream
 
 SCHEMA = 1
 

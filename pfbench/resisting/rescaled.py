@@ -30,7 +30,7 @@ from pfbench.problems.smoothness import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import DEPTH, GAP, chain_smoothness, scaled_chain
 from pfbench.resisting.contestants import contestant
 from pfbench.resisting.oracle import ResistingOracle, converse, frame
-from pfbench.runs.loop.solve import stream
+from pfbench.runs.loop.streams import stream
 
 MOST = 200_000
 """LO calls after which a run is given up, if nothing else is said."""

@@ -11,11 +11,11 @@ from typing import Any
 
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Result, Task
+from pfbench.runs.planning.user_code import is_ours
 from pfbench.runs.storage.keys import (
     check_source,
     content_key,
     has_source,
-    is_ours,
     source_digest,
     source_note,
 )

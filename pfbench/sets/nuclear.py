@@ -154,12 +154,6 @@ class NuclearBall:
 class NuclearMinimiser:
     """Linear minimisation over a nuclear ball, warm-started from call to call.
 
-    Attributes
-    ----------
-    warm
-        The right vector of the last vertex, shape (N,), which the next call starts near; None
-        before the first one.
-
     The stop is heuristic: relative residual at most `tolerance`. A measured gap never relies on
     it; see `NuclearBall.minimum`.
     """
@@ -168,13 +162,13 @@ class NuclearMinimiser:
         self._ball = ball
         self._rng = rng
         self._tolerance = real("tolerance", tolerance, above=0.0, most=1.0)
-        self.warm: Floats | None = None
+        self._warm: Floats | None = None
 
     def lo(self, g: Any) -> RankOne:
         """Return a vertex that (nearly) minimises <g, v> over the ball."""
         operator = as_operator(g)
-        triple = leading_triple(operator, self._rng, tolerance=self._tolerance, warm=self.warm)
-        self.warm = triple.v
+        triple = leading_triple(operator, self._rng, tolerance=self._tolerance, warm=self._warm)
+        self._warm = triple.v
         return RankOne(triple.u, triple.v, -self._ball.radius, _pattern(operator))
 
 

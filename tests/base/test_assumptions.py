@@ -17,7 +17,7 @@ from pfbench.base.errors import Refused
 from pfbench.problems import PROBLEMS
 from pfbench.runs.execute import check
 from pfbench.runs.loop.solve import solve
-from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 from pfbench.sets import L1Ball, WholeSpace
 

@@ -156,23 +156,6 @@ def test_an_algorithm_shows_what_its_theory_assumes(pfbench):
     assert "nothing beyond smoothness" in pfbench("info", "svrg").out
 
 
-@pytest.mark.parametrize(
-    ("name", "extended", "remark", "words"),
-    [
-        ("prox-sgd", "every iteration", "", "extended from the last iteration\n"),
-        ("svrg", "each epoch", "", "extended from the start of the last epoch\n"),
-        ("nfwu-svrg", "each epoch", "not with restarts", "the last epoch: not with restarts"),
-        ("prox-saga", "never", "its table", "made again: its table of gradients"),
-    ],
-)
-def test_an_algorithm_shows_what_becomes_of_a_longer_run(pfbench, name, extended, remark, words):
-    longer = pfbench("info", name, "--json").json["longer"]
-    assert longer["extended"] == extended
-    assert longer["remark"].startswith(remark)
-    text = "\n".join(line.rstrip() for line in pfbench("info", name).out.splitlines())
-    assert words in text
-
-
 def test_a_problem_shows_what_is_known_of_it(pfbench):
     quadratic = "quadratic[source=synthetic,rows=30,columns=4,set=none]"
     built = pfbench("info", quadratic, "--json").json["built"]

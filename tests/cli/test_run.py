@@ -57,19 +57,24 @@ def test_a_second_call_makes_nothing(pfbench, folder, spec):
     assert "6: 2 made now, 4 stored before" in run(pfbench).out
 
 
-def test_a_longer_sweep_extends_what_is_stored(pfbench, folder, spec, conforms):
+def test_a_shorter_sweep_cuts_what_is_stored(pfbench, folder, spec, conforms):
     run(pfbench)
-    spec.write_text(SPEC.replace("iterations=8", "iterations=12"))
+    spec.write_text(SPEC.replace("iterations=8", "iterations=4"))
     planned = run(pfbench, "--dry-run", "--json").json
     conforms(planned, "run.json")
-    assert [planned[how] for how in ("made", "extended", "stored", "cut")] == [0, 4, 0, 0]
-    assert "4 will be extended from shorter stored ones" in run(pfbench, "--dry-run").out
+    assert [planned[how] for how in ("made", "stored", "cut")] == [0, 0, 4]
+    assert "4 will be cut from longer stored ones" in run(pfbench, "--dry-run").out
     found = run(pfbench, "--json").json
     conforms(found, "run.json")
-    assert (found["extended"], {one["how"] for one in found["runs"]}) == (4, {"extended"})
-    spec.write_text(SPEC.replace("iterations=8", "iterations=4"))
-    assert "will be cut from longer stored ones" in run(pfbench, "--dry-run").out
+    assert (found["cut"], {one["how"] for one in found["runs"]}) == (4, {"cut"})
     assert "4: 4 cut from longer stored ones" in run(pfbench).out
+    assert len(kept(folder)) == 4
+
+
+def test_a_longer_sweep_makes_its_runs(pfbench, folder, spec):
+    run(pfbench)
+    spec.write_text(SPEC.replace("iterations=8", "iterations=12"))
+    assert "4: 4 made now" in run(pfbench).out
     assert len(kept(folder)) == 8
 
 
@@ -230,8 +235,7 @@ def test_a_full_disk_ends_it_and_loses_nothing(pfbench, folder, spec, monkeypatc
 
     def full(descriptor):
         calls.append(descriptor)
-        # Each run has two files, its checkpoint first.
-        if len(calls) == 6:
+        if len(calls) == 3:
             raise OSError(28, "No space left on device")
         return replace(descriptor)
 

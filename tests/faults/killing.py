@@ -1,7 +1,7 @@
 """Kill a sweep at random moments, resume it, and compare its store with an undisturbed one.
 
 As a program it does so many times: ``python tests/faults/killing.py [TIMES] [VICTIM...]``, with
-victims parent, worker, extension (the parent, while it extends shorter runs) and scheduler.
+victims parent, worker and scheduler.
 """
 
 import json
@@ -29,9 +29,6 @@ every = 100
 SVRG = "nfwu-svrg[batch=20,period=10,iterations=1000,step=0.001,output=uniform]"
 FW = "frank-wolfe[iterations=200]"
 """
-SHORTER = SPEC.replace("iterations=1000", "iterations=555").replace(
-    "iterations=200", "iterations=90"
-)
 RUNS = 2 * SEEDS
 PATIENCE = 150.0
 
@@ -127,31 +124,6 @@ def kill_parent(folder, rng, times):
     return sweep.results(), kills
 
 
-def kill_extension(folder, rng, times):
-    """Kill a sweep that extends the runs of a shorter one; then let it end."""
-    shorter = Sweep(folder, spec=SHORTER)
-    shorter.start()
-    assert shorter.end() == (0, "")
-    before = set(shorter.results())
-    sweep = Sweep(folder)
-    kills = 0
-    for number in sorted(rng.sample(range(RUNS - 4), times)):
-        sweep.start()
-        if sweep.reach(RUNS + number + 1):
-            time.sleep(rng.uniform(0.0, 0.05))
-            sweep.process.kill()
-            kills += 1
-        sweep.process.wait(PATIENCE)
-        sweep.process.stderr.close()
-    sweep.start()
-    assert sweep.end() == (0, "")
-    results = sweep.results()
-    store = Store(folder / "store")
-    longer = results.keys() - before
-    assert {store.get(key).notes["extended"] for key in longer} == before
-    return {key: results[key] for key in longer}, kills
-
-
 def kill_worker(folder, rng, times):
     """Kill workers of one sweep at random moments; it goes on by itself."""
     sweep = Sweep(folder)
@@ -229,7 +201,6 @@ def kill_scheduler(folder, rng, times=1):
 VICTIMS = {
     "parent": kill_parent,
     "worker": kill_worker,
-    "extension": kill_extension,
     "scheduler": kill_scheduler,
 }
 

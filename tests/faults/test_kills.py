@@ -29,7 +29,7 @@ def expected(killing, tmp_path_factory):
     return killing.undisturbed(tmp_path_factory.mktemp("undisturbed"))
 
 
-@pytest.mark.parametrize("victim", ["parent", "worker", "extension"])
+@pytest.mark.parametrize("victim", ["parent", "worker"])
 def test_nothing_is_lost_and_nothing_differs(killing, expected, tmp_path, victim):
     found, _ = killing.VICTIMS[victim](tmp_path, random.Random(1), 2)
     assert found == expected

@@ -14,7 +14,7 @@ from pfbench.resisting import Reached, certify, contestant, every_contestant, fi
 from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
 from pfbench.resisting.oracle import ResistingOracle, frame
 from pfbench.resisting.rescaled import epsilon_of, lower_constant
-from pfbench.runs.loop.solve import stream
+from pfbench.runs.loop.streams import stream
 
 QUICK = ["frank-wolfe", "frank-wolfe[step=backtracking]"]
 """Those that come down in few calls."""

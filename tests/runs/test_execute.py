@@ -15,9 +15,11 @@ from pfbench.base.errors import Refused, StorageError
 from pfbench.runs import execute
 from pfbench.runs.engines import engine as engines
 from pfbench.runs.engines import making
+from pfbench.runs.engines.unfinished import unfinished_run
 from pfbench.runs.loop.stop import Stop
-from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage import keys, store
+from pfbench.runs.storage.planned import keys_of
 from pfbench.runs.storage.store import Store
 
 SVRG = "svrg[batch=5,period=3,iterations=4,step=0.01]"
@@ -46,7 +48,7 @@ def test_a_second_call_makes_nothing_and_returns_the_same(tmp_path):
 
 
 def key(plan):
-    return execute.keys_of([plan], {})[plan].key
+    return keys_of([plan], {})[plan].key
 
 
 @pytest.mark.parametrize(
@@ -84,7 +86,7 @@ def test_each_limit_has_a_key_of_its_own():
             {"memory_limit": 4.0},
         )
     ]
-    assert len({keys.key for keys in execute.keys_of(plans, {}).values()}) == len(plans)
+    assert len({keys.key for keys in keys_of(plans, {}).values()}) == len(plans)
 
 
 def test_source_is_followed_through_imports_but_not_into_the_rooms_above():
@@ -109,7 +111,7 @@ def test_an_edited_module_changes_the_digest_of_those_that_reach_it(tmp_path, mo
 
 
 def keys_in(plans):
-    return execute.keys_of(plans, {})
+    return keys_of(plans, {})
 
 
 ALL = [
@@ -174,7 +176,7 @@ def test_an_edited_helper_makes_the_runs_again_that_reach_it_and_no_others(tmp_p
 
     def made():
         found = execute.sweep(plans, Store(tmp_path / "store"), engines.ThisProcess())
-        return {outcome.plan.algorithm for outcome in found if outcome.how == "made"}
+        return {outcome.plan.algorithm for outcome in found if outcome.origin == "made"}
 
     assert made() == set(chosen)
     assert made() == set()
@@ -207,7 +209,7 @@ def test_a_worker_with_another_source_of_somebodys_module_makes_nothing(tmp_path
         found["method_late:Method"].stop_reason
     )
     (again, _) = execute.execute(plans, Store(tmp_path / "store"), engine=engines.LocalProcesses(1))
-    assert (again.how, again.entry.run.status) == ("made", "finished")
+    assert (again.origin, again.entry.run.status) == ("made", "finished")
 
 
 @pytest.mark.parametrize(
@@ -244,11 +246,11 @@ def test_a_key_covers_packages_and_files_of_any_coding(tmp_path, monkeypatch, te
 def test_what_is_for_types_only_is_not_covered():
     found = keys.reachable(frozenset({"pfbench.runs.loop.run"}))
     assert "pandas" not in found
-    assert "pfbench.runs.loop.checkpoint" in found
+    assert "pfbench.base.counts" in found
 
 
 def test_a_killed_run_is_stored_and_made_again(tmp_path, monkeypatch):
-    lost = making.unfinished(PLAN, "killed", "its process was ended by SIGKILL, 3 times")
+    lost = unfinished_run(PLAN, "killed", "its process was ended by SIGKILL, 3 times")
     store = Store(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(execute, "make", lambda *_: lost)
@@ -256,7 +258,7 @@ def test_a_killed_run_is_stored_and_made_again(tmp_path, monkeypatch):
     (key,) = store.keys()
     assert store.get(key).run.status == "killed"
     (second,) = execute.sweep([PLAN], store, engines.ThisProcess())
-    assert (first.entry.key, second.how) == (key, "made")
+    assert (first.entry.key, second.origin) == (key, "made")
     assert store.get(key).run.status == "finished"
 
 
@@ -287,5 +289,5 @@ def test_the_notes_say_how_often_a_run_was_lost(tmp_path, monkeypatch):
     notes = Store(tmp_path).get(outcome.entry.key).notes
     assert notes["retries"] == 2
     modules = frozenset(notes["source"]["modules"])
-    assert {"pfbench.runs.loop.solve", "pfbench.problems.linear_models"} <= modules
+    assert {"pfbench.runs.loop.drive", "pfbench.problems.linear_models"} <= modules
     assert notes["source"]["digest"] == keys.source_digest(modules)

@@ -5,11 +5,9 @@ import dataclasses
 import pytest
 from command_line import SMALL, SVRG
 
-from pfbench import algorithm, problem, solve
-from pfbench.base.selectors import Selector
 from pfbench.runs import execute
 from pfbench.runs.engines import making
-from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 
 
@@ -18,16 +16,16 @@ def plans(count):
 
 
 def test_a_killed_run_ends_the_work_and_is_not_stored(tmp_path, monkeypatch):
-    whole, seeds = making.solve, []
+    whole, seeds = making.drive, []
 
-    def killed(problem, choice, *, seed, **options):
+    def killed(ready, ledger, *, seed, **options):
         seeds.append(seed)
-        run = whole(problem, choice, seed=seed, **options)
+        run = whole(ready, ledger, seed=seed, **options)
         return dataclasses.replace(run, status="killed") if seed == 1 else run
 
     store = Store(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(making, "solve", killed)
+        patch.setattr(making, "drive", killed)
         with pytest.raises(KeyboardInterrupt):
             execute.execute(plans(3), store)
     assert seeds == [0, 1]
@@ -37,15 +35,3 @@ def test_a_killed_run_ends_the_work_and_is_not_stored(tmp_path, monkeypatch):
     outcomes = execute.execute(plans(3), store, progress=lambda plan, fresh: made.append(fresh))
     assert made == [False, True, True]
     assert [o.entry.run.status for o in outcomes] == ["finished"] * 3
-
-
-def test_a_watcher_is_told_each_iteration_and_changes_nothing():
-    chosen, method = (Selector.parse(text) for text in (SMALL, SVRG))
-    on = problem(chosen.name, **chosen.parameters)
-    by = algorithm(method.name, **method.parameters)
-    told = []
-    watched = solve(on, by, measures=["value"], watch=told.append)
-    alone = solve(on, by, measures=["value"])
-    assert told == list(range(1, 11))
-    assert watched.counts == alone.counts
-    assert list(watched.trace["value"]) == list(alone.trace["value"])

@@ -184,7 +184,7 @@ def _context() -> BaseContext:
     """
     if "forkserver" in multiprocessing.get_all_start_methods():
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["pfbench.runs.loop.solve"])
+        context.set_forkserver_preload(["pfbench.runs.loop.drive"])
         return context
     return multiprocessing.get_context("spawn")
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.state import Point
-from pfbench.runs.loop.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,8 +53,6 @@ class Run:
         Bound of the probability that any certified interval shown for this run is wrong.
     x
         The point at the declared output (None for a run read back from a store).
-    checkpoint
-        From where the run can be extended (None if it can not, or nobody asked for it).
     columns, rows
         The trace: column names and one tuple for each recorded iteration.
     unmet
@@ -84,7 +81,6 @@ class Run:
     unmet: tuple[str, ...] = ()
     own_output: bool | None = None
     x: Point = field(default=None, repr=False)
-    checkpoint: Checkpoint | None = field(default=None, repr=False)
 
     @property
     def trace(self) -> "pd.DataFrame":

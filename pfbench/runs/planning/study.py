@@ -6,57 +6,16 @@ run's seed.
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pfbench.base.checks import integer
-from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
-from pfbench.runs.loop.stop import Stop, in_trace
-
-
-@dataclass(frozen=True)
-class PlannedRun:
-    """One run of a study, by selectors.
-
-    Attributes
-    ----------
-    problem, algorithm
-        Selectors; either may be somebody's own, ``MODULE:NAME[...]``.
-    seed
-        The algorithm's seed.
-    measures, every
-        What the trace records, each so many iterations; a measure may be ``MODULE:NAME``.
-    budget, stop, time_limit
-        As `solve` takes them (oracle calls, a target by its name in the trace, seconds).
-    memory_limit
-        Bytes that the run may add to those of its process; None for no limit.
-    """
-
-    problem: str
-    algorithm: str
-    seed: int
-    measures: tuple[str, ...]
-    every: int
-    budget: Budget | None = None
-    stop: Stop | None = None
-    time_limit: float | None = None
-    memory_limit: float | None = None
-
-    @property
-    def own(self) -> tuple[str, ...]:
-        """The selectors MODULE:NAME of somebody's own problem, algorithm and measures."""
-        named = (self.problem, self.algorithm, *self.measures)
-        return tuple(text for text in named if own_names([text]))
-
-
-def own_names(selectors: Iterable[str]) -> list[str]:
-    """Return the names MODULE:NAME among those of selectors, each once."""
-    names = (text.partition("[")[0].strip() for text in selectors)
-    return list(dict.fromkeys(name for name in names if ":" in name))
+from pfbench.runs.loop.stop import in_trace
+from pfbench.runs.planning.plan import PlannedRun
 
 
 @dataclass(frozen=True)
@@ -176,7 +135,7 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
 def spec_of(table: dict[str, Any], path: Path, text: str) -> Spec:
     """Return the report that the table of a TOML file describes; see `read_spec`."""
     where = str(path)
-    _check(table, where, {"title": str, "study": list}, {"about": str})
+    _check_fields(table, where, {"title": str, "study": list}, {"about": str})
     if not table["study"]:
         raise InputError(f"{where}: there is no [[study]].")
     studies = tuple(_study(part, f"{where}, study {k}") for k, part in enumerate(table["study"], 1))
@@ -194,7 +153,7 @@ def _study(table: Any, where: str) -> Study:
         "every": (str, int),
         "column": list,
     }
-    _check(table, where, needed, {"about": str})
+    _check_fields(table, where, needed, {"about": str})
     if not table["algorithms"] or not table["measures"] or not table["column"]:
         raise InputError(f"{where}: algorithms, measures and columns must not be empty.")
     for field, values in (
@@ -224,7 +183,9 @@ def _study(table: Any, where: str) -> Study:
     )
 
 
-def _check(table: Any, where: str, needed: Mapping[str, Any], optional: Mapping[str, Any]) -> None:
+def _check_fields(
+    table: Any, where: str, needed: Mapping[str, Any], optional: Mapping[str, Any]
+) -> None:
     if not isinstance(table, dict):
         raise InputError(f"{where}: a table is needed here.")
     for name in table:

@@ -21,7 +21,8 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.stop import Stop, in_trace, recorded
-from pfbench.runs.planning.study import PlannedRun, own_names, read_toml, spec_of
+from pfbench.runs.planning.plan import PlannedRun, own_names
+from pfbench.runs.planning.study import read_toml, spec_of
 
 FIELDS = (
     "name",
@@ -67,9 +68,9 @@ class Sweep:
     plans: tuple[PlannedRun, ...]
 
     @property
-    def own(self) -> list[str]:
+    def own_names(self) -> list[str]:
         """The names MODULE:NAME that the sweep imports, each once."""
-        return own_names(text for plan in self.plans for text in plan.own)
+        return own_names(text for plan in self.plans for text in plan.own_selectors)
 
 
 def read_sweep(path: Path) -> Sweep:

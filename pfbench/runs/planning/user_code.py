@@ -11,6 +11,11 @@ from pfbench.base.names import unknown
 from pfbench.base.selectors import Selector
 
 
+def is_ours(module: str) -> bool:
+    """Return whether a module is one of pfbench."""
+    return module.partition(".")[0] == "pfbench"
+
+
 def load(name: str) -> Any:
     """Import MODULE:NAME, from the current folder too, and return what it names.
 

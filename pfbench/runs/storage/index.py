@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.base.files import whole
-from pfbench.runs.storage.damage import Damaged
+from pfbench.runs.storage.damaged import Damaged
 
 NAME = "index.jsonl"
 
@@ -41,9 +41,12 @@ ROW = (
     "iterations",
     "counts",
     "seconds",
+    "family",
+    "limits",
 )
 """The fields of a row that the index keeps; null where a kind has no such thing. A listing adds
-``bytes`` and ``stored``, the file's size and time."""
+``bytes`` and ``stored``, the file's size and time. The last two are notes on a run: the key that
+its limits do not change, and these limits."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,9 @@ def row_of(kind: str, key: str, header: Mapping[str, Any]) -> Row:
     content = header["run"] if kind == "run" else header["row"]
     found: dict[str, Any] = dict.fromkeys(ROW)
     found |= {name: content.get(name) for name in ROW if name in content}
+    if kind == "run":
+        notes = header.get("notes", {})
+        found |= {name: notes.get(name) for name in ("family", "limits")}
     if kind == "verdict":
         found["status"] = content.get("verdict")
     if kind == "finding":
@@ -102,6 +108,8 @@ class Index:
         self,
         files: Iterable[tuple[str, str, str, os.stat_result]],
         read: Callable[[str, str, str], Row],
+        *,
+        write: bool,
     ) -> Listing:
         """Return a row for each file, from the index if it knows the file as it is.
 
@@ -111,12 +119,14 @@ class Index:
             Kind, key, path, size and time of each file.
         read
             Returns the row of a file; raises `Damaged`, or FileNotFoundError if it is gone.
+        write
+            Whether an index that lacks something is written anew.
         """
         # Of half a million small objects none is garbage: looking for it takes as long as the rest.
         collecting = gc.isenabled()
         gc.disable()
         try:
-            return self._listing(files, read)
+            return self._listing(files, read, write)
         finally:
             if collecting:
                 gc.enable()
@@ -125,6 +135,7 @@ class Index:
         self,
         files: Iterable[tuple[str, str, str, os.stat_result]],
         read: Callable[[str, str, str], Row],
+        write: bool,
     ) -> Listing:
         known = self._read()
         rows: list[Row] = []
@@ -146,7 +157,7 @@ class Index:
             lines.append((row, stamp))
             row |= {"bytes": stamp.st_size, "stored": _time(int(stamp.st_mtime))}
             rows.append(row)
-        if stale or len(known) != len(rows):
+        if write and (stale or len(known) != len(rows)):
             self._write(lines)
         return Listing(rows, damaged)
 

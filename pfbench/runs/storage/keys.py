@@ -13,7 +13,7 @@ import multiprocessing
 import platform
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,13 +22,10 @@ from typing import Any
 from threadpoolctl import threadpool_info
 
 from pfbench.base.errors import InputError, WorkerDied
-from pfbench.base.protocols import Problem
 from pfbench.kernels.compiled import threads
-from pfbench.runs.planning.own_problem import OwnProblem
+from pfbench.runs.planning.user_code import is_ours
 
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
-
-_LOOP = "pfbench.runs.loop.solve"
 
 
 def environment() -> dict[str, str]:
@@ -55,59 +52,6 @@ def environment() -> dict[str, str]:
     return found
 
 
-def run_key(
-    problem: Problem,
-    algorithm: Any,
-    parameters: Mapping[str, Any],
-    *,
-    seed: int,
-    limits: Mapping[str, Any],
-    measures: Mapping[str, Any],
-    environment: Mapping[str, str],
-    digest: str | None = None,
-    own: Sequence[str] = (),
-    sources: Callable[[frozenset[str]], str] | None = None,
-) -> str:
-    """Return the key of a run, 64 hexadecimal digits.
-
-    Parameters
-    ----------
-    problem, algorithm
-        The problem, and the algorithm with all its parameters.
-    parameters
-        The algorithm's parameters by name.
-    seed
-        The algorithm's seed.
-    limits
-        Budget, target, time limit and recording frequency.
-    measures
-        The recorded measures by name.
-    environment
-        What `environment` returns where the run is made.
-    digest
-        The problem's digest, from a caller that has computed it before.
-    own
-        The names MODULE:NAME of somebody's own problem, algorithm and measures.
-    sources
-        `source_digest`, or one that remembers; a sweep's remembers as long as the sweep lasts.
-    """
-    content = {
-        "problem": [
-            type(problem).__qualname__,
-            digest or problem.digest,
-            # What somebody's digest covers is not known.
-            dict(problem.parameters) if isinstance(problem, OwnProblem) else {},
-        ],
-        "algorithm": [type(algorithm).__qualname__, dict(parameters)],
-        "seed": seed,
-        "limits": dict(limits),
-        "measures": sorted(measures),
-        "own": sorted(own),
-    }
-    source = (sources or source_digest)(modules_of(problem, algorithm, measures, own))
-    return content_key(content, source, environment)
-
-
 def content_key(content: Mapping[str, Any], source: str, environment: Mapping[str, str]) -> str:
     """Return the key of a result, 64 hexadecimal digits.
 
@@ -123,34 +67,6 @@ def content_key(content: Mapping[str, Any], source: str, environment: Mapping[st
     whole = {**content, "source": source, "environment": dict(environment)}
     text = json.dumps(whole, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def modules_of(
-    problem: Problem, algorithm: Any, measures: Mapping[str, Any], own: Sequence[str] = ()
-) -> frozenset[str]:
-    """Return the modules from which a run reaches all others: its loop's, and those it names.
-
-    Raises
-    ------
-    InputError
-        If there is no Python source of one that the run names.
-    """
-    named = {getattr(measure, "__module__", _LOOP) for measure in measures.values()}
-    # A function of somebody's module may return what a class of another one made.
-    made = problem.given if isinstance(problem, OwnProblem) else problem
-    modules = {type(part).__module__ for part in (problem, made, algorithm)}
-    return frozenset({_LOOP, *modules, *named, *map(_module_of, own)})
-
-
-def _module_of(selector: str) -> str:
-    """Return MODULE of MODULE:NAME; refuse one by whose source no stored run could be known."""
-    module = selector.partition(":")[0].strip()
-    if _source(module) is None:
-        raise InputError(
-            f"{module} has no Python source that a stored run could be known by: name a module "
-            "that has one, and imports it."
-        )
-    return module
 
 
 def source_digest(modules: frozenset[str]) -> str:
@@ -193,14 +109,17 @@ def check_source(note: Mapping[str, Any]) -> None:
         )
 
 
+def no_source(module: str) -> InputError:
+    """Return the refusal of a module by whose source no stored run could be known."""
+    return InputError(
+        f"{module} has no Python source that a stored run could be known by: name a module "
+        "that has one, and imports it."
+    )
+
+
 def has_source(module: str) -> bool:
     """Return whether a module has a source that a key can cover."""
     return _source(module) is not None
-
-
-def is_ours(module: str) -> bool:
-    """Return whether a module is one of pfbench."""
-    return module.partition(".")[0] == "pfbench"
 
 
 def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:

@@ -24,9 +24,8 @@ import numpy as np
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import whole
-from pfbench.runs.loop.checkpoint import Checkpoint
 from pfbench.runs.loop.run import Run
-from pfbench.runs.storage.damage import DAMAGES, Damaged
+from pfbench.runs.storage.damaged import DAMAGES, Damaged
 from pfbench.runs.storage.index import Index, Listing, Row, row_of
 
 if TYPE_CHECKING:
@@ -41,11 +40,6 @@ KINDS: Mapping[str, str] = MappingProxyType(
     }
 )
 """The kinds of entries, with the file of each; a shard is a key's first two characters."""
-
-FILES: Mapping[str, str] = MappingProxyType(
-    {**KINDS, "checkpoint": "checkpoints/{shard}/{key}.npz"}
-)
-"""The kinds of files: the entries, and the checkpoint that a run may have beside it."""
 
 DAMAGED = "damaged"
 """The folder of a store for what is set aside."""
@@ -119,7 +113,7 @@ class Store:
         """
         if not _KEY.fullmatch(key):
             raise InputError(f"{key!r} is no key: it must be 8 to 128 letters or digits.")
-        return self.folder / FILES[kind].format(shard=key[:2], key=key)
+        return self.folder / KINDS[kind].format(shard=key[:2], key=key)
 
     def __contains__(self, key: str) -> bool:
         return self.path(key).is_file()
@@ -152,16 +146,11 @@ class Store:
     ) -> None:
         """Write a finished run; an interruption leaves either the whole file or none.
 
-        Its checkpoint, if it has one, is written before it, in a file of its own.
-
         Raises
         ------
         StorageError
             If the disk is full or the store cannot be written; what is stored already stays.
         """
-        checkpoint = run.checkpoint
-        if checkpoint is not None:
-            self.write_file("checkpoint", key, checkpoint.as_bytes(key))
         header = {
             "schema": SCHEMA,
             "key": key,
@@ -197,10 +186,6 @@ class Store:
 
     def write(self, kind: str, key: str, data: bytes, header: Mapping[str, Any]) -> None:
         """Write the file of an entry as it is (`header` is for the index); see `put`."""
-        self._index.add(row_of(kind, key, header), self.write_file(kind, key, data))
-
-    def write_file(self, kind: str, key: str, data: bytes) -> os.stat_result:
-        """Write a file of one of `FILES` as it is; return its size and time. See `put`."""
         path = self.path(key, kind)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -210,7 +195,7 @@ class Store:
                 stamp = os.fstat(file.fileno())
         except OSError as error:
             raise _refused(f"{kind} {key}", self.folder, error) from error
-        return stamp
+        self._index.add(row_of(kind, key, header), stamp)
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -232,11 +217,6 @@ class Store:
         """Return a stored verdict, finding or certificate, or None; see `get`."""
         row: Mapping[str, Any] | None = self._get(kind, key)
         return row
-
-    def get_checkpoint(self, key: str) -> Checkpoint | None:
-        """Return the checkpoint of a stored run, or None; see `get`."""
-        found: Checkpoint | None = self._get("checkpoint", key)
-        return found
 
     def _get(self, kind: str, key: str) -> Any:
         data = self.read(self.path(key, kind))
@@ -297,18 +277,18 @@ class Store:
 
     def keys(self, kind: str = "run") -> Iterator[str]:
         """Return the keys of all files of a kind, sorted."""
-        folder, _, name = FILES[kind].partition("/")
+        folder, _, name = KINDS[kind].partition("/")
         for path in sorted((self.folder / folder).glob(f"??/*{Path(name).suffix}")):
             if _KEY.fullmatch(path.stem):
                 yield path.stem
 
-    def listing(self) -> Listing:
+    def listing(self, *, write: bool = True) -> Listing:
         """Return a row for each entry, and what is damaged; nothing is moved.
 
         The index is asked first. It is believed only where the size and the time of a file are
-        those it was told; any other file is read.
+        those it was told; any other file is read, and the index written anew if `write` says so.
         """
-        return self._index.listing(self._files(), _row)
+        return self._index.listing(self._files(), _row, write=write)
 
     def rows(self) -> list[Row]:
         """Return a row for each entry that is whole, as ``pfbench store list --json`` prints it."""
@@ -339,15 +319,13 @@ def told(kind: str, key: str, damage: Damaged, aside: Path | None) -> str:
 
 
 def parse(kind: str, key: str, data: bytes) -> Any:
-    """Return the content of a file: an `Entry`, a `Checkpoint`, or the row of another kind.
+    """Return the content of a file: an `Entry`, or the row of another kind.
 
     Raises
     ------
     Damaged
         If the bytes are not those of this entry, or not whole.
     """
-    if kind == "checkpoint":
-        return Checkpoint.from_bytes(key, data)
     return _parse_run(key, data) if kind == "run" else _parse_row(kind, key, data)
 
 
@@ -375,7 +353,7 @@ def _parse_run(key: str, data: bytes) -> Entry:
         raise
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise Damaged("unreadable", _first_line(error)) from error
-    _check(header, "run", key)
+    _check_header(header, "run", key)
     # Files from before the hash was introduced have the JSON alone.
     if len(metadata) > 1 and metadata.get(_DIGEST) != digest.encode():
         raise Damaged("wrong content", DAMAGES["wrong content"])
@@ -393,7 +371,7 @@ def _parse_row(kind: str, key: str, data: bytes) -> Mapping[str, Any]:
         header = json.loads(data)
     except ValueError as error:
         raise Damaged("unreadable", _first_line(error)) from error
-    _check(header, kind, key)
+    _check_header(header, kind, key)
     try:
         row: Mapping[str, Any] = header["row"]
         same = header["kind"] == kind and header["sha256"] == _sha256(_canonical(row))
@@ -426,7 +404,7 @@ def _row(kind: str, key: str, path: str) -> Row:
         header = json.loads((pq.read_metadata(path).metadata or {})[_METADATA])
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise Damaged("unreadable", _first_line(error)) from error
-    _check(header, kind, key)
+    _check_header(header, kind, key)
     try:
         return row_of(kind, key, header)
     except (AttributeError, KeyError, TypeError) as error:
@@ -442,7 +420,7 @@ def _check_marks(data: bytes) -> None:
         raise Damaged("truncated", "Parquet's last bytes are missing")
 
 
-def _check(header: Any, kind: str, key: str) -> None:
+def _check_header(header: Any, kind: str, key: str) -> None:
     if not isinstance(header, dict):
         raise Damaged("unreadable", f"its metadata are no {kind}")
     if header.get("schema") != SCHEMA:

@@ -3,7 +3,7 @@
 import json
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -13,10 +13,10 @@ from typing import Any
 from pfbench.base.errors import InputError
 from pfbench.base.files import PARTIAL
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.storage.damage import Damaged
-from pfbench.runs.storage.families import INDEX
-from pfbench.runs.storage.keys import is_ours, source_digest
-from pfbench.runs.storage.store import DAMAGED, FILES, KINDS, Entry, Store, notes_of, parse
+from pfbench.runs.planning.user_code import is_ours
+from pfbench.runs.storage.damaged import Damaged
+from pfbench.runs.storage.keys import source_digest
+from pfbench.runs.storage.store import DAMAGED, KINDS, Entry, Store, notes_of, parse
 
 LEFTOVER_AGE = 3600.0
 """Seconds without a change after which a temporary file is one that a killed process left."""
@@ -37,7 +37,7 @@ class Damage:
     kind, key, path
         The entry, and its file.
     what, detail
-        One of `pfbench.runs.storage.damage.DAMAGES`, and what was seen.
+        One of `pfbench.runs.storage.damaged.DAMAGES`, and what was seen.
     aside
         Where it was moved to; None if it was not.
     """
@@ -50,7 +50,7 @@ class Damage:
     aside: Path | None = None
 
 
-def check(
+def check_files(
     store: Store, *, repair: bool = False, progress: Progress = lambda: None
 ) -> tuple[int, list[Damage]]:
     """Read every file of a store whole.
@@ -71,7 +71,7 @@ def check(
         If the system does not let a file be read.
     """
     number, found = 0, []
-    for kind, key, path, data in _files(store, FILES, progress):
+    for kind, key, path, data in _files(store, progress):
         number += 1
         try:
             parse(kind, key, data)
@@ -83,11 +83,9 @@ def check(
     return number, found
 
 
-def _files(
-    store: Store, kinds: Iterable[str], progress: Progress
-) -> Iterator[tuple[str, str, Path, bytes]]:
+def _files(store: Store, progress: Progress) -> Iterator[tuple[str, str, Path, bytes]]:
     """Yield kind, key, path and bytes of every file that is still there when it is read."""
-    for kind in kinds:
+    for kind in KINDS:
         for key in store.keys(kind):
             path = store.path(key, kind)
             data = store.read(path)
@@ -116,7 +114,7 @@ class Collected:
     Attributes
     ----------
     leftovers
-        Temporary files of killed processes, and checkpoints whose run is gone or was extended.
+        Temporary files of killed processes, and what only earlier versions of pfbench read.
     outdated
         Kind and key of entries that a source which has changed since has made: nobody asks for
         them any more.
@@ -138,8 +136,7 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
     An entry is outdated if the source of pfbench that it could reach differs from today's. Kept
     are what is set aside, damaged files (see `check`), temporary files younger than an hour
     (another process may be writing them), entries of somebody's own modules (nothing that a store
-    names is imported), and entries that do not say what made them. The checkpoint of a run goes
-    with it.
+    names is imported), and entries that do not say what made them.
 
     Parameters
     ----------
@@ -147,35 +144,31 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
         Remove nothing, and say what would be.
     """
     leftovers, size, kept = [], 0, dict.fromkeys(KEPT, 0)
-    for path in _leftovers(store):
+    for path in [*_temporary(store), *_of_earlier_versions(store)]:
         try:
             stamp = path.stat()
         except FileNotFoundError:
             continue
-        if time.time() - stamp.st_mtime < LEFTOVER_AGE:
+        if path.name.endswith(PARTIAL) and time.time() - stamp.st_mtime < LEFTOVER_AGE:
             kept["young"] += 1
             continue
         leftovers.append(path)
         size += stamp.st_size
-    outdated, superseded = [], set()
+    outdated = []
     sources = cache(source_digest)
     for kind in KINDS:
         for key in store.keys(kind):
             progress()
-            state, notes = _state(store, kind, key, sources)
-            if notes.get("extended"):
-                superseded.add(store.path(str(notes["extended"]), "checkpoint"))
+            state = _state(store, kind, key, sources)
             if state != "outdated":
                 kept[state] += 1
                 continue
             outdated.append((kind, key))
-            size += sum(path.stat().st_size for path in _of(store, kind, key) if path.exists())
-    for path in sorted(filter(Path.exists, superseded - set(leftovers))):
-        leftovers.append(path)
-        size += path.stat().st_size
+            size += store.path(key, kind).stat().st_size
     if not dry:
-        for path in [*leftovers, *(path for entry in outdated for path in _of(store, *entry))]:
+        for path in [*leftovers, *(store.path(key, kind) for kind, key in outdated)]:
             path.unlink(missing_ok=True)
+        _remove_empty(store.folder / _CHECKPOINTS)
         store.listing()
     return Collected(leftovers, outdated, size, {name: n for name, n in kept.items() if n})
 
@@ -190,34 +183,44 @@ KEPT = {
 """Why something is kept, by name."""
 
 
-def _leftovers(store: Store) -> Iterator[Path]:
+_CHECKPOINTS = "checkpoints"
+"""The folder in which earlier versions kept from where a run could be extended."""
+
+_SECOND_INDEX = "families.jsonl"
+"""Their index of the limits of runs, which is now part of the one index."""
+
+
+def _temporary(store: Store) -> Iterator[Path]:
     for pattern in (f".*{PARTIAL}", f"*/??/.*{PARTIAL}"):
         yield from sorted(store.folder.glob(pattern))
-    for key in store.keys("checkpoint"):
-        if key not in store:
-            yield store.path(key, "checkpoint")
 
 
-def _of(store: Store, kind: str, key: str) -> list[Path]:
-    """Return the files of an entry: its own, and a run's checkpoint."""
-    return [store.path(key, one) for one in ([kind, "checkpoint"] if kind == "run" else [kind])]
+def _of_earlier_versions(store: Store) -> Iterator[Path]:
+    yield from sorted(store.folder.glob(f"{_CHECKPOINTS}/??/[!.]*.npz"))
+    if (store.folder / _SECOND_INDEX).is_file():
+        yield store.folder / _SECOND_INDEX
 
 
-def _state(
-    store: Store, kind: str, key: str, sources: Callable[[frozenset[str]], str]
-) -> tuple[str, Mapping[str, Any]]:
-    """Return whether an entry is outdated, or why it is kept, and its notes."""
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder and its shards, unless something is left in them."""
+    for one in [*folder.glob("??"), folder]:
+        with suppress(OSError):
+            one.rmdir()
+
+
+def _state(store: Store, kind: str, key: str, sources: Callable[[frozenset[str]], str]) -> str:
+    """Return whether an entry is outdated, or why it is kept."""
     try:
         notes = notes_of(kind, key, store.read(store.path(key, kind)) or b"")
     except Damaged:
-        return "damaged", {}
+        return "damaged"
     note = notes.get("source")
     if not isinstance(note, Mapping) or {"modules", "digest"} - set(note):
-        return "unnoted", notes
+        return "unnoted"
     modules = frozenset(map(str, note["modules"]))
     if not all(map(is_ours, modules)):
-        return "own", notes
-    return "current" if sources(modules) == note["digest"] else "outdated", notes
+        return "own"
+    return "current" if sources(modules) == note["digest"] else "outdated"
 
 
 # --- merging --------------------------------------------------------------------------------------
@@ -261,7 +264,7 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
         raise InputError(f"{other.folder} is the store itself: name another one to merge.")
     taken = equal = 0
     refused, damaged = [], []
-    for kind, key, path, data in _files(other, KINDS, progress):
+    for kind, key, path, data in _files(other, progress):
         try:
             theirs = parse(kind, key, data)
         except Damaged as damage:
@@ -270,31 +273,19 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
         ours = store.get(key) if kind == "run" else store.get_row(kind, key)
         difference = None if ours is None else _difference(kind, ours, theirs)
         if ours is None or (difference and _killed(ours)):
-            if kind == "run":
-                _take_checkpoint(store, other, key)
             store.write(kind, key, data, _header(kind, theirs))
             taken += 1
         elif difference is None or _killed(theirs):
             equal += 1
         else:
             refused.append((kind, key, difference))
-    if taken:
-        # It lacks what was taken, and is made anew from the runs.
-        (store.folder / INDEX).unlink(missing_ok=True)
     return Merged(taken, equal, refused, damaged)
 
 
-def _take_checkpoint(store: Store, other: Store, key: str) -> None:
-    """Copy the checkpoint of a run, if it has one that is whole."""
-    data = other.read(other.path(key, "checkpoint"))
-    if data is not None:
-        with suppress(Damaged):
-            parse("checkpoint", key, data)
-            store.write_file("checkpoint", key, data)
-
-
 def _header(kind: str, content: Any) -> Mapping[str, Any]:
-    return {"run": content.run.as_json()} if kind == "run" else {"row": content}
+    if kind != "run":
+        return {"row": content}
+    return {"run": content.run.as_json(), "notes": content.notes}
 
 
 def _killed(content: Any) -> bool:

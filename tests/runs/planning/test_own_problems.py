@@ -16,12 +16,13 @@ from scipy.optimize import minimize_scalar
 from pfbench.algorithms import algorithm
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import Problem
-from pfbench.runs.engines import making
-from pfbench.runs.engines.making import make, resolve
-from pfbench.runs.execute import keys_of
+from pfbench.runs.engines.making import make
 from pfbench.runs.loop.solve import solve
+from pfbench.runs.planning import resolve as resolving
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.resolve import resolve
 from pfbench.runs.planning.selecting import chosen_algorithm, chosen_problem
-from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.storage.planned import keys_of
 
 ROWS, COLUMNS = 20, 3
 DESCENT = "misbehaving:Descent"
@@ -268,7 +269,7 @@ def module(tmp_path, monkeypatch):
         "        yield\n"
     )
     # What is resolved stays so while a process lasts.
-    making._built.cache_clear()
+    resolving._built.cache_clear()
     Path("helps_the_owned.py").write_text("RADIUS = 1.0\n")
     Path("found_by_the_owned.py").write_text(
         "from own_things import Quadratic\nclass Found(Quadratic):\n    pass\n"
@@ -360,4 +361,4 @@ def test_edited_data_are_another_digest():
 
 
 def test_a_problem_is_built_once_for_many_runs():
-    assert resolve(plan(seed=1)).problem is resolve(plan(seed=2, every=3)).problem
+    assert resolve(plan(seed=1)).on.problem is resolve(plan(seed=2, every=3)).on.problem

@@ -15,7 +15,7 @@ from pfbench.base.errors import InputError, WorkerDied
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.engines.making import make
 from pfbench.runs.engines.workers import Task
-from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 from pfbench.verification.session import verify
 

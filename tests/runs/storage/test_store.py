@@ -17,8 +17,7 @@ from stored import ENVIRONMENT, RECOVERY, key_of, made_run
 
 from pfbench.base.errors import InputError, StorageError
 from pfbench.runs.storage import upkeep
-from pfbench.runs.storage.damage import DAMAGES, Damaged
-from pfbench.runs.storage.families import INDEX, Families
+from pfbench.runs.storage.damaged import DAMAGES, Damaged
 from pfbench.runs.storage.index import NAME
 from pfbench.runs.storage.keys import source_digest, source_note
 from pfbench.runs.storage.store import Store, parse
@@ -375,14 +374,14 @@ def test_check_reads_every_file_and_repair_sets_aside(store):
     told = []
     for repair in (False, True):
         told.clear()
-        number, damaged = upkeep.check(store, repair=repair, progress=lambda: told.append(1))
+        number, damaged = upkeep.check_files(store, repair=repair, progress=lambda: told.append(1))
         assert number == len(told) == 6
         assert {(d.kind, d.key, d.what) for d in damaged} == {
             ("run", key_of(1), "truncated"),
             ("verdict", key_of("v"), "truncated"),
         }
         assert all((d.aside is not None) == repair for d in damaged)
-    assert upkeep.check(store) == (4, [])
+    assert upkeep.check_files(store) == (4, [])
     assert len(store.rows()) == 4
 
 
@@ -390,16 +389,16 @@ def test_a_file_that_goes_while_it_is_read_does_not_count(store, monkeypatch):
     fill(store)
     gone, read = store.path(key_of(1)), store.read
     monkeypatch.setattr(store, "read", lambda path: None if path == gone else read(path))
-    assert upkeep.check(store) == (5, [])
+    assert upkeep.check_files(store) == (5, [])
 
 
 def test_repair_takes_up_what_the_first_layout_set_aside(store):
     store.put(KEY, made_run(), ENVIRONMENT)
     old = store.path(KEY).with_suffix(".damaged")
     old.write_bytes(b"old")
-    assert upkeep.check(store) == (1, [])
+    assert upkeep.check_files(store) == (1, [])
     assert old.exists()
-    upkeep.check(store, repair=True)
+    upkeep.check_files(store, repair=True)
     assert not old.exists()
     assert (store.folder / "damaged" / "runs" / f"{KEY}.parquet").read_bytes() == b"old"
 
@@ -447,6 +446,28 @@ def test_gc_removes_old_leftovers_and_what_is_outdated_and_nothing_else(store):
     assert left == [path for path in files if path not in (old, *outdated)]
 
 
+def test_a_store_of_earlier_versions_is_read_and_gc_removes_what_only_they_read(store):
+    fill(store, 1)
+    checkpoint = store.folder / "checkpoints" / key_of(0)[:2] / f"{key_of(0)}.npz"
+    half = checkpoint.with_name(f".{checkpoint.name}.a.partial")
+    second = store.folder / "families.jsonl"
+    checkpoint.parent.mkdir(parents=True)
+    for path in (checkpoint, half, second):
+        path.write_bytes(b"old")
+    assert store.get(key_of(0)).run.seed == 0
+    assert upkeep.check_files(store) == (3, [])
+    assert len(store.rows()) == 3
+    found = upkeep.collect(store, dry=True)
+    assert (found.leftovers, found.bytes) == ([checkpoint, second], 6)
+    assert upkeep.collect(store) == found
+    # One that is still being written stays for an hour.
+    assert half.exists()
+    os.utime(half, (0, 0))
+    assert upkeep.collect(store).leftovers == [half]
+    assert not (store.folder / "checkpoints").exists()
+    assert store.get(key_of(0)) is not None
+
+
 def test_gc_imports_nothing_that_a_store_names(store, tmp_path, monkeypatch):
     (tmp_path / "evil").mkdir()
     (tmp_path / "evil" / "__init__.py").write_text("raise SystemExit('imported')")
@@ -481,16 +502,15 @@ def test_merging_takes_what_lacks_and_keeps_bytes(store, other):
     assert len(store.rows()) == 6
 
 
-def test_merged_runs_are_found_by_family(store, other):
-    """A stored run may contain one that is asked for: the list of families learns of it."""
-    notes = {"family": "f" * 64, "limits": {}}
-    store.put(key_of(0), made_run(0), ENVIRONMENT, notes)
-    Families(store)
+def test_merged_runs_keep_the_limits_that_they_were_made_with(store, other):
+    """A stored run may contain one that is asked for: the index learns of it."""
+    notes = {"family": "f" * 64, "limits": {"sfo": 9.0}}
     other.put(key_of(1), made_run(1), ENVIRONMENT, notes)
     upkeep.merge(store, other)
-    Families(store)
-    known = (store.folder / INDEX).read_text()
-    assert all(key_of(seed) in known for seed in range(2))
+    for _ in range(2):
+        (row,) = store.rows()
+        assert (row["family"], row["limits"]) == (notes["family"], notes["limits"])
+        (store.folder / NAME).unlink()
 
 
 def bumped(run, name):
@@ -560,7 +580,7 @@ def test_merging_skips_what_is_damaged_there_and_replaces_what_is_damaged_here(s
     found = upkeep.merge(store, other)
     assert [(d.key, d.what) for d in found.damaged] == [(key_of(1), "truncated")]
     assert found.taken == 1
-    assert upkeep.check(store) == (4, [])
+    assert upkeep.check_files(store) == (4, [])
     assert other.path(key_of(1)).exists()
 
 

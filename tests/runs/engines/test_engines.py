@@ -12,8 +12,9 @@ from stored import made
 
 from pfbench.base.counts import Budget
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
-from pfbench.runs.engines.making import make, resolve
-from pfbench.runs.planning.study import PlannedRun
+from pfbench.runs.engines.making import make
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.resolve import resolve
 from pfbench.runs.storage.store import Store
 
 SMOOTH = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
@@ -127,9 +128,8 @@ def test_a_run_that_eats_memory_ends_at_its_limit():
 def test_the_clock_of_a_limit_stands_still_during_measures(monkeypatch):
     """A slow measure costs a run neither its soft limit nor its life."""
     noted = []
-    monkeypatch.setattr(
-        "pfbench.runs.engines.making.note", lambda numbers, start=0: noted.append(numbers)
-    )
+    for room in ("making", "unfinished"):
+        monkeypatch.setattr(f"pfbench.runs.engines.{room}.note", noted.append)
     run = make(plan("Descent", time_limit=5.0))
     assert run.status == "finished"
     # Each iteration notes a deadline when its clock starts, and none when it stands still again.
@@ -140,6 +140,8 @@ def test_the_clock_of_a_limit_stands_still_during_measures(monkeypatch):
     assert all(now < deadline < now + 6.0 for deadline in deadlines)
     assert [numbers[1] for numbers in reached] == [1, 2, 3, 4, 5, 6]
     assert {numbers[0] for numbers in reached} == {math.inf}
+    # Nor can it be late when all iterations are made.
+    assert noted[-1] == [math.inf]
     assert [numbers[4] for numbers in reached] == [30, 60, 90, 120, 150, 180]
 
 

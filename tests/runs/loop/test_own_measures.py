@@ -12,8 +12,8 @@ from pfbench.runs.engines.making import make
 from pfbench.runs.execute import sweep
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.stop import Stop, recorded
+from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.selecting import chosen_measures, chosen_problem
-from pfbench.runs.planning.study import PlannedRun
 from pfbench.runs.planning.sweep import reached
 from pfbench.runs.storage.store import Store
 
@@ -150,7 +150,7 @@ def test_other_runs_go_on(tmp_path):
     assert [found[one].status for one in plans] == ["error", "finished", "finished"]
     assert found[plans[0]].stop_reason == "the measure fails failed: ValueError: no good"
     again = list(sweep(plans, Store(tmp_path), LocalProcesses(2)))
-    assert [outcome.how for outcome in again] == ["stored"] * 3
+    assert [outcome.origin for outcome in again] == ["stored"] * 3
 
 
 # --- what is refused ------------------------------------------------------------------------------

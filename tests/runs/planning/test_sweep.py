@@ -81,22 +81,22 @@ def test_a_run_that_a_setting_does_not_touch_is_planned_once(tmp_path):
 
 
 def test_one_reader_takes_reports_too():
-    path = Path(__file__).parents[2] / "reports" / "gradient-estimators.toml"
+    path = Path(__file__).parents[3] / "reports" / "gradient-estimators.toml"
     assert list(read_sweep(path).plans) == read_spec(path).runs()
 
 
 def test_the_example_of_the_documentation(tmp_path):
-    page = (Path(__file__).parents[2] / "docs" / "clusters.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "clusters.md").read_text(encoding="utf-8")
     example = page.split("```toml\n")[1].split("```")[0]
     assert valid(example)
     sweep = read(tmp_path, example)
     assert len(sweep.plans) == 10 * (4 + 2 * 2)
-    assert sweep.own == ["my_methods:MySpider"]
+    assert sweep.own_names == ["my_methods:MySpider"]
 
 
 def test_own_algorithms_are_named_and_not_imported(tmp_path):
     text = f'problems = "{SMALL}"\nalgorithms = ["no_such:Method[iterations=3]", "no_such:Other"]\n'
-    assert read(tmp_path, text).own == ["no_such:Method", "no_such:Other"]
+    assert read(tmp_path, text).own_names == ["no_such:Method", "no_such:Other"]
 
 
 def test_the_schema_takes_what_the_reader_takes():

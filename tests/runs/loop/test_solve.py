@@ -15,11 +15,15 @@ from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.state import State
 from pfbench.measures import estimator_error, fw_gap, gradient_mapping_sq
+from pfbench.oracles import Ledger
 from pfbench.points import combine, distance, keep
 from pfbench.problems.linear_models import NonconvexLogistic
+from pfbench.runs.loop.drive import drive
+from pfbench.runs.loop.ready import ready
 from pfbench.runs.loop.run import STATUSES
-from pfbench.runs.loop.solve import solve, stream
+from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.streams import stream
 
 EPOCH = {"batch": 5, "period": 4, "iterations": 9, "step": 0.1}
 
@@ -291,13 +295,15 @@ def test_seconds_inside_oracles_are_told_apart(dense, walk):
 def test_a_watcher_is_told_every_iteration_while_the_clock_stands_still(dense, walk):
     told = []
 
-    def watch(iteration):
-        told.append(iteration)
+    def watch(at):
+        told.append((at.iterations, at.arrival[1]))
         time.sleep(0.1)
 
-    run = solve(dense, walk(iterations=4), watch=watch, every=3)
-    assert told == [1, 2, 3, 4]
+    run = drive(ready(dense, walk(iterations=4)), Ledger(), seed=0, every=3, watch=watch)
+    assert told == [(1, 1), (2, 2), (3, 3), (4, 4)]
     assert run.seconds < 0.3
+    alone = solve(dense, walk(iterations=4), every=3)
+    assert (run.counts, run.final) == (alone.counts, alone.final)
 
 
 def test_failure_probability_counts_the_certificates(dense, walk):

@@ -155,7 +155,7 @@ def test_rows_are_those_of_the_algorithm_run_by_hand(problem, walk):
 
 
 def streamed(purpose):
-    from pfbench.runs.loop.solve import stream
+    from pfbench.runs.loop.streams import stream
 
     return stream(0, purpose)
 

@@ -1,0 +1,128 @@
+"""What a run will take, from a short trial of it: its iterations, its time and its memory."""
+
+import statistics
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from pfbench.base.counts import Budget
+from pfbench.base.protocols import Problem
+from pfbench.oracles import Ledger
+from pfbench.points.factored import most_atoms
+from pfbench.runs.loop.drive import drive
+from pfbench.runs.loop.ready import Ready
+from pfbench.runs.loop.run import Run
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.resolve import resolve
+
+TRIALS = (1.0, 8.0, 64.0)
+"""Seconds of the trial; the next is taken if not even two iterations were made."""
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """What to expect of a run.
+
+    Attributes
+    ----------
+    trial
+        The short run it is taken from.
+    iterations
+        At most so many; None if a target or the time limit alone ends the run.
+    seconds
+        About so many, without measures and compilation; None if that is not known.
+    bytes
+        About so many at the peak of this process; None where the system does not tell.
+    """
+
+    trial: Run
+    iterations: int | None
+    seconds: float | None
+    bytes: int | None
+
+
+def forecast(
+    ready: Ready, *, seed: int, budget: Budget | None, time_limit: float | None
+) -> Forecast:
+    """Return what to expect of a run, from a trial with its seed."""
+    quiet = Ready(ready.problem, ready.algorithm, ready.selector, ready.schedule, {}, ready.start)
+    for length in TRIALS:
+        trial = drive(quiet, Ledger(budget), seed=seed, time_limit=length)
+        if trial.status != "timeout" or trial.iterations > 1:
+            break
+    whole = trial.status != "timeout"
+    iterations = trial.iterations if whole else _iterations(ready, budget, trial)
+    seconds = trial.seconds if whole else _seconds(ready.algorithm, iterations, trial)
+    if time_limit is not None and seconds is not None:
+        seconds = min(seconds, time_limit)
+    return Forecast(trial, iterations, seconds, _memory(shape_of(ready.problem), iterations))
+
+
+def trial_of(plan: PlannedRun) -> dict[str, Any]:
+    """Return what a short trial of a planned run lets expect, as JSON; made in a worker."""
+    there = resolve(plan)
+    if there.fit is None:
+        return {"refused": there.refusal, "seconds": 0.0}
+    found = forecast(there.fit, seed=plan.seed, budget=plan.budget, time_limit=plan.time_limit)
+    return {
+        "iterations": found.iterations,
+        "seconds": plan.time_limit if found.seconds is None else found.seconds,
+        "bytes": found.bytes,
+        "status": found.trial.status,
+        "stop_reason": found.trial.stop_reason,
+    }
+
+
+def shape_of(problem: Problem) -> list[int]:
+    """Return the shape of a problem's points."""
+    shape = getattr(problem, "shape", None)
+    return [int(side) for side in (shape if shape is not None else problem.start().shape)]
+
+
+def _iterations(ready: Ready, budget: Budget | None, trial: Run) -> int | None:
+    """Return how many iterations schedule and budget allow; None if a target must end the run."""
+    limits: list[float] = []
+    if ready.length is not None:
+        limits.append(ready.length)
+    if budget is not None and trial.iterations:
+        # The last row, since the counts of the trial include those of an iteration cut short.
+        row = dict(zip(trial.columns, trial.rows[-1], strict=True))
+        limits += [
+            limit * row["iteration"] // row[name]
+            for name, limit in budget.limits.items()
+            if row[name]
+        ]
+    return int(min(limits)) if limits else None
+
+
+def _seconds(algorithm: Any, iterations: int | None, trial: Run) -> float | None:
+    """Return the time of so many iterations; an epoch's first one may take longer than others."""
+    if iterations is None:
+        return None
+    clock: list[float] = [row[trial.columns.index("seconds")] for row in trial.rows]
+    steps = [after - before for before, after in pairwise(clock)]
+    if not steps:
+        return trial.seconds * iterations
+    period: int = getattr(algorithm, "period", 1)
+    if len(steps) >= period:
+        some = steps[: len(steps) - len(steps) % period]
+        return iterations * sum(some) / len(some)
+    others = statistics.median(steps[1:]) if len(steps) > 1 else steps[0]
+    return iterations * (others + (steps[0] - others) / period)
+
+
+def _memory(shape: Sequence[int], iterations: int | None) -> int | None:
+    """Return the peak of this process so far, and what the atoms of a matrix will add to it."""
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    if len(shape) == 1:
+        return peak
+    atoms = min(most_atoms((shape[0], shape[1])), iterations or sys.maxsize)
+    # The list of atoms doubles when it is full.
+    return peak + 2 * 8 * atoms * sum(shape)

@@ -1,0 +1,278 @@
+"""The loop of one run: it drives an algorithm, keeps to the limits, and says how the run ended."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from pfbench.algorithms.base import parameters_of
+from pfbench.base.errors import (
+    BudgetExhausted,
+    Diverged,
+    InputError,
+    PfbenchError,
+    TimeLimitReached,
+)
+from pfbench.base.protocols import Algorithm
+from pfbench.base.selectors import Selector
+from pfbench.base.state import Point, State
+from pfbench.kernels.compiled import CompilationClock
+from pfbench.oracles import Ledger, Oracles
+from pfbench.points import is_finite, keep
+from pfbench.runs.loop.ready import Ready
+from pfbench.runs.loop.run import STATUSES, Run
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.streams import PURPOSES, stream
+from pfbench.runs.loop.trace import Trace
+from pfbench.sets.nuclear import CERTIFICATE_FAILURE
+
+_DEFINED_ONCE = frozenset({"fw_gap", "gradient_mapping_sq"})
+"""Measures that are undefined at every point of a problem if they are at its start."""
+
+Ending = tuple[str, str]
+"""A status, and its reason in words."""
+
+
+@dataclass
+class Progress:
+    """Where a run stands: all that its loop changes, but for the trace and the ledger.
+
+    Attributes
+    ----------
+    state
+        The newest complete iterate.
+    output
+        The output so far; None where that is the last iterate.
+    iterations
+        Number of yielded states.
+    seconds
+        Time without measures and compilation, in seconds.
+    compiling
+        Time of the compilation, in seconds.
+    arrival
+        Iterations, counts and seconds it took to come to the newest complete iterate.
+    own_output
+        Whether a state had an output of its own, in place of the declared one.
+    total_weight
+        The sum of the weights of the points among which the output is drawn.
+    """
+
+    state: State
+    output: Point
+    iterations: int = 0
+    seconds: float = 0.0
+    compiling: float = 0.0
+    arrival: tuple[Any, ...] = ()
+    own_output: bool = False
+    total_weight: float = 0.0
+
+
+def drive(
+    ready: Ready,
+    ledger: Ledger,
+    *,
+    seed: int,
+    every: int = 1,
+    stop: Stop | None = None,
+    time_limit: float | None = None,
+    watch: Callable[[Progress], object] | None = None,
+) -> Run:
+    """Make a run.
+
+    Parameters
+    ----------
+    ready
+        What is run.
+    ledger
+        A fresh ledger with the run's budget.
+    seed, every, stop, time_limit
+        As `pfbench.solve` takes them.
+    watch
+        Is told where the run stands after each iteration, while its clock stands still.
+
+    Raises
+    ------
+    InputError
+        If the target's measure is not defined on the problem.
+    Refused
+        If the problem lacks an oracle that the algorithm asks.
+    """
+    problem, algorithm = ready.problem, ready.algorithm
+    x0 = problem.start() if ready.start is None else keep(ready.start)
+    streams = {purpose: stream(seed, purpose) for purpose in PURPOSES}
+    backend = problem.open(streams["oracles"])
+    ready.check_offered(backend)
+    ask = Oracles(backend, ledger, problem.set.diameter)
+    states = algorithm.run(ask, keep(x0), streams["algorithm"])
+    driver = _Driver(ready, ledger, every, stop, time_limit, watch)
+    # More BLAS threads would only spin beside the compiled loops, and change the last bits.
+    with threadpool_limits(1, user_api="blas"):
+        status, reason = driver.drive(states, x0, streams["output"])
+        at, trace = driver.at, driver.trace
+        output = keep(at.state.x if at.output is None else at.output)
+        final = trace.final(State(output))
+    if trace.failed:
+        status, reason = "error", trace.failed
+    return Run(
+        problem=str(Selector(problem.name, problem.parameters)),
+        algorithm=ready.selector,
+        parameters=parameters_of(algorithm),
+        schedule=ready.schedule,
+        seed=seed,
+        status=status,
+        stop_reason=reason,
+        iterations=at.iterations,
+        counts=ledger.counts(),
+        final=final,
+        seconds=at.seconds,
+        oracle_seconds=max(0.0, ledger.seconds - at.compiling),
+        failure_probability=trace.certificates * CERTIFICATE_FAILURE,
+        columns=trace.columns,
+        rows=trace.table(),
+        unmet=ready.unmet,
+        own_output=at.own_output,
+        x=output,
+    )
+
+
+class _Driver:
+    """One run on its way: what limits it, and where it stands."""
+
+    def __init__(
+        self,
+        ready: Ready,
+        ledger: Ledger,
+        every: int,
+        stop: Stop | None,
+        time_limit: float | None,
+        watch: Callable[[Progress], object] | None,
+    ) -> None:
+        self.problem = ready.problem
+        self.weight = _weight(ready.algorithm)
+        self.trace = Trace(ready.problem, ready.measures)
+        self.ledger = ledger
+        self.every, self.stop, self.time_limit, self.watch = every, stop, time_limit, watch
+
+    def drive(self, states: Iterator[State], x0: Point, rng: np.random.Generator) -> Ending:
+        """Run to the end; return the status and its reason."""
+        self.at = Progress(State(x0), x0)
+        self._arrive()
+        ended = self._record()
+        if self.stop is not None and self.stop.measure in self.trace.undefined & _DEFINED_ONCE:
+            raise InputError(
+                f"{self.stop.measure} is not defined on {self.problem.name} as it is: choose "
+                "another measure as the target."
+            )
+        try:
+            ended = ended or self._loop(states, rng)
+        except KeyboardInterrupt:
+            ended = "killed", "interrupted by the user"
+        if self.trace.rows[-1]["iteration"] != self.at.arrival[0]:
+            ended = self._record() or ended
+        return ended
+
+    def _loop(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
+        at = self.at
+        with CompilationClock(self._pause, self._go_on) as compilation:
+            while True:
+                compiled = compilation.seconds
+                started = perf_counter()
+                if self.time_limit is not None:
+                    self.ledger.start(started + self.time_limit - at.seconds)
+                new = self._advance(states)
+                took = perf_counter() - started
+                self.ledger.stop()
+                at.compiling += compilation.seconds - compiled
+                at.seconds += took - (compilation.seconds - compiled)
+                if not isinstance(new, State):
+                    return new
+                at.iterations += 1
+                if not is_finite(new.x):
+                    return "diverged", f"the iterate of iteration {at.iterations} is not finite"
+                at.state = new
+                self._arrive()
+                self._choose_output(new, rng)
+                if self.watch is not None:
+                    self.watch(at)
+                ended = self._record() if at.iterations % self.every == 0 else None
+                if not ended and self.time_limit is not None and at.seconds > self.time_limit:
+                    ended = self._timeout()
+                if ended:
+                    return ended
+
+    def _pause(self) -> None:
+        """Let the clock stand still while something is compiled."""
+        self.until = self.ledger.deadline
+        self.ledger.stop()
+
+    def _go_on(self, seconds: float) -> None:
+        """Start the clock again after so many seconds, if it ran before."""
+        self.ledger.start(self.until + seconds)
+
+    def _arrive(self) -> None:
+        """Note what it took to come to the newest complete iterate."""
+        self.at.arrival = (self.at.iterations, *self.ledger.spent, self.at.seconds)
+
+    def _advance(self, states: Iterator[State]) -> State | Ending:
+        try:
+            state = next(states)
+        except StopIteration:
+            return "finished", STATUSES["finished"]
+        except BudgetExhausted as limit:
+            return "budget", str(limit)
+        except TimeLimitReached:
+            return self._timeout()
+        except Diverged as problem:
+            return "diverged", str(problem)
+        except KeyboardInterrupt:
+            return "killed", "interrupted by the user"
+        except PfbenchError as error:
+            return "error", str(error)
+        except Exception as error:
+            return "error", f"{type(error).__name__}: {error}"
+        if self.ledger.ended:
+            return "budget", self.ledger.ended
+        if not isinstance(state, State):
+            return "error", f"the algorithm yielded a {type(state).__name__}, not a State"
+        return state
+
+    def _timeout(self) -> Ending:
+        return "timeout", f"the time limit of {self.time_limit:g} s was reached"
+
+    def _choose_output(self, state: State, rng: np.random.Generator) -> None:
+        """Keep the declared output: the state's own, a draw, or (at the end) the last x."""
+        at = self.at
+        if state.output is not None:
+            at.output, at.own_output = state.output, True
+        elif self.weight is not None:
+            weight = self.weight(at.iterations)
+            at.total_weight += weight
+            if rng.random() * at.total_weight < weight:
+                at.output = keep(state.x if state.at is None else state.at)
+        else:
+            at.output = None
+
+    def _record(self) -> Ending | None:
+        """Record the newest iterate; return the status if it reaches the target."""
+        row = self.trace.record(self.at.arrival, self.at.state)
+        if self.trace.failed:
+            return "error", self.trace.failed
+        stop = self.stop
+        if stop is not None and row[stop.measure] <= stop.target:
+            return "target", f"{stop.measure} = {row[stop.measure]:.6g} is at most {stop.target:g}"
+        return None
+
+
+def _weight(algorithm: Algorithm) -> Callable[[int], float] | None:
+    """Return the weights of an output that is drawn; None where it is the last iterate."""
+    if algorithm.output == "weighted":
+        weight: Callable[[int], float] | None = getattr(algorithm, "output_weight", None)
+        return weight
+    return _uniform if algorithm.output == "uniform" else None
+
+
+def _uniform(iteration: int) -> float:
+    return 1.0

@@ -1,0 +1,163 @@
+"""A run made ready: its problem, its algorithm with all parameters, and what is measured."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pfbench.algorithms.base import parameters_of
+from pfbench.base.assumptions import ASSUMPTIONS, unmet
+from pfbench.base.counts import Budget
+from pfbench.base.errors import InputError, Refused
+from pfbench.base.protocols import Algorithm, Backend, Choice, Measure, Problem
+from pfbench.base.selectors import Selector
+from pfbench.base.state import Point
+from pfbench.measures import named
+from pfbench.points import keep
+from pfbench.runs.loop.run import TRACE_COLUMNS
+from pfbench.runs.loop.stop import Stop
+
+_KINDS = {
+    "smooth": "is for problems without set and penalty",
+    "set": "is for problems with a feasible set",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """What the loop drives.
+
+    Attributes
+    ----------
+    problem
+        The problem.
+    algorithm
+        The algorithm with its parameters fixed.
+    selector
+        The algorithm as it was asked for, as the command line writes it.
+    schedule
+        Where the parameters come from: "theory", "practical" or "explicit".
+    measures
+        What the trace records, by name.
+    start
+        The point to start at; None for the problem's own.
+    """
+
+    problem: Problem
+    algorithm: Algorithm
+    selector: str
+    schedule: str
+    measures: Mapping[str, Measure]
+    start: Point = None
+
+    @property
+    def unmet(self) -> tuple[str, ...]:
+        """What the algorithm's theorem assumes and the problem is not known to meet."""
+        return unmet(getattr(self.algorithm, "assumes", ()), self.problem)
+
+    @property
+    def length(self) -> int | None:
+        """How many iterations the schedule has, None where that is no parameter of it."""
+        iterations: int | None = getattr(self.algorithm, "iterations", None)
+        return None if iterations is None else iterations * getattr(self.algorithm, "runs", 1)
+
+    def check_ends(
+        self, budget: Budget | None, stop: Stop | None, time_limit: float | None
+    ) -> None:
+        """Refuse a run that nothing would ever end.
+
+        Raises
+        ------
+        InputError
+            If the algorithm is endless, and none of the three is given.
+        """
+        limited = (budget is not None and budget.limited) or stop is not None
+        if getattr(self.algorithm, "endless", False) and not limited and time_limit is None:
+            raise InputError(
+                f"{self.algorithm.name} without iterations never ends: give iterations, a budget, "
+                "a target or a time limit."
+            )
+
+    def check_offered(self, backend: Backend) -> None:
+        """Refuse an algorithm that requires what the problem does not offer.
+
+        Raises
+        ------
+        Refused
+            If the problem lacks it, or what it opened for the run has no such oracle.
+        """
+        name, problem = self.algorithm.name, self.problem.name
+        lacks: Mapping[str, str] = getattr(self.problem, "lacks", {})
+        for verb in sorted(getattr(self.algorithm, "asks", self.algorithm.requires)):
+            if verb in lacks:
+                wants = _KINDS.get(verb, f"asks for {verb}")
+                raise Refused(f"{name} {wants}, but {problem} does not fit: {lacks[verb]}.")
+            if verb not in _KINDS and not hasattr(backend, verb):
+                raise Refused(f"{name} asks for {verb}, which {problem} does not offer.")
+
+
+def ready(
+    problem: Problem,
+    algorithm: Choice | Algorithm,
+    measures: str | Sequence[str] | Mapping[str, Measure] = (),
+    *,
+    stop: Stop | None = None,
+    start: Point = None,
+    selector: str | None = None,
+) -> Ready:
+    """Fix the parameters of an algorithm for a problem and a start.
+
+    Parameters
+    ----------
+    problem, algorithm, measures, start
+        As `pfbench.solve` takes them.
+    stop
+        A target, whose measure is recorded, too.
+    selector
+        The algorithm as it is to be called; by default its name with the given parameters.
+
+    Raises
+    ------
+    InputError
+        If a parameter is missing or out of range, a measure unknown, or the start outside the set.
+    Refused
+        If the theorem's schedule lacks a constant, or assumes what the problem is not known to
+        meet; with explicit parameters, and in the practical schedule, it may.
+    """
+    x0 = problem.start() if start is None else keep(start)
+    if start is not None and not problem.set.contains(x0):
+        raise InputError("the start point is outside the feasible set: project it first.")
+    if isinstance(algorithm, Choice):
+        chosen, schedule = _resolved(problem, algorithm, x0)
+        given = algorithm.parameters
+    else:
+        chosen, schedule = algorithm, "explicit"
+        given = {name: one for name, one in parameters_of(chosen).items() if one is not None}
+    if selector is None:
+        selector = str(Selector(chosen.name, given))
+    return Ready(problem, chosen, selector, schedule, _recorded(problem, measures, stop), start)
+
+
+def _resolved(problem: Problem, choice: Choice, x0: Point) -> tuple[Algorithm, str]:
+    """Return the algorithm of a choice for a problem and a start, and its schedule."""
+    lacking = unmet(choice.assumes, problem)
+    if lacking and choice.schedule == "theory":
+        words = " and ".join(f"{name} ({ASSUMPTIONS[name]})" for name in lacking)
+        raise Refused(
+            f"the theorem of {choice.name} assumes {words}, which {problem.name} is not known "
+            "to meet: give its parameters explicitly instead of epsilon."
+        )
+    return choice.resolve(problem.constants(x0))
+
+
+def _recorded(
+    problem: Problem, measures: str | Sequence[str] | Mapping[str, Measure], stop: Stop | None
+) -> dict[str, Measure]:
+    """Return what a trace records, by name, the measure of a target included."""
+    if isinstance(measures, str):
+        measures = [measures]
+    recorded = dict(measures) if isinstance(measures, Mapping) else named(problem, list(measures))
+    if stop is not None and stop.measure not in recorded:
+        recorded |= named(problem, [stop.measure])
+    for name in recorded:
+        if name in TRACE_COLUMNS:
+            raise InputError(f"{name!r} is a column of every trace: call the measure otherwise.")
+    return recorded

@@ -1,0 +1,109 @@
+"""The trace of a run: what is measured, where it is recorded, and what cannot be measured."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from pfbench.base.errors import Diverged, PfbenchError, StalePoint
+from pfbench.base.protocols import Measure, Problem
+from pfbench.base.state import State
+from pfbench.measures import BRACKETS, available, gradient_mapping_lambda
+from pfbench.runs.loop.own_measure import OwnMeasure
+from pfbench.runs.loop.run import TRACE_COLUMNS
+
+
+class Trace:
+    """The recorded rows of one run.
+
+    Parameters
+    ----------
+    problem, measures
+        What is measured, and on which problem.
+
+    Attributes
+    ----------
+    rows
+        The numbers of each recorded iterate, by column.
+    certificates
+        How many of the intervals hold but with a certain probability.
+    undefined
+        The measures that were not defined somewhere.
+    failed
+        Why a measure failed, in words; empty if none did.
+    """
+
+    def __init__(self, problem: Problem, measures: Mapping[str, Measure]) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self.certificates = 0
+        self.undefined: set[str] = set()
+        self.failed = ""
+        self._problem, self._measures = problem, measures
+        self._brackets = set(BRACKETS)
+
+    def record(self, arrival: tuple[Any, ...], state: State) -> Mapping[str, Any]:
+        """Append the row of a state that was reached with these iterations, counts and seconds."""
+        row = dict(zip(TRACE_COLUMNS, arrival, strict=True))
+        self.rows.append(row)
+        for name, measure in self._measures.items():
+            lower, upper = self._measured(name, measure, state)
+            row[name] = math.nan if upper is None else upper
+            if upper is None:
+                self.undefined.add(name)
+            if lower is not None:
+                row[f"{name}_lower"] = lower
+                self._brackets.add(name)
+        return row
+
+    def final(self, state: State) -> dict[str, float | None]:
+        """Return all measures of the problem, and somebody's own, at the output."""
+        final: dict[str, float | None] = {}
+        measures = available(self._problem)
+        measures |= {name: m for name, m in self._measures.items() if isinstance(m, OwnMeasure)}
+        for name, measure in measures.items():
+            if name == "estimator_error":
+                continue
+            lower, upper = self._measured(name, measure, state)
+            final[name] = finite(upper)
+            if lower is not None or name in BRACKETS:
+                final[f"{name}_lower"] = finite(lower)
+        mapped = final["gradient_mapping_sq"] is not None
+        lam = gradient_mapping_lambda(self._problem, state) if mapped else None
+        return final | {"gradient_mapping_lambda": lam}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the trace."""
+        names = list(TRACE_COLUMNS)
+        for name in self._measures:
+            names += [name, f"{name}_lower"] if name in self._brackets else [name]
+        return tuple(names)
+
+    def table(self) -> list[tuple[Any, ...]]:
+        """Return the rows in the order of the columns."""
+        return [tuple(row.get(name, math.nan) for name in self.columns) for row in self.rows]
+
+    def _measured(
+        self, name: str, measure: Measure, state: State
+    ) -> tuple[float | None, float | None]:
+        """Return the lower end, if there is one, and the value; None where it is not defined.
+
+        A measure that raises ends the run.
+        """
+        try:
+            result = measure(self._problem, state)
+        except (Diverged, StalePoint):
+            return None, None
+        except Exception as error:
+            kind = "" if isinstance(error, PfbenchError) else f"{type(error).__name__}: "
+            self.failed = self.failed or f"the measure {name} failed: {kind}{error}"
+            return None, None
+        if not isinstance(result, tuple):
+            return None, result
+        # Nobody knows how sure somebody's own interval is.
+        self.certificates += result[0] != result[1] and not isinstance(measure, OwnMeasure)
+        return result
+
+
+def finite(number: float | None) -> float | None:
+    """Return a number that JSON has a form for, or None."""
+    return number if number is not None and math.isfinite(number) else None

@@ -1,0 +1,130 @@
+"""The door of a planned run: what its selectors and names stand for, found once in a process."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+from pfbench.algorithms.base import parameters_of
+from pfbench.base.errors import Refused
+from pfbench.base.protocols import Measure, Problem
+from pfbench.base.selectors import Selector
+from pfbench.measures import named
+from pfbench.runs.loop.ready import Ready, ready
+from pfbench.runs.loop.streams import stream
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.selecting import chosen_algorithm, chosen_measures, chosen_problem
+
+
+@dataclass(eq=False)
+class Built:
+    """A problem, and what has been resolved on it."""
+
+    problem: Problem
+    known: "dict[PlannedRun, Resolved]" = field(default_factory=dict)
+
+    @cached_property
+    def digest(self) -> str:
+        """The hash of the problem's data."""
+        return self.problem.digest
+
+
+@dataclass(frozen=True, eq=False)
+class Resolved:
+    """What the selectors and names of a planned run stand for.
+
+    Attributes
+    ----------
+    on
+        The problem.
+    measures
+        The recorded measures by name.
+    fit
+        What is run; None if it is refused.
+    refusal
+        Why it is refused, in words; empty if it is not.
+    """
+
+    on: Built
+    measures: dict[str, Measure]
+    fit: Ready | None
+    refusal: str = ""
+
+    @property
+    def ready(self) -> Ready:
+        """What is run.
+
+        Raises
+        ------
+        Refused
+            If the algorithm does not fit the problem.
+        """
+        if self.fit is None:
+            raise Refused(self.refusal)
+        return self.fit
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The algorithm's parameters, as text where JSON has no form for one."""
+        return {} if self.fit is None else plain(parameters_of(self.fit.algorithm))
+
+
+def resolve(plan: PlannedRun) -> Resolved:
+    """Build what a run's selectors and names stand for.
+
+    A combination that does not fit is returned as refused.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, a parameter wrong, or nothing would ever end the run.
+    DataError
+        If the problem's data are missing or damaged.
+    """
+    built = _built(plan.problem)
+    # Neither changes what the names stand for.
+    common = replace(plan, seed=0, every=1)
+    if common not in built.known:
+        built.known[common] = _resolve(common, built)
+    return built.known[common]
+
+
+def resolve_apart(plan: PlannedRun) -> Resolved:
+    """As `resolve`, on a problem of its own if somebody's code might leave something in it."""
+    stop = () if plan.stop is None else (plan.stop.measure,)
+    if not any(":" in Selector.parse(text).name for text in (plan.problem, *plan.measures, *stop)):
+        return resolve(plan)
+    try:
+        problem = deepcopy(_built(plan.problem).problem)
+    except Exception:  # of whatever kind, where somebody's object can not be copied
+        problem = chosen_problem(plan.problem)
+    return _resolve(plan, Built(problem))
+
+
+@lru_cache(maxsize=4)
+def _built(text: str) -> Built:
+    """Return a problem; few are kept, because they may be large."""
+    return Built(chosen_problem(text))
+
+
+def _resolve(plan: PlannedRun, on: Built) -> Resolved:
+    problem, chosen = on.problem, chosen_algorithm(plan.algorithm)
+    measures = chosen_measures(problem, plan.measures)
+    if plan.stop is not None and plan.stop.measure not in measures:
+        measures |= named(problem, [plan.stop.measure])
+    try:
+        fit = ready(problem, chosen, measures, selector=plan.algorithm)
+        fit.check_offered(problem.open(stream(plan.seed, "oracles")))
+    except Refused as error:
+        return Resolved(on, measures, None, str(error))
+    fit.check_ends(plan.budget, plan.stop, plan.time_limit)
+    return Resolved(on, measures, fit)
+
+
+def plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters as JSON writes them; what it has no form for is text."""
+    return {
+        name: value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+        for name, value in parameters.items()
+    }

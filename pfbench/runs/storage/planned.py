@@ -1,0 +1,133 @@
+"""By what a store knows a planned run: its key, and that of all that differ in their limits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pfbench.algorithms.base import parameters_of
+from pfbench.base.selectors import Selector
+from pfbench.runs.planning.limits import anytime, limits_of, unlimited
+from pfbench.runs.planning.own_problem import OwnProblem
+from pfbench.runs.planning.plan import PlannedRun, own_names
+from pfbench.runs.planning.resolve import Resolved, plain, resolve
+from pfbench.runs.storage.keys import content_key, has_source, no_source, source_digest, source_note
+
+_LOOP = "pfbench.runs.loop.drive"
+_ALGORITHMS = "pfbench.algorithms.catalogue"
+
+
+@dataclass(frozen=True)
+class Keys:
+    """By what the store knows a run.
+
+    Attributes
+    ----------
+    key, family
+        Its content key, and that of all runs which differ from it in their limits alone.
+    limits
+        Its budget and iterations; see `pfbench.runs.planning.limits.limits_of`.
+    source
+        The store's note on its source.
+    parameters, schedule
+        As the run has them, also where it is cut from one of another selector.
+    """
+
+    key: str
+    family: str
+    limits: Mapping[str, float]
+    source: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    schedule: str
+
+
+def keys_of(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict[PlannedRun, Keys]:
+    """Return the keys of each run.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown or a parameter wrong.
+    """
+    sources = cache(source_digest)
+    found = {}
+    # A problem is built once, however the runs are ordered.
+    for plan in sorted(dict.fromkeys(plans), key=lambda plan: plan.problem):
+        there = resolve(plan)
+        modules = modules_of(plan, there)
+        source = sources(modules)
+        found[plan] = Keys(
+            content_key(_content(plan, there), source, environment),
+            content_key(_content(unlimited(plan), there, limited=False), source, environment),
+            limits_of(plan, there.fit and there.fit.algorithm),
+            source_note(modules, source),
+            there.parameters,
+            there.fit.schedule if there.fit else "explicit",
+        )
+    return found
+
+
+def modules_of(plan: PlannedRun, there: Resolved) -> frozenset[str]:
+    """Return the modules from which a run reaches all others: its loop's, and those it names.
+
+    Raises
+    ------
+    InputError
+        If there is no Python source of one that the run names.
+    """
+    problem = there.on.problem
+    # A function of somebody's module may return what a class of another one made.
+    made = problem.given if isinstance(problem, OwnProblem) else problem
+    kinds = {type(part).__module__ for part in (problem, made)}
+    algorithm = type(there.fit.algorithm).__module__ if there.fit else _ALGORITHMS
+    measures = {getattr(measure, "__module__", _LOOP) for measure in there.measures.values()}
+    own = {text.partition(":")[0].strip() for text in plan.own_selectors}
+    for module in sorted(own):
+        if not has_source(module):
+            raise no_source(module)
+    return frozenset({_LOOP, algorithm, *kinds, *measures, *own})
+
+
+def _content(plan: PlannedRun, there: Resolved, *, limited: bool = True) -> dict[str, Any]:
+    """Return as JSON which run is asked for.
+
+    Parameters
+    ----------
+    limited
+        False: whatever its `iterations` are, where these are a limit like a budget.
+    """
+    problem = there.on.problem
+    return {
+        "problem": [
+            type(problem).__qualname__,
+            there.on.digest,
+            # What somebody's digest covers is not known.
+            dict(problem.parameters) if isinstance(problem, OwnProblem) else {},
+        ],
+        "algorithm": _algorithm(plan, there, limited),
+        "seed": plan.seed,
+        "limits": {
+            "every": plan.every,
+            "budget": plan.budget and plan.budget.limits,
+            "stop": plan.stop and [plan.stop.measure, plan.stop.target],
+            "time_limit": plan.time_limit,
+            "memory_limit": plan.memory_limit,
+        },
+        "measures": sorted(there.measures),
+        "own": sorted(own_names(plan.own_selectors)),
+    }
+
+
+def _algorithm(plan: PlannedRun, there: Resolved, limited: bool) -> list[Any]:
+    """Return an algorithm's class and parameters; of one that does not fit, its selector."""
+    if there.fit is None:
+        return ["refused", plan.algorithm]
+    algorithm = there.fit.algorithm
+    parameters = parameters_of(algorithm)
+    selector = Selector.parse(plan.algorithm)
+    if ":" in selector.name:
+        # Only a dataclass says what its parameters are.
+        parameters = {**selector.parameters, **parameters}
+    if not limited and anytime(algorithm):
+        parameters.pop("iterations", None)
+    return [type(algorithm).__qualname__, plain(parameters)]

@@ -1,0 +1,354 @@
+"""A stored run is cut where less is asked, and used as it is where the limit changed nothing."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from command_line import SMALL, SVRG
+
+from pfbench.base.counts import COUNTED, Budget
+from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.making import make
+from pfbench.runs.execute import expected, sweep
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.storage.index import NAME
+from pfbench.runs.storage.store import Store
+
+# 60 components: iterations 1, 5 and 9 spend 60 SFO, the others 14; 10 iterations spend 278.
+PLAN = PlannedRun(SMALL, SVRG, 0, ("fw_gap", "value"), 1)
+VECTORS = "nonconvex-logistic[source=synthetic,rows=30,columns=4]"
+WHOLE = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
+
+
+def budget(most, plan=PLAN):
+    return replace(plan, budget=Budget(sfo=most))
+
+
+def outcomes(folder, *plans):
+    found = {outcome.plan: outcome for outcome in sweep(plans, Store(folder), ThisProcess())}
+    return [found[plan] for plan in plans]
+
+
+def how(folder, *plans):
+    return [outcome.origin for outcome in outcomes(folder, *plans)]
+
+
+def columns(run):
+    """The trace without its times, by column."""
+    places = [k for k, name in enumerate(run.columns) if name != "seconds"]
+    return np.array([[row[k] for k in places] for row in run.rows])
+
+
+@pytest.mark.parametrize("most", [0, 59, 60, 100, 165, 200])
+def test_a_smaller_budget_cuts_the_stored_run(tmp_path, most):
+    longer, shorter = budget(250), budget(most)
+    assert how(tmp_path, longer) == ["made"]
+    (outcome,) = outcomes(tmp_path, shorter)
+    assert outcome.origin == "cut"
+    cut, alone = outcome.entry.run, make(shorter)
+    # The trace is that of the run with the smaller budget alone, bit for bit.
+    np.testing.assert_array_equal(columns(cut), columns(alone))
+    assert (cut.status, cut.iterations) == (alone.status, alone.iterations)
+    assert cut.parameters == alone.parameters
+    # Its counts are those of the last recorded iterate; alone, it begins one more iteration.
+    for name in COUNTED:
+        assert getattr(cut.counts, name) <= getattr(alone.counts, name)
+    assert cut.counts.sfo <= most
+    # Where the trace holds a measure of the last iterate, so does the output.
+    assert cut.final["fw_gap"] == alone.final["fw_gap"]
+    assert cut.final["objective"] is None
+    assert "longer stored run" in cut.stop_reason
+    assert len(list(Store(tmp_path).keys())) == 1
+
+
+def test_a_cut_keeps_what_was_recorded(tmp_path):
+    seldom = replace(budget(250), every=4)
+    how(tmp_path, seldom)
+    (outcome,) = outcomes(tmp_path, replace(seldom, budget=Budget(sfo=200)))
+    assert [row[0] for row in outcome.entry.run.rows] == [0, 4]
+    assert outcome.entry.run.iterations == 4
+
+
+def test_a_drawn_output_is_not_known_of_a_cut(tmp_path):
+    drawn = replace(budget(250), algorithm=SVRG.replace("output=last", "output=uniform"))
+    how(tmp_path, drawn)
+    (outcome,) = outcomes(tmp_path, replace(drawn, budget=Budget(sfo=100)))
+    assert outcome.origin == "cut"
+    assert set(outcome.entry.run.final.values()) == {None}
+
+
+def test_a_larger_budget_runs_what_the_budget_ended_and_nothing_else(tmp_path):
+    ended, finished = budget(250), budget(500)
+    assert how(tmp_path, ended) == ["made"]
+    assert how(tmp_path, finished) == ["made"]
+    for larger in (budget(600), PLAN, replace(PLAN, budget=Budget(lo=50))):
+        (outcome,) = outcomes(tmp_path, larger)
+        assert outcome.origin == "stored"
+        np.testing.assert_array_equal(columns(outcome.entry.run), columns(make(larger)))
+
+
+def test_other_time_limits_repeat_nothing_that_ended_before(tmp_path):
+    assert how(tmp_path, PLAN) == ["made"]
+    assert how(tmp_path, replace(PLAN, time_limit=100.0)) == ["stored"]
+    assert how(tmp_path, replace(PLAN, time_limit=1e-9)) == ["made"]
+    assert how(tmp_path, replace(PLAN, memory_limit=1e9)) == ["stored"]
+
+
+def test_in_one_sweep_the_longest_is_made_and_the_others_are_cut(tmp_path):
+    plans = [budget(100), budget(250), budget(60), replace(PLAN, budget=Budget(lo=3))]
+    # Neither of sfo <= 250 and lo <= 3 contains the other.
+    assert how(tmp_path, *plans) == ["cut", "made", "cut", "made"]
+    assert how(tmp_path, *plans) == ["cut", "stored", "cut", "stored"]
+
+
+def test_another_seed_schedule_or_frequency_is_another_family(tmp_path):
+    how(tmp_path, budget(250))
+    for other in (
+        replace(budget(100), seed=1),
+        replace(budget(100), every=2),
+        replace(budget(100), measures=("value",)),
+        replace(budget(100), algorithm=SVRG.replace("period=4", "period=5")),
+    ):
+        assert how(tmp_path, other) == ["made"]
+
+
+@pytest.mark.parametrize("most", [Budget(sfo=200, lo=3), Budget(sfo=100, lo=9)])
+def test_of_two_limits_the_first_one_cuts(tmp_path, most):
+    how(tmp_path, PLAN)
+    both = replace(PLAN, budget=most)
+    (outcome,) = outcomes(tmp_path, both)
+    cut, alone = outcome.entry.run, make(both)
+    assert outcome.origin == "cut"
+    assert 0 < cut.iterations < 9
+    np.testing.assert_array_equal(columns(cut), columns(alone))
+    assert (cut.status, cut.iterations) == (alone.status, alone.iterations)
+
+
+@pytest.mark.faults
+def test_an_index_that_is_gone_or_torn_hides_no_run(tmp_path):
+    how(tmp_path, budget(250))
+    index = tmp_path / NAME
+    text = index.read_text()
+    assert json.loads(text)[-1] == {"sfo": 250, "iterations": 10}
+    index.unlink()
+    assert how(tmp_path, budget(100)) == ["cut"]
+    assert index.read_text().strip() == text.strip()
+    index.write_text(text + text[:30])
+    other = replace(budget(250), seed=1)
+    assert how(tmp_path, budget(100), other) == ["cut", "made"]
+    assert how(tmp_path, replace(other, budget=Budget(sfo=100))) == ["cut"]
+    # An index that promises what the store has not makes the run again.
+    for path in tmp_path.rglob("*.parquet"):
+        path.unlink()
+    assert how(tmp_path, budget(100)) == ["made"]
+
+
+def test_the_index_of_earlier_versions_is_ignored(tmp_path):
+    how(tmp_path, budget(250))
+    (tmp_path / "families.jsonl").write_text("{")
+    assert how(tmp_path, budget(100), budget(250)) == ["cut", "stored"]
+
+
+def test_what_would_come_about_is_told_and_nothing_written(tmp_path):
+    how(tmp_path, budget(250))
+    (tmp_path / NAME).unlink()
+    plans = [budget(100), budget(250), budget(500)]
+    assert list(expected(plans, tmp_path, ThisProcess()).values()) == ["cut", "stored", "made"]
+    assert not (tmp_path / NAME).exists()
+
+
+def test_the_order_of_measures_makes_no_other_run(tmp_path):
+    how(tmp_path, budget(270))
+    (outcome,) = outcomes(tmp_path, replace(budget(200), measures=("value", "fw_gap")))
+    assert outcome.origin == "cut"
+
+
+# --- iterations -----------------------------------------------------------------------------------
+
+
+def long(iterations, plan=PLAN):
+    return replace(
+        plan, algorithm=plan.algorithm.replace("iterations=10", f"iterations={iterations}")
+    )
+
+
+def told(run):
+    """Everything of a run but its seconds, as the store has it."""
+    row = {key: value for key, value in run.as_json().items() if "seconds" not in key}
+    place = run.columns.index("seconds")
+    return repr(row), run.columns, [repr(row[:place] + row[place + 1 :]) for row in run.rows]
+
+
+def test_fewer_iterations_are_cut_and_more_are_made(tmp_path):
+    assert how(tmp_path, long(7)) == ["made"]
+    assert how(tmp_path, long(10)) == ["made"]
+    # With no limit of its own it is the longer one, and so is one that the budget does not end.
+    assert how(tmp_path, budget(1000)) == ["stored"]
+    for fewer in (1, 6):
+        (outcome,) = outcomes(tmp_path, long(fewer))
+        cut, alone = outcome.entry.run, make(long(fewer))
+        assert outcome.origin == "cut"
+        assert (cut.status, cut.stop_reason) == (alone.status, alone.stop_reason)
+        assert cut.status == "finished"
+        assert (cut.parameters, cut.algorithm) == (alone.parameters, alone.algorithm)
+        assert cut.counts == alone.counts
+        assert told(cut)[1:] == told(alone)[1:]
+        assert cut.final["fw_gap"] == alone.final["fw_gap"]
+
+
+def test_iterations_are_cut_only_where_that_iterate_is_recorded(tmp_path):
+    seldom = replace(PLAN, every=4)
+    assert how(tmp_path, seldom) == ["made"]
+    assert how(tmp_path, long(8, seldom)) == ["cut"]
+    assert how(tmp_path, long(7, seldom)) == ["made"]
+    # What of both ends it first is not known, where neither has been recorded.
+    both = replace(long(7, seldom), budget=Budget(sfo=200))
+    (outcome,) = outcomes(tmp_path, both)
+    alone = make(both)
+    assert outcome.entry.run.status == alone.status
+    assert outcome.entry.run.iterations == alone.iterations
+
+
+@pytest.mark.parametrize("iterations", range(1, 12))
+@pytest.mark.parametrize("most", [100, 165, 278, 279, 300])
+def test_budget_and_iterations_together(tmp_path, iterations, most):
+    """However a run comes out of a store with a longer and a shorter one, it is the run itself."""
+    how(tmp_path, budget(250), budget(120, long(6)))
+    plan = budget(most, long(iterations))
+    (outcome,) = outcomes(tmp_path, plan)
+    found, alone = outcome.entry.run, make(plan)
+    assert found.status == alone.status
+    assert (found.iterations, found.parameters) == (alone.iterations, alone.parameters)
+    assert told(found)[1:] == told(alone)[1:]
+    if outcome.origin != "cut":
+        assert told(found) == told(alone)
+
+
+def test_a_method_that_stops_by_itself_is_not_made_longer(tmp_path):
+    stops = "spider[batch=30,period=3,step=0.05,option=1,tolerance=0.02,iterations=%d]"
+    plan = replace(PLAN, problem=WHOLE, algorithm=stops % 500, measures=("value",))
+    (first,) = outcomes(tmp_path, plan)
+    last = first.entry.run.iterations
+    assert 3 < last < 500
+    for iterations in (1000, last + 1, last, last - 1):
+        one = replace(plan, algorithm=stops % iterations)
+        (outcome,) = outcomes(tmp_path, one)
+        assert outcome.origin == ("stored" if iterations > last else "cut")
+        assert outcome.entry.run.counts == make(one).counts
+        assert outcome.entry.run.parameters["iterations"] == iterations
+
+
+def test_a_target_at_an_iterate_that_a_longer_run_does_not_record(tmp_path):
+    descent = "prox-gd[step=0.1,iterations=10]"
+    plan = replace(PLAN, problem=VECTORS, algorithm=descent, measures=("value",), every=4)
+    aimed = replace(plan, stop=Stop("value", make(long(6, plan)).rows[-1][-1]))
+    (short,) = outcomes(tmp_path, long(6, aimed))
+    assert (short.entry.run.status, short.entry.run.iterations) == ("target", 6)
+    (outcome,) = outcomes(tmp_path, aimed)
+    assert told(outcome.entry.run) == told(make(aimed))
+    assert outcome.entry.run.iterations == 8
+
+
+def test_a_run_of_other_limits_is_told_as_it_was_planned(tmp_path):
+    how(tmp_path, PLAN)
+    other = "nfwu-svrg[step=0.1,period=4,batch=7,output=last,iterations=10,epsilon=0.3]"
+    plan = replace(PLAN, algorithm=other, budget=Budget(lo=8))
+    (outcome,) = outcomes(tmp_path, plan)
+    assert outcome.origin == "cut"
+    alone = make(plan)
+    for name in ("problem", "algorithm", "parameters", "schedule", "seed", "unmet"):
+        assert getattr(outcome.entry.run, name) == getattr(alone, name)
+
+
+def test_a_schedule_that_depends_on_the_iterations_is_another_run(tmp_path):
+    plan = replace(
+        PLAN, algorithm="ncgs-vr[smoothness=0.1,batch=5,period=3,iterations=10]", measures=()
+    )
+    assert how(tmp_path, budget(150, plan)) == ["made"]
+    # Its tolerance is 1/N, so only a smaller budget is cut.
+    assert how(tmp_path, budget(150, long(9, plan))) == ["made"]
+    assert how(tmp_path, budget(100, plan)) == ["cut"]
+
+
+OWN = """
+from dataclasses import dataclass
+from pfbench.algorithms.base import Algorithm
+from pfbench.algorithms.proximal import ProxGD
+from pfbench.base.state import State
+from pfbench.points import combine
+
+@dataclass(frozen=True, kw_only=True)
+class Method(Algorithm):
+    name, summary, source, counts = "method", "a test", "a test", "not stated"
+    requires = frozenset({"gradient", "lo"})
+    iterations: int = 10
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            x = combine(x, ask.lo(ask.gradient(x)), 0.1)
+            yield State(x)
+
+@dataclass(frozen=True, kw_only=True)
+class Heavy(ProxGD):
+    def run(self, ask, x, rng):
+        before = x
+        for _ in range(self.iterations):
+            y = x + 0.5 * (x - before) / self.iterations
+            before, x = x, ask.prox(y, ask.gradient(y), self.step)
+            yield State(x, y)
+"""
+
+
+@pytest.mark.parametrize("method", ["Method[iterations=10]", "Heavy[iterations=10,step=0.1]"])
+def test_an_own_method_is_cut_by_its_budget_alone(tmp_path, monkeypatch, method):
+    """It does not say that its iterations are but a limit, whatever the class says above it."""
+    (tmp_path / "own_lengths.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    plan = PlannedRun(VECTORS, f"own_lengths:{method}", 0, ("value",), 1)
+    store = tmp_path / "store"
+    assert how(store, budget(150, plan)) == ["made"]
+    assert how(store, budget(250, plan)) == ["made"]
+    assert how(store, budget(100, plan)) == ["cut"]
+    assert how(store, budget(100, long(9, plan))) == ["made"]
+
+
+# --- what a cut does not know ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["prox-katyusha-ns", "prox-asvrg"])
+def test_an_output_of_the_methods_own_is_not_known_of_a_cut(tmp_path, name):
+    own = f"{name}[step=0.1,batch=2,period=3,iterations="
+    longer, shorter = (
+        PlannedRun(
+            "nonconvex-logistic[source=synthetic,rows=13,columns=4,set=none]",
+            f"{own}{T}]",
+            0,
+            ("value",),
+            1,
+        )
+        for T in (14, 4)
+    )
+    how(tmp_path, longer)
+    (outcome,) = outcomes(tmp_path, shorter)
+    assert outcome.origin == "cut"
+    assert set(outcome.entry.run.final.values()) == {None}
+
+
+def test_a_cut_hides_no_target_that_its_last_iterate_reaches(tmp_path):
+    plan = PlannedRun(
+        "nonconvex-logistic[source=synthetic,rows=60,columns=4]",
+        "frank-wolfe[step=open-loop,iterations=12]",
+        0,
+        ("value",),
+        1,
+    )
+    values = [row[-1] for row in make(plan).rows]
+    seldom = replace(plan, every=5, stop=Stop("value", values[1]))
+    how(tmp_path, replace(seldom, budget=Budget(lo=9)))
+    smaller = replace(seldom, budget=Budget(lo=1))
+    (outcome,) = outcomes(tmp_path, smaller)
+    fresh = make(smaller)
+    assert (fresh.status, fresh.iterations) == ("target", 1)
+    assert (outcome.entry.run.status, outcome.entry.run.iterations) == ("target", 1)
