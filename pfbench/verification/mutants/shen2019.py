@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
+from pfbench.verification.mutants.base import Mutant
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.algorithms.nfwu import (
@@ -23,7 +24,6 @@ from pfbench.base.state import Point, State
 from pfbench.estimators import SG
 from pfbench.estimators.base import EpochEstimator, Estimate
 from pfbench.points import combine, keep
-from pfbench.verification.mutants.base import Mutant
 from pfbench.verification.subject import Subject
 
 
