@@ -8,7 +8,7 @@ from typing import Any
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
-from pfbench.claims import lacoste2016, qu2018
+from pfbench.claims import jaggi2013, lacoste2016, qu2018
 from pfbench.runs.engines.engine import Engine, LocalProcesses
 from pfbench.runs.planning.user_code import load
 from pfbench.runs.storage.store import Store
@@ -24,7 +24,7 @@ from pfbench.verification.session import (
 from pfbench.verification.subject import Subject
 
 PAPERS: Mapping[str, Paper] = MappingProxyType(
-    {file.PAPER.key: file.PAPER for file in (qu2018, lacoste2016)}
+    {file.PAPER.key: file.PAPER for file in (qu2018, lacoste2016, jaggi2013)}
 )
 """The papers by their keys."""
 
