@@ -1,0 +1,39 @@
+"""What the planted faults of li2019 share: variants of CGS as mutants, and one changed verb."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.sliding import CGS
+from pfbench.verification.claim import Claim, Mutant
+from pfbench.verification.subject import Subject
+
+
+def variant(name: str, algorithm: type[CGS], *expected: Claim) -> Mutant:
+    """Return a variant of CGS or STORC as a mutant; its docstring tells the fault."""
+    return Mutant(
+        name=name, about=str(algorithm.__doc__), subject=Subject(algorithm), expected=expected
+    )
+
+
+class Changed:
+    """Oracles of which a subclass changes a verb; all others are passed on."""
+
+    def __init__(self, right: Any) -> None:
+        self._right = right
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._right, name)
+
+
+class ChangedProblem(Changed):
+    """A problem whose oracles are answered by `answer(the right backend)`."""
+
+    def __init__(self, right: Any, answer: Callable[[Any], Any]) -> None:
+        super().__init__(right)
+        self._answer = answer
+
+    def open(self, rng: np.random.Generator) -> Any:
+        """Return the faulty backend."""
+        return self._answer(self._right.open(rng))
