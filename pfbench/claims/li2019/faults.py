@@ -10,11 +10,11 @@ from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.claims.li2019.corollary3 import COR3
 from pfbench.claims.li2019.nonconvex import NONCONVEX
-from pfbench.claims.li2019.planting import variant
 from pfbench.claims.li2019.stat import STAT
 from pfbench.claims.li2019.theorem1 import FO, GAP
 from pfbench.claims.li2019.theorem2 import VARIANCE
 from pfbench.points import combine, keep
+from pfbench.verification.claim import Mutant
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,13 +144,13 @@ class StaleSnapshot(Variant, STORC):
 
 
 MUTANTS = (
-    variant("li2019-tolerance-not-halved", ToleranceNotHalved, GAP, COR3, STAT, NONCONVEX),
-    variant("li2019-stopped-early", StoppedEarly, GAP, COR3, FO),
-    variant("li2019-tolerance-without-k", ToleranceWithoutK, GAP, COR3),
-    variant("li2019-uniform-weights", UniformWeights, COR3),
-    variant("li2019-constant-beta", ConstantBeta, GAP, COR3),
-    variant("li2019-gradient-at-x", GradientAtX, GAP, COR3),
-    variant("li2019-not-carried", NotCarried, GAP, COR3),
-    variant("li2019-weights-swapped", WeightsSwapped, GAP, COR3),
-    variant("li2019-stale-snapshot", StaleSnapshot, VARIANCE),
+    Mutant.of("li2019-tolerance-not-halved", ToleranceNotHalved, GAP, COR3, STAT, NONCONVEX),
+    Mutant.of("li2019-stopped-early", StoppedEarly, GAP, COR3, FO),
+    Mutant.of("li2019-tolerance-without-k", ToleranceWithoutK, GAP, COR3),
+    Mutant.of("li2019-uniform-weights", UniformWeights, COR3),
+    Mutant.of("li2019-constant-beta", ConstantBeta, GAP, COR3),
+    Mutant.of("li2019-gradient-at-x", GradientAtX, GAP, COR3),
+    Mutant.of("li2019-not-carried", NotCarried, GAP, COR3),
+    Mutant.of("li2019-weights-swapped", WeightsSwapped, GAP, COR3),
+    Mutant.of("li2019-stale-snapshot", StaleSnapshot, VARIANCE),
 )

@@ -8,7 +8,7 @@ import scipy.linalg
 
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
-from pfbench.claims.li2019.planting import Changed, ChangedProblem
+from pfbench.claims.li2019.faulty import Changed, ChangedProblem
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.restricted_convexity import worst_direction
 from pfbench.problems.sensing import synthetic_sensing

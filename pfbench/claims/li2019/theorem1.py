@@ -11,7 +11,7 @@ from pfbench.algorithms.sliding import CGS
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked, Problem
 from pfbench.base.state import Point, State
-from pfbench.claims.li2019.planting import Changed, ChangedProblem, variant
+from pfbench.claims.li2019.faulty import Changed, ChangedProblem
 from pfbench.claims.li2019.steps import (
     REGRESSION,
     SINGULAR,
@@ -218,9 +218,9 @@ def too_large(problem: Problem) -> Problem:
 CLAIMS = (GAP, FO, LO)
 
 MUTANTS = (
-    variant("li2019-short-period", ShortPeriod, FO),
-    variant("li2019-one-restart-less", OneRestartLess, FO),
-    variant("li2019-double-lo", DoubleMinimisation, LO),
+    Mutant.of("li2019-short-period", ShortPeriod, FO),
+    Mutant.of("li2019-one-restart-less", OneRestartLess, FO),
+    Mutant.of("li2019-double-lo", DoubleMinimisation, LO),
     Mutant(
         name="li2019-large-vertices",
         about="The linear minimisation answers for a set half as large again.",

@@ -11,7 +11,6 @@ from pfbench.algorithms.sliding import STORC, draw
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point
-from pfbench.claims.li2019.planting import variant
 from pfbench.claims.li2019.steps import (
     STRONG,
     Known,
@@ -24,7 +23,7 @@ from pfbench.claims.li2019.steps import (
     share,
     summary,
 )
-from pfbench.verification.claim import Claim, instance
+from pfbench.verification.claim import Claim, Mutant, instance
 from pfbench.verification.evidence import Evidence, all_of
 from pfbench.verification.instruments.quadratics import restricted
 from pfbench.verification.statistics import Decision, decide_mean
@@ -208,8 +207,8 @@ class RootBatch(STORC):
 CLAIMS = (THM2, VARIANCE)
 
 MUTANTS = (
-    variant("li2019-wrong-sign", WrongSign, THM2, VARIANCE),
-    variant("li2019-divided-by-n", DividedByN, THM2, VARIANCE),
-    variant("li2019-no-reference", NoReference, THM2, VARIANCE),
-    variant("li2019-root-batch", RootBatch, THM2),
+    Mutant.of("li2019-wrong-sign", WrongSign, THM2, VARIANCE),
+    Mutant.of("li2019-divided-by-n", DividedByN, THM2, VARIANCE),
+    Mutant.of("li2019-no-reference", NoReference, THM2, VARIANCE),
+    Mutant.of("li2019-root-batch", RootBatch, THM2),
 )

@@ -1,4 +1,4 @@
-"""What the claims of wang2019 share: problems, the schedule, the gradient mapping, a mutant."""
+"""What the claims of wang2019 share: problems, the schedule, the gradient mapping."""
 
 import math
 from collections.abc import Callable
@@ -11,8 +11,7 @@ from pfbench.problems.linear_models import LinearModel, NonconvexLogistic
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification.claim import Claim, Instance, Mutant
-from pfbench.verification.subject import Subject
+from pfbench.verification.claim import Instance
 from pfbench.verification.trial import Trial
 
 MEAN_SQUARED = "L >= max(L_f, L_ms)"
@@ -34,8 +33,8 @@ def without_noise(
 ) -> LinearModel:
     """Return a linear model on n rows of norm `scale`, whose labels have no noise.
 
-    So inf f is 0, and Delta is known, but for the logistic. It is easy: the bound of the mean of
-    |G|^2 holds with room, whatever the method does with its samples must be right.
+    So inf f is 0, and Delta is known, but for the logistic. The bound holds with room if the
+    estimate is right: what is wrong in it shows here, where the components differ.
     """
     logistic = kind is NonconvexLogistic
     features, labels = synthetic_rows(logistic, rows=n, columns=d, seed=seed, noise=0.0)
@@ -57,7 +56,7 @@ def drawn(trial: Trial, model: Instance) -> Problem:
 
 
 def chain(n: int, links: int) -> FiniteSumChain:
-    """Return the finite-sum chain of so many links on each of n blocks; L = Delta = 1.
+    """Return the finite-sum chain of so many links on each of n blocks; L = 1, Delta at most 1.
 
     It binds for every method: a call shows one more link of one block, and |grad f| stays above
     the chain's epsilon until half of the links are seen.
@@ -91,8 +90,3 @@ def mapping_sq(problem: Problem) -> Callable[[Any], float]:
         return float(move @ move) / lam**2
 
     return square
-
-
-def planted(name: str, about: str, algorithm: type, *expected: Claim) -> Mutant:
-    """Return a variant of an algorithm as a mutant."""
-    return Mutant(name=name, about=about, subject=Subject(algorithm), expected=expected)

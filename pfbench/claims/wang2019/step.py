@@ -11,13 +11,13 @@ from pfbench.algorithms.proximal import SpiderBoost
 from pfbench.base.counts import Budget
 from pfbench.base.protocols import Algorithm, Asked, Problem
 from pfbench.base.state import Point, State
-from pfbench.claims.wang2019.common import MEAN_SQUARED, planted, schedule
+from pfbench.claims.wang2019.common import MEAN_SQUARED, schedule
 from pfbench.problems.linear_models import LinearModel, LogCosh, RobustRegression
 from pfbench.problems.rows import synthetic_rows
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification.claim import Claim, instance
+from pfbench.verification.claim import Claim, Mutant, instance
 from pfbench.verification.evidence import Evidence, all_of, given
 from pfbench.verification.statistics import Decision, decide_mean, decide_share
 from pfbench.verification.trial import Trial
@@ -154,4 +154,4 @@ class OneLength(SpiderBoost):
 
 CLAIMS = (STEP,)
 
-MUTANTS = (planted("spiderboost-one-length", "steps of one length, as SPIDER's", OneLength, STEP),)
+MUTANTS = (Mutant.of("spiderboost-one-length", OneLength, STEP),)

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 from pfbench.algorithms.proximal import ProxSpiderBoost
 from pfbench.base.constants import Constants
-from pfbench.claims.wang2019.common import MEAN_SQUARED, planted
+from pfbench.claims.wang2019.common import MEAN_SQUARED
 from pfbench.claims.wang2019.rates import Rate, fit
 from pfbench.estimators import SPIDERG
-from pfbench.verification.claim import Claim
+from pfbench.verification.claim import Claim, Mutant
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.trial import Trial
 
@@ -77,10 +77,7 @@ PROX_GD = _row(
     full=6.0,
 )
 PROX_SGD = _row(
-    "prox-sgd",
-    "eps^-4 SFO, eps^-2 PO",
-    Rate(sfo=4.0, n=_HUGE, sigma=0.4, steps=16),
-    full=30.0,
+    "prox-sgd", "eps^-4 SFO, eps^-2 PO", Rate(sfo=4.0, n=_HUGE, sigma=0.4, steps=16), full=30.0
 )
 PROX_SVRG = _row(
     "prox-svrg",
@@ -187,22 +184,7 @@ CLAIMS = (
 )
 
 MUTANTS = (
-    planted(
-        "prox-spiderboost-every-gradient",
-        "a full gradient at every iteration",
-        EveryGradient,
-        PROX_SPIDERBOOST,
-    ),
-    planted(
-        "prox-spiderboost-batch-of-a-tenth",
-        "S = n/10, a batch of practice",
-        BatchOfTenth,
-        PROX_SPIDERBOOST,
-    ),
-    planted(
-        "prox-spiderboost-growing-batch",
-        "S grows with 1/epsilon",
-        GrowingBatch,
-        PROX_SPIDERBOOST,
-    ),
+    Mutant.of("prox-spiderboost-every-gradient", EveryGradient, PROX_SPIDERBOOST),
+    Mutant.of("prox-spiderboost-batch-of-a-tenth", BatchOfTenth, PROX_SPIDERBOOST),
+    Mutant.of("prox-spiderboost-growing-batch", GrowingBatch, PROX_SPIDERBOOST),
 )

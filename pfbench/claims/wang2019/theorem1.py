@@ -15,13 +15,12 @@ from pfbench.claims.wang2019.common import (
     SCHEDULE,
     chain,
     drawn,
-    planted,
     without_noise,
 )
 from pfbench.claims.wang2019.mean_mapping import mean_mapping
 from pfbench.points import keep
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
-from pfbench.verification.claim import Claim, instance
+from pfbench.verification.claim import Claim, Mutant, instance
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.trial import Trial
@@ -185,7 +184,7 @@ class ShortRun(SpiderBoost):
 
 
 class LongEpoch(SpiderBoost):
-    """Takes a full gradient every n iterations instead of sqrt n."""
+    """Takes a full gradient every n iterations instead of sqrt n, and S = 1."""
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
@@ -196,30 +195,15 @@ class LongEpoch(SpiderBoost):
 CLAIMS = (THM1,)
 
 MUTANTS = (
-    planted(
-        "spiderboost-never-refreshed",
-        "the reference gradient is taken once and never again",
-        NeverRefreshed,
-        THM1,
-    ),
-    planted(
-        "spiderboost-divided-by-n",
-        "the summed difference is divided by n instead of S",
-        DividedByN,
-        THM1,
-    ),
-    planted("spiderboost-wrong-sign", "the difference is subtracted", WrongSign, THM1),
-    planted(
-        "spiderboost-from-snapshot",
-        "the recursion takes its difference to the snapshot",
-        FromTheSnapshot,
-        THM1,
-    ),
-    planted("spiderboost-two-back", "the difference is taken to x_{k-2}", TwoBack, THM1),
-    planted("spiderboost-forgets", "v_{k-1} is left out of the recursion", ForgetsItself, THM1),
-    planted("spiderboost-one-index", "one index is drawn S times", OneComponent, THM1),
-    planted("spiderboost-last", "the output is the last iterate", LastOutput, THM1),
-    planted("spiderboost-long-step", "the step is 4/L", LongStep, THM1),
-    planted("spiderboost-short-run", "it stops after K/4 iterations", ShortRun, THM1),
-    planted("spiderboost-long-epoch", "epochs of n iterations with S = 1", LongEpoch, THM1),
+    Mutant.of("spiderboost-never-refreshed", NeverRefreshed, THM1),
+    Mutant.of("spiderboost-divided-by-n", DividedByN, THM1),
+    Mutant.of("spiderboost-wrong-sign", WrongSign, THM1),
+    Mutant.of("spiderboost-from-snapshot", FromTheSnapshot, THM1),
+    Mutant.of("spiderboost-two-back", TwoBack, THM1),
+    Mutant.of("spiderboost-forgets", ForgetsItself, THM1),
+    Mutant.of("spiderboost-one-index", OneComponent, THM1),
+    Mutant.of("spiderboost-last", LastOutput, THM1),
+    Mutant.of("spiderboost-long-step", LongStep, THM1),
+    Mutant.of("spiderboost-short-run", ShortRun, THM1),
+    Mutant.of("spiderboost-long-epoch", LongEpoch, THM1),
 )

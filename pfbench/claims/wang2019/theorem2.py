@@ -7,10 +7,10 @@ import numpy as np
 from pfbench.algorithms.proximal import ProxSpiderBoost
 from pfbench.base.protocols import Asked, Problem
 from pfbench.base.state import Point, State
-from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, drawn, planted, without_noise
+from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, drawn, without_noise
 from pfbench.claims.wang2019.mean_mapping import mean_mapping
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
-from pfbench.verification.claim import Claim, instance
+from pfbench.verification.claim import Claim, Mutant, instance
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.trial import Trial
@@ -100,12 +100,7 @@ class TwoMaps(Faulty):
 CLAIMS = (THM2,)
 
 MUTANTS = (
-    planted("prox-spiderboost-no-prox", "the proximal map is skipped", NoProx, THM2),
-    planted(
-        "prox-spiderboost-penalty-without-step",
-        "the proximal map is of h and not of eta h",
-        PenaltyWithoutStep,
-        THM2,
-    ),
-    planted("prox-spiderboost-two-maps", "two proximal maps an iteration", TwoMaps, THM2),
+    Mutant.of("prox-spiderboost-no-prox", NoProx, THM2),
+    Mutant.of("prox-spiderboost-penalty-without-step", PenaltyWithoutStep, THM2),
+    Mutant.of("prox-spiderboost-two-maps", TwoMaps, THM2),
 )

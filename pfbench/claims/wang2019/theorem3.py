@@ -9,10 +9,10 @@ import numpy as np
 from pfbench.algorithms.spider import ProxSpiderBoostM
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
-from pfbench.claims.wang2019.common import MEAN_SQUARED, planted
+from pfbench.claims.wang2019.common import MEAN_SQUARED
 from pfbench.claims.wang2019.rates import Rate, fit, output_of
 from pfbench.points import combine, keep, shift
-from pfbench.verification.claim import Claim, instance
+from pfbench.verification.claim import Claim, Mutant, instance
 from pfbench.verification.evidence import Evidence, given
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.statistics import Decision, decide_inequality
@@ -122,6 +122,6 @@ class WholeMove(Faulty):
 CLAIMS = (THM3,)
 
 MUTANTS = (
-    planted("momentum-shifted", "alpha_k in place of alpha_{k+1}", ShiftedMomentum, THM3),
-    planted("momentum-whole-move", "y moves by x_{k+1} - x_k without beta/lambda", WholeMove, THM3),
+    Mutant.of("momentum-shifted", ShiftedMomentum, THM3),
+    Mutant.of("momentum-whole-move", WholeMove, THM3),
 )

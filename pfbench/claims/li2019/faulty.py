@@ -1,20 +1,9 @@
-"""What the planted faults of li2019 share: variants of CGS as mutants, and one changed verb."""
+"""Oracles and problems of which a planted fault changes one verb."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-from pfbench.algorithms.sliding import CGS
-from pfbench.verification.claim import Claim, Mutant
-from pfbench.verification.subject import Subject
-
-
-def variant(name: str, algorithm: type[CGS], *expected: Claim) -> Mutant:
-    """Return a variant of CGS or STORC as a mutant; its docstring tells the fault."""
-    return Mutant(
-        name=name, about=str(algorithm.__doc__), subject=Subject(algorithm), expected=expected
-    )
 
 
 class Changed:
