@@ -27,17 +27,18 @@ from pfbench.verification.statistics import decide_inequality
 from pfbench.verification.subject import Broken
 from pfbench.verification.trial import Trial
 
+
+def inner_gap(L: float, squared: float, k: int) -> float:
+    """Return 8 L D_t^2/(k (k+1)), the bound of f(y_k) - f(theta_hat)."""
+    return 8.0 * L * squared / (k * (k + 1.0))
+
+
 _SHAPES = shapes(d=64, kappa=100.0)
 _STEEP = {
     "steep vertex of the simplex": instance(vertex_of_simplex, d=40, kappa=100.0, pull=1.0),
     "steeper vertex of the simplex": instance(vertex_of_simplex, d=40, kappa=100.0, pull=10.0),
 }
 _CHAIN = instance(chain, d=60)
-
-
-def inner_gap(L: float, squared: float, k: int) -> float:
-    """Return 8 L D_t^2/(k (k+1)), the bound of f(y_k) - f(theta_hat)."""
-    return 8.0 * L * squared / (k * (k + 1.0))
 
 
 def check(trial: Trial) -> Evidence:

@@ -71,12 +71,13 @@ GAP = Claim(
 
 # --- full gradients -------------------------------------------------------------------------------
 
-_NARROW = shapes(d=32, kappa=50.0)
-
 
 def component_gradients(n: int, N: int, delta0: float, epsilon: float) -> int:
     """Return n N_t ceil(log2(delta0/epsilon)), the SFO to accuracy epsilon."""
     return n * N * restarts(delta0, epsilon)
+
+
+_NARROW = shapes(d=32, kappa=50.0)
 
 
 def check_fo(trial: Trial) -> Evidence:
@@ -115,18 +116,19 @@ FO = Claim(
 
 # --- linear minimisations -------------------------------------------------------------------------
 
+
+def linear_minimisations(L: float, D: float, sigma_hat: float, delta0: float, T: int) -> float:
+    """Return the bound of the LO of T outer iterations."""
+    N = period(L, sigma_hat)
+    return 288.0 * L * D**2 * 2.0**T / delta0 * (N**2 * sigma_hat / (64.0 * L)) + 2.0 * N * T
+
+
 _FACES = {
     "first term, face of the simplex": instance(face_of_simplex, d=64, kappa=1.0),
     "first term, face of the l1 ball": instance(face_of_l1_ball, d=64, kappa=1.0),
     "first term, face with L/sigma_hat=100": instance(face_of_simplex, d=64, kappa=100.0),
 }
 _STEEP = instance(vertex_of_simplex, d=64, kappa=1.0, pull=1e6)
-
-
-def linear_minimisations(L: float, D: float, sigma_hat: float, delta0: float, T: int) -> float:
-    """Return the bound of the LO of T outer iterations."""
-    N = period(L, sigma_hat)
-    return 288.0 * L * D**2 * 2.0**T / delta0 * (N**2 * sigma_hat / (64.0 * L)) + 2.0 * N * T
 
 
 def check_lo(trial: Trial) -> Evidence:

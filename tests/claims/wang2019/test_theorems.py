@@ -30,7 +30,7 @@ def test_a_chain_has_the_wanted_links(n, links):
     problem = chain(n, links)
     assert problem.length == links
     constants = problem.constants(problem.start())
-    assert constants.L == pytest.approx(1.0)
+    assert pytest.approx(1.0) == constants.L
     assert 0.5 < constants.delta <= 1.0
 
 
