@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from pfbench.verification.subject import Subject
+
 if TYPE_CHECKING:
     from pfbench.verification.contrast import Contrast
     from pfbench.verification.evidence import Evidence
     from pfbench.verification.scales import Complexity
-    from pfbench.verification.subject import Subject
     from pfbench.verification.trial import Trial
 
 KINDS = {
@@ -57,10 +58,14 @@ class Instance:
         """The docstring of what makes it."""
         return inspect.getdoc(self.build) or ""
 
+    def drawn(self, rng: np.random.Generator) -> Any:
+        """Make one of the family by a random generator, if that enters it."""
+        takes = next(iter(inspect.signature(self.build).parameters), "")
+        return self(rng) if takes == "rng" else self()
+
     def example(self) -> Any:
         """Make one of the family, the same each time."""
-        takes = list(inspect.signature(self.build).parameters)
-        return self(*([np.random.default_rng(0)] if takes[:1] == ["rng"] else []))
+        return self.drawn(np.random.default_rng(0))
 
 
 def instance(build: Callable[..., Any], **parameters: Any) -> Instance:
@@ -138,8 +143,14 @@ class Mutant:
 
     name: str
     about: str
-    subject: "Subject"
+    subject: Subject
     expected: tuple[Claim, ...]
+
+    @classmethod
+    def of(cls, name: str, algorithm: Any, *expected: Claim) -> Self:
+        """Return the mutant of a faulty algorithm; its docstring says the fault."""
+        about = inspect.getdoc(algorithm) or ""
+        return cls(name=name, about=about, subject=Subject(algorithm), expected=expected)
 
 
 @dataclass(frozen=True, kw_only=True)

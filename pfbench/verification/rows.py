@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from time import perf_counter
 from typing import Any, Self
 
-from pfbench.theory.claim import Claim
+from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.scales import COMPLEXITIES, CRITERIA
 from pfbench.verification.statistics import Decision
