@@ -27,7 +27,6 @@ from pfbench.verification.statistics import (
     fit_exponent,
     sequential,
 )
-from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
 
 EXPONENTS = {
@@ -271,28 +270,8 @@ class TwiceTheStep(NFWUCASPIDERG):
 
 CLAIMS = tuple(LAW.values())
 MUTANTS = (
-    Mutant(
-        name="spiderg-one-batch",
-        about="one batch is drawn for the whole epoch",
-        subject=Subject(algorithm=OneBatch),
-        expected=(LAW["spiderg"],),
-    ),
-    Mutant(
-        name="casvrg-wrong-sign",
-        about="the correction is subtracted",
-        subject=Subject(algorithm=WrongSign),
-        expected=(LAW["casvrg"],),
-    ),
-    Mutant(
-        name="caspiderg-wrong-sign",
-        about="the correction is subtracted",
-        subject=Subject(algorithm=WrongSignRecursive),
-        expected=(LAW["caspiderg"],),
-    ),
-    Mutant(
-        name="caspiderg-twice-the-step",
-        about="it moves twice as far as its step says",
-        subject=Subject(algorithm=TwiceTheStep),
-        expected=(LAW["caspiderg"],),
-    ),
+    Mutant.of("spiderg-one-batch", OneBatch, LAW["spiderg"]),
+    Mutant.of("casvrg-wrong-sign", WrongSign, LAW["casvrg"]),
+    Mutant.of("caspiderg-wrong-sign", WrongSignRecursive, LAW["caspiderg"]),
+    Mutant.of("caspiderg-twice-the-step", TwiceTheStep, LAW["caspiderg"]),
 )

@@ -16,7 +16,6 @@ from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.matrix_recovery import ONE_NUMBER
 from pfbench.claims.shen2019.unbiased import UNBIASED
 from pfbench.verification.claim import Mutant
-from pfbench.verification.subject import Subject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +29,7 @@ class NeverRefreshed(Faulty, NFWUSPIDERG):
 
 @dataclass(frozen=True, kw_only=True)
 class SnapshotNeverRefreshed(Faulty, NFWUSVRG):
-    """Keeps the first snapshot."""
+    """Keeps the first snapshot for ever."""
 
     def refreshes(self, t: int) -> bool:
         """Refresh at 0 only."""
@@ -48,7 +47,7 @@ class LongEpoch(Faulty, NFWUSPIDERG):
 
 @dataclass(frozen=True, kw_only=True)
 class RootBatch(Faulty, NFWUSPIDERG):
-    """Draws sqrt(S) indices."""
+    """Draws sqrt(S) indices instead of S."""
 
     def drawn(self, ask: Asked, rng: Any) -> Any:
         """Draw too few."""
@@ -57,7 +56,7 @@ class RootBatch(Faulty, NFWUSPIDERG):
 
 @dataclass(frozen=True, kw_only=True)
 class NotDivided(Faulty, NFWUSVRG):
-    """Sums the difference and divides by nothing."""
+    """Sums the sampled differences and divides by nothing."""
 
     def factor(self, ask: Asked) -> float:
         """Return S."""
@@ -85,46 +84,11 @@ class FreshHessians(NFWUCASPIDERG):
 
 
 MUTANTS = (
-    Mutant(
-        name="spiderg-never-refreshed",
-        about="the reference gradient is taken once and never refreshed",
-        subject=Subject(algorithm=NeverRefreshed),
-        expected=(LAW["spiderg"], COUNT["spiderg"]),
-    ),
-    Mutant(
-        name="svrg-snapshot-never-refreshed",
-        about="the first snapshot is kept for ever",
-        subject=Subject(algorithm=SnapshotNeverRefreshed),
-        expected=(LAW["svrg"], COUNT["svrg"]),
-    ),
-    Mutant(
-        name="spiderg-epoch-off-by-one",
-        about="the reference gradient is taken every p + 1 iterations",
-        subject=Subject(algorithm=LongEpoch),
-        expected=(COUNT["spiderg"], LAW["spiderg"]),
-    ),
-    Mutant(
-        name="spiderg-root-batch",
-        about="sqrt(S) indices are drawn instead of S",
-        subject=Subject(algorithm=RootBatch),
-        expected=(COUNT["spiderg"], LAW["spiderg"]),
-    ),
-    Mutant(
-        name="svrg-not-divided",
-        about="the difference is summed and not divided",
-        subject=Subject(algorithm=NotDivided),
-        expected=(UNBIASED["svrg"], LAW["svrg"]),
-    ),
-    Mutant(
-        name="spiderg-wrong-point",
-        about="SPIDERG's difference is taken to the snapshot instead of the point before",
-        subject=Subject(algorithm=WrongPoint),
-        expected=(UNBIASED["spiderg"], LAW["spiderg"]),
-    ),
-    Mutant(
-        name="caspiderg-fresh-hessians",
-        about="component Hessians are evaluated at every point",
-        subject=Subject(algorithm=FreshHessians),
-        expected=(COUNT["caspiderg"], ONE_NUMBER),
-    ),
+    Mutant.of("spiderg-never-refreshed", NeverRefreshed, LAW["spiderg"], COUNT["spiderg"]),
+    Mutant.of("svrg-snapshot-never-refreshed", SnapshotNeverRefreshed, LAW["svrg"], COUNT["svrg"]),
+    Mutant.of("spiderg-epoch-off-by-one", LongEpoch, COUNT["spiderg"], LAW["spiderg"]),
+    Mutant.of("spiderg-root-batch", RootBatch, COUNT["spiderg"], LAW["spiderg"]),
+    Mutant.of("svrg-not-divided", NotDivided, UNBIASED["svrg"], LAW["svrg"]),
+    Mutant.of("spiderg-wrong-point", WrongPoint, UNBIASED["spiderg"], LAW["spiderg"]),
+    Mutant.of("caspiderg-fresh-hessians", FreshHessians, COUNT["caspiderg"], ONE_NUMBER),
 )

@@ -19,7 +19,6 @@ from pfbench.verification.contrast import Contrast, gaps, stream
 from pfbench.verification.evidence import Evidence, given
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import decide_share
-from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
 
 
@@ -134,14 +133,7 @@ def a_tenth_of_the_gap(effort: str, seed: int, *, divisor: float = 10.0) -> Cont
 
 
 CLAIMS = (REMARK,)
-MUTANTS = (
-    Mutant(
-        name="spiderg-gap-of-the-estimate",
-        about="the best of several runs is chosen by an estimate of the gradient",
-        subject=Subject(algorithm=GapOfTheEstimate),
-        expected=(REMARK,),
-    ),
-)
+MUTANTS = (Mutant.of("spiderg-gap-of-the-estimate", GapOfTheEstimate, REMARK),)
 ERRATA = (
     Erratum(
         name="shen2019-remark3.1",

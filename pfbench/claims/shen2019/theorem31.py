@@ -28,7 +28,6 @@ from pfbench.verification.contrast import Contrast, compared, gaps, stream
 from pfbench.verification.evidence import Evidence, across, given
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, decide_mean, sequential
-from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
 
 
@@ -293,24 +292,9 @@ def _errata_of_9() -> Iterator[Erratum]:
 
 CLAIMS = tuple(THEOREM.values())
 MUTANTS = (
-    Mutant(
-        name="spiderg-step-without-diameter",
-        about="the weight is eta instead of eta/D",
-        subject=Subject(algorithm=StepWithoutDiameter),
-        expected=(THEOREM["spiderg"],),
-    ),
-    Mutant(
-        name="svrg-printed-batch",
-        about="the batch lacks the factor that condition (9) needs",
-        subject=Subject(algorithm=PrintedBatch),
-        expected=(THEOREM["svrg"],),
-    ),
-    Mutant(
-        name="casvrg-last-output",
-        about="the last iterate is put out where one is drawn uniformly",
-        subject=Subject(algorithm=LastOutput),
-        expected=(THEOREM["casvrg"],),
-    ),
+    Mutant.of("spiderg-step-without-diameter", StepWithoutDiameter, THEOREM["spiderg"]),
+    Mutant.of("svrg-printed-batch", PrintedBatch, THEOREM["svrg"]),
+    Mutant.of("casvrg-last-output", LastOutput, THEOREM["casvrg"]),
 )
 ERRATA = (
     Erratum(

@@ -18,7 +18,6 @@ from pfbench.verification.claim import Claim, Erratum, Mutant, instance
 from pfbench.verification.contrast import Contrast, Floats, stream
 from pfbench.verification.evidence import Evidence, across
 from pfbench.verification.statistics import Decision, decide_inequality
-from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
 
 
@@ -98,7 +97,7 @@ LOWER_BOUND = Claim(
 
 @dataclass(frozen=True, kw_only=True)
 class GradientSteps(FrankWolfe):
-    """Takes two gradient steps for each linear minimisation."""
+    """Moves along gradients that no linear minimisation has seen."""
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Take gradient steps; minimise after every second."""
@@ -200,18 +199,8 @@ def shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Contrast:
 
 CLAIMS = (LOWER_BOUND,)
 MUTANTS = (
-    Mutant(
-        name="frank-wolfe-gradient-steps",
-        about="it moves along gradients that no linear minimisation has seen",
-        subject=Subject(algorithm=GradientSteps),
-        expected=(LOWER_BOUND,),
-    ),
-    Mutant(
-        name="frank-wolfe-random-step",
-        about="it is declared deterministic and draws its step",
-        subject=Subject(algorithm=RandomStep),
-        expected=(LOWER_BOUND,),
-    ),
+    Mutant.of("frank-wolfe-gradient-steps", GradientSteps, LOWER_BOUND),
+    Mutant.of("frank-wolfe-random-step", RandomStep, LOWER_BOUND),
 )
 ERRATA = (
     Erratum(

@@ -21,7 +21,6 @@ from pfbench.verification.claim import Claim, Mutant, instance
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.draws import Scripted, Unscripted
 from pfbench.verification.statistics import LEVEL, Decision, mean_interval
-from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
 
 
@@ -164,7 +163,7 @@ class NoMean(Faulty, NFWUCASVRG):
 
 @dataclass(frozen=True)
 class NeverTheLast(SG):
-    """Draws among n - 1 components."""
+    """GE 1 that draws among n - 1 components."""
 
     def draw(self, ask: Asked, rng: np.random.Generator) -> Any:
         """Leave out the last component."""
@@ -173,7 +172,7 @@ class NeverTheLast(SG):
 
 @dataclass(frozen=True, kw_only=True)
 class BiasedSG(NFWUSG):
-    """NFWU with batches that never hold the last component."""
+    """Never draws the last component."""
 
     @property
     def estimator(self) -> SG:
@@ -183,28 +182,8 @@ class BiasedSG(NFWUSG):
 
 CLAIMS = tuple(UNBIASED.values())
 MUTANTS = (
-    Mutant(
-        name="spiderg-divided-by-n",
-        about="the difference is divided by n instead of S",
-        subject=Subject(algorithm=DividedByN),
-        expected=(UNBIASED["spiderg"],),
-    ),
-    Mutant(
-        name="svrg-wrong-point",
-        about="SVRG's difference is taken to the point before instead of the snapshot",
-        subject=Subject(algorithm=WrongPoint),
-        expected=(UNBIASED["svrg"],),
-    ),
-    Mutant(
-        name="casvrg-no-mean",
-        about="the product with the full Hessian is left out",
-        subject=Subject(algorithm=NoMean),
-        expected=(UNBIASED["casvrg"],),
-    ),
-    Mutant(
-        name="sg-never-the-last",
-        about="the last component is never drawn",
-        subject=Subject(algorithm=BiasedSG),
-        expected=(UNBIASED["sg"],),
-    ),
+    Mutant.of("spiderg-divided-by-n", DividedByN, UNBIASED["spiderg"]),
+    Mutant.of("svrg-wrong-point", WrongPoint, UNBIASED["svrg"]),
+    Mutant.of("casvrg-no-mean", NoMean, UNBIASED["casvrg"]),
+    Mutant.of("sg-never-the-last", BiasedSG, UNBIASED["sg"]),
 )
