@@ -1,75 +1,110 @@
-"""Errata of shen2019, sections 1 to 3 and 6: theorem 3.1, the moment of gradients, the scaling."""
+"""Robust low-rank matrix recovery, the problem (4) of shen2019 and of its section 6."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from types import MappingProxyType
+from typing import Any, cast
 
 import numpy as np
 
-from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG, NFWUSVRG
-from pfbench.base.constants import Constants
+from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSVRG
+from pfbench.base.protocols import Problem
+from pfbench.base.sample import Indices
+from pfbench.claims.shen2019.problems import drawn, recovery
 from pfbench.measures.common import estimator_error
-from pfbench.points import inner
-from pfbench.problems.linear_models import LogCosh
+from pfbench.points import combine, inner
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.observations import synthetic
-from pfbench.problems.rows import synthetic_rows
 from pfbench.runs.loop.solve import solve
-from pfbench.sets import L2Ball
-from pfbench.verification.contrast import (
-    Contrast,
-    Examination,
-    Floats,
-    compared,
-    gaps,
-    stream,
-)
-from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification.claim import Claim, Erratum, Mutant, instance
+from pfbench.verification.common import equal
+from pfbench.verification.contrast import Contrast, Floats, compared
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.subject import Subject
+from pfbench.verification.trial import Trial
+
+FAMILY = instance(recovery, rows=9, columns=8)
+
+SIZES = (7, 11, 40)
+"""S, p and T of the run whose component Hessians are counted."""
 
 
-def missing_diameter(
-    effort: str,
-    seed: int,
-    *,
-    printed: Callable[[float, float], float] = lambda epsilon, D: 5.0 * epsilon,
-) -> Contrast:
-    """Run NFWU by the theorem on segments of several lengths D; compare mean_t V with the bounds.
-
-    V falls from 3 eps D like exp(-eps t/(L D)), so that its mean over T = 3 L D/eps is 0.95 eps D.
-    """
-    rng, epsilon = stream(seed, "(10)"), 0.1
-    over_printed, over_corrected = [], []
-    for D in np.array([8.0, 20.0, 40.0]) * rng.uniform(1.0, 1.2, size=3):
-        problem = ForcedPath(128, 65, length=float(D), pull=3.0 * epsilon)
-        algorithm = NFWUSPIDERG.theory(epsilon, problem.constants(problem.start()))
-        mean = float(gaps(problem, algorithm, seed).mean())
-        over_printed.append(mean / printed(epsilon, float(D)))
-        over_corrected.append(mean / (2.0 * epsilon * float(D)))
-    return compared(max(over_printed), max(over_corrected), epsilon=epsilon)
-
-
-def a_tenth_of_the_gap(effort: str, seed: int, *, divisor: float = 10.0) -> Contrast:
-    """Remark 3.1: count outputs with V/divisor <= eps D, which it says satisfy (2), V <= eps D.
-
-    Corrected: a run for eps/10 has V <= eps D at half of its outputs or more.
-    """
-    rng, epsilon = stream(seed, "remark 3.1"), 1.0
-    D = float(rng.uniform(8.0, 10.0))
-    problem = ForcedPath(128, 65, length=D, pull=3.0 * epsilon)
-    constants = problem.constants(problem.start())
-    V = gaps(problem, NFWUSPIDERG.theory(epsilon, constants), seed)
-    passed = V / divisor <= epsilon * D
-    wrong = float(np.mean(V[passed] > epsilon * D)) if passed.any() else 0.0
-    finer = gaps(problem, NFWUSPIDERG.theory(epsilon / 10.0, constants), seed)
-    good = float(np.mean(finer <= epsilon * D))
-    return Contrast(
-        printed_fails=wrong > 0.0,
-        corrected_holds=good >= 0.5,
-        numbers={
-            "share of outputs that pass with V > eps D": wrong,
-            "share of outputs for eps/10 with V <= eps D": good,
-        },
+def one_number(trial: Trial) -> Evidence:
+    """See that a component Hessian of matrix recovery has one entry, as a component gradient."""
+    problem = drawn(trial, FAMILY)
+    rng = trial.rng("points")
+    answering = trial.subject.wrap(problem) if trial.subject.wrap else problem
+    y = problem.start()
+    x = combine(problem.start(), answering.open(rng).lo(problem.gradient(y)), 0.3)
+    hessian = answering.open(rng).hessian(y)
+    found = {"gradient": 0.0, "Hessian": 0.0}
+    for i in range(problem.n):
+        one = np.array([i])
+        for name, vector in (
+            ("gradient", answering.open(rng).difference(one, x, y)),
+            ("Hessian", hessian.batch(one, x, y)),
+        ):
+            others = np.delete(vector, i)
+            found[name] = max(found[name], float(np.count_nonzero(others)))
+    S, p, T = SIZES
+    run = trial.run(
+        problem,
+        trial.make(batch=S, period=p, iterations=T, step=1e-3),
+        seed=trial.seeds(1)[0],
     )
+    found["SSO"] = float(run.counts.sso)
+    expected = {"gradient": 0.0, "Hessian": 0.0, "SSO": float(problem.n * -(-T // p))}
+    return Evidence(decision=equal(expected, found), claimed=expected, repetitions=problem.n)
+
+
+ONE_NUMBER = Claim(
+    name="shen2019-rlrmr-sso",
+    source="shen2019 section 6",
+    kind="identity",
+    statement="in matrix recovery a component Hessian is one number, as a component gradient",
+    check=one_number,
+    instances=(FAMILY,),
+    algorithm=NFWUCASVRG.name,
+    schedule="explicit",
+    quick=0.2,
+    full=0.2,
+)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class _Passing:
+    """Something of which one method is changed; everything else is asked as it is."""
+
+    def __init__(self, given: Any) -> None:
+        self._given = given
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._given, name)
+
+
+class _TwoEntries(_Passing):
+    def open(self, rng: np.random.Generator) -> "_Spread":
+        return _Spread(self._given.open(rng))
+
+
+class _Spread(_Passing):
+    def hessian(self, s: Any) -> "_SpreadHessian":
+        return _SpreadHessian(self._given.hessian(s))
+
+
+class _SpreadHessian(_Passing):
+    def batch(self, sample: Indices, x: Any, y: Any) -> Floats:
+        found: Floats = self._given.batch(sample, x, y)
+        return 0.5 * (found + np.roll(found, 1))
+
+
+def two_entries(problem: Problem) -> Problem:
+    """Return matrix recovery whose component Hessians reach the next component's entry too."""
+    return cast(Problem, _TwoEntries(problem))
+
+
+# --- errata ---------------------------------------------------------------------------------------
 
 
 def _printed_weight(p: int, epochs: int, D: float) -> float:
@@ -132,44 +167,12 @@ def _error_over_svrg(weight: float, p: int, seed: int) -> float:
     return float(means[0] / means[1])
 
 
-def _squared_diameter(constants: Constants) -> float:
-    return float(constants.L_ms * constants.D) ** 2
-
-
-def second_moment(
-    effort: str, seed: int, *, printed: Callable[[Constants], float] = _squared_diameter
-) -> Contrast:
-    """Compare E|grad f_i|^2, and the error of S = 1 sample, with L^2 D^2 and with sigma^2.
-
-    Log cosh with labels far from what the ball can reach: no component has a stationary point in
-    it. All components are enumerated at several points.
-    """
-    rng = stream(seed, "3.1")
-    features, labels = synthetic_rows(seed=seed, rows=200, columns=5)
-    far = np.where(labels >= 0.0, 3.0, -3.0)
-    problem = LogCosh(features, far, L2Ball(5, 0.1))
-    constants = problem.constants(problem.start())
-    moments, errors = [], []
-    for _ in range(3):
-        x = problem.set.project(rng.standard_normal(5))
-        components = np.array([problem.batch(np.array([i]), x) for i in range(problem.n)])
-        moments.append(float(np.mean(np.sum(components**2, axis=1))))
-        errors.append(float(np.mean(np.sum((components - problem.gradient(x)) ** 2, axis=1))))
-    least = min(max(moments), max(errors))
-    return compared(
-        least / printed(constants),
-        max(errors) / constants.sigma2,
-        **{
-            "E|grad f_i|^2": max(moments),
-            "E|grad f_i-grad f|^2": max(errors),
-            "L^2 D^2": _squared_diameter(constants),
-            "sigma^2": constants.sigma2,
-        },
-    )
+def _as_the_mean(n: int) -> float:
+    return 1.0
 
 
 def sum_or_mean(
-    effort: str, seed: int, *, printed: Callable[[int], float] = lambda n: 1.0
+    effort: str, seed: int, *, printed: Callable[[int], float] = _as_the_mean
 ) -> Contrast:
     """Compare V and L of (4), a sum without 1/n, with those of the mean that (1) defines."""
     mean = RobustMatrixRecovery(synthetic(seed=seed, rows=20, columns=20, density=0.5))
@@ -205,13 +208,26 @@ def _by_definition(problem: RobustMatrixRecovery) -> float:
     return float(np.sum(1.0 - np.exp(-(z**2) / (2.0 * problem.sigma))))
 
 
-EXAMINATIONS: Mapping[str, Examination] = MappingProxyType(
-    {
-        "shen2019-(4)": sum_or_mean,
-        "shen2019-(10)": missing_diameter,
-        "shen2019-remark3.1": a_tenth_of_the_gap,
-        "shen2019-3.1-moment": second_moment,
-        "shen2019-section6-eta": weight_of_section_6,
-    }
+CLAIMS = (ONE_NUMBER,)
+MUTANTS = (
+    Mutant(
+        name="matrix-recovery-two-entries",
+        about="a component Hessian has two entries, so that SSO and SFO cost no longer the same",
+        subject=Subject(wrap=two_entries),
+        expected=(ONE_NUMBER,),
+    ),
 )
-"""The examinations of this file, by the name of the erratum."""
+ERRATA = (
+    Erratum(
+        name="shen2019-(4)",
+        as_printed="(4), a sum over Omega without 1/n, is an instance of (1) with its V and L",
+        corrected="V and L of (4) are n times those of the mean (scaling=mean, sum)",
+        examine=sum_or_mean,
+    ),
+    Erratum(
+        name="shen2019-section6-eta",
+        as_printed="the convex-combination weight is p/T, p = 10 .. 50, T = 20",
+        corrected="that is 0.5 to 2.5 and leaves C; as eta of algorithm 1 the weight is p/(T D)",
+        examine=weight_of_section_6,
+    ),
+)
