@@ -55,7 +55,7 @@ def test_the_papers_are_gathered_whole_and_every_name_is_given_once():
 
 def test_the_level_is_shared_by_as_many_claims_as_there_are():
     assert len(CLAIMS) == statistics.CLAIMS
-    assert statistics.CLAIMS * statistics.LEVEL == pytest.approx(1e-6)
+    assert pytest.approx(1e-6) == statistics.CLAIMS * statistics.LEVEL
 
 
 @pytest.mark.parametrize("told", CLAIMS.values(), ids=name)
