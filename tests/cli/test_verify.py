@@ -10,9 +10,14 @@ from pathlib import Path
 import pytest
 import typer
 
+from pfbench.claims import catalogue
+from pfbench.claims.catalogue import CLAIMS, ERRATA
+from pfbench.cli import verify as command
+from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.storage import store
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session
+from pfbench.verification.worst_case import estimation
 
 COUNT, MEAN = "shen2019-count-svrg", "shen2019-unbiased-spiderg"
 

@@ -11,12 +11,17 @@ from helpers import assert_one_sentence
 
 from pfbench.algorithms.proximal import ProxGD
 from pfbench.base.errors import InputError
+from pfbench.verification.session import judge
 from pfbench.verification.worst_case import (
+    WORST_CASES,
+    cases,
+    check_installed,
     estimation,
     methods,
     runs,
-    saga_age,
+    selected,
 )
+from pfbench.verification.worst_case.cases import saga_age
 from pfbench.verification.worst_case.instances import Zigzag, half_square, quadratic, waves
 
 BY_NAME = {case.name: case for case in WORST_CASES}
@@ -206,7 +211,7 @@ def test_an_unknown_case_is_refused_and_each_has_its_name():
         selected(["frank-wolf-gap"])
     assert_one_sentence(error, "frank-wolfe-gap")
     assert selected(["ncgs", "ncgs"]) == [BY_NAME["ncgs"]]
-    assert selected() == list(worst_case.WORST_CASES)
+    assert selected() == list(WORST_CASES)
     assert len(BY_NAME) == len(WORST_CASES)
 
 
