@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from pfbench.verification.subject import Subject
+
 if TYPE_CHECKING:
     from pfbench.verification.contrast import Contrast
     from pfbench.verification.evidence import Evidence
     from pfbench.verification.scales import Complexity
-    from pfbench.verification.subject import Subject
     from pfbench.verification.trial import Trial
 
 KINDS = {
@@ -28,11 +29,12 @@ KINDS = {
     "separation": "one method needs fewer calls than another beyond a stated crossover",
     "identity": "two things coincide",
     "certificate": "a lower bound, proved by a resisting oracle's transcript",
+    "computed": "the worst case of a few steps, a semidefinite program, against a bound",
 }
 """Every kind of claim, with what it says."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Instance:
     """A problem, or a family of them, on which a claim is tested.
 
@@ -57,10 +59,14 @@ class Instance:
         """The docstring of what makes it."""
         return inspect.getdoc(self.build) or ""
 
+    def drawn(self, rng: np.random.Generator) -> Any:
+        """Make one of the family by a random generator, if that enters it."""
+        takes = next(iter(inspect.signature(self.build).parameters), "")
+        return self(rng) if takes == "rng" else self()
+
     def example(self) -> Any:
         """Make one of the family, the same each time."""
-        takes = list(inspect.signature(self.build).parameters)
-        return self(*([np.random.default_rng(0)] if takes[:1] == ["rng"] else []))
+        return self.drawn(np.random.default_rng(0))
 
 
 def instance(build: Callable[..., Any], **parameters: Any) -> Instance:
@@ -68,7 +74,7 @@ def instance(build: Callable[..., Any], **parameters: Any) -> Instance:
     return Instance(build, parameters)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Claim:
     """A claim of a paper.
 
@@ -119,8 +125,12 @@ class Claim:
         """The key of the paper, e.g. "shen2019"."""
         return self.name.split("-")[0]
 
+    def seconds(self, effort: str) -> float:
+        """Return the seconds that the check usually takes on one core."""
+        return self.full if effort == "full" or self.quick is None else self.quick
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Mutant:
     """A variant of an algorithm, estimator, set or oracle with a planted fault.
 
@@ -138,11 +148,17 @@ class Mutant:
 
     name: str
     about: str
-    subject: "Subject"
+    subject: Subject
     expected: tuple[Claim, ...]
 
+    @classmethod
+    def of(cls, name: str, algorithm: Any, *expected: Claim) -> Self:
+        """Return the mutant of a faulty algorithm; its docstring says the fault."""
+        about = inspect.getdoc(algorithm) or ""
+        return cls(name=name, about=about, subject=Subject(algorithm), expected=expected)
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Erratum:
     """A statement that is wrong, damaged or ambiguous as printed.
 
@@ -166,7 +182,7 @@ class Erratum:
     claim: Claim | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Paper:
     """A paper: its key, its title, and all that is said of it."""
 

@@ -18,7 +18,7 @@ from pfbench.points import is_finite
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.stop import Stop
-from pfbench.theory.claim import Claim
+from pfbench.verification.claim import Claim
 from pfbench.verification.instruments.draws import Unscripted
 from pfbench.verification.subject import Broken, Subject, make, scheduled
 

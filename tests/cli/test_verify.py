@@ -8,11 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import typer
 
+from pfbench.claims import catalogue
+from pfbench.claims.catalogue import CLAIMS, ERRATA
+from pfbench.cli import verify as command
+from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.storage import store
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session
-from pfbench.verification.checks import CHECKS
+from pfbench.verification.worst_case import estimation
 
 COUNT, MEAN = "shen2019-count-svrg", "shen2019-unbiased-spiderg"
 
@@ -69,14 +74,12 @@ def test_an_edited_method_is_judged_again(pfbench, own):
 
 
 def test_an_interruption_keeps_what_is_finished(pfbench, monkeypatch):
-    count = CHECKS[COUNT]
-
     def interrupted(trial):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        changed = CHECKS | {COUNT: replace(count, run=interrupted)}
-        patch.setattr(session, "CHECKS", changed)
+        changed = {**CLAIMS, COUNT: replace(CLAIMS[COUNT], check=interrupted, quick=0.0)}
+        patch.setattr(catalogue, "CLAIMS", changed)
         outcome = pfbench("verify", MEAN, COUNT, "--jobs", 0)
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err.startswith(
@@ -164,10 +167,18 @@ def test_mutants(pfbench, conforms):
 def test_list_and_explain_run_nothing(pfbench):
     listed = pfbench("verify", "--list", "--full")
     assert listed.status == 0
-    assert "67 claims, about" in listed.out
+    assert f"{len(CLAIMS)} claims, about" in listed.out
     explained = pfbench("verify", "--explain", COUNT)
     assert explained.status == 0
     assert "svrg-double-lo" in explained.out
+    explained = pfbench("verify", "--explain", "qu2018-thm3")
+    words = " ".join(explained.out.split())
+    assert "whose components differ. Their gradients differ by `noise`" in words
+    assert "from: the largest |eigenvalue| of A" in words
+    described = pfbench("info", "qu2018-thm3", "--json").json
+    assert [one["parameters"]["n"] for one in described["instances"][:2]] == ["27", "8"]
+    listed = pfbench("verify", "--worst-case", "--list")
+    assert "13 claims, about" in listed.out
 
 
 @pytest.mark.parametrize(
@@ -176,6 +187,9 @@ def test_list_and_explain_run_nothing(pfbench):
         (["shen2019-count-svgr"], "did you mean 'shen2019-count-svrg'"),
         (["--explain", "shen2019-count-svgr"], "did you mean"),
         (["--quick", "--full"], "exclude each other"),
+        (["--mutants", "--worst-case"], "exclude each other"),
+        (["--worst-case", "--algorithm", "json:dumps"], "--algorithm goes with claims alone"),
+        (["--worst-case", "frank-wolf-gap"], "did you mean 'frank-wolfe-gap'"),
         (["--algorithm", "no_such_module:X"], "there is no module no_such_module"),
         (["--algorithm", "json"], "MODULE:NAME"),
         (["--algorithm", "json:dumps"], "is no algorithm"),
@@ -212,3 +226,54 @@ def test_a_table_of_verdicts(pfbench):
     lines = Path("verdicts.md").read_text().splitlines()
     assert sum(line.startswith("| shen2019-") for line in lines) == 2
     assert any(line.startswith(f"| {COUNT} | holds |") for line in lines)
+
+
+def test_a_refused_command_leaves_no_file(pfbench, folder):
+    for option in ("--json", "--table"):
+        outcome = pfbench("verify", "shen2019-count-svgr", option, "out.file")
+        assert outcome.status == 2
+        outcome = pfbench("verify", COUNT, "--jobs", "-1", option, "out.file")
+        assert outcome.status == 2
+    assert list(folder.iterdir()) == []
+
+
+def test_worst_cases_are_verdicts(pfbench, conforms):
+    for package in ("PEPit", "cvxpy", "clarabel"):
+        pytest.importorskip(package, reason=f"{package} is missing: {estimation.EXTRA}")
+    arguments = ("verify", "--worst-case", "prox-gd", "--jobs", 0, "--json", "-")
+    first, second = (pfbench(*arguments) for _ in range(2))
+    assert first.status == 0
+    conforms(first.json, "verify.json")
+    (row,) = first.json["results"]
+    assert (row["claim"], row["kind"], row["verdict"]) == ("prox-gd", "computed", "tight")
+    assert second.json == first.json
+
+
+def test_worst_cases_without_their_extra_are_one_sentence(pfbench, monkeypatch):
+    monkeypatch.setattr(estimation, "find_spec", lambda name: None)
+    outcome = pfbench("verify", "--worst-case")
+    assert outcome.status == 2
+    assert 'pip install "pfbench[certify]"' in outcome.refusal
+
+
+def test_the_lost_are_told_from_what_is_no_longer_shown(monkeypatch, tmp_path, capsys, conforms):
+    names = ["li2019-(87)", "li2019-(74)", "li2019-(69)"]
+    errata, reason = [ERRATA[name] for name in names], "it took more than 300 s"
+    found = [
+        session.examine(errata[0]),
+        session.Finding(erratum=errata[1], evidence={}, shown=False, lost=f"timeout: {reason}"),
+        session.Finding(erratum=errata[2], evidence={"x": 1.0}, shown=False),
+    ]
+    monkeypatch.setattr(session.Session, "examine", lambda self, errata: found)
+    monkeypatch.setattr(session.Session, "verify", lambda self, *given: session.Verification())
+    work = command._Work("quick", 0, ThisProcess(), tmp_path, quiet=False)
+    with pytest.raises(typer.Exit):
+        command._verify([], None, work, tmp_path / "out.json", None)
+    told = capsys.readouterr()
+    words = " ".join(told.err.split())
+    assert f"erratum {names[1]} could not be examined: timeout: {reason}." in words
+    assert f"the evidence for erratum {names[2]} no longer shows it." in words
+    assert [told.out.count(word) for word in ("NOT EXAMINED", "NOT SHOWN")] == [1, 1]
+    content = json.loads((tmp_path / "out.json").read_text())
+    conforms(content, "verify.json")
+    assert content["findings"][1]["evidence"] == {"shown": False, "lost": f"timeout: {reason}"}

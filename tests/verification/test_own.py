@@ -4,8 +4,9 @@ import pytest
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError
+from pfbench.claims import catalogue
+from pfbench.claims.catalogue import algorithm_and_claims
 from pfbench.verification.conformance import conform
-from pfbench.verification.own import algorithm_and_claims
 from pfbench.verification.session import judge
 from pfbench.verification.subject import Subject
 
@@ -76,23 +77,24 @@ def test_each_conformance_test_can_fail(mine):
 @pytest.mark.parametrize("claim", ["shen2019-mse-spiderg", "shen2019-unbiased-spiderg"])
 def test_a_right_method_passes_however_it_draws(mine, claim):
     for right in (mine.MySpider, mine.Unenumerable):
-        assert judge(claim, Subject(algorithm=right)).verdict in ("holds", "tight")
+        assert judge(catalogue.claim(claim), Subject(algorithm=right)).verdict in ("holds", "tight")
 
 
 @pytest.mark.claims
 @pytest.mark.parametrize("fault", ["NeverRefreshed", "DividedByN", "UnenumerableQuarter"])
 def test_a_planted_error_is_named_violated(mine, fault):
     subject = Subject(algorithm=getattr(mine, fault))
-    found = judge("shen2019-mse-spiderg", subject)
+    found = judge(catalogue.claim("shen2019-mse-spiderg"), subject)
     assert found.verdict == "violated"
     assert found.reason
 
 
 def test_claims_come_from_the_command_line_or_from_the_class(mine):
     reference = "own_methods:MySpider"
-    assert algorithm_and_claims(reference, [])[1] == list(mine.MySpider.claims)
+    stated = algorithm_and_claims(reference, [])[1]
+    assert [claim.name for claim in stated] == list(mine.MySpider.claims)
     given = ["shen2019-count-spiderg"]
-    assert algorithm_and_claims(reference, given)[1] == given
+    assert [claim.name for claim in algorithm_and_claims(reference, given)[1]] == given
     with pytest.raises(InputError, match="did you mean"):
         algorithm_and_claims(reference, ["shen2019-count-spidreg"])
     with pytest.raises(InputError, match="is no algorithm"):

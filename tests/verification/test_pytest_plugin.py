@@ -42,7 +42,7 @@ def outcome(tmp_path_factory):
     (folder / "test_mine.py").write_text(TESTS)
     root = Path(__file__).resolve().parents[2]
     path = os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])
-    options = ["-p", "pfbench.verification.pytest_plugin", "-rA", "--strict-markers"]
+    options = ["-p", "pfbench.claims.pytest_plugin", "-rA", "--strict-markers"]
     ended = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "-p", "no:cacheprovider", "--rootdir", "."],
         cwd=folder,

@@ -1,13 +1,29 @@
-"""THEORY section 3: sliding with eta = eps on the scale of the Frank-Wolfe gap."""
+"""Orders under each criterion; sliding with eta = eps on the scale of the Frank-Wolfe gap."""
 
 import numpy as np
 import pytest
 
 from pfbench.algorithms.sliding import NCGS
-from pfbench.theory.catalogue import claim
+from pfbench.claims.catalogue import claim
 from pfbench.verification.instruments.indefinite import random_on_l1_ball, spread_on_simplex
 from pfbench.verification.instruments.quadratics import face_of_l1_ball, face_of_simplex
+from pfbench.verification.scales import CRITERIA, Complexity, Order
 from pfbench.verification.trial import Trial
+
+
+def test_orders_under_the_other_criteria():
+    gap_scale, square, norm = CRITERIA
+    sliding = Complexity("ncgs", square, {"FO": Order(1.0), "LO": Order(2.0)})
+    assert sliding.under(gap_scale).orders == {"FO": Order(2.0), "LO": Order(4.0)}
+    assert sliding.under(norm).orders == {"FO": Order(2.0), "LO": Order(4.0)}
+    assert sliding.under(square) == sliding
+    frank_wolfe = Complexity("frank-wolfe", gap_scale, {"LO": Order(2.0)})
+    assert frank_wolfe.under(square).orders == {"LO": Order(2.0)}
+    assert frank_wolfe.under(norm).orders == {"LO": Order(4.0)}
+    boost = Complexity("spiderboost", norm, {"SFO": Order(2.0, 0.5)})
+    assert boost.under(square).orders == {"SFO": Order(1.0, 0.5)}
+    assert boost.under(gap_scale).orders == {"SFO": Order(2.0, 0.5)}
+
 
 PROBLEMS = {
     "l1 ball": random_on_l1_ball(np.random.default_rng(0), 20, 1, 3.0),

@@ -10,30 +10,20 @@ from helpers import assert_one_sentence
 
 import pfbench as pf
 from pfbench.base.errors import InputError
+from pfbench.claims.catalogue import CLAIMS, claim, selected, verify
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.storage.store import Store
-from pfbench.theory.catalogue import CLAIMS
 from pfbench.verification import session
-from pfbench.verification.checks import CHECKS
-from pfbench.verification.session import (
-    Row,
-    Verification,
-    expected_seconds,
-    judge,
-    selected,
-    time_limit,
-    verify,
-)
+from pfbench.verification.session import Verification, judge, time_limit
 from pfbench.verification.subject import Subject
+from pfbench.verification.verdict import Verdict
 
 COUNT = "shen2019-count-svrg"
 
 
 def row(verdict="holds", **changes):
     given = {
-        "claim": COUNT,
-        "source": "a paper",
-        "kind": "count",
+        "claim": claim(COUNT),
         "verdict": verdict,
         "reason": "so it is.",
         "measured": {"ratio": 0.5},
@@ -42,7 +32,7 @@ def row(verdict="holds", **changes):
         "p_value": None,
         "seconds": 0.1,
     }
-    return Row(**given | changes)
+    return Verdict(**given | changes)
 
 
 class Raising:
@@ -60,22 +50,22 @@ def test_rows_come_in_the_order_of_the_names():
     names = ["shen2019-unbiased-svrg", COUNT]
     told = []
     done = verify(names, jobs=2, progress=lambda row, made: told.append(row))
-    assert [found.claim for found in done.rows] == names
-    assert sorted(found.claim for found in told) == sorted(names)
+    assert [found.claim.name for found in done.rows] == names
+    assert sorted(found.claim.name for found in told) == sorted(names)
     assert {found.verdict for found in done.rows} == {"holds"}
     assert done.clean
     assert done.summary["holds"] == 2
 
 
 def test_a_check_that_raises_is_a_row_and_the_verification_fails():
-    found = judge(COUNT, Subject(algorithm=Raising()))
+    found = judge(claim(COUNT), Subject(algorithm=Raising()))
     assert (found.verdict, found.failed) == ("violated", True)
     assert "I do not work" in found.reason
     assert not Verification((found,)).clean
 
 
 def test_what_cannot_be_tested_is_inconclusive_and_the_verification_fails():
-    found = judge("shen2019-thm3.1-svrg", Subject(algorithm=Raising()))
+    found = judge(claim("shen2019-thm3.1-svrg"), Subject(algorithm=Raising()))
     assert (found.verdict, found.failed) == ("inconclusive", True)
     assert "no schedule" in found.reason
     assert not Verification((found,)).clean
@@ -83,7 +73,7 @@ def test_what_cannot_be_tested_is_inconclusive_and_the_verification_fails():
 
 def test_one_seed_gives_the_same_numbers_and_another_gives_others():
     name = "shen2019-mse-svrg"
-    first, again, other = (judge(name, Subject(), seed=seed) for seed in (3, 3, 4))
+    first, again, other = (judge(claim(name), Subject(), seed=seed) for seed in (3, 3, 4))
     assert dict(first.measured) == dict(again.measured)
     assert dict(first.measured) != dict(other.measured)
 
@@ -112,14 +102,14 @@ def test_json_has_no_number_that_json_does_not_know():
 
 def test_the_quick_selection_is_a_part_of_all():
     quick, full = selected((), "quick"), selected((), "full")
-    assert set(quick) < set(full) == set(CLAIMS)
-    assert selected([COUNT, COUNT], "quick") == [COUNT]
+    assert set(quick) < set(full) == set(CLAIMS.values())
+    assert selected([COUNT, COUNT], "quick") == [claim(COUNT)]
 
 
 def test_a_check_has_twenty_times_its_usual_time():
-    for name in CHECKS:
-        assert time_limit(name, "full") >= 20.0 * expected_seconds(name, "full")
-        assert time_limit(name, "quick") >= 60.0
+    for told in CLAIMS.values():
+        assert time_limit(told, "full") >= 20.0 * told.seconds("full")
+        assert time_limit(told, "quick") >= 60.0
 
 
 @pytest.mark.parametrize(
@@ -174,7 +164,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_an_argument_of_another_kind_is_refused_before_any_work(case, tmp_path, monkeypatch):
     given, words = REFUSED[case]
-    monkeypatch.setattr(session, "judgements", lambda *a, **k: pytest.fail("work was begun"))
+    monkeypatch.setattr(session, "answered", lambda *a, **k: pytest.fail("work was begun"))
     arguments = {"names": [COUNT], "store": tmp_path / "store"} | given
     with pytest.raises(InputError) as error:
         verify(**arguments)
@@ -215,6 +205,6 @@ def test_a_planted_fault_of_an_oracle_acts_and_measures_do_not_see_it():
         def difference(self, sample, x, y):
             return 2.0 * self._problem.difference(sample, x, y)
 
-    found = judge("shen2019-unbiased-svrg", Subject(wrap=Doubled))
+    found = judge(claim("shen2019-unbiased-svrg"), Subject(wrap=Doubled))
     assert found.verdict == "violated"
-    assert judge("shen2019-unbiased-svrg", Subject()).verdict == "holds"
+    assert judge(claim("shen2019-unbiased-svrg"), Subject()).verdict == "holds"

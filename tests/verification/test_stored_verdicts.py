@@ -1,6 +1,6 @@
 """Verdicts, findings and mutants are judged once, and kept in a store."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,16 +10,14 @@ from misbehaving import Raises
 
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.errors import InputError
-from pfbench.runs.engines.engine import ThisProcess
+from pfbench.claims.catalogue import CLAIMS, ERRATA, MUTANTS, verify
+from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.engines.workers import Result
-from pfbench.runs.storage.keys import reachable
 from pfbench.runs.storage.store import Store
-from pfbench.theory.catalogue import CLAIMS
-from pfbench.verification import findings, session
-from pfbench.verification.checks import module_of
-from pfbench.verification.mutants import MUTANTS
-from pfbench.verification.mutants import session as mutants
-from pfbench.verification.session import Case, judge, verify
+from pfbench.verification.claim import instance
+from pfbench.verification.contrast import Contrast
+from pfbench.verification.identity import identity
+from pfbench.verification.session import Session, examine
 from pfbench.verification.subject import Subject
 
 COUNT, MEAN = "shen2019-count-svrg", "shen2019-unbiased-spiderg"
@@ -61,7 +59,7 @@ def test_a_second_verification_makes_nothing_and_says_the_same(store):
             [MEAN, COUNT],
             engine=engine,
             store=store,
-            progress=lambda row, made: told.append((row.claim, made)),
+            progress=lambda row, made: told.append((row.claim.name, made)),
         )
         for _ in range(2)
     )
@@ -119,8 +117,8 @@ def test_a_mutants_verdict_is_not_the_claims(store):
     engine = Counting()
     mutant = MUTANTS["svrg-double-lo"]
     for _ in range(2):
-        (caught,) = mutants.examine([mutant], engine=engine, store=store)
-        assert caught.caught_by == (COUNT,)
+        (caught,) = Session(engine=engine, store=store).catch([mutant])
+        assert [verdict.claim.name for verdict in caught.by] == [COUNT]
         assert verify([COUNT], engine=engine, store=store).clean
     assert engine.done == len(mutant.expected) + 1
     found = {row["algorithm"]: row["status"] for row in store.rows() if row["claim"] == COUNT}
@@ -128,78 +126,92 @@ def test_a_mutants_verdict_is_not_the_claims(store):
 
 
 def test_findings_are_examined_once(store):
-    engine, names = Counting(), ["shen2019-(4)", "shen2019-(10)"]
-    first, second = (findings.examine(names, engine=engine, store=store) for _ in range(2))
+    engine = Counting()
+    errata = [ERRATA[name] for name in ("shen2019-(4)", "shen2019-(10)")]
+    first, second = (Session(engine=engine, store=store).examine(errata) for _ in range(2))
     assert first == second
     assert all(one.shown for one in first)
     assert engine.done == 2
     assert {row["status"] for row in store.rows()} == {"shown"}
 
 
-def test_a_finding_whose_examination_is_lost_is_not_shown_and_not_stored(store):
-    class Lost(ThisProcess):
-        def do(self, tasks):
-            for index, _ in enumerate(tasks):
-                yield Result(index, None, "died", "its process ended", 1.0)
+class Fails(ThisProcess):
+    """An engine whose every task ends in one way."""
 
-    (lost,) = findings.examine(["shen2019-(4)"], engine=Lost(), store=store)
-    assert (lost.shown, dict(lost.evidence)) == (False, {})
+    def __init__(self, status, reason):
+        self.status, self.reason = status, reason
+
+    def do(self, tasks):
+        for index, _ in enumerate(tasks):
+            yield Result(index, None, self.status, self.reason, 1.0)
+
+
+def test_a_finding_whose_examination_is_lost_says_why_and_is_not_stored(store):
+    erratum = ERRATA["shen2019-(4)"]
+    engine = Fails("timeout", "it took more than 300 s")
+    (lost,) = Session(engine=engine, store=store).examine([erratum])
+    assert (lost.erratum, lost.shown, dict(lost.evidence)) == (erratum, False, {})
+    assert lost.lost == "timeout: it took more than 300 s"
+    assert lost.as_json()["evidence"] == {"shown": False, "lost": lost.lost}
     assert list(store.keys("finding")) == []
+    (made,) = Session(engine=ThisProcess()).examine([erratum])
+    assert made.lost == ""
+    assert "lost" not in made.as_json()["evidence"]
 
 
-def test_a_finding_and_a_mutant_depend_on_the_file_that_they_are_in():
-    finding = findings._question("shen2019-(4)", "quick", 0)
-    (own,) = finding.modules
-    reached = {m for m in reachable(finding.modules) if ".findings." in m}
-    assert reached == {own, "pfbench.verification.findings.base"}
-    mutant = mutants._case(MUTANTS["svrg-double-lo"], COUNT, "quick", 0)
-    assert mutant.identity.modules == {"pfbench.verification.mutants.shen2019"}
-    reached = {m for m in reachable(mutant.identity.modules) if ".mutants." in m}
-    assert reached == {
-        "pfbench.verification.mutants.shen2019",
-        "pfbench.verification.mutants.base",
-    }
+def raising(effort, seed):
+    raise ZeroDivisionError("a batch of none")
 
 
-def modules(name):
-    """The own modules whose source a verdict depends on."""
-    case = Case(name, Subject().identity, judge, (name, Subject(), "quick", 0))
-    return set(reachable(session._question(case, "quick", 0).modules))
+def unshown(effort, seed):
+    return Contrast(printed_fails=False, corrected_holds=True, numbers={"x": 1.0})
 
 
-@pytest.mark.parametrize("name", CLAIMS)
-def test_a_verdict_depends_on_its_own_check_and_on_no_other_papers(name):
-    reached, own = modules(name), module_of(name)
-    checks = {m for m in reached if m.startswith("pfbench.verification.checks.")}
-    assert checks == {own, "pfbench.verification.common"}
-    assert {
-        "pfbench.verification.statistics",
-        "pfbench.runs.loop.solve",
-        "pfbench.oracles",
-    } <= reached
-    rooms = {m.split(".")[1] for m in reached if "." in m}
-    assert not rooms & {"cli", "reporting"}
+def test_an_examination_that_raises_says_what_and_one_that_fails_shows_nothing(store):
+    erratum = replace(ERRATA["li2019-(87)"], examine=raising)
+    (lost,) = Session(engine=ThisProcess(), store=store).examine([erratum])
+    assert not lost.shown
+    assert lost.lost.startswith("error: ZeroDivisionError: a batch of none (line ")
+    assert list(store.keys("finding")) == []
+    assert not examine(replace(erratum, examine=unshown)).shown
+
+
+def test_errata_are_examined_in_processes_with_their_progress():
+    errata, told = [ERRATA["li2019-(87)"], ERRATA["li2019-(74)"]], []
+    found = Session(
+        engine=LocalProcesses(1), seed=3, progress=lambda one, made: told.append(one)
+    ).examine(errata)
+    assert [one.erratum for one in found] == errata
+    assert all(one.shown for one in found)
+    assert sorted(one.erratum.name for one in told) == sorted(one.name for one in errata)
+    assert found == [examine(one, "quick", 3) for one in errata]
 
 
 def test_a_verdict_on_somebodys_algorithm_depends_on_its_module():
-    assert Subject(algorithm=MySpider).identity.modules == {__name__}
-    assert Subject(algorithm=Parametrised()).identity.modules == {__name__}
+    assert __name__ in identity(Subject(algorithm=MySpider)).modules
+    assert __name__ in identity(Subject(algorithm=Parametrised())).modules
 
 
 def test_what_cannot_be_said_in_full_is_not_stored():
-    assert Subject(algorithm=Parametrised(0.1)).identity.content == [
-        f"{__name__}:Parametrised",
-        {"step": 0.1},
-    ]
+    said = identity(Subject(algorithm=Parametrised(0.1))).content
+    assert said[1]["algorithm"] == [f"{__name__}:Parametrised", {"step": 0.1}]
     for subject in (
         Subject(algorithm=Parametrised(np.zeros(3))),
         Subject(algorithm=SimpleNamespace()),
         Subject(algorithm=MySpider, wrap=lambda problem: problem),
         Subject(wrap=lambda problem: problem),
     ):
-        assert subject.identity.content is None
-        question = session._question(Case(MEAN, subject.identity, judge, ()), "quick", 0)
-        assert question.content is None
+        assert identity(subject).content is None
+        asked = Session(engine=ThisProcess())._claim(CLAIMS[MEAN], subject, None)
+        assert asked.question.content is None
+
+
+def test_an_edited_instance_or_bound_is_another_verdict():
+    """What a claim holds is said in full, down to the constants of its instances."""
+    told = CLAIMS["qu2018-thm3"]
+    other = replace(told, instances=(instance(told.instances[0].build, d=21, n=27, rise=10.0),))
+    assert identity(told).content != identity(other).content
+    assert "pfbench.claims.qu2018.theorem3" in identity(told).modules
 
 
 def test_an_algorithm_that_no_process_can_import_is_refused(monkeypatch):

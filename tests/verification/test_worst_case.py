@@ -11,19 +11,20 @@ from helpers import assert_one_sentence
 
 from pfbench.algorithms.proximal import ProxGD
 from pfbench.base.errors import InputError
-from pfbench.theory.catalogue import CLAIMS
+from pfbench.verification.session import judge
 from pfbench.verification.worst_case import (
-    CASES,
-    certify,
+    WORST_CASES,
+    cases,
+    check_installed,
     estimation,
     methods,
-    print_table,
     runs,
-    saga_age,
+    selected,
 )
+from pfbench.verification.worst_case.cases import saga_age
 from pfbench.verification.worst_case.instances import Zigzag, half_square, quadratic, waves
 
-BY_NAME = {case.name: case for case in CASES}
+BY_NAME = {case.name: case for case in WORST_CASES}
 
 # Programs above these N take more than a second.
 QUICK = {"saga": (1, 2), "spider-error": (1, 2, 3), "prox-spiderboost": (1, 2, 3)}
@@ -36,22 +37,34 @@ def solver():
         pytest.importorskip(package, reason=f"{package} is missing: {estimation.EXTRA}")
 
 
-def quick(case):
-    return QUICK.get(case.name, (1, 2, 3))
+@pytest.fixture(autouse=True)
+def few(monkeypatch):
+    monkeypatch.setattr(cases, "INSTANCES", 5)
 
 
 # --- what is computed -----------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("solver")
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", WORST_CASES, ids=lambda case: case.name)
 def test_bounds_hold_and_come_near_and_runs_stay_below(case):
-    rows = certify([case.name], horizons=quick(case), instances=5)
-    assert [row.N for row in rows] == list(quick(case))
-    for row in rows:
-        assert case.share * row.bound <= row.worst <= row.bound * 1.0001
-        assert 0.0 < row.run <= row.worst * 1.0001
-        assert row.verdict == "tight"
+    for N in QUICK.get(case.name, (1, 2, 3)):
+        decision = case.check.decide(N, seed=0)
+        worst, bound = decision.measured["worst case"], case.check.bound(N)
+        assert case.check.share * bound <= worst <= bound * 1.0001
+        assert 0.0 < decision.measured["largest run"] <= worst * 1.0001
+        assert decision.verdict == "tight"
+
+
+@pytest.mark.usefixtures("solver")
+def test_a_worst_case_is_a_verdict_like_others(monkeypatch):
+    monkeypatch.setattr(cases, "HORIZON", 2)
+    found = judge(BY_NAME["prox-gd"])
+    assert (found.verdict, found.claim.kind, found.failed) == ("tight", "computed", False)
+    assert found.measured["N=2: ratio"] == pytest.approx(
+        found.measured["N=2: worst case"] / found.claimed["N=2: worst case"]
+    )
+    assert found.repetitions == 10
 
 
 @pytest.mark.usefixtures("solver")
@@ -95,12 +108,14 @@ def test_printed_bound_of_saga_fails_with_one_component():
 
 
 @pytest.mark.usefixtures("solver")
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", WORST_CASES, ids=lambda case: case.name)
 def test_too_small_a_constant_is_caught(case):
-    wrong = replace(case, bound=lambda N: 0.99 * case.share * case.bound(N))
-    for row in certify(horizons=(1, 2), instances=1, cases=[wrong]):
-        assert row.verdict == "violated"
-        assert row.worst > row.bound
+    right = case.check
+    wrong = replace(right, bound=lambda N: 0.99 * right.share * right.bound(N))
+    for N in (1, 2):
+        decision = wrong.decide(N, seed=0)
+        assert decision.verdict == "violated"
+        assert decision.measured["ratio"] > 1.0
 
 
 @pytest.mark.usefixtures("solver")
@@ -117,11 +132,9 @@ def test_too_small_a_constant_is_caught(case):
     ],
 )
 def test_function_that_is_not_smooth_enough_is_caught(name):
-    case = BY_NAME[name]
-    wrong = replace(case, worst=lambda N: case.worst(N, 2.0))
-    assert {row.verdict for row in certify(horizons=(1, 2), instances=1, cases=[wrong])} == {
-        "violated"
-    }
+    right = BY_NAME[name].check
+    wrong = replace(right, worst=lambda N: right.worst(N, 2.0))
+    assert {wrong.decide(N, seed=0).verdict for N in (1, 2)} == {"violated"}
 
 
 @pytest.mark.usefixtures("solver")
@@ -132,11 +145,10 @@ def test_run_above_the_worst_case_is_caught():
         least = min(float(zigzag.gradient(x)[0]) ** 2 for x in points)
         return least * methods.DELTA / zigzag.height
 
-    wrong = replace(BY_NAME["gradient-descent"], run=timid)
-    (row,) = certify(horizons=(2,), cases=[wrong])
-    assert row.worst <= row.bound
-    assert row.run > row.worst
-    assert row.verdict == "violated"
+    decision = replace(BY_NAME["gradient-descent"].check, run=timid).decide(2, seed=0)
+    assert decision.measured["ratio"] <= 1.0
+    assert decision.measured["largest run"] > decision.measured["worst case"]
+    assert decision.verdict == "violated"
 
 
 @pytest.mark.usefixtures("solver")
@@ -146,14 +158,17 @@ def test_unbounded_problem_has_no_worst_case():
     assert math.isnan(worst.solve(f.gradient(x) ** 2))
 
 
-# --- verdicts and table, without the solver -------------------------------------------------------
+# --- verdicts, without the solver ----------------------------------------------------------------
 
 
 def pretended(worst, run=0.0):
     """A case whose bound is 1, with a given worst case."""
-    case = BY_NAME["prox-gd"]
     return replace(
-        case, bound=lambda N: 1.0, worst=lambda N: worst, share=0.5, run=lambda N, rng: run
+        BY_NAME["prox-gd"].check,
+        bound=lambda N: 1.0,
+        worst=lambda N: worst,
+        share=0.5,
+        run=lambda N, rng: run,
     )
 
 
@@ -169,51 +184,35 @@ def pretended(worst, run=0.0):
         (0.7, 0.71, "violated"),
     ],
 )
-def test_verdicts(monkeypatch, worst, run, verdict):
-    monkeypatch.setattr(estimation, "find_spec", lambda name: SimpleNamespace())
-    (row,) = certify(horizons=(1,), cases=[pretended(worst, run)])
-    assert row.verdict == verdict
+def test_verdicts(worst, run, verdict):
+    assert pretended(worst, run).decide(1, seed=0).verdict == verdict
 
 
-def test_horizons_above_the_most_are_left_out_and_the_table_shows_the_rest(monkeypatch, capsys):
-    monkeypatch.setattr(estimation, "find_spec", lambda name: SimpleNamespace())
-    rows = certify(horizons=(1, 8, 9), cases=[pretended(0.75, 0.5)])
-    assert [row.N for row in rows] == [1, 8]
-    print_table(rows)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3
-    assert lines[2].split() == ["prox-gd", "8", "0.75000", "1.00000", "0.750", "0.50000", "tight"]
+def test_quick_goes_to_four_steps_and_full_to_the_most_of_a_case():
+    for most, effort, last in ((8, "quick", 4), (8, "full", 8), (3, "quick", 3), (3, "full", 3)):
+        check = replace(pretended(0.75, 0.5), most=most)
+        found = judge(replace(BY_NAME["prox-gd"], check=check), effort=effort)
+        assert found.verdict == "tight"
+        assert list(found.claimed) == [f"N={N}: worst case" for N in range(1, last + 1)]
 
 
 def test_missing_extra_is_named(monkeypatch):
     monkeypatch.setattr(
         estimation, "find_spec", lambda name: None if name == "clarabel" else SimpleNamespace()
     )
-    for attempt in (certify, estimation.Estimation):
+    for attempt in (check_installed, estimation.Estimation):
         with pytest.raises(InputError) as error:
             attempt()
         assert_one_sentence(error, "clarabel", 'pip install "pfbench[certify]"')
 
 
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        ({"names": ["frank-wolf-gap"]}, "frank-wolfe-gap"),
-        ({"horizons": (0,)}, "horizon"),
-        ({"instances": 0}, "instances"),
-        ({"seed": -1}, "seed"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, word):
+def test_an_unknown_case_is_refused_and_each_has_its_name():
     with pytest.raises(InputError) as error:
-        certify(**arguments)
-    assert_one_sentence(error, word)
-
-
-def test_cases_name_claims_of_the_catalogue():
-    known = set(CLAIMS)
-    assert len(BY_NAME) == len(CASES)
-    assert {case.claim for case in CASES} - {""} <= known
+        selected(["frank-wolf-gap"])
+    assert_one_sentence(error, "frank-wolfe-gap")
+    assert selected(["ncgs", "ncgs"]) == [BY_NAME["ncgs"]]
+    assert selected() == list(WORST_CASES)
+    assert len(BY_NAME) == len(WORST_CASES)
 
 
 # --- what the runs are made of --------------------------------------------------------------------

@@ -66,8 +66,8 @@ class ForcedPath(Stateless):
     f_i(x) = s_i (sigma + h(r)) x_k - c r with r = x_0, signs s_i = +1, -1 in turn, k running
     through 1 .. d-1, and h(r) = L r + L2 r^2/2 - kappa r^3/6. On the segment grad f_i is
     s_i (sigma + h(r)) e_k - c e_0 and grad f = -c e_0: exactly balanced if 2(d-1) divides n. So
-    along the path E|grad f_i(x)-grad f_i(y)|^2 is (h(r)-h(r'))^2, and the laws of THEORY section 5
-    are attained where h' = L_ms, h'' = L2.
+    along the path E|grad f_i(x)-grad f_i(y)|^2 is (h(r)-h(r'))^2, and the laws of shen2019 (its
+    section 4) are attained where h' = L_ms, h'' = L2.
 
     Parameters
     ----------

@@ -12,12 +12,12 @@ from command_line import SMALL, SVRG
 from stored import made
 
 from pfbench.base.errors import InputError, WorkerDied
+from pfbench.claims.catalogue import verify
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.engines.making import make
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
-from pfbench.verification.session import verify
 
 distributed = pytest.importorskip("distributed", reason="needs distributed")
 

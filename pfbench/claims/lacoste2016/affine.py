@@ -1,0 +1,124 @@
+"""Section 2 of lacoste2016: Frank-Wolfe and its gaps do not depend on the coordinates."""
+
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point
+from pfbench.claims.lacoste2016.faulty import Faulty
+from pfbench.claims.lacoste2016.steps import curvature_of, follow, gap_at
+from pfbench.points import distance
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.evidence import Evidence, all_of
+from pfbench.verification.instruments.indefinite import (
+    Indefinite,
+    moved,
+    random_on_simplex,
+)
+from pfbench.verification.statistics import Decision, decide_inequality
+from pfbench.verification.trial import Trial
+
+PATHS = 1e-5
+"""How far two runs that correspond may come apart, relative to the first gap and to the diameter.
+
+A line search by function values finds gamma to about 1e-8, and a step passes errors on.
+"""
+
+
+# --- instances ------------------------------------------------------------------------------------
+
+
+def pair(rng: np.random.Generator, d: int) -> tuple[Indefinite, Indefinite, Any, Any]:
+    """Return f, z -> f(M z + b) over its preimage, M and b: of condition 25, random.
+
+    f is a random non-convex quadratic on the simplex. C_f is the same for both, as all that
+    Frank-Wolfe sees of them.
+    """
+    problem = random_on_simplex(rng, d, 1.0)
+    M = np.linalg.qr(rng.standard_normal((d, d)))[0] * np.geomspace(0.2, 5.0, d)
+    b = rng.standard_normal(d)
+    return problem, moved(problem, M, b), M, b
+
+
+PAIR = instance(pair, d=5)
+
+
+# --- the check ------------------------------------------------------------------------------------
+
+
+def affine(trial: Trial) -> Evidence:
+    """Test that runs on f over C and on f(M z + b) over its preimage correspond; C the same."""
+    parts: dict[str, Decision] = {}
+    count = trial.pick(10, 100)
+    seeds = trial.seeds(count, "problems")
+    for rule in ("adaptive", "line-search", "open-loop"):
+        gaps, points = [], []
+        for seed in seeds:
+            problem, image, M, b = PAIR(np.random.default_rng(seed))
+            C = curvature_of(problem)
+            given = {"step": rule, "curvature": C, "iterations": 20}
+            first = max(gap_at(problem, problem.begin), C)
+            pairs = zip(follow(trial, problem, **given), follow(trial, image, **given), strict=True)
+            for (x, y, _), (z, w, _) in pairs:
+                gaps.append(abs(gap_at(problem, x) - gap_at(image, z)) / first)
+                if _tied(problem, x, first):
+                    break
+                points.append(float(np.linalg.norm(y - M @ w - b)) / problem.set.diameter)
+        parts[f"gaps, {rule}"] = _coincide(gaps)
+        parts[f"points, {rule}"] = _coincide(points)
+    return Evidence(
+        decision=all_of(parts),
+        claimed={"difference": 0.0, "tolerance": PATHS},
+        repetitions=3 * count,
+    )
+
+
+def _tied(problem: Indefinite, x: Any, size: float) -> bool:
+    """Return whether two vertices are so nearly tied at x that rounding may decide."""
+    best, second = np.partition(problem.gradient(x), 1)[:2]
+    return bool(second - best <= 1e-6 * size)
+
+
+def _coincide(differences: list[float]) -> Decision:
+    """Decide that all differences are 0 up to `PATHS`."""
+    found = decide_inequality(np.divide(differences, PATHS))
+    measured = {"checks": found.measured["checks"], "difference": max(differences)}
+    if found.verdict == "violated":
+        return Decision("violated", "They come apart.", measured, None)
+    return Decision("holds", "They coincide.", measured, None)
+
+
+# --- the claim ------------------------------------------------------------------------------------
+
+AFFINE = Claim(
+    name="lacoste2016-affine",
+    source="lacoste2016 section 2",
+    kind="identity",
+    statement="under x = M z + b gaps are equal and x_t = M z_t + b (same C, same ties)",
+    check=affine,
+    instances=(PAIR,),
+    algorithm="frank-wolfe",
+    schedule="step = adaptive, line-search and open-loop, curvature given",
+    quick=0.4,
+    full=4.0,
+)
+
+CLAIMS = (AFFINE,)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class EuclideanStep(Faulty):
+    """Divides by L |v - x|^2 with L = C/D^2: the Euclidean short step."""
+
+    def weight(self, ask: Asked, t: int, x: Point, v: Point, gap: float) -> float:
+        """Return min(g D^2/(C |v - x|^2), 1) for the adaptive step."""
+        if self.step != "adaptive":
+            return super().weight(ask, t, x, v, gap)
+        ratio = distance(v, x) / ask.D
+        return self._short_step(gap / ratio**2) if ratio > 0.0 else 0.0
+
+
+MUTANTS = (Mutant.of("frank-wolfe-euclidean-step", EuclideanStep, AFFINE),)

@@ -1,0 +1,108 @@
+"""Section 3 of lacoste2016: where f is convex near x_t, the gap bounds how far f can fall."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.protocols import Gradient
+from pfbench.claims.lacoste2016.faulty import Faulty
+from pfbench.claims.lacoste2016.steps import follow
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.evidence import Evidence, across
+from pfbench.verification.instruments.indefinite import DoubleWell
+from pfbench.verification.instruments.quadratics import (
+    face_of_l1_ball,
+    face_of_simplex,
+    vertex_of_simplex,
+)
+from pfbench.verification.statistics import Decision, decide_inequality
+from pfbench.verification.trial import Trial
+
+# --- instances ------------------------------------------------------------------------------------
+
+
+def double_well(rng: np.random.Generator, d: int) -> DoubleWell:
+    """Return a double well on a box, which is convex near each of its minima: M' is one of the two.
+
+    Its least value is 0 on either part.
+    """
+    return DoubleWell(
+        centre=rng.uniform(-1.0, 1.0, d - 1),
+        weights=rng.uniform(0.1, 1.0, d - 1),
+        begin=2.0 * rng.choice([-1.0, 1.0], size=d),
+    )
+
+
+# Convex, so that M' is the whole set; their least value is 0.
+VERTEX = instance(vertex_of_simplex, d=32, kappa=100.0, pull=1.0)
+FACE = instance(face_of_simplex, d=32, kappa=100.0)
+L1_FACE = instance(face_of_l1_ball, d=32, kappa=100.0)
+WELL = instance(double_well, d=32)
+
+
+# --- the check ------------------------------------------------------------------------------------
+
+
+def local(trial: Trial) -> Evidence:
+    """Test that the gap that a run sees is at least f(x_t) - min over M' of f, x_t in M'."""
+    parts = {}
+    count = trial.pick(3, 20)
+    for seed in trial.seeds(count, "problems"):
+        rng = np.random.default_rng(seed)
+        d = trial.pick(32, 128)
+        convex = {
+            "vertex of the simplex": VERTEX(rng, d=d),
+            "face of the simplex": FACE(rng, d=d),
+            "face of the l1 ball": L1_FACE(rng, d=d),
+        }
+        for name, problem in convex.items():
+            parts[f"{name}, {seed}"] = _bounded(trial, problem, lambda x: True)
+        well = WELL(rng, d=d)
+        parts[f"double well, {seed}"] = _bounded(trial, well, well.convex_at)
+    return Evidence(decision=across(parts), claimed={"ratio": 1.0}, repetitions=len(parts))
+
+
+def _bounded(trial: Trial, problem: Any, inside: Callable[[Any], bool]) -> Decision:
+    """Decide f(x_t) - 0 <= g_t on one run, where min over M' of f is 0; slack as in `descent`."""
+    ratios = []
+    first = problem.value(problem.start())
+    for x, _, step in follow(trial, problem, step="line-search", iterations=40):
+        if inside(x):
+            g = step.estimate  # as the run sees it: the gap comes free with the LO
+            seen = float(g @ x) - problem.minimum(g)[0]
+            ratios.append(problem.value(x) / max(seen + 1e-13 * first, 1e-13 * first))
+    return decide_inequality(ratios)
+
+
+# --- the claim ------------------------------------------------------------------------------------
+
+LOCAL = Claim(
+    name="lacoste2016-local",
+    source="lacoste2016 section 3",
+    kind="bound",
+    statement="f convex on a convex M' in C that holds x_t: g_t >= f(x_t) - min over M' of f",
+    check=local,
+    instances=(VERTEX, FACE, L1_FACE, WELL),
+    algorithm="frank-wolfe",
+    assumptions=("f convex on M'",),
+    schedule="step = line-search",
+    quick=0.2,
+    full=2.0,
+)
+
+CLAIMS = (LOCAL,)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class HalvedGradient(Faulty):
+    """Minimises half the gradient, a factor 2 forgotten: so it reads off half the gap."""
+
+    def direction(self, history: list[Gradient]) -> Gradient:
+        """Return half the last."""
+        return history[-1] / 2.0
+
+
+MUTANTS = (Mutant.of("frank-wolfe-halved-gradient", HalvedGradient, LOCAL),)

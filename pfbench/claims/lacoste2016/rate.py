@@ -1,0 +1,135 @@
+"""The rate of lacoste2016: a gap of eps after O(1/eps^2) steps, and on a chain not before."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.counts import Budget
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.claims.lacoste2016.faulty import Faulty
+from pfbench.claims.lacoste2016.steps import curvature_of, follow, gap_at
+from pfbench.problems.zero_chain import GAP, ZeroChain
+from pfbench.runs.loop.stop import Stop
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.evidence import Evidence, across
+from pfbench.verification.instruments.indefinite import Indefinite, random_on_simplex
+from pfbench.verification.scales import GAP as ON_GAP
+from pfbench.verification.scales import complexity
+from pfbench.verification.statistics import decide_exponent, fit_exponent
+from pfbench.verification.trial import Trial
+
+# --- instances ------------------------------------------------------------------------------------
+
+
+def chain(T: int) -> ZeroChain:
+    """Return the zero chain of T links: no gap below 0.04 D before the last link is known.
+
+    Rescaled at fixed L, h0 and D its eps is proportional to 1/sqrt(T), so that the calls bind: over
+    one decade of eps and two of calls.
+    """
+    return ZeroChain(horizon=T, columns=T + 1)
+
+
+def quadratic(rng: np.random.Generator, d: int, slope: float) -> Indefinite:
+    """Return a random non-convex quadratic on the simplex; each gap is relative to its C."""
+    return random_on_simplex(rng, d, slope)
+
+
+CHAIN = instance(chain, T=15)
+QUADRATIC = instance(quadratic, d=20, slope=0.3)
+
+
+# --- the check ------------------------------------------------------------------------------------
+
+
+def rate(trial: Trial) -> Evidence:
+    """Test the calls to V <= eps D on the zero chain, rescaled for each eps, and to V <= eps C."""
+    parts = {}
+    shortest, longest, points = trial.pick((15, 1500, 6), (25, 2500, 8))
+    lengths = np.unique(np.geomspace(shortest, longest, points).round().astype(int))
+    calls = [_on_chain(trial, int(T)) for T in lengths]
+    # T is proportional to eps^-2 at fixed L and Delta.
+    for i, oracle in enumerate(("LO", "FO")):
+        fit = fit_exponent(np.sqrt(lengths), [c[i] for c in calls], least_decades=1.0)
+        parts[f"zero chain, {oracle}"] = decide_exponent(fit, 2.0)
+    targets = np.geomspace(1e-1, 1e-3, trial.pick(5, 8))
+    every = []
+    for rule in ("open-loop", "adaptive"):
+        counts = [
+            _to_targets(trial, seed, targets, trial.pick(4000, 5000), rule)
+            for seed in trial.seeds(trial.pick(6, 20), "quadratics")
+        ]
+        fit = fit_exponent(1.0 / targets, counts)
+        parts[f"quadratics, {rule}"] = decide_exponent(fit, 2.0)
+        every.append(counts)
+    fit = fit_exponent(1.0 / targets, np.min(every, axis=0))
+    parts["quadratics, best of both"] = decide_exponent(fit, 2.0)
+    runs = len(calls) + 2 * trial.pick(6, 20)
+    return Evidence(decision=across(parts), claimed={"exponent": 2.0}, repetitions=runs)
+
+
+def _on_chain(trial: Trial, T: int) -> tuple[float, float]:
+    """Return LO and FO to V <= 0.04 D on the chain of T links; infinite if they do not suffice."""
+    problem = CHAIN(T=T)
+    run = trial.run(
+        problem,
+        trial.make(step="line-search"),
+        stop=Stop("fw_gap", GAP * problem.set.diameter),
+        budget=Budget(lo=100.0 + T * T),
+    )
+    if run.status != "target":
+        return math.inf, math.inf
+    return float(run.counts.lo), float(run.counts.fo)
+
+
+def _to_targets(trial: Trial, seed: int, targets: Any, most: int, rule: str) -> Any:
+    """Return the LO to each gap, relative to C, on a random quadratic on the simplex."""
+    problem = QUADRATIC(np.random.default_rng(seed))
+    C = curvature_of(problem)
+    counts = np.full(len(targets), math.inf)
+    for _, y, step in follow(trial, problem, step=rule, curvature=C, iterations=most):
+        reached = gap_at(problem, y) <= targets * C
+        counts[reached & np.isinf(counts)] = step.counts().lo
+        if reached.all():
+            break
+    return counts
+
+
+# --- the claim ------------------------------------------------------------------------------------
+
+RATE = Claim(
+    name="lacoste2016-rate",
+    source="lacoste2016 section 1",
+    kind="rate",
+    statement="V <= eps after O(1/eps^2) LO and FO",
+    check=rate,
+    instances=(CHAIN, QUADRATIC),
+    algorithm="frank-wolfe",
+    assumptions=("C_f finite",),
+    schedule="line-search on the chain; open-loop, adaptive, the best of both on quadratics",
+    quick=2.5,
+    full=60.0,
+    orders=complexity("frank-wolfe", ON_GAP, FO=2.0, LO=2.0),
+)
+
+CLAIMS = (RATE,)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class Replayed(Faulty):
+    """Minimises every earlier gradient again in each iteration: its vertices are not kept."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `FrankWolfe.run`, with t LO more in iteration t."""
+        for t, state in enumerate(super().run(ask, x, rng)):
+            for _ in range(t):
+                ask.lo(state.estimate)
+            yield state
+
+
+MUTANTS = (Mutant.of("frank-wolfe-replayed", Replayed, RATE),)

@@ -1,0 +1,294 @@
+"""condg (qu2018 algorithm 2): where it stops, what it costs, how near it comes to the exact prox.
+
+Frank-Wolfe with line search on <l, x> + |x - u|^2/(2 lambda), from u, until its gap is at most eta.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.sliding import condg
+from pfbench.base.protocols import Asked, Gradient, Problem
+from pfbench.base.state import Point
+from pfbench.claims.qu2018.faulty import Faulty
+from pfbench.claims.qu2018.steps import Floats, follow
+from pfbench.points import combine, distance, inner, keep, tilt
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.evidence import Evidence, across
+from pfbench.verification.instruments.indefinite import Indefinite, spread_on_simplex
+from pfbench.verification.instruments.quadratics import (
+    boundary_of_l2_ball,
+    face_of_l1_ball,
+    face_of_simplex,
+)
+from pfbench.verification.statistics import decide_inequality
+from pfbench.verification.trial import Trial
+
+CERTAIN = 1e-6
+"""How far an exact prox and an exact gap are off, relative to the bound they are compared with.
+
+The differences are of numbers of size 1 to 20 and not below 1e-5, so eleven digits are exact.
+"""
+
+
+# --- the bound ------------------------------------------------------------------------------------
+
+
+def most_calls(D: float, lam: float, eta: float) -> int:
+    """Return 1 + ceil(6 D^2/(lambda eta)), the most LO of one condg (Jaggi 2013 theorem 2)."""
+    return 1 + math.ceil(6.0 * D * D / (lam * eta) * (1.0 - 1e-12))
+
+
+# --- instances ------------------------------------------------------------------------------------
+
+
+def spread(d: int) -> Indefinite:
+    """Return |x - c|^2/2 on the simplex of d vertices, c its centre, from a vertex.
+
+    With lambda = 1 the first prox is the minimiser of f, spread over the whole face: where d is at
+    least 6/eta, inner steps are as many as the geometry allows.
+    """
+    return spread_on_simplex(d)
+
+
+def spread_and_far(d: int, push: float) -> Indefinite:
+    """Return |x - c|^2/2 + push x_0 on the simplex of d vertices, from the first vertex.
+
+    The prox is spread over all vertices but the first, where u is: u is far from it.
+    """
+    return spread_on_simplex(d, push)
+
+
+SPREAD = instance(spread, d=200)
+FAR = instance(spread_and_far, d=200, push=5.0)
+LOOSE = instance(spread_and_far, d=20, push=20.0)  # for eta near D^2/lambda
+FACES = tuple(
+    instance(build, d=30, kappa=10.0)
+    for build in (face_of_simplex, face_of_l1_ball, boundary_of_l2_ball)
+)
+
+
+# --- the check ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class InnerRun:
+    """One call of condg: l, u, lambda, eta; what it returned and what it cost."""
+
+    problem: Problem
+    l: Floats  # noqa: E741
+    u: Floats
+    lam: float
+    eta: float
+    found: Floats
+    calls: int
+
+    @property
+    def gap(self) -> float:
+        """The inner gap on return, over eta."""
+        g = self.l + (self.found - self.u) / self.lam
+        return (float(g @ self.found) - self.problem.minimum(g)[0]) / self.eta
+
+    @property
+    def distance(self) -> float:
+        """|u+ - prox|^2 over lambda eta."""
+        exact = self.problem.prox(self.u, self.l, self.lam)
+        return float(np.sum((self.found - exact) ** 2)) / (self.lam * self.eta)
+
+    @property
+    def count(self) -> float:
+        """The calls of linear minimisation over their bound."""
+        return self.calls / most_calls(self.problem.set.diameter, self.lam, self.eta)
+
+
+def inner_runs(trial: Trial, option: int) -> dict[str, list[InnerRun]]:
+    """Return calls of condg from runs of ncgs: u is theta_md, l the gradient there.
+
+    Of option II these are the calls that make theta_ag; the cost of one is known for option I.
+    """
+    d = trial.pick(200, 1000)
+    etas = trial.pick((0.3, 0.1, 0.03), (0.3, 0.1, 0.03, 0.01))
+    cases: list[tuple[str, Any, float, float]] = []
+    for eta in etas:
+        cases.append((f"spread over a face, eta={eta:g}", SPREAD(d=d), 0.5, eta))
+        cases.append((f"spread, u far, eta={eta:g}", FAR(d=d), 0.5, eta))
+    for eta in (12.0, 2.0, 0.6):
+        cases.append((f"eta near D^2/lambda, {eta:g}", LOOSE(), 0.5, eta))
+    for seed in trial.seeds(trial.pick(1, 5), "inner"):
+        rng = np.random.default_rng(seed)
+        for face in FACES:
+            problem = face(rng)
+            smoothness = problem.constants(problem.start()).L_f
+            cases.append((f"{face.build.__name__}, {seed}", problem, smoothness, 1e-3))
+    found: dict[str, list[InnerRun]] = {}
+    for name, problem, smoothness, eta in cases:
+        algorithm = trial.make(
+            iterations=trial.pick(4, 20), smoothness=smoothness, tolerance=eta, option=option
+        )
+        before = 0
+        found[name] = []
+        for _, step in follow(trial, problem, algorithm):
+            u, calls = np.array(step.state.at), step.counts().lo
+            found[name].append(
+                InnerRun(
+                    problem,
+                    problem.gradient(u),
+                    u,
+                    0.5 / smoothness,
+                    eta,
+                    np.array(step.state.x),
+                    calls - before,
+                )
+            )
+            before = calls
+    return found
+
+
+def _at_most_one(trial: Trial, of: str, options: Sequence[int]) -> Evidence:
+    """Decide that a quantity of condg is at most 1 in every call, over all families."""
+    parts = {}
+    calls = 0
+    for option in options:
+        for name, runs in inner_runs(trial, option).items():
+            ratios = [getattr(run, of) for run in runs]
+            parts[f"option {option}, {name}"] = decide_inequality(ratios, CERTAIN)
+            calls += len(runs)
+    return Evidence(decision=across(parts), claimed={"ratio": 1.0}, repetitions=calls)
+
+
+def stop(trial: Trial) -> Evidence:
+    """Test that the inner gap is at most eta when condg returns."""
+    return _at_most_one(trial, "gap", (1, 2))
+
+
+def count(trial: Trial) -> Evidence:
+    """Test that one condg makes at most 1 + ceil(6 D^2/(lambda eta)) calls."""
+    return _at_most_one(trial, "count", (1,))
+
+
+def near(trial: Trial) -> Evidence:
+    """Test that what condg returns is within sqrt(lambda eta) of the exact prox."""
+    return _at_most_one(trial, "distance", (1, 2))
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+_INSTANCES = (SPREAD, FAR, LOOSE, *FACES)
+_SCHEDULE = "lambda = beta = 1/(2L), options I and II"
+
+STOP = Claim(
+    name="qu2018-condg-stop",
+    source="qu2018 algorithm 2",
+    kind="bound",
+    statement="on return from condg max over x of <l + (u+ - u)/lambda, u+ - x> <= eta",
+    check=stop,
+    instances=_INSTANCES,
+    algorithm="ncgs",
+    schedule=_SCHEDULE,
+    quick=0.2,
+    full=1.5,
+)
+
+COUNT = Claim(
+    name="qu2018-condg-count",
+    source="qu2018 algorithm 2, Jaggi 2013 theorem 2",
+    kind="bound",
+    statement="one condg needs at most 1 + ceil(6 D^2/(lambda eta)) LO",
+    check=count,
+    instances=_INSTANCES,
+    algorithm="ncgs",
+    schedule=_SCHEDULE,
+    quick=0.1,
+    full=1.0,
+)
+
+DISTANCE = Claim(
+    name="qu2018-condg-distance",
+    source="qu2018 (8)",
+    kind="bound",
+    statement="|u+ - prox|^2 <= lambda eta",
+    check=near,
+    instances=_INSTANCES,
+    algorithm="ncgs",
+    schedule=_SCHEDULE,
+    quick=0.2,
+    full=1.5,
+)
+
+CLAIMS = (STOP, COUNT, DISTANCE)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class OneInnerStep(Faulty):
+    """Makes one inner Frank-Wolfe step and stops, whatever the gap."""
+
+    def inner(self, ask: Asked, l: Gradient, u: Point, lam: float) -> Point:  # noqa: E741
+        """Return the point after one step."""
+        v = ask.lo(l)
+        gap = inner(l, u) - inner(l, v)
+        length = distance(v, u)
+        if gap <= 0.0 or length == 0.0:
+            return keep(u)
+        return combine(keep(u), v, min(1.0, gap * lam / length**2))
+
+
+class TwiceTheTolerance(Faulty):
+    """Stops at an inner gap of 2 eta."""
+
+    def inner(self, ask: Asked, l: Gradient, u: Point, lam: float) -> Point:  # noqa: E741
+        """Return what condg returns for 2 eta."""
+        return condg(ask, l, u, lam, 2.0 * self.eta)
+
+
+class InvertedLambda(Faulty):
+    """Takes lambda where condg wants 1/lambda."""
+
+    def inner(self, ask: Asked, l: Gradient, u: Point, lam: float) -> Point:  # noqa: E741
+        """Return what condg returns for 1/lambda."""
+        return condg(ask, l, u, 4.0 * lam, self.eta)
+
+
+class DoubleCall(Faulty):
+    """Asks the linear minimisation twice in each inner step, for the vertex and for the gap."""
+
+    def inner(self, ask: Asked, l: Gradient, u: Point, lam: float) -> Point:  # noqa: E741
+        """As `condg`."""
+        x = keep(u)
+        while True:
+            g = tilt(l, x, u, 1.0 / lam)
+            gap = inner(g, x) - inner(g, ask.lo(g))
+            if gap <= self.eta:
+                return x
+            v = ask.lo(g)
+            x = combine(x, v, min(1.0, gap * lam / distance(v, x) ** 2))
+
+
+class GradientAtAg(Faulty):
+    """Takes the gradient at theta_ag instead of theta_md."""
+
+    def gradient(self, ask: Asked, md: Point, ag: Point, first: Gradient | None) -> Gradient:
+        """Return the gradient at theta_ag."""
+        return ask.gradient(ag)
+
+
+class FirstGradient(Faulty):
+    """Goes on with the gradient of the first iteration."""
+
+    def gradient(self, ask: Asked, md: Point, ag: Point, first: Gradient | None) -> Gradient:
+        """Return the first gradient."""
+        return ask.gradient(md) if first is None else first
+
+
+MUTANTS = (
+    Mutant.of("ncgs-one-inner-step", OneInnerStep, STOP, DISTANCE),
+    Mutant.of("ncgs-twice-the-tolerance", TwiceTheTolerance, STOP),
+    Mutant.of("ncgs-inverted-lambda", InvertedLambda, STOP, DISTANCE),
+    Mutant.of("ncgs-double-call", DoubleCall, COUNT),
+    Mutant.of("ncgs-gradient-at-ag", GradientAtAg, STOP),
+    Mutant.of("ncgs-first-gradient", FirstGradient, STOP),
+)

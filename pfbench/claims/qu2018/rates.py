@@ -1,0 +1,143 @@
+"""What the corollaries of qu2018 share: schedules run for many epsilon, and what they spend."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Problem
+from pfbench.claims.qu2018.steps import Floats, follow, mapping_sq
+from pfbench.verification.claim import Instance
+from pfbench.verification.statistics import Decision, decide_exponent, fit_exponent
+from pfbench.verification.subject import Broken, Untestable
+from pfbench.verification.trial import Trial
+
+FACTORS = (1.0, 0.5, 0.25)
+"""The grid of tuned schedules: L times these sets the steps."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What one run spent: component gradients until |G|^2 <= epsilon and in all, LO in all.
+
+    `least` and `mean` are those of |G|^2/epsilon; the mean is that of the declared output.
+    """
+
+    sfo_to_target: float
+    sfo: float
+    lo: float
+    least: float
+    mean: float
+
+
+def spend(
+    trial: Trial,
+    problem: Problem,
+    algorithm: Any,
+    epsilon: float,
+    lam: float,
+    *,
+    seed: int = 0,
+    weighted: bool = False,
+    most: float = math.inf,
+) -> Spent:
+    """Run a schedule to its end, or to the target or `most` iterations if `most` is given.
+
+    |G|^2 is taken where the gradient was.
+    """
+    ratios: list[float] = []
+    to_target = math.inf
+    for _, step in follow(trial, problem, algorithm, seed):
+        md = step.state.at
+        ratios.append(mapping_sq(problem, md, problem.gradient(md), lam) / epsilon)
+        counts = step.counts()
+        if ratios[-1] <= 1.0 and math.isinf(to_target):
+            to_target = counts.sfo
+        if math.isfinite(most) and (math.isfinite(to_target) or len(ratios) >= most):
+            break
+    if not ratios:
+        raise Broken("it makes no iteration")
+    k = np.arange(1.0, len(ratios) + 1.0)
+    mean = float(np.average(ratios, weights=k * (k + 1.0) if weighted else None))
+    return Spent(to_target, counts.sfo, counts.lo, min(ratios), mean)
+
+
+def decide(
+    x: Floats, runs: Sequence[Sequence[Spent]], what: str, claimed: float, decades: float = 2.0
+) -> Decision:
+    """Decide the exponent of x in one kind of calls; one list of runs a seed."""
+    counts = np.array([[getattr(run, what) for run in row] for row in runs])
+    counts = counts[0] if len(runs) == 1 else counts  # one row: nothing random enters
+    return decide_exponent(fit_exponent(x, counts, least_decades=decades), claimed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """The schedule for epsilon = largest/multiple, over two decades, on one problem a seed.
+
+    Attributes
+    ----------
+    trial
+        What makes the runs.
+    problem
+        The family.
+    largest
+        Returns the largest epsilon, of the constants.
+    lam
+        Returns the lambda of the gradient mapping, of L.
+    weighted
+        Whether the output is drawn with weights k (k+1).
+    """
+
+    trial: Trial
+    problem: Instance
+    largest: Callable[[Constants], float]
+    lam: Callable[[float], float]
+    weighted: bool = False
+
+    @property
+    def multiples(self) -> Floats:
+        """What 1/epsilon is multiplied by."""
+        return np.geomspace(1.0, 100.0, self.trial.pick(4, 8))
+
+    def runs(self, count: int, factor: float = 1.0) -> list[list[Spent]]:
+        """Make the runs for so many seeds; factor times L sets the steps."""
+        trial, multiples = self.trial, self.multiples
+        rows = []
+        draws = iter(trial.seeds(count * multiples.size, "runs"))  # all runs are independent
+        for seed in trial.seeds(count, "problems"):
+            problem = self.problem.drawn(np.random.default_rng(seed))
+            constants = problem.constants(problem.start())
+            given = {} if factor == 1.0 else {"smoothness": factor * constants.L}
+            row = []
+            for multiple in multiples:
+                epsilon = self.largest(constants) / multiple
+                algorithm = trial.scheduled(epsilon, constants, **given)
+                row.append(
+                    spend(
+                        *(trial, problem, algorithm, epsilon, self.lam(constants.L)),
+                        seed=next(draws),
+                        weighted=self.weighted,
+                    )
+                )
+            rows.append(row)
+        return rows
+
+    def tuned(self, rows: Sequence[Sequence[Spent]], claimed: float) -> dict[str, Decision]:
+        """Decide the exponent of SFO to the target of the best of the grid, with full effort only.
+
+        `rows` are those of the theorem's schedule. A subject without the parameter smoothness has
+        no such grid.
+        """
+        if self.trial.effort == "quick":
+            return {}
+        try:
+            every = [rows, *(self.runs(len(rows), factor) for factor in FACTORS[1:])]
+        except Untestable:
+            return {}
+        counts = np.array([[[run.sfo_to_target for run in row] for row in one] for one in every])
+        fit = fit_exponent(self.multiples, counts.min(axis=0))
+        return {f"l1 ball, best of {FACTORS} L": decide_exponent(fit, claimed)}

@@ -1,0 +1,421 @@
+"""Theorem 1 and corollary 1 of qu2018: NCGS, with options I and II."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pfbench.base.protocols import Asked, Gradient
+from pfbench.base.state import Point
+from pfbench.claims.qu2018.faulty import Faulty
+from pfbench.claims.qu2018.rates import Spent, Sweep, decide, spend
+from pfbench.claims.qu2018.steps import (
+    Floats,
+    follow,
+    mapping_sq,
+    minimiser,
+    momentum_slope,
+)
+from pfbench.points import combine, keep
+from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
+from pfbench.verification.claim import Claim, Erratum, Mutant, instance
+from pfbench.verification.contrast import Contrast, compared, stream
+from pfbench.verification.evidence import Evidence, across, all_of, given
+from pfbench.verification.instruments.indefinite import (
+    Indefinite,
+    random_on_l1_ball,
+    slope,
+    spread_on_simplex,
+)
+from pfbench.verification.scales import MAPPING_SQ, complexity
+from pfbench.verification.statistics import Decision, decide_inequality
+from pfbench.verification.trial import Trial
+
+# --- the bounds -----------------------------------------------------------------------------------
+
+
+def option1_least(L: float, delta: float, N: int) -> float:
+    """Return (12 L Delta + 16 L)/N, the bound of min_k |G|^2 (theorem 1, option I)."""
+    return (12.0 * L * delta + 16.0 * L) / N
+
+
+def option1_mean(L: float, delta: float, N: int) -> float:
+    """Return (16 L Delta + 28 L)/(3N), the bound of the mean over k of |G|^2 (sharp form)."""
+    return (16.0 * L * delta + 28.0 * L) / (3.0 * N)
+
+
+def option2_least(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
+    """Return the bound of min_k |G|^2 of theorem 1, option II, eta = chi = 1/N.
+
+    `first` is |theta_0 - theta*|, `norm` is |theta*|; larger numbers are allowed for both.
+    """
+    return (
+        192.0 * L * L * first**2 / (N * N * (N + 1.0))
+        + 48.0 * ell * L / N * (norm**2 + 2.0 * M * M)
+        + 96.0 * L / N
+    )
+
+
+def option2_mean(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
+    """Return the bound of the mean of |G|^2 with p_k proportional to k (k+1), eta = chi = 1/N."""
+    return (
+        192.0 * L * L * first**2 / (N * (N + 1.0) * (N + 2.0))
+        + 48.0 * ell * L * (norm**2 + M * M) / (N + 2.0)
+        + 48.0 * L / (N * (N + 2.0))
+        + 20.0 * L / N
+    )
+
+
+# --- instances ------------------------------------------------------------------------------------
+
+
+def spread_and_scaled(d: int, rise: float) -> Indefinite:
+    """Return |x - c|^2/2 on the simplex, c its centre, with f times 2 rise; from a vertex.
+
+    Each prox is spread over a face, so that the inner tolerance is used up.
+    """
+    problem, factor = spread_on_simplex(d), 2.0 * rise
+    return replace(
+        problem, A=factor * problem.A, b=factor * problem.b, least=factor * problem.least
+    )
+
+
+def reached_slope(N: int) -> Indefinite:
+    """Return a slope whose end the last of N steps beta just reaches.
+
+    So every gradient mapping is the gradient, the same at each step: the bound binds.
+    """
+    return slope(1.0, N / 2.0, 1000.0)
+
+
+def chain(T: int) -> ZeroChain:
+    """Return the zero chain of T links, scaled so that L = 1 and eps is proportional to 1/T.
+
+    Delta is at most 1, so mu^2 = l/(12 T), and D is fixed. No point comes near before the last link
+    is known, so that FO to the target binds.
+    """
+    mu = math.sqrt(chain_smoothness() / (12.0 * T))
+    return ZeroChain(horizon=T, columns=T + 1, smoothness=1.0, mu=mu)
+
+
+NONCONVEX = instance(random_on_l1_ball, d=20, n=30, rise=10.0)
+FACE = instance(spread_and_scaled, d=100, rise=10.0)
+SLOPE = instance(reached_slope, N=20)
+MOMENTUM_SLOPE = instance(momentum_slope, N=4)
+CHAIN = instance(chain, T=32)
+SMALL = instance(random_on_l1_ball, d=20, n=1, rise=0.3)
+
+
+# --- the checks -----------------------------------------------------------------------------------
+
+
+def _families(trial: Trial) -> dict[str, Any]:
+    """Return random finite sums on the l1 ball, non-convex, and least squares on a face."""
+    found: dict[str, Any] = {}
+    for i, seed in enumerate(trial.seeds(trial.pick(2, 10), "problems")):
+        found[f"non-convex on the l1 ball, {i}"] = NONCONVEX(np.random.default_rng(seed))
+    found["spread over a face"] = FACE()
+    return found
+
+
+def option1(trial: Trial) -> Evidence:
+    """Test the least and mean |G|^2 of option I, and that theta_md is the iterate before."""
+    lengths = trial.pick((5, 20), (5, 20, 100))
+    least, mean, same = {}, {}, []
+    for N in lengths:
+        for name, problem in {**_families(trial), "slope": SLOPE(N=N)}.items():
+            constants = problem.constants(problem.start())
+            L, delta = constants.L_f, constants.delta
+            algorithm = trial.make(iterations=N, smoothness=L, option=1, tolerance=None)
+            squares = []
+            for x, step in follow(trial, problem, algorithm):
+                same.append(float(np.linalg.norm(step.state.at - x)) / constants.D)
+                squares.append(mapping_sq(problem, x, problem.gradient(x), 0.5 / L))
+            label = f"{name}, N={N}"
+            least[label] = decide_inequality([min(squares) / option1_least(L, delta, N)])
+            mean[label] = decide_inequality(
+                [float(np.sum(squares)) / N / option1_mean(L, delta, N)]
+            )
+    return Evidence(
+        decision=given(
+            {"least": across(least), "mean": across(mean)}, {"theta_md": _coincide(same)}
+        ),
+        claimed={"ratio": 1.0, "|theta_md - theta|": 0.0},
+        repetitions=len(least),
+    )
+
+
+def _coincide(differences: list[float]) -> Decision:
+    """Decide that differences, relative to D, are 0 up to rounding."""
+    measured = {"difference": max(differences)}
+    if not max(differences) <= 1e-9:
+        return Decision("violated", "They are different points.", measured, None)
+    return Decision("holds", "They coincide.", measured, None)
+
+
+def option2(trial: Trial) -> Evidence:
+    """Test the least and the weighted mean of |G_beta(theta_md_k)|^2 of option II."""
+    lengths = trial.pick((4, 50), (3, 4, 5, 20, 100))
+    least, mean = {}, {}
+    for N in lengths:
+        families = _families(trial)
+        if N <= 5:
+            families["slope"] = MOMENTUM_SLOPE(N=N)
+        for name, problem in families.items():
+            constants = problem.constants(problem.start())
+            L, M = constants.L_f, constants.M
+            algorithm = trial.make(iterations=N, smoothness=L, option=2, tolerance=None)
+            squares = []
+            for _, step in follow(trial, problem, algorithm):
+                md = step.state.at
+                squares.append(mapping_sq(problem, md, problem.gradient(md), 0.5 / L))
+            weights = np.arange(1.0, len(squares) + 1.0) * np.arange(2.0, len(squares) + 2.0)
+            label = f"{name}, N={N}"
+            first, norm = minimiser(problem)
+            known = L, constants.ell, first, norm, M, N
+            least[label] = decide_inequality([min(squares) / option2_least(*known)])
+            average = float(np.average(squares, weights=weights))
+            mean[label] = decide_inequality([average / option2_mean(*known)])
+    return Evidence(
+        decision=all_of({"least": across(least), "mean": across(mean)}),
+        claimed={"ratio": 1.0},
+        repetitions=len(least),
+    )
+
+
+def rate(trial: Trial) -> Evidence:
+    """Test FO and LO of the schedule for eps, and that it gets there.
+
+    On the zero chain to the target; on the l1 ball the schedule runs to its end.
+    """
+    divisor = trial.pick(5.0, 10.0)
+    on_ball = Sweep(
+        trial=trial,
+        problem=SMALL,
+        largest=lambda c: option1_least(c.L_f, c.delta, 1) / divisor,
+        lam=lambda L: 0.5 / L,
+    )
+    ball = on_ball.runs(trial.pick(3, 20))
+    multiples = on_ball.multiples
+    reached = decide_inequality([run.least for row in ball for run in row])
+    claimed = {"exponent of FO": 1.0, "exponent of LO": 2.0}
+    runs = len(ball) * multiples.size
+    if reached.verdict == "violated":  # then exponents say nothing
+        decision = replace(reached, reason=f"|G|^2 <= eps is not reached. {reached.reason}")
+        return Evidence(decision=decision, claimed=claimed, repetitions=runs)
+    lengths = trial.pick((15, 32, 70, 150), (40, 61, 94, 144, 222, 341, 524, 806))
+    chains = [[_to_target(trial, T) for T in lengths]]
+    x, decades = np.array(lengths, dtype=np.float64), trial.pick(1.0, 1.3)
+    fo = {
+        "zero chain": decide(x, chains, "sfo_to_target", 1.0, decades),
+        "l1 ball": decide(multiples, ball, "sfo_to_target", 1.0),
+        **on_ball.tuned(ball, 1.0),
+    }
+    lo = {
+        "zero chain": decide(x, chains, "lo", 2.0, decades),
+        "l1 ball": decide(multiples, ball, "lo", 2.0),
+    }
+    return Evidence(
+        decision=given({"FO": across(fo), "LO": across(lo)}, {"|G|^2/eps": reached}),
+        claimed=claimed,
+        repetitions=len(lengths) + runs,
+    )
+
+
+def _to_target(trial: Trial, T: int) -> Spent:
+    """Run option I, with its schedule, until |G|^2 <= eps = (mu/l)^2, on a chain of T links.
+
+    About 80 iterations a link are needed; a run with more than 120 counts as censored.
+    """
+    problem = CHAIN(T=T)
+    epsilon = (problem.mu / chain_smoothness()) ** 2
+    algorithm = trial.scheduled(epsilon, problem.constants(problem.start()))
+    return spend(trial, problem, algorithm, epsilon, 0.5, most=1000.0 + 120.0 * T)
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+OPTION1 = Claim(
+    name="qu2018-thm1-I",
+    source="qu2018 theorem 1, option I",
+    kind="bound",
+    statement=(
+        "min over k of |G_lambda|^2 <= (12 L Delta + 16 L)/N, and the mean over k is at most "
+        "(16 L Delta + 28 L)/(3N)"
+    ),
+    check=option1,
+    instances=(NONCONVEX, FACE, SLOPE),
+    algorithm="ncgs",
+    assumptions=("C compact", "L >= L_f"),
+    schedule="alpha = 2/(k+1), beta = lambda = 1/(2L), eta = 1/N",
+    quick=0.9,
+    full=10.0,
+)
+
+OPTION2 = Claim(
+    name="qu2018-thm1-II",
+    source="qu2018 theorem 1, option II (mapping at theta_md)",
+    kind="bound",
+    statement=(
+        "min over k of |G_beta|^2 <= 192 L^2 |theta_0-theta*|^2/(N^2(N+1)) "
+        "+ (48 ell L/N)(|theta*|^2+2M^2) + 96 L/N, and the mean with p_k ~ k(k+1) likewise"
+    ),
+    check=option2,
+    instances=(NONCONVEX, FACE, MOMENTUM_SLOPE),
+    algorithm="ncgs",
+    assumptions=("C compact", "L >= L_f"),
+    schedule="alpha = 2/(k+1), beta = 1/(2L), lambda = k beta/2, eta = chi = 1/N",
+    quick=1.0,
+    full=10.0,
+)
+
+RATE = Claim(
+    name="qu2018-cor1",
+    source="qu2018 corollary 1",
+    kind="rate",
+    statement="|G|^2 <= eps after O(1/eps) FO and O(1/eps^2) LO",
+    check=rate,
+    instances=(CHAIN, SMALL),
+    algorithm="ncgs",
+    assumptions=("C compact",),
+    schedule="theory, option I; in full also tuned: steps by L, L/2 or L/4",
+    quick=2.0,
+    full=60.0,
+    orders=complexity("ncgs", MAPPING_SQ, FO=1.0, LO=2.0),
+)
+
+CLAIMS = (OPTION1, OPTION2, RATE)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class HalfMomentum(Faulty):
+    """Moves theta_ag in option I by half of what theta moves."""
+
+    def next_ag(
+        self,
+        ask: Asked,
+        g: Gradient,
+        md: Point,
+        ag: Point,
+        before: Point,
+        theta: Point,
+        ratio: float,
+    ) -> Point:
+        """Return the point half way for option I."""
+        if self.option == 1:
+            return combine(keep(before), theta, 0.5)
+        return super().next_ag(ask, g, md, ag, before, theta, ratio)
+
+
+class WrongSign(Faulty):
+    """Goes up: the sign of the gradient is wrong."""
+
+    def gradient(self, ask: Asked, md: Point, ag: Point, first: Gradient | None) -> Gradient:
+        """Return minus the gradient."""
+        return np.asarray(-ask.gradient(md))
+
+
+class AgForgotten(Faulty):
+    """Leaves theta_ag where it starts in option II."""
+
+    def next_ag(
+        self,
+        ask: Asked,
+        g: Gradient,
+        md: Point,
+        ag: Point,
+        before: Point,
+        theta: Point,
+        ratio: float,
+    ) -> Point:
+        """Return the one before for option II."""
+        if self.option == 2:
+            return keep(ag)
+        return super().next_ag(ask, g, md, ag, before, theta, ratio)
+
+
+MUTANTS = (
+    Mutant.of("ncgs-half-momentum", HalfMomentum, OPTION1),
+    Mutant.of("ncgs-wrong-sign", WrongSign, OPTION1, OPTION2, RATE),
+    Mutant.of("ncgs-ag-forgotten", AgForgotten, OPTION2),
+)
+
+
+# --- errata ---------------------------------------------------------------------------------------
+
+
+class Visit(NamedTuple):
+    """What theorem 1 speaks of at iteration k, with the gradient at theta_md_k."""
+
+    theta: Floats
+    md: Floats
+    ag: Floats
+    gradient: Floats
+
+
+def _project(y: Floats) -> Floats:
+    """Return the nearest point of the unit ball."""
+    return y / max(1.0, float(np.linalg.norm(y)))
+
+
+def exact_option2(rng: np.random.Generator, N: int) -> Iterator[tuple[Visit, float]]:
+    """Run option II with exact projections (eta = chi = 0) for a random quadratic of the plane.
+
+    F(x) = <x, Hx>/2 - <c, x> on the unit ball, H = diag(h, 1), |h| <= 1, so L = 1. Yields what the
+    theorem speaks of, and F(md_k) - F(ag_k) without cancellation.
+    """
+    H, c = np.array([rng.uniform(-1.0, 1.0), 1.0]), rng.standard_normal(2)
+    theta = ag = _project(2.0 * rng.standard_normal(2))
+    beta = 0.5
+    for k in range(1, N + 1):
+        alpha = 2.0 / (k + 1.0)
+        md = (1.0 - alpha) * ag + alpha * theta
+        g = H * md - c
+        ag = _project(md - beta * g)
+        s = md - ag
+        yield Visit(theta, md, ag, g), float(g @ s - 0.5 * s @ (H * s))
+        theta = _project(theta - k * beta / 2.0 * g)
+
+
+def mapping_of_option2(
+    effort: str, seed: int, *, at: Callable[[Visit], Floats] = lambda visit: visit.theta
+) -> Contrast:
+    """Theorem 1, option II prints |G| at theta_{k-1}; its proof bounds it at theta_md_k.
+
+    The proof needs (3/(16 L)) |G|^2 <= F(md_k) - F(ag_k) of every iteration. At md_k it holds (beta
+    = 1/(2L)); at theta_{k-1} iterations refute it. The final bound of min_k |G|^2 is so loose that
+    no run was found that refutes it with the mapping at theta_{k-1}.
+    """
+    rng, beta = stream(seed, "thm1-II"), 0.5
+    worst = {"theta": 0.0, "md": 0.0}
+    refuted, iterations = 0, 0
+    for _ in range(100 if effort == "quick" else 1000):
+        for visit, fall in exact_option2(rng, 40):
+            for name, x in (("theta", at(visit)), ("md", visit.md)):
+                square = float(np.sum((x - _project(x - beta * visit.gradient)) ** 2)) / beta**2
+                if square < 1e-12:
+                    continue  # below, rounding decides
+                ratio = 3.0 / 16.0 * square / fall
+                worst[name] = max(worst[name], ratio)
+                refuted += name == "theta" and ratio > 1.0
+            iterations += 1
+    return compared(
+        worst["theta"],
+        worst["md"],
+        **{"iterations": float(iterations), "refuting iterations": float(refuted)},
+    )
+
+
+ERRATA = (
+    Erratum(
+        name="qu2018-thm1-II-mapping",
+        as_printed="an iteration of option II bounds |G|^2 at theta_{k-1} by the fall of F",
+        corrected="it bounds it at theta_md_k",
+        examine=mapping_of_option2,
+        claim=OPTION2,
+    ),
+)

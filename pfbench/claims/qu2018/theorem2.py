@@ -1,0 +1,232 @@
+"""Theorem 2 and corollary 2 of qu2018: stochastic NCGS."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.sliding import StochasticNCGS
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Asked, Gradient
+from pfbench.base.state import Point, State
+from pfbench.claims.qu2018.faulty import Changed
+from pfbench.claims.qu2018.rates import Sweep, decide
+from pfbench.claims.qu2018.steps import (
+    Floats,
+    follow,
+    mapping_sq,
+    minimiser,
+    momentum_slope,
+    sampled,
+)
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.common import equal
+from pfbench.verification.evidence import Evidence, across, given
+from pfbench.verification.instruments.indefinite import (
+    Indefinite,
+    noisy_ball,
+    random_on_l1_ball,
+)
+from pfbench.verification.scales import MAPPING_SQ, complexity
+from pfbench.verification.statistics import decide_mean
+from pfbench.verification.trial import Trial
+
+# --- the bound ------------------------------------------------------------------------------------
+
+
+def stochastic(
+    L: float, ell: float, first: float, norm: float, M: float, sigma2: float, N: int
+) -> float:
+    """Return the bound of the mean of E|g|^2, g the stochastic mapping (theorem 2, derived)."""
+    return (
+        384.0 * L * L * first**2 / (N * (N + 1.0) * (N + 2.0))
+        + 96.0 * L * ell * (norm**2 + M * M) / (N + 2.0)
+        + 96.0 * L / (N * (N + 2.0))
+        + 36.0 * L / N
+        + 48.0 * sigma2 * (N + 3.0) / ((N + 1.0) * (N + 2.0))
+    )
+
+
+# --- instances ------------------------------------------------------------------------------------
+
+
+def noisy(d: int, n: int, radius: float, noise: float) -> Indefinite:
+    """Return |x|^2/2 on an l2 ball, from its boundary, whose gradients have noise of that norm.
+
+    Once the ball's centre is near, what remains of the stochastic mapping is noise.
+    """
+    return noisy_ball(d, n, radius, noise=noise)
+
+
+NONCONVEX = instance(random_on_l1_ball, d=20, n=30, rise=10.0)
+NOISE = instance(noisy, d=2, n=4, radius=40.0, noise=10.0)
+SLOPE = instance(momentum_slope, N=3)
+SMALL = instance(random_on_l1_ball, d=20, n=30, rise=0.3)
+SMALL_NOISE = instance(noisy, d=3, n=6, radius=4.0, noise=1.0)
+
+
+# --- the checks -----------------------------------------------------------------------------------
+
+
+def mean(trial: Trial) -> Evidence:
+    """Test the weighted mean of the stochastic mapping g(theta_md_k, G_k, beta), and SFO."""
+    parts, counts = {}, {}
+    runs = 0
+    long = trial.pick(200, 600)
+    families = {
+        f"non-convex on the l1 ball, N={N}": (NONCONVEX(trial.rng("l1")), N)
+        for N in trial.pick((20, 50), (20, 100))
+    }
+    families[f"noise on a ball, N={long}"] = NOISE(), long
+    families["slope, N=3"] = SLOPE(), 3
+    for name, (problem, N) in families.items():
+        constants = problem.constants(problem.start())
+        L = constants.L
+        first, norm = minimiser(problem)
+        bound = stochastic(L, constants.ell, first, norm, constants.M, constants.sigma2, N)
+        algorithm = trial.make(iterations=N, smoothness=L, tolerance=None, batch=None)
+        weights = np.arange(1.0, N + 1.0) * np.arange(2.0, N + 2.0)
+
+        def sample(
+            seed: int,
+            problem: Indefinite = problem,
+            algorithm: Any = algorithm,
+            name: str = name,
+            L: float = L,
+            weights: Floats = weights,
+            bound: float = bound,
+        ) -> float:
+            squares = []
+            for _, step in follow(trial, problem, algorithm, seed):
+                g = step.state.estimate
+                squares.append(mapping_sq(problem, step.state.at, g, 0.5 / L))
+            made = len(squares)
+            counts[name] = equal({"sfo": made * (made + 1) / 2}, {"sfo": step.counts().sfo})
+            return float(np.average(squares, weights=weights)) / bound
+
+        parts[name], samples = sampled(trial, name, sample, trial.pick(16, 80))
+        runs += samples
+    return Evidence(
+        decision=given({"mean": across(parts)}, {"count": across(counts)}),
+        claimed={"ratio": 1.0},
+        repetitions=runs,
+    )
+
+
+def rate(trial: Trial) -> Evidence:
+    """Test SFO and LO of the schedule for eps, and that its output is as good on average."""
+    families = {
+        "l1 ball": (SMALL, trial.pick(4, 10)),
+        "noise on a ball": (SMALL_NOISE, trial.pick(16, 20)),
+    }
+    sfo, lo, output = {}, {}, {}
+    runs = 0
+    for name, (problem, first) in families.items():
+
+        def largest(c: Constants, first: int = first) -> float:
+            return stochastic(c.L, c.ell, c.D, c.M, c.M, c.sigma2, first)
+
+        sweep = Sweep(
+            trial=trial, problem=problem, largest=largest, lam=lambda L: 0.5 / L, weighted=True
+        )
+        rows, multiples = sweep.runs(trial.pick(3, 20)), sweep.multiples
+        sfo[name] = decide(multiples, rows, "sfo_to_target", 2.0)
+        if name == "l1 ball":
+            sfo |= sweep.tuned(rows, 2.0)
+        lo[name] = decide(multiples, rows, "lo", 2.0)
+        output[name] = decide_mean([run.mean for row in rows for run in row], 1.0)
+        runs += multiples.size * len(rows)
+    return Evidence(
+        decision=given(
+            {"SFO to the target": across(sfo), "LO in all": across(lo)},
+            {"|G|^2/eps": across(output)},
+        ),
+        claimed={"exponent of SFO": 2.0, "exponent of LO": 2.0},
+        repetitions=runs,
+    )
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+MEAN = Claim(
+    name="qu2018-thm2",
+    source="qu2018 theorem 2, constants derived",
+    kind="bound",
+    statement=(
+        "sum p_k E|g_k|^2 <= 384 L^2 |theta_0-theta*|^2/(N(N+1)(N+2)) "
+        "+ 96 L ell (|theta*|^2+M^2)/(N+2) + 96 L eta/(N+2) + 36 L chi "
+        "+ 48 sigma^2 (N+3)/((N+1)(N+2)), g_k the stochastic mapping"
+    ),
+    check=mean,
+    instances=(NONCONVEX, NOISE, SLOPE),
+    algorithm="ncgs-stochastic",
+    assumptions=("C compact", "L >= max(L_f, L_ms)", "variance at most sigma^2"),
+    schedule="explicit: m_k = k, eta = chi = 1/N",
+    quick=2.0,
+    full=13.0,
+)
+
+RATE = Claim(
+    name="qu2018-cor2",
+    source="qu2018 corollary 2",
+    kind="rate",
+    statement="|G|^2 <= eps after O(1/eps^2) SFO and O(1/eps^2) LO",
+    check=rate,
+    instances=(SMALL, SMALL_NOISE),
+    algorithm="ncgs-stochastic",
+    assumptions=("C compact",),
+    schedule="theory: SFO to the target, LO to the end; in full also tuned (L, L/2, L/4)",
+    quick=0.5,
+    full=21.0,
+    orders=complexity("ncgs-stochastic", MAPPING_SQ, SFO=2.0, LO=2.0),
+)
+
+CLAIMS = (MEAN, RATE)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneSample(StochasticNCGS):
+    """Draws one sample in each iteration instead of k."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `StochasticNCGS.run` with batch 1."""
+        return StochasticNCGS(iterations=self.iterations, smoothness=self.smoothness, batch=1).run(
+            ask, x, rng
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoBatches(StochasticNCGS):
+    """Draws another batch for the second condg, so that it pays twice."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `StochasticNCGS.run`."""
+        for k, state in enumerate(super().run(ask, x, rng), 1):
+            ask.batch(rng.integers(ask.n, size=k), state.at)
+            yield state
+
+
+class _Ascending(Changed):
+    def batch(self, sample: Any, x: Point) -> Gradient:
+        """Return minus the batch gradient."""
+        return np.asarray(-self._ask.batch(sample, x))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ascent(StochasticNCGS):
+    """Goes up: the sign of the gradient is wrong."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `StochasticNCGS.run`."""
+        return super().run(_Ascending(ask), x, rng)
+
+
+MUTANTS = (
+    Mutant.of("ncgs-stochastic-one-sample", OneSample, MEAN),
+    Mutant.of("ncgs-stochastic-two-batches", TwoBatches, MEAN),
+    Mutant.of("ncgs-stochastic-ascent", Ascent, RATE),
+)

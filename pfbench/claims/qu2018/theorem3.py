@@ -1,0 +1,269 @@
+"""Theorem 3 and corollary 3 of qu2018: variance-reduced NCGS."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.sliding import NCGSVR
+from pfbench.base.protocols import Asked, Gradient
+from pfbench.base.state import Point, State
+from pfbench.claims.qu2018.faulty import Changed
+from pfbench.claims.qu2018.rates import Sweep, decide, spend
+from pfbench.claims.qu2018.steps import follow, mapping_sq, sampled
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.common import equal
+from pfbench.verification.evidence import Evidence, across, given
+from pfbench.verification.instruments.indefinite import (
+    Indefinite,
+    noisy_ball,
+    random_on_l1_ball,
+    slope,
+)
+from pfbench.verification.scales import MAPPING_SQ, complexity
+from pfbench.verification.statistics import decide_mean
+from pfbench.verification.trial import Trial
+
+# --- the bound ------------------------------------------------------------------------------------
+
+
+def variance_reduced(L: float, delta: float, T: int) -> float:
+    """Return 18 L (Delta+1)/T, the bound of E|G|^2 at a uniform output (theorem 3)."""
+    return 18.0 * L * (delta + 1.0) / T
+
+
+def gradients(n: int, batch: int, period: int, T: int) -> int:
+    """Return (T/m)(n + 2bm), the IFO of T iterations, m a divisor of T."""
+    return T // period * (n + 2 * batch * period)
+
+
+# --- instances ------------------------------------------------------------------------------------
+
+
+def spread(d: int, n: int, radius: float, noise: float, spread: float) -> Indefinite:
+    """Return |x|^2/2 on an l2 ball, from its boundary, whose components differ.
+
+    Their gradients differ by `noise`, which the snapshot takes away, and their Hessians by
+    `spread`, of which the estimate keeps an error.
+    """
+    return noisy_ball(d, n, radius, noise=noise, spread=spread)
+
+
+def reached_slope(T: int) -> Indefinite:
+    """Return a slope whose end the last of T steps 1/(3L) just reaches, its components equal.
+
+    So every gradient mapping is the gradient, the same at each step.
+    """
+    return slope(1.0, T / 3.0, 1000.0, n=8)
+
+
+NONCONVEX = instance(random_on_l1_ball, d=20, n=27, rise=10.0)
+SPREAD = instance(spread, d=3, n=8, radius=100.0, noise=300.0, spread=3.0)
+SLOPE = instance(reached_slope, T=20)
+SMALL = instance(random_on_l1_ball, d=20, n=27, rise=0.3)
+SMALL_SPREAD = instance(spread, d=3, n=28, radius=10.0, noise=1.0, spread=0.5)
+GROWING = instance(random_on_l1_ball, d=5, n=64, rise=0.3)  # n grows
+
+
+# --- the checks -----------------------------------------------------------------------------------
+
+
+def mean(trial: Trial) -> Evidence:
+    """Test the mean over T points of |G|^2 in expectation, and the exact number of gradients."""
+    parts, counts = {}, {}
+    runs = 0
+    long = trial.pick(600, 4000)
+    families = {
+        "non-convex on the l1 ball, T=60": (NONCONVEX(trial.rng("l1")), 60),
+        f"spread on a ball, T={long}": (SPREAD(), long),
+        "slope, T=20": (SLOPE(), 20),
+    }
+    for name, (problem, T) in families.items():
+        constants = problem.constants(problem.start())
+        L, n = constants.L, problem.n
+        m, b = round(n ** (1 / 3)), round(n ** (2 / 3))
+        algorithm = trial.make(iterations=T, smoothness=L, batch=b, period=m, tolerance=None)
+        bound = variance_reduced(L, constants.delta, T)
+        spent = {"sfo": gradients(n, b, m, T)}
+
+        def sample(
+            seed: int,
+            name: str = name,
+            problem: Indefinite = problem,
+            algorithm: Any = algorithm,
+            L: float = L,
+            bound: float = bound,
+            spent: Mapping[str, float] = spent,
+        ) -> float:
+            squares, sfo = [], 0
+            for x, step in follow(trial, problem, algorithm, seed):
+                squares.append(mapping_sq(problem, x, problem.gradient(x), 1.0 / (3.0 * L)))
+                sfo = step.counts().sfo
+            counts[name] = equal(spent, {"sfo": sfo})
+            return float(np.mean(squares)) / bound
+
+        parts[name], samples = sampled(trial, name, sample, trial.pick(16, 48))
+        runs += samples
+    return Evidence(
+        decision=given({"mean": across(parts)}, {"count": across(counts)}),
+        claimed={"ratio": 1.0},
+        repetitions=runs,
+    )
+
+
+def rate(trial: Trial) -> Evidence:
+    """Test SFO in eps and n, LO in eps of the schedule, and that its output is good on average."""
+    iterations = trial.pick(9, 12)
+    seeds = trial.pick(3, 20)
+    sfo, lo, output = {}, {}, {}
+    runs = 0
+    for name, problem in (("l1 ball", SMALL), ("spread on a ball", SMALL_SPREAD)):
+        sweep = Sweep(
+            trial=trial,
+            problem=problem,
+            largest=lambda c: variance_reduced(c.L, c.delta, iterations),
+            lam=lambda L: 1.0 / (3.0 * L),
+        )
+        rows, multiples = sweep.runs(seeds), sweep.multiples
+        sfo[name] = decide(multiples, rows, "sfo", 1.0)
+        if name == "l1 ball":
+            sfo |= sweep.tuned(rows, 1.0)
+        lo[name] = decide(multiples, rows, "lo", 2.0)
+        output[name] = decide_mean([run.mean for row in rows for run in row], 1.0)
+        runs += multiples.size * seeds
+    sizes = trial.pick((64, 216, 1000, 8000), (64, 216, 512, 1331, 4096, 8000, 15625, 32768))
+    grown = []
+    for seed in trial.seeds(trial.pick(2, 20), "n"):
+        row = []
+        for n in sizes:
+            made = GROWING(np.random.default_rng(seed), n=n)
+            constants = made.constants(made.start())
+            # T = 480 or little more, far above every m = n^(1/3), which it is rounded up to
+            epsilon = variance_reduced(constants.L, constants.delta, 480)
+            algorithm = trial.scheduled(epsilon, constants)
+            lam = 1.0 / (3.0 * constants.L)
+            row.append(spend(trial, made, algorithm, epsilon, lam, seed=seed))
+        grown.append(row)
+    parts = {
+        "SFO, eps": across(sfo),
+        "SFO, n": decide(np.array(sizes, dtype=np.float64), grown, "sfo", 2.0 / 3.0),
+        "LO, eps": across(lo),
+    }
+    output["all n"] = decide_mean([run.mean for row in grown for run in row], 1.0)
+    return Evidence(
+        decision=given(parts, {"|G|^2/eps": across(output)}),
+        claimed={"exponent of 1/eps in SFO": 1.0, "of n": 2.0 / 3.0, "of 1/eps in LO": 2.0},
+        repetitions=runs + len(sizes) * len(grown),
+    )
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+MEAN = Claim(
+    name="qu2018-thm3",
+    source="qu2018 theorem 3",
+    kind="bound",
+    statement=(
+        "E|G_lambda|^2 <= 18 L (Delta+1)/T, lambda = 1/(3L), uniform over T iterations, and "
+        "IFO = (T/m)(n + 2bm)"
+    ),
+    check=mean,
+    instances=(NONCONVEX, SPREAD, SLOPE),
+    algorithm="ncgs-vr",
+    assumptions=("C compact", "L >= max(L_f, L_ms)", "m^2 <= 12 b"),
+    schedule="m = round(n^(1/3)), b = round(n^(2/3)), eta = 1/T",
+    quick=2.5,
+    full=14.0,
+)
+
+RATE = Claim(
+    name="qu2018-cor3",
+    source="qu2018 corollary 3",
+    kind="rate",
+    statement="|G|^2 <= eps after O(n + n^(2/3)/eps) SFO and O(1/eps^2) LO",
+    check=rate,
+    instances=(SMALL, SMALL_SPREAD, GROWING),
+    algorithm="ncgs-vr",
+    assumptions=("C compact",),
+    schedule="theory, to its end; in full also tuned: L, L/2 or L/4, to the target",
+    quick=0.7,
+    full=29.0,
+    orders=complexity("ncgs-vr", MAPPING_SQ, SFO=(1.0, 2 / 3), LO=2.0),
+)
+
+CLAIMS = (MEAN, RATE)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class SnapshotNeverRefreshed(NCGSVR):
+    """Keeps the first snapshot."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `NCGSVR.run` with one epoch."""
+        return NCGSVR(
+            iterations=self.iterations,
+            smoothness=self.smoothness,
+            batch=self.batch,
+            period=self.iterations,
+        ).run(ask, x, rng)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EpochTooLong(NCGSVR):
+    """Refreshes the snapshot every m + 1 iterations."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `NCGSVR.run` with m + 1."""
+        return NCGSVR(
+            iterations=self.iterations,
+            smoothness=self.smoothness,
+            batch=self.batch,
+            period=self.period + 1,
+        ).run(ask, x, rng)
+
+
+class _NoMean(Changed):
+    def gradient(self, x: Point) -> Gradient:
+        """Pay for the gradient and return 0."""
+        return np.zeros_like(self._ask.gradient(x))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanForgotten(NCGSVR):
+    """Leaves out the full gradient at the snapshot: only the difference is kept."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `NCGSVR.run`."""
+        return super().run(_NoMean(ask), x, rng)
+
+
+class _Unpaired(Changed):
+    def __init__(self, ask: Any, rng: np.random.Generator) -> None:
+        super().__init__(ask)
+        self._rng = rng
+
+    def difference(self, sample: Any, x: Point, y: Point) -> Gradient:
+        """Return the difference of two means, over two batches."""
+        other = self._rng.integers(self._ask.n, size=len(sample))
+        return np.asarray(self._ask.batch(sample, x) - self._ask.batch(other, y))
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnpairedBatches(NCGSVR):
+    """Draws another batch for the snapshot than for the point."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `NCGSVR.run`."""
+        return super().run(_Unpaired(ask, rng), x, rng)
+
+
+MUTANTS = (
+    Mutant.of("ncgs-vr-snapshot-never-refreshed", SnapshotNeverRefreshed, MEAN),
+    Mutant.of("ncgs-vr-epoch-too-long", EpochTooLong, MEAN),
+    Mutant.of("ncgs-vr-mean-forgotten", MeanForgotten, MEAN, RATE),
+    Mutant.of("ncgs-vr-unpaired-batches", UnpairedBatches, MEAN),
+)

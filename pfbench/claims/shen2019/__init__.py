@@ -1,0 +1,43 @@
+"""Normalised Frank-Wolfe updates with five gradient estimators, and a lower bound on LO calls.
+
+Notation: n components, S the batch, p the epoch length, j = t mod p the steps since the snapshot,
+eta the step, D the diameter, L = max(L_f, L_ms), L2 = L2_ms, Delta the gap of f at the start, V the
+Frank-Wolfe gap.
+"""
+
+from pfbench.claims.shen2019 import (
+    counts,
+    crossover,
+    error_law_errata,
+    error_laws,
+    faults,
+    matrix_recovery,
+    remark31,
+    sagafw,
+    table1,
+    theorem31,
+    theorem51,
+    unbiased,
+)
+from pfbench.verification.claim import Paper
+
+PAPER = Paper.of(
+    "shen2019",
+    "Shen, Fang, Zhao, Huang, Qian: Complexities in Projection-Free Stochastic Non-convex "
+    "Minimization, AISTATS 2019",
+    (
+        counts,
+        theorem31,
+        remark31,
+        error_laws,
+        error_law_errata,
+        unbiased,
+        table1,
+        crossover,
+        sagafw,
+        matrix_recovery,
+        theorem51,
+        faults,
+    ),
+)
+"""All that is said of the paper."""

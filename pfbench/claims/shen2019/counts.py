@@ -1,0 +1,94 @@
+"""Algorithm 1 and table 1 of shen2019: what T iterations cost, to the unit."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from pfbench.algorithms.nfwu import NFWUSVRG
+from pfbench.base.counts import Counts
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, METHODS
+from pfbench.claims.shen2019.problems import drawn, log_cosh, recovery
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.common import equal
+from pfbench.verification.evidence import Evidence, all_of
+from pfbench.verification.statistics import Decision
+from pfbench.verification.trial import Trial
+
+
+def exact_counts(estimator: str, *, n: int, S: int, p: int, T: int) -> Counts:
+    """Return the exact counts of T iterations; component Hessians are kept for an epoch."""
+    if estimator == "sg":
+        return Counts(sfo=S * T, lo=T)
+    epochs = -(-T // p)
+    between = T - epochs
+    sfo = n * epochs + 2 * S * between
+    if estimator not in CURVATURE_AIDED:
+        return Counts(fo=epochs, sfo=sfo, lo=T)
+    return Counts(fo=epochs, sfo=sfo, sso=n * epochs, hvp=(n + S) * between, lo=T)
+
+
+SIZES = ((37, 13, 101), (5, 7, 40), (1, 1, 3))
+"""S, p and T: the last epoch is cut short, neither S nor p divides n; and the smallest."""
+
+FAMILIES = (instance(log_cosh, n=41, d=5), instance(recovery, rows=9, columns=8))
+
+
+def count(trial: Trial, *, estimator: str) -> Evidence:
+    """Compare all counts with the formula."""
+    parts: dict[str, Decision] = {}
+    claimed: dict[str, float] = {}
+    for family in FAMILIES:
+        problem = drawn(trial, family)
+        for S, p, T in SIZES:
+            algorithm = trial.make(batch=S, period=p, iterations=T, step=1e-3)
+            run = trial.run(problem, algorithm, seed=trial.seeds(1)[0])
+            expected = exact_counts(estimator, n=problem.n, S=S, p=p, T=T).as_dict()
+            name = f"{problem.name} S={S} p={p} T={T}"
+            parts[name] = equal(expected, run.counts.as_dict())
+            claimed |= {f"{name}: {kind}": number for kind, number in expected.items()}
+    return Evidence(decision=all_of(parts), claimed=claimed, repetitions=len(parts))
+
+
+_EPOCHS = "with E = ceil(T/p): SFO = nE + 2S(T-E), "
+_STATEMENTS = {
+    "sg": "SFO = ST, LO = T",
+    "svrg": f"{_EPOCHS}LO = T",
+    "spiderg": f"{_EPOCHS}LO = T",
+    "casvrg": f"{_EPOCHS}SSO = nE, LO = T",
+    "caspiderg": f"{_EPOCHS}SSO = nE, LO = T",
+}
+
+COUNT = {
+    name: Claim(
+        name=f"shen2019-count-{name}",
+        source="shen2019 algorithm 1, table 1",
+        kind="count",
+        statement=f"T iterations cost {_STATEMENTS[name]}",
+        check=partial(count, estimator=name),
+        instances=FAMILIES,
+        algorithm=method.name,
+        schedule="explicit",
+        quick=0.2,
+        full=0.2,
+    )
+    for name, method in METHODS.items()
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DoubleLO(NFWUSVRG):
+    """Minimises twice an iteration."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Ask once more than needed."""
+        for state in super().run(ask, x, rng):
+            ask.lo(state.estimate)
+            yield state
+
+
+CLAIMS = tuple(COUNT.values())
+MUTANTS = (Mutant.of("svrg-double-lo", DoubleLO, COUNT["svrg"]),)

@@ -1,0 +1,277 @@
+"""Section 4 of shen2019: the mean squared error of each gradient estimate."""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.nfwu import NFWUCASPIDERG, NFWUCASVRG, NFWUSPIDERG
+from pfbench.base.protocols import Asked, Gradient
+from pfbench.base.state import Point, State
+from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, MEAN_SQUARED, METHODS, error_law
+from pfbench.claims.shen2019.faulty import Faulty
+from pfbench.claims.shen2019.paths import Floats, attaining, errors
+from pfbench.points import combine
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.evidence import Evidence, all_of
+from pfbench.verification.instruments.draws import Scripted, Unscripted, orthogonal_array
+from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification.statistics import (
+    LAW_MARGIN,
+    Decision,
+    decide_exponent,
+    decide_inequality,
+    fit_exponent,
+    sequential,
+)
+from pfbench.verification.trial import Trial
+
+EXPONENTS = {
+    "sg": (0.0, 0.0),
+    "svrg": (2.0, 2.0),
+    "spiderg": (1.0, 2.0),
+    "casvrg": (4.0, 4.0),
+    "caspiderg": (3.0, 4.0),
+}
+"""Exponents of the error laws in j and in eta."""
+
+_BITS = 5
+"""The exact mean squares are those of 2^_BITS components."""
+
+
+def below_the_law(estimator: str) -> ForcedPath:
+    """Return a forced path that keeps some distance from the law.
+
+    A limit of a sampled mean can then lie below the law, where nobody can enumerate the draws.
+    """
+    slopes = {"L": 1.0, "L2": 0.5}
+    if estimator == "sg":
+        slopes = {"sigma": 0.5, "L": 1.0}
+    elif estimator in CURVATURE_AIDED:
+        slopes = {"L": 1.0, "L2": 1.0, "kappa": 0.4}
+    return ForcedPath(2048, 65, begin=0.5, **slopes)
+
+
+FEW = {
+    name: instance(attaining, estimator=name, n=1 << _BITS, d=1 + (1 << _BITS) // 2)
+    for name in METHODS
+}
+MANY = {name: instance(attaining, estimator=name, n=2048, d=65) for name in METHODS}
+BELOW = {name: instance(below_the_law, estimator=name) for name in METHODS}
+
+
+def law(trial: Trial, *, estimator: str) -> Evidence:
+    """Test the law as an inequality for each j, and its exponents in j, eta and S."""
+    in_j, in_eta = EXPONENTS[estimator]
+    parts = {
+        "inequality": _inequality(trial, estimator),
+        "exponent in j": _exponent_in_j(trial, estimator),
+        "exponent in eta": _exponent(trial, estimator, "eta", in_eta),
+        "exponent in S": _exponent(trial, estimator, "S", -1.0),
+    }
+    claimed = {"exponent in j": in_j, "exponent in eta": in_eta, "exponent in S": -1.0, "ratio": 1}
+    return Evidence(decision=all_of(parts), claimed=claimed, repetitions=1024)
+
+
+def _inequality(trial: Trial, estimator: str) -> Decision:
+    """Compare the exact mean square with the law at every j of two epochs.
+
+    All draws are taken from an orthogonal array, so that the mean square is exact. An algorithm
+    that draws in another way is sampled, on a path that keeps some distance from the law.
+    """
+    S, p, epochs, eta = 3, 6, 2, 1e-6
+    T = p * epochs
+    drawn = S * (T - epochs)
+    if estimator == "sg":
+        p, T, drawn = 1, 10, 30
+    problem = FEW[estimator]()
+    try:
+        squares = [
+            _squares(trial, problem, S, p, T, eta, rng=Scripted(row))
+            for row in orthogonal_array(_BITS, drawn)
+        ]
+    except Unscripted:
+        return _sampled_inequality(trial, estimator)
+    means = np.mean(squares, axis=0)
+    laws = _laws(problem, estimator, p, T, eta, S)
+    steps = laws > 0.0
+    if (means[~steps] > 0.0).any():
+        return Decision("violated", "The estimate at a snapshot is not the gradient.", {}, None)
+    # The step shrinks by the weight eta at each t, which only lowers the ratio.
+    return decide_inequality(means[steps] / laws[steps], 1e-6)
+
+
+def _sampled_inequality(trial: Trial, estimator: str) -> Decision:
+    S, p, T, eta = 10, 12, 24, 1e-6
+    problem = BELOW[estimator]()
+    laws = _laws(problem, estimator, p, T, eta * 0.5, S)
+    steps = laws > 0.0
+    seeds = iter(trial.seeds(200, "sampled law"))
+
+    def draw(count: int) -> list[float]:
+        runs = [
+            _squares(trial, problem, S, p, T, eta, seed=seed)
+            for seed in itertools.islice(seeds, count)
+        ]
+        return [float(np.mean(run[steps] / laws[steps])) for run in runs]
+
+    return sequential(draw, 1.0, batch=20, most=200)[0]
+
+
+def _laws(problem: ForcedPath, estimator: str, p: int, T: int, eta: float, S: int) -> Floats:
+    """Return the law at each t < T; 0 at snapshots."""
+    constants = problem.constants(problem.start())
+    numbers = {"L": constants.L_ms, "L2": constants.L2_ms, "sigma2": constants.sigma2}
+    found = np.zeros(T)
+    for t in range(T):
+        j = 1 if estimator == "sg" else t % p
+        if j:
+            found[t] = error_law(estimator, j, eta, S, **numbers)
+    return found
+
+
+def _squares(
+    trial: Trial,
+    problem: ForcedPath,
+    S: int,
+    p: int,
+    T: int,
+    eta: float,
+    *,
+    rng: Any = None,
+    seed: int = 0,
+) -> Floats:
+    """Return |g_t - grad f(x_t)|^2 for t < T along the forced path; the first step is eta."""
+    algorithm = trial.make(batch=S, period=p, iterations=T, step=eta / problem.length)
+    steps = trial.follow(problem, algorithm, rng=rng, seed=seed)
+    return np.array([float(error @ error) for error in errors(problem, steps)])
+
+
+def _exponent_in_j(trial: Trial, estimator: str) -> Decision:
+    """Fit the mean square against j on 4 <= j < p."""
+    T, first = 40, 4
+    p = 1 if estimator == "sg" else T
+    problem = MANY[estimator]()
+    repetitions = trial.pick(8, 30)
+    squares = np.array(
+        [
+            np.mean(
+                [
+                    _squares(trial, problem, 10, p, T, 1e-7, seed=seed)
+                    for seed in trial.seeds(repetitions, f"j {k}")
+                ],
+                axis=0,
+            )
+            for k in range(20)
+        ]
+    )
+    exponent = fit_exponent(np.arange(first, T), squares[:, first:], least_decades=0.9)
+    return decide_exponent(exponent, EXPONENTS[estimator][0], LAW_MARGIN)
+
+
+def _exponent(trial: Trial, estimator: str, of: str, claimed: float) -> Decision:
+    """Fit the mean square, averaged over an epoch, against eta or S over two decades."""
+    problem = MANY[estimator]()
+    p = 1 if estimator == "sg" else 8
+    grid = np.logspace(-8, -6, 8) if of == "eta" else np.unique(np.logspace(0.3, 2.4, 8).round())
+    means = np.empty((20, len(grid)))
+    for row, seed in enumerate(trial.seeds(20, of)):
+        for column, number in enumerate(grid):
+            eta, S = (number, 10) if of == "eta" else (1e-7, int(number))
+            seeds = np.random.SeedSequence((seed, column)).generate_state(trial.pick(2, 8))
+            runs = [_squares(trial, problem, S, p, 8, eta, seed=int(s)) for s in seeds]
+            means[row, column] = np.mean(runs)
+    return decide_exponent(fit_exponent(grid, means), claimed, LAW_MARGIN)
+
+
+_STATEMENTS = {
+    "sg": "sigma^2/S",
+    "svrg": "L_ms^2 (j eta)^2/S",
+    "spiderg": "L_ms^2 j eta^2/S",
+    "casvrg": "L2^2 (j eta)^4/(4S)",
+    "caspiderg": "L2^2 eta^4 j(4j^2-1)/(12S)",
+}
+
+LAW = {
+    name: Claim(
+        name=f"shen2019-mse-{name}",
+        source="shen2019 section 4, lemmas of the estimators",
+        kind="law",
+        statement=f"E|g-grad f|^2 <= {_STATEMENTS[name]}",
+        check=partial(law, estimator=name),
+        instances=(FEW[name], MANY[name], BELOW[name]),
+        algorithm=method.name,
+        assumptions=(MEAN_SQUARED,),
+        schedule="explicit",
+        quick=0.7,
+        full=2.0,
+    )
+    for name, method in METHODS.items()
+}
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class _Repeating:
+    """A stream that returns the same indices for ever."""
+
+    def __init__(self, drawn: Any) -> None:
+        self._drawn = drawn
+
+    def integers(self, n: int, size: int) -> Any:
+        """Return the indices."""
+        return self._drawn
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneBatch(Faulty, NFWUSPIDERG):
+    """Draws one batch for all epochs."""
+
+    def stream(self, ask: Asked, rng: np.random.Generator) -> Any:
+        """Draw once."""
+        return _Repeating(rng.integers(ask.n, size=self.batch))
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrongSign(Faulty, NFWUCASVRG):
+    """CASVRG that subtracts the correction."""
+
+    def correction(self, full: Gradient, sampled: Gradient) -> Gradient:
+        """Return it with the wrong sign."""
+        return sampled - full
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrongSignRecursive(Faulty, NFWUCASPIDERG):
+    """CASPIDERG that subtracts the correction."""
+
+    def correction(self, full: Gradient, sampled: Gradient) -> Gradient:
+        """Return it with the wrong sign."""
+        return sampled - full
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwiceTheStep(NFWUCASPIDERG):
+    """Moves twice as far as its step says."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Move with the weight 2 eta/D."""
+        estimate = self.estimator.start(ask, rng)
+        for _ in range(self.iterations):
+            g = estimate(x)
+            v = ask.lo(g)
+            at, x = x, combine(x, v, min(1.0, 2.0 * self.step))
+            yield State(x, at, g)
+
+
+CLAIMS = tuple(LAW.values())
+MUTANTS = (
+    Mutant.of("spiderg-one-batch", OneBatch, LAW["spiderg"]),
+    Mutant.of("casvrg-wrong-sign", WrongSign, LAW["casvrg"]),
+    Mutant.of("caspiderg-wrong-sign", WrongSignRecursive, LAW["caspiderg"]),
+    Mutant.of("caspiderg-twice-the-step", TwiceTheStep, LAW["caspiderg"]),
+)

@@ -1,0 +1,233 @@
+"""Robust low-rank matrix recovery, the problem (4) of shen2019 and of its section 6."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSVRG
+from pfbench.base.protocols import Problem
+from pfbench.base.sample import Indices
+from pfbench.claims.shen2019.problems import drawn, recovery
+from pfbench.measures.common import estimator_error
+from pfbench.points import combine, inner
+from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.problems.observations import synthetic
+from pfbench.runs.loop.solve import solve
+from pfbench.verification.claim import Claim, Erratum, Mutant, instance
+from pfbench.verification.common import equal
+from pfbench.verification.contrast import Contrast, Floats, compared
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.subject import Subject
+from pfbench.verification.trial import Trial
+
+FAMILY = instance(recovery, rows=9, columns=8)
+
+SIZES = (7, 11, 40)
+"""S, p and T of the run whose component Hessians are counted."""
+
+
+def one_number(trial: Trial) -> Evidence:
+    """See that a component Hessian of matrix recovery has one entry, as a component gradient."""
+    problem = drawn(trial, FAMILY)
+    rng = trial.rng("points")
+    answering = trial.subject.wrap(problem) if trial.subject.wrap else problem
+    y = problem.start()
+    x = combine(problem.start(), answering.open(rng).lo(problem.gradient(y)), 0.3)
+    hessian = answering.open(rng).hessian(y)
+    found = {"gradient": 0.0, "Hessian": 0.0}
+    for i in range(problem.n):
+        one = np.array([i])
+        for name, vector in (
+            ("gradient", answering.open(rng).difference(one, x, y)),
+            ("Hessian", hessian.batch(one, x, y)),
+        ):
+            others = np.delete(vector, i)
+            found[name] = max(found[name], float(np.count_nonzero(others)))
+    S, p, T = SIZES
+    run = trial.run(
+        problem,
+        trial.make(batch=S, period=p, iterations=T, step=1e-3),
+        seed=trial.seeds(1)[0],
+    )
+    found["SSO"] = float(run.counts.sso)
+    expected = {"gradient": 0.0, "Hessian": 0.0, "SSO": float(problem.n * -(-T // p))}
+    return Evidence(decision=equal(expected, found), claimed=expected, repetitions=problem.n)
+
+
+ONE_NUMBER = Claim(
+    name="shen2019-rlrmr-sso",
+    source="shen2019 section 6",
+    kind="identity",
+    statement="in matrix recovery a component Hessian is one number, as a component gradient",
+    check=one_number,
+    instances=(FAMILY,),
+    algorithm=NFWUCASVRG.name,
+    schedule="explicit",
+    quick=0.2,
+    full=0.2,
+)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class _Passing:
+    """Something of which one method is changed; everything else is asked as it is."""
+
+    def __init__(self, given: Any) -> None:
+        self._given = given
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._given, name)
+
+
+class _TwoEntries(_Passing):
+    def open(self, rng: np.random.Generator) -> "_Spread":
+        return _Spread(self._given.open(rng))
+
+
+class _Spread(_Passing):
+    def hessian(self, s: Any) -> "_SpreadHessian":
+        return _SpreadHessian(self._given.hessian(s))
+
+
+class _SpreadHessian(_Passing):
+    def batch(self, sample: Indices, x: Any, y: Any) -> Floats:
+        found: Floats = self._given.batch(sample, x, y)
+        return 0.5 * (found + np.roll(found, 1))
+
+
+def two_entries(problem: Problem) -> Problem:
+    """Return matrix recovery whose component Hessians reach the next component's entry too."""
+    return cast(Problem, _TwoEntries(problem))
+
+
+# --- errata ---------------------------------------------------------------------------------------
+
+
+def _printed_weight(p: int, epochs: int, D: float) -> float:
+    return p / epochs
+
+
+def weight_of_section_6(
+    effort: str, seed: int, *, printed: Callable[[int, int, float], float] = _printed_weight
+) -> Contrast:
+    """Take steps with weight p/T, and p/(T D), from 0 in matrix recovery; see who leaves the ball.
+
+    p = 10 .. 50, T = 20. Beside them 1/(20 p), which reproduces the order of figure 1. With full
+    effort, what the feasible readings say of the curvature-aided errors at the paper's size.
+    """
+    problem = RobustMatrixRecovery(synthetic(seed=seed, rows=30, columns=30, density=0.3))
+    D, periods = float(problem.set.diameter), (10, 20, 30, 40, 50)
+    readings: dict[str, list[float]] = {
+        "p/T as a weight": [printed(p, 20, D) for p in periods],
+        "p/T as eta, weight p/(T D)": [p / 20 / D for p in periods],
+        "weight 1/(20 p)": [1.0 / (20.0 * p) for p in periods],
+    }
+    norms = {
+        name: max(_largest_norm(problem, weight) / problem.radius for weight in weights)
+        for name, weights in readings.items()
+    }
+    ranges = {f"{name}: smallest": min(weights) for name, weights in readings.items()}
+    ranges |= {f"{name}: largest": max(weights) for name, weights in readings.items()}
+    if effort == "full":
+        for name in list(readings)[1:]:
+            for p, weight in ((periods[0], readings[name][0]), (periods[-1], readings[name][-1])):
+                ranges[f"{name}: error over SVRG's, p={p}"] = _error_over_svrg(weight, p, seed)
+    first, *others = norms.values()
+    sizes = {f"{name}: norm over radius": norm for name, norm in norms.items()}
+    return compared(first, max(others), **sizes, **ranges)
+
+
+def _largest_norm(problem: RobustMatrixRecovery, weight: float) -> float:
+    """Return the largest nuclear norm within three steps X + weight (V - X) from 0, all dense."""
+    data, X = problem.observations, np.zeros(problem.shape)
+    largest = 0.0
+    for _ in range(3):
+        residual = X[data.rows, data.columns] - data.values
+        g = np.zeros(problem.shape)
+        g[data.rows, data.columns] = residual * np.exp(-(residual**2) / (2.0 * problem.sigma))
+        left, _, right = np.linalg.svd(g)
+        X = X + weight * (-problem.radius * np.outer(left[:, 0], right[0]) - X)
+        largest = max(largest, float(np.linalg.norm(X, "nuc")))
+    return largest
+
+
+def _error_over_svrg(weight: float, p: int, seed: int) -> float:
+    """Return the mean of |g - grad f| of CASVRG over that of SVRG, in 20 epochs of figure 1."""
+    problem = RobustMatrixRecovery(synthetic(seed=seed))
+    means = []
+    for kind in (NFWUCASVRG, NFWUSVRG):
+        algorithm = kind(iterations=20 * p, step=weight, batch=problem.n // p, period=p)
+        run = solve(problem, algorithm, seed=seed, measures={"error": estimator_error}, every=3)
+        column = run.columns.index("error")
+        means.append(np.nanmean([row[column] for row in run.rows]))
+    return float(means[0] / means[1])
+
+
+def _as_the_mean(n: int) -> float:
+    return 1.0
+
+
+def sum_or_mean(
+    effort: str, seed: int, *, printed: Callable[[int], float] = _as_the_mean
+) -> Contrast:
+    """Compare V and L of (4), a sum without 1/n, with those of the mean that (1) defines."""
+    mean = RobustMatrixRecovery(synthetic(seed=seed, rows=20, columns=20, density=0.5))
+    total = replace(mean, scaling="sum")
+    ratios = {
+        "V": _gap(total) / _gap(mean),
+        "L": _lipschitz(total) / _lipschitz(mean),
+        "f": total.value(total.start()) / _by_definition(mean),
+    }
+    expected = {"V": float(mean.n), "L": float(mean.n), "f": 1.0}
+    off = max(abs(ratios[name] / expected[name] - 1.0) for name in ratios)
+    wrong = max(abs(ratios[name] / printed(mean.n) - 1.0) for name in ("V", "L"))
+    return Contrast(
+        printed_fails=wrong > 1e-6,
+        corrected_holds=off <= 1e-9,
+        numbers={"n": float(mean.n), **{f"{name}, sum over mean": r for name, r in ratios.items()}},
+    )
+
+
+def _gap(problem: RobustMatrixRecovery) -> float:
+    x = problem.start()
+    g = problem.gradient(x)
+    return inner(g, x) - problem.minimum(g)[0]
+
+
+def _lipschitz(problem: RobustMatrixRecovery) -> float:
+    return float(problem.constants(problem.start()).L_f)
+
+
+def _by_definition(problem: RobustMatrixRecovery) -> float:
+    """Return (4) at 0 as printed, in plain numbers."""
+    z: Floats = problem.observations.values
+    return float(np.sum(1.0 - np.exp(-(z**2) / (2.0 * problem.sigma))))
+
+
+CLAIMS = (ONE_NUMBER,)
+MUTANTS = (
+    Mutant(
+        name="matrix-recovery-two-entries",
+        about="a component Hessian has two entries, so that SSO and SFO cost no longer the same",
+        subject=Subject(wrap=two_entries),
+        expected=(ONE_NUMBER,),
+    ),
+)
+ERRATA = (
+    Erratum(
+        name="shen2019-(4)",
+        as_printed="(4), a sum over Omega without 1/n, is an instance of (1) with its V and L",
+        corrected="V and L of (4) are n times those of the mean (scaling=mean, sum)",
+        examine=sum_or_mean,
+    ),
+    Erratum(
+        name="shen2019-section6-eta",
+        as_printed="the convex-combination weight is p/T, p = 10 .. 50, T = 20",
+        corrected="that is 0.5 to 2.5 and leaves C; as eta of algorithm 1 the weight is p/(T D)",
+        examine=weight_of_section_6,
+    ),
+)

@@ -1,0 +1,91 @@
+"""Where the error laws are attained: the path, the errors along it, and their exact mean square."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.protocols import Problem
+from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, RECURSIVE
+from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification.statistics import Decision, EProcess
+from pfbench.verification.trial import Step
+
+Floats = npt.NDArray[np.float64]
+
+
+def attaining(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath:
+    """Return signed bilinear and cubic components on a segment.
+
+    The path is forced, and each component attains L, and L2, along it, with balanced signs. So the
+    error law of the estimator holds with equality, but for the weight by which a step shrinks the
+    rest of the segment.
+    """
+    if estimator == "sg":
+        return ForcedPath(n, d, sigma=1.0, L=0.0, length=length)
+    return ForcedPath(n, d, L=1.0, L2=float(estimator in CURVATURE_AIDED), length=length)
+
+
+def errors(problem: Problem, steps: Iterable[Step]) -> Iterator[Floats]:
+    """Yield g_t - grad f(x_t) along a run."""
+    x = problem.start()
+    for step in steps:
+        yield step.estimate - problem.gradient(x)
+        x = step.state.x
+
+
+def not_rejected(ratios: Sequence[float]) -> Decision:
+    """Decide (9) where it is met with equality, so that no limit of a mean could lie below.
+
+    Parameters
+    ----------
+    ratios
+        Squared errors over epsilon^2/4.
+    """
+    process = EProcess(1.0)
+    for ratio in ratios:
+        process.add(ratio)
+    measured = {"ratio": float(np.mean(ratios)), "log_e_value": process.log_largest}
+    if process.rejected:
+        return Decision("violated", "The e-process rejects (9).", measured, process.p_value)
+    return Decision("holds", "Nothing speaks against (9).", measured, process.p_value)
+
+
+def mean_square(estimator: str, problem: ForcedPath, epsilon: float, p: int) -> float:
+    """Return E|g - grad f|^2 for S = 1, at j = p-1 of NFWU with eta = epsilon/L from the start.
+
+    It is exact: single draws are enumerated. Draws are independent and have mean 0, so that a
+    recursive estimate adds up the mean squares of its steps.
+    """
+    L = problem.constants(problem.start()).smoothness("a step")
+    weight = epsilon / (L * problem.length)
+    snapshot = x = problem.start()
+    if estimator == "sg":
+        return variance(problem, x, None, None)
+    at = snapshot if estimator in CURVATURE_AIDED else None
+    total, end = 0.0, problem.length * np.eye(problem.d)[0]
+    for _ in range(p - 1):
+        before, x = x, x + weight * (end - x)
+        if estimator in RECURSIVE:
+            total += variance(problem, x, before, at)
+    return total if estimator in RECURSIVE else variance(problem, x, snapshot, at)
+
+
+def variance(problem: ForcedPath, x: Floats, y: Floats | None, at: Floats | None) -> float:
+    """Return E|d_i - E d_i|^2 of single draws; the components repeat after 2 (d-1).
+
+    Parameters
+    ----------
+    x, y
+        d_i = grad f_i(x), or grad f_i(x) - grad f_i(y).
+    at
+        Where the component Hessians are taken by which d_i is corrected; None for no correction.
+    """
+    drawn = []
+    for i in range(2 * (problem.d - 1)):
+        one = np.array([i])
+        d = problem.batch(one, x) if y is None else problem.difference(one, x, y)
+        if y is not None and at is not None:
+            d = d - problem.hessian(at).batch(one, x, y)
+        drawn.append(d)
+    return float(np.var(drawn, axis=0).sum())

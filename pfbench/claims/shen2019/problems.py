@@ -1,0 +1,39 @@
+"""The finite sums on which several claims of shen2019 are tested."""
+
+from typing import Any
+
+from pfbench.problems.linear_models import LogCosh
+from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.problems.observations import synthetic
+from pfbench.problems.rows import synthetic_rows
+from pfbench.sets import L2Ball
+from pfbench.verification.claim import Instance
+from pfbench.verification.trial import Trial
+
+
+def log_cosh(n: int, d: int, seed: int = 0) -> LogCosh:
+    """Return log cosh of the residuals of a linear model, with random rows, on a ball.
+
+    All constants that the schedules take are known. It starts where 2 eps D < V(x_0), so that a
+    bound of the mean of V says something; an odd n divides by no batch or period.
+    """
+    features, labels = synthetic_rows(rows=n, columns=d, seed=seed)
+    return LogCosh(features, labels, L2Ball(d, 2.0))
+
+
+def recovery(rows: int, columns: int, seed: int = 0) -> RobustMatrixRecovery:
+    """Return robust recovery of a matrix of rank 2 in a nuclear-norm ball, as in section 6.
+
+    Its iterates are factored, so that the methods run as they do at the paper's size. It starts
+    where 2 eps D < V(x_0); an odd number of observed entries divides by no batch or period.
+    """
+    data = synthetic(rows=rows, columns=columns, rank=2, density=0.6, seed=seed)
+    return RobustMatrixRecovery(data, radius=20.0, sigma=1.0)
+
+
+def drawn(trial: Trial, family: Instance) -> Any:
+    """Make one of the two families, with data of this trial."""
+    if family.build is recovery:
+        return family(seed=trial.seeds(1, "recovery")[0])
+    n, d = family.parameters["n"], family.parameters["d"]
+    return family(seed=trial.seeds(1, f"log cosh {n} {d}")[0])

@@ -1,0 +1,60 @@
+"""S and p of the theorems, as printed and as corrected, and whether (9) holds with them."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pfbench.base.constants import Constants
+from pfbench.claims.shen2019.estimators import METHODS, error_law
+from pfbench.claims.shen2019.paths import mean_square
+from pfbench.verification.instruments.forced_path import ForcedPath
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Batch S and period p."""
+
+    S: int
+    p: int
+
+
+Schedule = Callable[[float, Constants], Sizes]
+"""S and p for an accuracy epsilon and the constants n, L, L2, sigma^2 of a problem."""
+
+
+def corrected_sizes(estimator: str, epsilon: float, constants: Constants) -> Sizes:
+    """Return the S and p for which (9) holds, as the catalogue's algorithms take them."""
+    L = constants.smoothness("a schedule")
+    sizes = METHODS[estimator].sample_sizes(epsilon, L, constants)
+    return Sizes(sizes["batch"], sizes.get("period", 1))
+
+
+def printed_sizes(estimator: str, epsilon: float, constants: Constants) -> Sizes:
+    """Return the S and p of sections 3.1, 3.2 and 4 as printed; sigma^2 stands for G^2."""
+    n, L, L2 = constants.n, constants.smoothness("a schedule"), float(constants.L2_ms)
+    if estimator == "sg":
+        return Sizes(math.ceil(constants.sigma2 / epsilon**2), 1)
+    if estimator in ("svrg", "spiderg"):
+        p = math.floor(n ** (1 / 3 if estimator == "svrg" else 1 / 2) + 1e-9)
+    elif estimator == "casvrg":
+        small = epsilon <= L / (L2 * n**2)
+        p = math.floor(math.sqrt(L * L2 / epsilon) if small else _power(n, L, L2, epsilon, 0.4))
+    else:
+        p = math.floor(_power(n, L, L2, epsilon, 0.5))
+    return Sizes(max(1, math.ceil(n / p - 1e-9)), p)
+
+
+def _power(n: int, L: float, L2: float, epsilon: float, power: float) -> float:
+    """Return p = (L/(L2 epsilon))^power n^(power/2) of sections 4.1 (0.4) and 4.2 (0.5)."""
+    return float((L / (L2 * epsilon)) ** power * n ** (power / 2.0))
+
+
+def over_limit(estimator: str, problem: ForcedPath, epsilon: float, sizes: Sizes) -> float:
+    """Return E|g - grad f|^2 at j = p-1 over epsilon^2/4; (9) holds if it is at most 1."""
+    return mean_square(estimator, problem, epsilon, sizes.p) / sizes.S / (epsilon**2 / 4.0)
+
+
+def law_at(estimator: str, j: int, epsilon: float, S: int, constants: Constants) -> float:
+    """Return the error law at distance j with eta = epsilon/L."""
+    L, L2 = constants.smoothness("a law"), float(constants.L2_ms)
+    return error_law(estimator, j, epsilon / L, S, L=L, L2=L2, sigma2=float(constants.sigma2))

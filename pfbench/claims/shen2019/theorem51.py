@@ -1,0 +1,220 @@
+"""Theorem 5.1 of shen2019: a lower bound on LO calls, by a resisting oracle."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.points import combine
+from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness, random_directions
+from pfbench.resisting import Contestant, certify, contestant, every_contestant, rescaled
+from pfbench.resisting.oracle import frame
+from pfbench.resisting.rescaled import epsilon_of
+from pfbench.verification.claim import Claim, Erratum, Mutant, instance
+from pfbench.verification.contrast import Contrast, Floats, stream
+from pfbench.verification.evidence import Evidence, across
+from pfbench.verification.statistics import Decision, decide_inequality
+from pfbench.verification.trial import Trial
+
+
+def floor(D: float) -> float:
+    """Return what V(x_t) is at least, before T LO calls: 0.08 R, R = D/2."""
+    return GAP * D
+
+
+def hidden_chain(T: int) -> ZeroChain:
+    """Return the zero chain, whose directions a resisting oracle chooses as it answers.
+
+    No answer tells of a direction before it must, so that each LO call finds one at most: nobody
+    can be faster, and exact line search needs hardly more calls than the bound on the rescaled
+    family.
+    """
+    return frame(T)
+
+
+CHAIN = instance(hidden_chain, T=10)
+
+
+def lower_bound(trial: Trial) -> Evidence:
+    """Certify the floor before T calls, and compare calls on the rescaled family with T(eps)."""
+    parts: dict[str, Decision] = {}
+    horizons = trial.pick((10, 50), (10, 50, 200))
+    for T in horizons:
+        for one in _contestants(trial, T):
+            certificate = certify(one, T, seed=trial.seeds(1, one.label)[0]).certificate
+            name = f"{one.label}, T={T}"
+            if not certificate.certified or certificate.certified_for != "lo":
+                reason = " ".join(certificate.findings)
+                parts[name] = Decision("violated", reason, {}, None)
+            else:
+                parts[name] = decide_inequality([floor(1.0) / certificate.min_gap_over_diameter])
+    if trial.subject.algorithm is None:
+        epsilons = [epsilon_of(T) for T in trial.pick((8, 16, 32, 64), (8, 16, 32, 64, 128, 256))]
+        names = [f"frank-wolfe[step={step}]" for step in ("line-search", "open-loop")]
+        runs = rescaled(names, epsilons, seed=trial.seeds(1, "rescaled")[0])
+        for name in names:
+            calls = [run for run in runs if run.algorithm == name]
+            parts[f"{name}, T(eps)/calls"] = decide_inequality(
+                [1.0 / run.tightness for run in calls]
+            )
+    claimed = {"V/D before T": floor(1.0), "calls over T(eps)": 1.0}
+    return Evidence(decision=across(parts), claimed=claimed, repetitions=len(parts))
+
+
+def _contestants(trial: Trial, T: int) -> list[Contestant]:
+    """Return the algorithms that the theorem speaks of, or the one under test."""
+    if trial.subject.algorithm is None:
+        return [contestant(text, CHAIN(T=T)) for text in every_contestant()]
+    tested = trial.make(iterations=T)
+    label = getattr(tested, "name", type(tested).__name__)
+    return [Contestant(tested, label, label)]
+
+
+LOWER_BOUND = Claim(
+    name="shen2019-thm5.1",
+    source="shen2019 theorem 5.1",
+    kind="certificate",
+    statement=(
+        f"a deterministic method whose points are determined by LO outputs has V >= {GAP:g} D "
+        "before T LO calls; rescaled, it needs Omega(L Delta/eps^2) of them"
+    ),
+    check=lower_bound,
+    instances=(CHAIN,),
+    algorithm=FrankWolfe.name,
+    assumptions=("start at 0", "queries only at points that LO outputs determine"),
+    schedule="explicit",
+    quick=3.0,
+    full=60.0,
+)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientSteps(FrankWolfe):
+    """Moves along gradients that no linear minimisation has seen."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Take gradient steps; minimise after every second."""
+        for t in range(self.iterations or 1):
+            g = ask.gradient(x)
+            at, x = x, x - g / 200.0
+            if t % 2:
+                ask.lo(g)
+            yield State(x, at, g)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomStep(FrankWolfe):
+    """Declares itself deterministic and draws its step."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Draw the step."""
+        for t in range(self.iterations or 1):
+            g = ask.gradient(x)
+            at, x = x, combine(x, ask.lo(g), rng.random() / (t + 2.0))
+            yield State(x, at, g)
+
+
+# --- errata ---------------------------------------------------------------------------------------
+
+
+def _internal(problem: ZeroChain) -> Floats:
+    """Return where gradient descent ends, whose points no LO output determines."""
+    x = np.zeros(problem.columns)
+    for _ in range(20_000):
+        g = problem.gradient(x)
+        if float(np.linalg.norm(g)) <= 1e-7:
+            break
+        x = x - g / chain_smoothness()
+    return x
+
+
+def queries_elsewhere(
+    effort: str, seed: int, *, target: Callable[[ZeroChain], Floats] = _internal
+) -> Contrast:
+    """Find a stationary point z by internal queries, then ask two LO outputs with the mean z.
+
+    x_0 = 0, x_1 = u_0, x_2 = (u_0 + u_1)/2 obey (14), whatever the hidden directions are. With the
+    condition on queries, Frank-Wolfe against the resisting oracle keeps V >= 0.04 D before T.
+    """
+    T, d, rng = 10, 25, stream(seed, "5.1")
+    gaps = []
+    for _ in range(1 if effort == "quick" else 10):
+        problem = ZeroChain(T, d, random_directions(d, T, int(rng.integers(2**31))))
+        R, z = problem.set.radius, target(problem)
+        w = rng.standard_normal(d)
+        w -= (w @ z) / max(float(z @ z), 1e-300) * z
+        # z + w and z - w are on the sphere, so that the linear minimisation can return them.
+        w *= math.sqrt(R**2 - float(z @ z)) / float(np.linalg.norm(w))
+        x = 0.5 * (problem.set.lo(-(z + w)) + problem.set.lo(-(z - w)))
+        g = problem.gradient(x)
+        gaps.append((float(g @ x) - problem.set.minimum(g)[0]) / problem.set.diameter)
+    online = certify(contestant("frank-wolfe[step=open-loop]", frame(T, None)), T, seed=seed)
+    floor = online.certificate.min_gap_over_diameter
+    return Contrast(
+        printed_fails=max(gaps) < GAP,
+        corrected_holds=bool(online.certificate.certified_for == "lo" and floor >= GAP),
+        numbers={
+            "T": float(T),
+            "V/D after 2 LO calls, internal queries": max(gaps),
+            "least V/D before T LO calls, Frank-Wolfe": floor,
+            "claimed V/D": GAP,
+        },
+    )
+
+
+def shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Contrast:
+    """7.1 prints v_k orthogonal to x_0 .. x_k, and <x_t, v_T> = 0 for t <= T; see both along a run.
+
+    Frank-Wolfe with weights 2/(k + 3) from 0, x_k after k LO calls. As corrected v_k is orthogonal
+    to x_0 .. x_{k-1}, and t < T. `shift` lowers the printed last index.
+    """
+    T = 6
+    problem = ZeroChain(T, 2 * T + 1, random_directions(2 * T + 1, T, seed))
+    points = [problem.start()]
+    for k in range(T):
+        v = problem.set.lo(problem.gradient(points[k]))
+        points.append(points[k] + 2.0 / (k + 3.0) * (v - points[k]))
+    # Entry (k-1, t): |<v_k, x_t>|/R.
+    found = np.abs([problem.coordinates(x) for x in points]).T / problem.set.radius
+    printed = max(found[k - 1, : k + 1 - shift].max() for k in range(1, T + 1))
+    corrected = max(found[k - 1, :k].max() for k in range(1, T + 1))
+    last = float(found[T - 1, T - shift])
+    return Contrast(
+        printed_fails=bool(printed > 1e-9 and last > 1e-9),
+        corrected_holds=bool(corrected <= 1e-9 and found[T - 1, :T].max() <= 1e-9),
+        numbers={
+            "largest |<v_k, x_t>|/R, t <= k": float(printed),
+            "largest |<v_k, x_t>|/R, t < k": float(corrected),
+            "|<v_T, x_T>|/R": last,
+        },
+    )
+
+
+CLAIMS = (LOWER_BOUND,)
+MUTANTS = (
+    Mutant.of("frank-wolfe-gradient-steps", GradientSteps, LOWER_BOUND),
+    Mutant.of("frank-wolfe-random-step", RandomStep, LOWER_BOUND),
+)
+ERRATA = (
+    Erratum(
+        name="shen2019-5.1-queries",
+        as_printed="every method whose x_k depends on LO outputs only has V >= 0.04 D before T LO",
+        corrected="if it also queries f and grad f only at such points; else 2 LO calls may do",
+        examine=queries_elsewhere,
+        claim=LOWER_BOUND,
+    ),
+    Erratum(
+        name="shen2019-7.1-indices",
+        as_printed="v_k is orthogonal to x_0 .. x_k, and <x_t, v_T> = 0 for t <= T",
+        corrected="v_k is orthogonal to x_0 .. x_{k-1}, and t < T",
+        examine=shifted_indices,
+        claim=LOWER_BOUND,
+    ),
+)

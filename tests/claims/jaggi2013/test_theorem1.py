@@ -1,0 +1,32 @@
+"""Jaggi 2013 theorem 1, the claim that docs/claims.md shows."""
+
+import numpy as np
+import pytest
+from judging import assert_complete, judge
+
+from pfbench.claims.jaggi2013 import PAPER, theorem1
+from pfbench.verification.instruments.indefinite import curvature
+
+
+def test_frank_wolfe_keeps_it_and_comes_near():
+    found = judge(theorem1.PRIMAL)
+    assert (found.verdict, found.failed) == ("tight", False), found.reason
+    assert found.measured["passed: ratio"] == pytest.approx((2 / 3 - 0.01) ** 2, rel=1e-3)
+
+
+def test_half_the_step_is_called_violated():
+    (mutant,) = theorem1.MUTANTS
+    assert judge(theorem1.PRIMAL, mutant.subject).verdict == "violated"
+
+
+def test_the_instances_have_the_curvature_and_the_minimum_that_they_state():
+    assert_complete(PAPER)
+    for d in (2, 7):
+        problem = theorem1.square(d)
+        assert curvature(problem.set.vertices, problem.A) == pytest.approx(2.0)
+        assert problem.value(np.full(d, 1.0 / d)) == pytest.approx(problem.least)
+    for slope in (-0.01, -0.5, 10.0):
+        problem, grid = theorem1.edge(slope), np.linspace(0.0, 1.0, 1001)
+        assert curvature(problem.set.vertices, problem.A) == pytest.approx(1.0)
+        least = min(problem.value(np.array([x])) for x in grid)
+        assert problem.least == pytest.approx(least, abs=1e-9)

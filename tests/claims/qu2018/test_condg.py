@@ -1,0 +1,31 @@
+"""condg: its bound, its verdicts, and the faults they must catch."""
+
+import pytest
+from judging import judge
+
+from pfbench.claims.qu2018 import condg
+
+FAULTS = [(mutant, claim) for mutant in condg.MUTANTS for claim in mutant.expected]
+
+
+def test_a_condg_of_a_loose_tolerance_may_make_two_calls():
+    assert condg.most_calls(2.0, 1.0, 24.0) == 2
+    assert condg.most_calls(2.0, 1.0, 23.9) == 3
+    assert condg.most_calls(1.0, 0.5, 0.01) == 1201
+
+
+@pytest.mark.parametrize("claim", condg.CLAIMS, ids=lambda one: one.name)
+def test_condg_keeps_its_claims(claim):
+    found = judge(claim, seed=1)
+    assert (found.verdict, found.failed) == ("tight", False), found.reason
+
+
+def test_the_inner_calls_are_a_twelfth_of_their_bound_where_eta_is_small():
+    measured = judge(condg.COUNT, seed=1).measured
+    share = measured["option 1, spread over a face, eta=0.03: ratio"]
+    assert share == pytest.approx(1 / 12, rel=0.05)
+
+
+@pytest.mark.parametrize(("mutant", "claim"), FAULTS, ids=lambda one: one.name)
+def test_a_planted_fault_is_called_violated(mutant, claim):
+    assert judge(claim, mutant.subject, seed=3).verdict == "violated", mutant.about

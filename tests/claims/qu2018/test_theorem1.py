@@ -1,0 +1,86 @@
+"""Theorem 1 and corollary 1: their bounds, verdicts and faults, and the erratum."""
+
+import numpy as np
+import pytest
+from judging import assert_shown, judge
+
+from pfbench.algorithms.sliding import NCGS
+from pfbench.base.constants import Constants
+from pfbench.claims.qu2018 import steps, theorem1
+from pfbench.verification.instruments.indefinite import slope
+from pfbench.verification.trial import Trial
+
+FAULTS = [(mutant, claim) for mutant in theorem1.MUTANTS for claim in mutant.expected]
+KNOWN = Constants(n=27, D=2.0, L_f=0.5, L_ms=0.5, delta=3.0, sigma2=0.7, M=1.0, ell=0.1)
+
+
+def test_the_schedules_are_the_least_iterations_of_the_bounds():
+    epsilon, least = 0.4, theorem1.option1_least
+    first = NCGS.theory(epsilon, KNOWN).iterations
+    assert least(0.5, 3.0, first) <= epsilon < least(0.5, 3.0, first - 1)
+    known, least = (0.5, 0.1, 2.0, 1.0, 1.0), theorem1.option2_least
+    second = NCGS.theory(epsilon, KNOWN, option=2).iterations
+    assert least(*known, second) <= epsilon < least(*known, second - 1)
+
+
+def test_the_mean_of_option_one_is_the_sharper_bound():
+    for N in (1, 10, 1000):
+        assert theorem1.option1_mean(1.0, 10.0, N) < theorem1.option1_least(1.0, 10.0, N)
+
+
+@pytest.mark.parametrize("N", [1, 2, 5])
+def test_the_momentum_reaches_the_end_of_its_slope_just_then(N):
+    """With that much room all N mappings are g; with 1 % less one of them is not."""
+    for room, least in ((1.0 + 1e-9, 0.999999), (0.99, None)):
+        problem = slope(1.0, room * steps.momentum_reach(N) / 2.0, 1e4)
+        g = float(np.linalg.norm(problem.gradient(problem.start())))
+        sizes = []
+        method = NCGS(iterations=N, smoothness=1.0, option=2)
+        for step in Trial(theorem1.OPTION2).follow(problem, method):
+            md = step.state.at
+            sizes.append(2.0 * np.linalg.norm(md - problem.prox(md, problem.gradient(md), 0.5)))
+        if least:
+            assert min(sizes) >= least * g
+        else:
+            assert min(sizes) < 0.999 * g
+
+
+@pytest.mark.parametrize("claim", [theorem1.OPTION1, theorem1.OPTION2], ids=lambda one: one.name)
+def test_ncgs_keeps_the_bounds_tightly(claim):
+    found = judge(claim, seed=1)
+    assert (found.verdict, found.failed) == ("tight", False), found.reason
+
+
+@pytest.mark.claims
+def test_ncgs_keeps_the_rate():
+    found = judge(theorem1.RATE, seed=1)
+    assert found.verdict in ("holds", "tight"), found.reason
+
+
+@pytest.mark.parametrize(("mutant", "claim"), FAULTS, ids=lambda one: one.name)
+def test_a_planted_fault_is_called_violated(mutant, claim):
+    assert judge(claim, mutant.subject, seed=3).verdict == "violated", mutant.about
+
+
+def test_the_erratum_is_shown_and_the_correction_is_not_seen_to_fail():
+    (erratum,) = theorem1.ERRATA
+    assert_shown(erratum)
+    found = theorem1.mapping_of_option2("quick", 1, at=lambda visit: visit.md)
+    assert not found.printed_fails
+    assert found.corrected_holds
+    first, again, other = (erratum.examine("quick", seed) for seed in (4, 4, 5))
+    assert first.numbers == again.numbers != other.numbers
+
+
+def test_the_fall_of_option_two_is_that_of_f():
+    """F(md) - F(ag) as yielded, against F evaluated at the visits, from the gradients there."""
+    visits = [*theorem1.exact_option2(np.random.default_rng(3), 8)]
+    points = np.array([visit.md for visit, _ in visits])
+    slopes = np.array([visit.gradient for visit, _ in visits])
+    lines = [np.polyfit(points[:, i], slopes[:, i], 1) for i in (0, 1)]
+
+    def F(x):
+        return sum(0.5 * h * t * t + b * t for (h, b), t in zip(lines, x, strict=True))
+
+    for visit, fall in visits:
+        assert fall == pytest.approx(F(visit.md) - F(visit.ag), abs=1e-9)

@@ -1,0 +1,22 @@
+"""Theorem 2 and corollary 2: their bound, a verdict, and a fault."""
+
+from judging import judge
+
+from pfbench.algorithms.sliding import StochasticNCGS
+from pfbench.base.constants import Constants
+from pfbench.claims.qu2018 import theorem2
+
+KNOWN = Constants(n=27, D=2.0, L_f=0.5, L_ms=0.5, delta=3.0, sigma2=0.7, M=1.0, ell=0.1)
+
+
+def test_the_schedule_is_the_least_iterations_of_the_bound():
+    epsilon, known = 0.4, (0.5, 0.1, 2.0, 1.0, 1.0, 0.7)
+    N = StochasticNCGS.theory(epsilon, KNOWN).iterations
+    assert theorem2.stochastic(*known, N) <= epsilon < theorem2.stochastic(*known, N - 1)
+
+
+def test_stochastic_ncgs_keeps_its_rate_and_ascent_does_not():
+    found = judge(theorem2.RATE, seed=1)
+    assert (found.verdict, found.failed) == ("holds", False), found.reason
+    (ascent,) = (m for m in theorem2.MUTANTS if theorem2.RATE in m.expected)
+    assert judge(theorem2.RATE, ascent.subject, seed=3).verdict == "violated"

@@ -1,0 +1,29 @@
+"""Theorem 3 and corollary 3: their bound, a verdict, and a fault."""
+
+import pytest
+from judging import judge
+
+from pfbench.algorithms.sliding import NCGSVR
+from pfbench.base.constants import Constants
+from pfbench.claims.qu2018 import theorem3
+
+KNOWN = Constants(n=27, D=2.0, L_f=0.5, L_ms=0.5, delta=3.0, sigma2=0.7, M=1.0, ell=0.1)
+FORGOTTEN = next(m for m in theorem3.MUTANTS if m.name == "ncgs-vr-mean-forgotten")
+
+
+def test_the_schedule_is_the_least_iterations_of_the_bound():
+    epsilon, method = 0.4, NCGSVR.theory(0.4, KNOWN)
+    T, m = method.iterations, method.period
+    assert theorem3.variance_reduced(0.5, 3.0, T) <= epsilon
+    assert theorem3.variance_reduced(0.5, 3.0, T - m) > epsilon
+    assert theorem3.gradients(27, method.batch, m, T) == T // 3 * (27 + 2 * 9 * 3)
+
+
+def test_ncgs_vr_keeps_its_rate():
+    found = judge(theorem3.RATE, seed=1)
+    assert (found.verdict, found.failed) == ("holds", False), found.reason
+
+
+@pytest.mark.parametrize("claim", FORGOTTEN.expected, ids=lambda one: one.name)
+def test_a_forgotten_mean_is_called_violated(claim):
+    assert judge(claim, FORGOTTEN.subject, seed=3).verdict == "violated"

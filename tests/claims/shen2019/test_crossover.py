@@ -1,0 +1,31 @@
+"""Crossovers with SPIDERG: where the least costs are equal, and as counted."""
+
+import pytest
+from deciding import decided
+
+from pfbench.claims.shen2019.cost import least_cost
+from pfbench.claims.shen2019.crossover import CLAIMS, CROSSOVERS
+
+
+@pytest.mark.parametrize("estimator", CROSSOVERS)
+def test_at_the_crossover_the_costs_are_equal(estimator):
+    n = 10**8
+    at = CROSSOVERS[estimator].epsilon(n)
+    spider = least_cost("spiderg", n, at).cost
+    assert least_cost(estimator, n, at).cost == pytest.approx(spider, rel=0.02)
+
+
+def test_the_statements_say_the_constants():
+    first, second = CLAIMS
+    assert "below epsilon = 15.4 (L^2/L2) n^-0.75, not above" in first.statement
+    assert "below epsilon = 6.4 (L^2/L2) n^-0.5, not above" in second.statement
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
+def test_fewer_calls_below_and_more_above(claim):
+    found = decided(claim)
+    assert found.verdict == "tight"
+    ratios = [value for name, value in found.measured.items() if name.endswith(": ratio")]
+    assert len(ratios) == 8
+    assert max(ratios) < 1.0

@@ -1,0 +1,39 @@
+"""Errata of the proofs of the error laws: shown, and able to fail."""
+
+import pytest
+
+from pfbench.claims.shen2019.error_law_errata import (
+    ERRATA,
+    hessians_in_expectation,
+    in_expectation,
+    missing_increment,
+    one_mean_value,
+    second_moment,
+)
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)
+def test_an_erratum_is_shown(erratum):
+    for seed in (1, 2, 3):
+        assert erratum.examine("quick", seed).shown
+
+
+def spread(constants):
+    return constants.sigma2
+
+
+AS_CORRECTED = {
+    "(7): the mean-squared L": (in_expectation, {"squared": True}),
+    "(8): the mean-squared L2": (hessians_in_expectation, {"squared": True}),
+    "3.1: sigma^2": (second_moment, {"printed": spread}),
+    "4.1: with x - x~": (missing_increment, {"with_increment": True}),
+    "4.1: two cubics share a mean value": (one_mean_value, {"separable_power": 3.0}),
+}
+
+
+@pytest.mark.parametrize("name", AS_CORRECTED)
+def test_the_corrected_statement_is_not_seen_to_fail(name):
+    examination, correction = AS_CORRECTED[name]
+    found = examination("quick", 1, **correction)
+    assert not found.printed_fails
+    assert found.corrected_holds

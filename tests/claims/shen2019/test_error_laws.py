@@ -1,0 +1,110 @@
+"""The laws of the estimators' errors: by summing increments, on the methods, and on faults."""
+
+import numpy as np
+import pytest
+from deciding import decided, uncaught
+
+from pfbench.algorithms.nfwu import NFWUSPIDERG
+from pfbench.claims.shen2019.error_laws import BELOW, EXPONENTS, FEW, LAW, MANY, MUTANTS
+from pfbench.claims.shen2019.estimators import METHODS, error_law
+from pfbench.verification.subject import Subject
+
+NUMBERS = {"L": 1.7, "L2": 0.6, "sigma2": 2.3}
+
+
+@pytest.mark.parametrize("j", [1, 2, 7, 30])
+def test_laws_are_sums_of_their_increments(j):
+    """On a straight path the recursive laws add up what each step costs."""
+    eta, S, L, L2 = 0.01, 5, NUMBERS["L"], NUMBERS["L2"]
+    steps = range(1, j + 1)
+    expected = {
+        "sg": 2.3 / S,
+        "svrg": (L * j * eta) ** 2 / S,
+        "spiderg": sum((L * eta) ** 2 for _ in steps) / S,
+        "casvrg": (L2 * (j * eta) ** 2 / 2) ** 2 / S,
+        "caspiderg": sum((L2 * eta**2 * (i - 0.5)) ** 2 for i in steps) / S,
+    }
+    for name, value in expected.items():
+        assert error_law(name, j, eta, S, **NUMBERS) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("estimator", METHODS)
+def test_the_exponents_are_those_of_the_laws(estimator):
+    """For large j, and any eta."""
+    in_j, in_eta = EXPONENTS[estimator]
+    laws = [error_law(estimator, j, 1e-3, 1.0, **NUMBERS) for j in (1000, 2000)]
+    assert np.log2(laws[1] / laws[0]) == pytest.approx(in_j, abs=1e-6)
+    laws = [error_law(estimator, 5, eta, 1.0, **NUMBERS) for eta in (1e-3, 2e-3)]
+    assert np.log2(laws[1] / laws[0]) == pytest.approx(in_eta)
+
+
+@pytest.mark.parametrize("estimator", METHODS)
+def test_the_instances_attain_the_law_or_stay_below_it(estimator):
+    """(h(r) - h(s))^2, or sigma^2, against the law of one step from the snapshot."""
+    for problem in (FEW[estimator](), MANY[estimator]()):
+        constants = problem.constants(problem.start())
+        if estimator == "sg":
+            assert problem.sigma**2 == constants.sigma2
+        else:
+            assert problem.slope(0.0) <= constants.L_ms
+            assert problem.slope(1e-6) == pytest.approx(1.0, rel=1e-5)
+            assert constants.L2_ms == problem.L2 == float(estimator.startswith("ca"))
+    below = BELOW[estimator]()
+    constants = below.constants(below.start())
+    if estimator == "sg":
+        assert below.h(below.begin) + below.sigma < np.sqrt(constants.sigma2)
+    elif estimator.startswith("ca"):
+        assert below.L2 - below.kappa * below.begin < constants.L2_ms
+    else:
+        assert below.slope(below.begin) < constants.L_ms
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("estimator", LAW)
+def test_the_methods_attain_their_laws(estimator):
+    found = decided(LAW[estimator])
+    assert found.verdict == "tight"
+    assert found.measured["inequality: ratio"] == pytest.approx(1.0, abs=1e-8)
+    in_j, in_eta = EXPONENTS[estimator]
+    for of, claimed in (("j", in_j), ("eta", in_eta), ("S", -1.0)):
+        assert found.measured[f"exponent in {of}: slope"] == pytest.approx(claimed, abs=0.02)
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_planted_fault_is_caught(mutant):
+    assert uncaught(mutant) == []
+
+
+class Floats:
+    """A stream whose draws nobody can enumerate; `share` of each batch."""
+
+    def __init__(self, rng, share):
+        self.rng, self.share = rng, share
+
+    def integers(self, n, size):
+        return (self.rng.random(max(1, int(self.share * size))) * n).astype(np.int64)
+
+
+class Unenumerable(NFWUSPIDERG):
+    """SPIDERG that draws in such a way."""
+
+    share = 1.0
+
+    def run(self, ask, x, rng):
+        yield from super().run(ask, x, Floats(rng, self.share))
+
+
+class Quarter(Unenumerable):
+    """The same with a quarter of the batch."""
+
+    share = 0.25
+
+
+@pytest.mark.claims
+def test_where_no_draw_can_be_enumerated_the_mean_square_is_sampled():
+    found = decided(LAW["spiderg"], Subject(Unenumerable))
+    assert found.verdict == "tight"
+    assert 0.5 < found.measured["inequality: ratio"] < 1.0
+    assert found.measured["inequality: runs"] >= 20
+    assert decided(LAW["spiderg"], Subject(Quarter)).verdict == "violated"

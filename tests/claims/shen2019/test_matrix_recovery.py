@@ -1,0 +1,75 @@
+"""Matrix recovery: one number a component Hessian, faults that break it, and the errata."""
+
+import numpy as np
+import pytest
+from deciding import decided, uncaught
+
+from pfbench.claims.shen2019.faults import MUTANTS as SHARED
+from pfbench.claims.shen2019.matrix_recovery import (
+    ERRATA,
+    FAMILY,
+    MUTANTS,
+    ONE_NUMBER,
+    SIZES,
+    sum_or_mean,
+    two_entries,
+    weight_of_section_6,
+)
+from pfbench.points import combine
+from pfbench.verification.subject import Subject
+
+
+@pytest.mark.claims
+def test_a_component_hessian_is_one_number_paid_once_an_epoch():
+    """T = 40, p = 11: four epochs."""
+    found = decided(ONE_NUMBER)
+    assert found.verdict == "holds"
+    assert SIZES[1:] == (11, 40)
+    assert found.measured == {"gradient": 0.0, "Hessian": 0.0, "SSO": 4.0 * FAMILY.example().n}
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_planted_fault_is_caught(mutant):
+    assert uncaught(mutant) == []
+
+
+@pytest.mark.claims
+def test_the_faults_are_seen_in_what_they_change():
+    """Two entries in the Hessians alone; the method that pays too often in the count alone."""
+    spread = decided(ONE_NUMBER, Subject(wrap=two_entries))
+    assert spread.reason == "Hessian is 1, not 0."
+    (paid,) = (mutant for mutant in SHARED if ONE_NUMBER in mutant.expected)
+    assert decided(ONE_NUMBER, paid.subject).reason.startswith("SSO is ")
+
+
+def test_the_faulty_hessian_has_two_entries_and_the_same_sum():
+    problem = FAMILY.example()
+    x = combine(problem.start(), problem.open(None).lo(problem.gradient(problem.start())), 0.3)
+    y, one = problem.start(), np.array([4])
+    right = problem.open(None).hessian(y).batch(one, x, y)
+    wrong = two_entries(problem).open(None).hessian(y).batch(one, x, y)
+    assert np.flatnonzero(right).tolist() == [4]
+    assert np.flatnonzero(wrong).tolist() == [4, 5]
+    assert wrong.sum() == pytest.approx(right.sum())
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)
+def test_an_erratum_is_shown(erratum):
+    assert erratum.claim is None
+    for seed in (1, 2, 3):
+        assert erratum.examine("quick", seed).shown
+
+
+def as_eta(p, T, D):
+    return p / T / D
+
+
+@pytest.mark.parametrize(
+    ("examination", "correction"),
+    [(sum_or_mean, {"printed": float}), (weight_of_section_6, {"printed": as_eta})],
+)
+def test_the_corrected_statement_is_not_seen_to_fail(examination, correction):
+    found = examination("quick", 1, **correction)
+    assert not found.printed_fails
+    assert found.corrected_holds

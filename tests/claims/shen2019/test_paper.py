@@ -1,0 +1,78 @@
+"""The paper as a whole: its names, what travels to other processes, and what a verdict reaches."""
+
+import inspect
+import pickle
+from collections import Counter
+from functools import partial
+
+import pytest
+
+from pfbench.claims.shen2019 import PAPER, faults
+from pfbench.claims.shen2019.estimators import METHODS
+from pfbench.runs.storage.keys import reachable
+from pfbench.verification.claim import KINDS
+
+ROOM = "pfbench.claims.shen2019"
+THEOREMS = {
+    *("counts", "crossover", "error_laws", "matrix_recovery", "remark31", "sagafw", "table1"),
+    *("theorem31", "theorem51", "unbiased"),
+}
+
+
+def test_the_claims_have_the_names_of_the_theory():
+    five = ("count", "thm3.1", "mse", "unbiased", "table1")
+    assert {claim.name for claim in PAPER.claims} == {
+        *(f"shen2019-{family}-{estimator}" for family in five for estimator in METHODS),
+        *(f"shen2019-crossover-{name}" for name in ("casvrg", "caspiderg")),
+        *(f"shen2019-{name}" for name in ("rem3.1", "sagafw", "rlrmr-sso", "thm5.1")),
+    }
+    for claim in PAPER.claims:
+        assert claim.paper == PAPER.key == "shen2019"
+        assert claim.kind in KINDS
+        assert (claim.orders is not None) == (claim.kind == "rate")
+        assert claim.instances
+        assert claim.full > 0
+
+
+def test_names_are_given_once():
+    names = [one.name for one in (*PAPER.claims, *PAPER.mutants, *PAPER.errata)]
+    assert max(Counter(names).values()) == 1
+    assert (len(PAPER.claims), len(PAPER.mutants), len(PAPER.errata)) == (31, 23, 19)
+
+
+def test_an_erratum_and_a_mutant_hold_claims_of_the_paper():
+    own = set(map(id, PAPER.claims))
+    for one in (*PAPER.mutants, *(e for e in PAPER.errata if e.claim)):
+        held = one.expected if hasattr(one, "expected") else (one.claim,)
+        assert set(map(id, held)) <= own
+
+
+@pytest.mark.parametrize("claim", PAPER.claims, ids=lambda claim: claim.name)
+def test_an_instance_says_what_it_is_and_makes_the_same_problem_each_time(claim):
+    for family in claim.instances:
+        assert len(family.about) > 40
+        assert family.example().digest == family.example().digest
+
+
+def test_all_can_be_sent_to_another_process():
+    for one in (*PAPER.claims, *PAPER.mutants, *PAPER.errata):
+        again = pickle.loads(pickle.dumps(one))
+        assert again.name == one.name
+    for mutant in PAPER.mutants:
+        assert mutant.about.count("\n") == 0
+        again = pickle.loads(pickle.dumps(mutant.subject))
+        assert again.algorithm is mutant.subject.algorithm
+
+
+def test_a_verdict_reaches_no_other_theorem_and_no_fault_of_others():
+    """So an edit of one theorem leaves the verdicts on all others in the store."""
+    for claim in PAPER.claims:
+        check = claim.check.func if isinstance(claim.check, partial) else claim.check
+        module = inspect.getmodule(check).__name__
+        reached = {name.removeprefix(f"{ROOM}.") for name in reachable(frozenset({module}))}
+        assert reached & (THEOREMS | {"faults", "error_law_errata"}) == {
+            module.removeprefix(f"{ROOM}.")
+        }
+    assert {"counts", "unbiased"} <= {
+        name.removeprefix(f"{ROOM}.") for name in reachable(frozenset({faults.__name__}))
+    }

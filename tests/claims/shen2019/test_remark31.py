@@ -1,0 +1,45 @@
+"""Remark 3.1: the number of runs, the choice, a planted fault, and the erratum."""
+
+import pytest
+from deciding import decided, uncaught
+
+from pfbench.claims.shen2019.remark31 import (
+    ERRATA,
+    FAMILY,
+    MUTANTS,
+    REMARK,
+    a_tenth_of_the_gap,
+    runs_needed,
+)
+
+
+def test_the_runs_of_a_probability():
+    assert [runs_needed(delta) for delta in (0.5, 0.25, 0.2, 0.125)] == [1, 2, 3, 3]
+
+
+@pytest.mark.claims
+def test_the_best_of_two_runs_keeps_the_bound_at_its_cost():
+    """Beyond the two runs it costs n SFO and 1 LO each."""
+    found = decided(REMARK)
+    assert found.verdict == "holds"
+    assert found.measured["missed: ratio"] == 0.0
+    assert found.measured["condition cost: sfo"] == 1024 > 2 * FAMILY.example().n
+    assert found.measured["condition cost: lo"] == 16
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_planted_fault_is_caught(mutant):
+    assert uncaught(mutant) == []
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)
+def test_an_erratum_is_shown(erratum):
+    for seed in (1, 2, 3):
+        assert erratum.examine("quick", seed).shown
+
+
+def test_the_undivided_gap_is_not_seen_to_fail():
+    found = a_tenth_of_the_gap("quick", 1, divisor=1.0)
+    assert not found.printed_fails
+    assert found.corrected_holds

@@ -1,0 +1,30 @@
+"""SAGAFW: a disputed rate; what one run of its check measures."""
+
+import numpy as np
+import pytest
+
+from pfbench.claims.shen2019.sagafw import CLAIMS, FAMILY, PATH, _calls, _needed_batch
+from pfbench.verification.trial import Trial
+
+(CLAIM,) = CLAIMS
+
+
+def test_it_is_disputed_and_left_out_of_the_quick_verification():
+    assert CLAIM.disputed
+    assert CLAIM.quick is None
+    assert str(CLAIM.orders.orders["SFO"]) == "n^0.333 eps^-2"
+
+
+@pytest.mark.claims
+def test_calls_to_a_target_leave_the_table_out_and_grow_with_accuracy():
+    trial, problem = Trial(CLAIM), FAMILY(n=60, seed=3)
+    coarse, fine = (_calls(trial, problem, share, 5) for share in (0.3, 0.03))
+    assert 0.0 < coarse < fine < np.inf
+
+
+@pytest.mark.claims
+def test_the_least_batch_keeps_the_error_and_one_less_does_not():
+    """With S = 1 the table of 64 entries is far too old; the bound needs more."""
+    assert PATH().n == 208
+    batch = _needed_batch(Trial(CLAIM), 64)
+    assert 1 < batch < 64

@@ -1,0 +1,99 @@
+"""Table 1: the least cost by trying everything, the exponents as counted, and the errata."""
+
+import math
+
+import pytest
+from deciding import decided
+
+from pfbench.algorithms.nfwu import NFWUSPIDERG
+from pfbench.claims.shen2019.cost import least_cost
+from pfbench.claims.shen2019.estimators import METHODS, error_law
+from pfbench.claims.shen2019.sizes import corrected_sizes
+from pfbench.claims.shen2019.table1 import ERRATA, GRIDS, ORDERS, TABLE, powers, small_epsilon
+from pfbench.verification.subject import Subject
+
+NUMBERS = {"L": 1.7, "L2": 0.6, "sigma2": 2.3}
+
+
+@pytest.mark.parametrize("estimator", ["svrg", "spiderg", "casvrg", "caspiderg"])
+@pytest.mark.parametrize(("n", "epsilon"), [(500, 0.03), (3000, 0.002)])
+def test_the_least_cost_is_the_least(estimator, n, epsilon):
+    found = least_cost(estimator, n, epsilon, **NUMBERS)
+
+    def cost(p):
+        law = error_law(estimator, p - 1, epsilon / NUMBERS["L"], 1.0, **NUMBERS)
+        S = max(1, math.ceil(4.0 * law / epsilon**2 * (1 - 1e-12)))
+        return (n + 2 * S * (p - 1)) / p
+
+    best = min(cost(p) for p in range(2, n + 1))
+    assert found.cost == pytest.approx(cost(found.p))
+    assert best <= found.cost <= 1.002 * best
+    error = error_law(estimator, found.p - 1, epsilon / NUMBERS["L"], found.S, **NUMBERS)
+    assert error <= epsilon**2 / 4.0 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "constant", "n_power", "epsilon_power"),
+    [
+        ("svrg", 3.78, 2 / 3, 0.0),
+        ("spiderg", 5.66, 1 / 2, 0.0),
+        ("casvrg", 1.90, 0.8, 0.4),
+        ("caspiderg", 2.24, 0.75, 0.5),
+    ],
+)
+def test_the_constants_of_the_least_cost(estimator, constant, n_power, epsilon_power):
+    n, epsilon = 10**7, 1e-6
+    expected = constant * n**n_power * epsilon**epsilon_power
+    assert least_cost(estimator, n, epsilon).cost == pytest.approx(expected, rel=1.5e-2)
+
+
+@pytest.mark.parametrize("estimator", METHODS)
+def test_the_orders_are_the_exponents_for_so_many_iterations(estimator):
+    """T = L Delta/eps^2 iterations: two more powers of 1/epsilon."""
+    sfo = ORDERS[estimator].orders["SFO"]
+    claimed = {of: exponent for of, (_, _, exponent) in GRIDS[estimator].items()}
+    assert sfo.n == pytest.approx(claimed.get("n", 0.0))
+    assert sfo.eps == pytest.approx(2.0 + claimed.get("1/epsilon", 0.0))
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("estimator", [name for name in TABLE if TABLE[name].quick])
+def test_the_counted_exponents_are_the_tables(estimator):
+    found = decided(TABLE[estimator])
+    assert found.verdict == "tight"
+    for of, (_, _, exponent) in GRIDS[estimator].items():
+        assert found.measured[f"exponent in {of}: slope"] == pytest.approx(exponent, abs=0.02)
+
+
+@pytest.mark.claims
+def test_another_methods_exponent_is_refused():
+    """SPIDERG with SVRG's sizes needs them not: its SFO grow as n^(2/3)."""
+    assert decided(TABLE["svrg"], Subject(NFWUSPIDERG)).verdict == "tight"
+
+
+# --- errata ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)
+def test_an_erratum_is_shown(erratum):
+    for seed in (1, 2, 3):
+        assert erratum.examine("quick", seed).shown
+
+
+def corrected(estimator):
+    return lambda epsilon, constants: corrected_sizes(estimator, epsilon, constants)
+
+
+@pytest.mark.parametrize(
+    ("examination", "correction"),
+    [
+        (powers, {"estimator": "casvrg", "schedule": corrected("casvrg")}),
+        (powers, {"estimator": "caspiderg", "schedule": corrected("caspiderg")}),
+        (small_epsilon, {"schedule": corrected("casvrg")}),
+    ],
+    ids=["4.1", "4.2", "4.1 for small epsilon"],
+)
+def test_the_corrected_sizes_are_not_seen_to_fail(examination, correction):
+    found = examination("quick", 1, **correction)
+    assert not found.printed_fails
+    assert found.corrected_holds

@@ -1,0 +1,187 @@
+"""Theorem 3.1 with (9): what is averaged, the methods, planted faults, and the errata."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from deciding import decided, uncaught
+
+from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
+from pfbench.base.constants import Constants
+from pfbench.claims.shen2019 import theorem31
+from pfbench.claims.shen2019.estimators import METHODS
+from pfbench.claims.shen2019.paths import mean_square
+from pfbench.claims.shen2019.problems import drawn
+from pfbench.claims.shen2019.sizes import Sizes, corrected_sizes, over_limit, printed_sizes
+from pfbench.claims.shen2019.theorem31 import (
+    ERRATA,
+    FAMILIES,
+    MUTANTS,
+    SHARE,
+    THEOREM,
+    Runs,
+    bound_of_casvrg,
+    condition,
+    mean_gap_bound,
+    missing_diameter,
+)
+from pfbench.oracles import Ledger, Oracles
+from pfbench.runs.loop.solve import solve
+from pfbench.verification.instruments.draws import Scripted
+from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification.trial import Trial
+
+
+def test_the_mean_is_that_of_all_iterates_before_the_last():
+    """V = <g, x> + 2|g| on a ball of radius 2, at x_0 .. x_{T-1}; the errors at the same."""
+    T, trial = 7, Trial(THEOREM["spiderg"])
+    problem = drawn(trial, FAMILIES["log cosh, l2 ball"])
+    algorithm = NFWUSPIDERG(iterations=T, step=0.2, batch=3, period=3)
+
+    def gap(problem, state):
+        g = problem.gradient(state.x)
+        return float(g @ state.x + 2.0 * np.linalg.norm(g))
+
+    def squared(problem, state):
+        if state.estimate is None:
+            return 0.0
+        return float(np.sum((state.estimate - problem.gradient(state.at)) ** 2))
+
+    runs = Runs(trial, problem, algorithm, "here")
+    found = runs.mean_gaps(2)
+    for seed, mean, error in zip(trial.seeds(1000, "here"), found, runs.errors, strict=False):
+        trace = solve(problem, algorithm, seed=seed, measures={"V": gap, "e": squared}).trace
+        V, e = trace["V"].to_numpy(), trace["e"].to_numpy()
+        assert len(V) == T + 1
+        assert mean == pytest.approx(V[:T].mean(), rel=1e-12)
+        assert min(abs(mean - V[0]), abs(mean - V[1:].mean()), abs(mean - V.mean())) > 1e-3 * mean
+        assert error == pytest.approx(e[1:].mean(), rel=1e-9)
+        assert error > 0.0
+    assert found[0] != found[1]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_bound_says_something_at_the_start(name):
+    """2 eps D < V(x_0), and eps <= L D as the schedule needs."""
+    problem = FAMILIES[name].example()
+    x, constants = problem.start(), problem.constants(problem.start())
+    run = solve(problem, NFWUSPIDERG(iterations=1, step=0.1, batch=1, period=1), measures="fw_gap")
+    epsilon = SHARE * constants.L * constants.D
+    assert mean_gap_bound(epsilon, constants.D) < run.trace["fw_gap"].iloc[0]
+    assert problem.set.contains(x)
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("estimator", THEOREM)
+def test_the_methods_keep_the_bound_and_9(estimator):
+    found = decided(THEOREM[estimator])
+    assert found.verdict == "tight"
+    assert found.measured["log cosh, l2 ball: V: ratio"] == pytest.approx(0.345, abs=0.02)
+    assert found.measured["condition (9) on the worst path: ratio"] < 1.5
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_planted_fault_is_caught(mutant):
+    assert uncaught(mutant) == []
+
+
+# --- errata ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)
+def test_an_erratum_is_shown(erratum):
+    for seed in (1, 2, 3):
+        assert erratum.examine("quick", seed).shown
+
+
+def with_diameter(epsilon, D):
+    return 2.5 * epsilon * D
+
+
+@pytest.mark.parametrize("estimator", ["sg", "svrg", "spiderg", "caspiderg"])
+def test_the_corrected_batch_is_not_seen_to_fail(estimator):
+    def schedule(epsilon, constants):
+        return corrected_sizes(estimator, epsilon, constants)
+
+    found = condition("quick", 1, estimator=estimator, schedule=schedule)
+    assert not found.printed_fails
+    assert found.corrected_holds
+
+
+@pytest.mark.parametrize(
+    ("examination", "correction"),
+    [(missing_diameter, {"printed": with_diameter}), (bound_of_casvrg, {"factor": 0.25})],
+)
+def test_the_corrected_bound_is_not_seen_to_fail(examination, correction):
+    found = examination("quick", 1, **correction)
+    assert not found.printed_fails
+    assert found.corrected_holds
+
+
+def test_a_schedule_that_misses_9_is_not_seen_to_hold(monkeypatch):
+    theirs = NFWUSPIDERG.sample_sizes
+
+    def half(epsilon, L, constants):
+        sizes = theirs(epsilon, L, constants)
+        return sizes | {"batch": sizes["batch"] // 2}
+
+    monkeypatch.setattr(NFWUSPIDERG, "sample_sizes", half)
+    found = condition("quick", 0, estimator="spiderg")
+    assert not found.shown
+    assert found.numbers["measured over corrected"] > 1.5
+
+
+def test_a_bound_of_v_that_is_too_small_is_not_seen_to_hold(monkeypatch):
+    theory = NFWUSPIDERG.theory
+
+    def coarse(epsilon, constants):
+        return replace(theory(epsilon, constants), iterations=10)
+
+    monkeypatch.setattr(theorem31.NFWUSPIDERG, "theory", coarse)
+    assert not missing_diameter("quick", 0).corrected_holds
+
+
+# --- the errors and sizes that the errata compare -------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", METHODS)
+def test_the_mean_square_is_that_of_all_runs_of_the_algorithm(estimator):
+    """All scripts of draws, n = 2, S = 1: the mean of |g - grad f|^2 at j = p-1 of real runs."""
+    p = 1 if estimator == "sg" else 4
+    problem = ForcedPath(2, 2, sigma=0.3, L=0.5, L2=0.7)
+    constants = problem.constants(problem.start())
+    epsilon = 0.1
+    step = epsilon / (constants.smoothness("a step") * problem.length)
+    sizes = {"period": p} if estimator != "sg" else {}
+    squares = []
+    for script in itertools.product(range(2), repeat=max(1, p - 1)):
+        algorithm = METHODS[estimator](iterations=p, step=step, batch=1, **sizes)
+        ask = Oracles(problem, Ledger(), problem.set.diameter)
+        states = algorithm.run(ask, problem.start(), Scripted(np.array(script)))
+        *_, last = states
+        error = last.estimate - problem.gradient(last.at)
+        squares.append(float(error @ error))
+    found = mean_square(estimator, problem, epsilon, p)
+    assert found == pytest.approx(np.mean(squares), rel=1e-9)
+    halved = over_limit(estimator, problem, epsilon, Sizes(2, p))
+    assert halved == pytest.approx(found / 2 * 4 / epsilon**2)
+
+
+def test_the_printed_sizes_are_the_papers():
+    """Sections 3.1 to 4.2 of shen2019, n = 4096, worked out by hand."""
+    constants = Constants(n=4096, L_f=4.0, L_ms=4.0, L_max=4.0, L2_ms=1.0, sigma2=9.0)
+    at = 2.0**-10
+    assert printed_sizes("sg", 0.5, constants) == Sizes(36, 1)
+    assert printed_sizes("svrg", at, constants) == Sizes(256, 16)
+    assert printed_sizes("spiderg", at, constants) == Sizes(64, 64)
+    # (4 2^10)^0.4 4096^0.2 = 2^4.8 2^2.4 = 147.03; S = 27.9.
+    assert printed_sizes("casvrg", at, constants) == Sizes(28, 147)
+    # L^.5 L2^.5 eps^-.5 = 2 2^16 for epsilon = 2^-32 <= 4/4096^2.
+    assert printed_sizes("casvrg", 2.0**-32, constants) == Sizes(1, 2**17)
+    # (4 2^10)^0.5 4096^0.25 = 2^6 2^3 = 512.
+    assert printed_sizes("caspiderg", at, constants) == Sizes(8, 512)
+    assert corrected_sizes("casvrg", at, constants) == Sizes(
+        *(NFWUCASVRG.sample_sizes(at, 4.0, constants)[key] for key in ("batch", "period"))
+    )

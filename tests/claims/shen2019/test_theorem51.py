@@ -1,0 +1,60 @@
+"""The lower bound: the floor on the methods it speaks of, planted faults, and the errata."""
+
+import numpy as np
+import pytest
+from deciding import decided, uncaught
+
+from pfbench.claims.shen2019.theorem51 import (
+    CHAIN,
+    ERRATA,
+    LOWER_BOUND,
+    MUTANTS,
+    floor,
+    queries_elsewhere,
+    shifted_indices,
+)
+
+
+def test_the_floor_is_that_of_the_chain():
+    """0.08 R; R = 230 sqrt T (shen2019 section 7.1)."""
+    problem = CHAIN(T=9)
+    assert problem.set.radius == pytest.approx(690.0)
+    assert floor(problem.set.diameter) == pytest.approx(0.08 * 690.0)
+    assert CHAIN.example().horizon == 10
+
+
+@pytest.mark.claims
+def test_every_method_keeps_above_the_floor_and_line_search_is_near_the_bound():
+    found = decided(LOWER_BOUND)
+    assert found.verdict == "tight"
+    floors = {name: r for name, r in found.measured.items() if name.endswith("0: ratio")}
+    assert len(floors) >= 16
+    assert max(floors.values()) <= 1.0
+    calls = found.measured["frank-wolfe[step=line-search], T(eps)/calls: ratio"]
+    assert 0.9 < calls <= 1.0
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_planted_fault_is_caught(mutant):
+    assert uncaught(mutant) == []
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)
+def test_an_erratum_is_shown(erratum):
+    for seed in (1, 2, 3):
+        assert erratum.examine("quick", seed).shown
+
+
+def at_the_origin(problem):
+    return np.zeros(problem.columns)
+
+
+@pytest.mark.parametrize(
+    ("examination", "correction"),
+    [(queries_elsewhere, {"target": at_the_origin}), (shifted_indices, {"shift": 1})],
+)
+def test_the_corrected_statement_is_not_seen_to_fail(examination, correction):
+    found = examination("quick", 1, **correction)
+    assert not found.printed_fails
+    assert found.corrected_holds

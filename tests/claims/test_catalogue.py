@@ -1,0 +1,185 @@
+"""What holds of every claim, mutant and erratum, whatever its paper."""
+
+import json
+import pickle
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from judging import assert_caught, judge, pairs
+
+from pfbench.algorithms import ALGORITHMS
+from pfbench.base.errors import InputError
+from pfbench.claims.catalogue import (
+    CLAIMS,
+    ERRATA,
+    MUTANTS,
+    PAPERS,
+    changes,
+    claim,
+    mutants_of,
+    selected,
+)
+from pfbench.runs.storage.keys import is_ours, reachable
+from pfbench.verification import statistics
+from pfbench.verification.claim import KINDS
+from pfbench.verification.identity import identity
+
+ROOT = Path(__file__).parents[2]
+ROOM = "pfbench.claims."
+EVERYTHING = [*CLAIMS.values(), *MUTANTS.values(), *ERRATA.values()]
+QUICK = [one for one in CLAIMS.values() if one.quick is not None]
+PAIRS = [pair for paper in PAPERS.values() for pair in pairs(paper)]
+# Of each claim's faults one is tested here; `pfbench verify --mutants` tests all.
+FIRST = {claim.name: (mutant, claim) for mutant, claim in reversed(PAIRS)}
+
+
+def name(one):
+    return one.name
+
+
+def test_the_papers_are_gathered_whole_and_every_name_is_given_once():
+    assert list(PAPERS) == ["shen2019", "qu2018", "li2019", "wang2019", "lacoste2016", "jaggi2013"]
+    counts = [len(CLAIMS), len(MUTANTS), len(ERRATA)]
+    papers = PAPERS.values()
+    assert counts == [
+        sum(map(len, (getattr(paper, what) for paper in papers)))
+        for what in ("claims", "mutants", "errata")
+    ]
+    assert counts[0] >= 68
+    assert counts[1] >= 88
+    assert counts[2] >= 31
+
+
+def test_the_level_is_shared_by_as_many_claims_as_there_are():
+    assert len(CLAIMS) == statistics.CLAIMS
+    assert pytest.approx(1e-6) == statistics.CLAIMS * statistics.LEVEL
+
+
+@pytest.mark.parametrize("told", CLAIMS.values(), ids=name)
+def test_a_claim_says_all_that_it_must(told):
+    assert told.kind in KINDS
+    assert told.paper in PAPERS
+    assert re.search(r"[a-z]+", told.source)
+    assert len(told.statement) > 20
+    assert told.schedule
+    assert told.full >= (told.quick or 0.0) > -1.0
+    assert told.algorithm in {*ALGORITHMS, ""}
+    assert (told.orders is not None) == (told.kind == "rate")
+    assert told.instances
+
+
+@pytest.mark.parametrize("told", CLAIMS.values(), ids=name)
+def test_the_instances_of_a_claim_say_what_they_are(told):
+    for one in told.instances:
+        assert len(one.about) > 20
+        assert "<" not in one.build.__qualname__
+
+
+def test_two_claims_are_disputed():
+    disputed = {told.name for told in CLAIMS.values() if told.disputed}
+    assert disputed == {"shen2019-sagafw", "li2019-nonconvex"}
+
+
+def test_the_quick_verification_covers_every_kind_and_every_paper():
+    assert {one.kind for one in QUICK} == {one.kind for one in CLAIMS.values()}
+    assert {one.paper for one in QUICK} == set(PAPERS)
+    assert selected((), "quick") == QUICK
+    assert selected((), "full") == list(CLAIMS.values())
+
+
+def test_every_paper_has_faults_that_name_its_claims():
+    for paper in PAPERS.values():
+        expected = {one for mutant in paper.mutants for one in mutant.expected}
+        assert expected
+        assert expected <= set(paper.claims)
+    assert len(mutants_of()) == len(MUTANTS)
+    assert {m.name for m in mutants_of(["qu2018-thm2"])} == {
+        "ncgs-stochastic-one-sample",
+        "ncgs-stochastic-two-batches",
+    }
+
+
+def test_no_text_cites_what_is_not_in_the_repository():
+    files = [*(ROOT / "pfbench" / "claims").rglob("*.py")]
+    files += (ROOT / "pfbench" / "verification").rglob("*.py")
+    for file in files:
+        assert not re.search(r"THEORY|BASELINES|DESIGN\.md", file.read_text()), file
+
+
+@pytest.mark.parametrize("one", EVERYTHING, ids=name)
+def test_it_reaches_other_processes_and_can_be_said_in_full(one):
+    again = pickle.loads(pickle.dumps(one))
+    assert again.name == one.name
+    said = identity(again)
+    assert json.dumps(said.content) == json.dumps(identity(one).content)
+    assert any(module.startswith(ROOM) for module in said.modules)
+
+
+@pytest.mark.parametrize("told", CLAIMS.values(), ids=name)
+def test_a_verdict_depends_on_its_theorem_and_not_on_others(told):
+    """No other paper's file and no other file with claims, so that no edit there makes it stale."""
+    own = {module for module in identity(told).modules if module.startswith(ROOM)}
+    reached = {module for module in reachable(identity(told).modules) if is_ours(module)}
+    assert own <= reached
+    rooms = {module.split(".")[1] for module in reached if "." in module}
+    assert not rooms & {"cli", "reporting"}
+    assert {"pfbench.runs.loop.solve", "pfbench.oracles"} <= reached
+    for module in reached:
+        if module.startswith(ROOM):
+            assert module.startswith(f"{ROOM}{told.paper}.")
+            others = getattr(sys.modules[module], "CLAIMS", (told,))
+            assert told in others, module
+
+
+def test_an_unknown_claim_suggests_the_nearest():
+    with pytest.raises(InputError, match="did you mean 'li2019-thm1'"):
+        claim("li2019-thm11")
+    with pytest.raises(InputError, match="claim with mutants"):
+        mutants_of(["lacoste2016-affinee"])
+
+
+def test_the_comparison_of_sliding_with_frank_wolfe_changes_its_winner():
+    """NCGS: 1/eps FO, 1/eps^2 LO on |G|^2 <= eps; FW 1/eps^2 for both on either scale."""
+    found = {(c.comparison, c.count): c for c in changes()}
+    gradients = found["qu2018 table 1", "FO"]
+    assert gradients.as_published == "ncgs"
+    assert gradients.under == {"V <= eps": "equal", "|G|^2 <= eps": "ncgs"}
+    minimisations = found["qu2018 table 1", "LO"]
+    assert minimisations.as_published == "equal"
+    assert minimisations.under == {"V <= eps": "frank-wolfe", "|G|^2 <= eps": "equal"}
+    assert {where for where, _ in found} == {f"qu2018 table {number}" for number in (1, 2, 3)}
+
+
+def test_the_docs_show_the_file_that_adds_a_claim():
+    page = (ROOT / "docs" / "claims.md").read_text()
+    shown = page.partition("## Add a claim")[2].partition("```python\n")[2].partition("```\n")[0]
+    assert shown == (ROOT / "pfbench" / "claims" / "jaggi2013" / "theorem1.py").read_text()
+
+
+def test_a_list_of_claims_loads_what_it_needs():
+    script = "import pfbench.claims.catalogue, sys; print(*sys.modules)"
+    run = [sys.executable, "-c", script]
+    loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
+    assert not {"PEPit", "cvxpy", "matplotlib", "distributed", "sklearn"} & set(loaded)
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("told", QUICK, ids=name)
+def test_a_claim_is_not_violated(told):
+    row = judge(told)
+    expected = ("disputed",) if told.disputed else ("holds", "tight", "inconclusive")
+    assert row.verdict in expected, row.reason
+    assert not row.failed
+    assert row.repetitions > 0
+    assert row.measured
+    assert row.claimed
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("claimed", FIRST)
+def test_a_fault_of_each_claim_is_caught(claimed):
+    mutant, told = FIRST[claimed]
+    assert_caught(mutant, told, seed=0)
