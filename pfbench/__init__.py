@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pfbench.base.counts import Counts as Counts
     from pfbench.base.errors import PfbenchError as PfbenchError
     from pfbench.base.state import State as State
+    from pfbench.claims.catalogue import verify as verify
     from pfbench.points import combine as combine
     from pfbench.points import distance as distance
     from pfbench.points import inner as inner
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pfbench.runs.loop.run import Run as Run
     from pfbench.runs.loop.solve import solve as solve
     from pfbench.runs.loop.stop import Stop as Stop
-    from pfbench.verification.session import verify as verify
 
 _HOMES = {
     "Budget": "pfbench.base.counts",
@@ -38,7 +38,7 @@ _HOMES = {
     "problem": "pfbench.problems",
     "solve": "pfbench.runs.loop.solve",
     "tilt": "pfbench.points",
-    "verify": "pfbench.verification.session",
+    "verify": "pfbench.claims.catalogue",
 }
 
 __all__ = list(_HOMES)

@@ -54,7 +54,7 @@ def sets() -> Iterator[Item]:
 
 def claims() -> Iterator[Item]:
     """Yield the claims."""
-    from pfbench.theory.catalogue import CLAIMS
+    from pfbench.claims.catalogue import CLAIMS
 
     for claim in CLAIMS.values():
         yield Item(claim.name, "claim", claim.source, claim.statement)

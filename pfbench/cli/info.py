@@ -12,10 +12,10 @@ import typer
 from pfbench.base.errors import DataError
 from pfbench.base.selectors import Selector
 from pfbench.cli.catalogue import Item, find, first_line, specs
+from pfbench.cli.claims import describe, show_claim
 from pfbench.cli.printing import (
     AsJson,
     columns,
-    duration,
     heading,
     number,
     plural,
@@ -75,8 +75,8 @@ def result(function: Any) -> str:
 
 def _algorithm(selector: Selector, item: Item) -> Description:
     from pfbench.algorithms import ALGORITHMS, Algorithm, algorithm
+    from pfbench.claims.catalogue import CLAIMS
     from pfbench.oracles import Oracles
-    from pfbench.theory.catalogue import CLAIMS
 
     algorithm(item.name, **selector.parameters)
     cls = ALGORITHMS[item.name]
@@ -435,57 +435,6 @@ def _show_report(about: Description) -> None:
         )
 
 
-# --- claims ---------------------------------------------------------------------------------------
-
-
-def explain_claim(name: str) -> None:
-    """Show a claim whole."""
-    item = find(f"claim:{name}")
-    _show_claim({**item.as_json(), **_claim(Selector.parse(name), item)})
-
-
-def _claim(selector: Selector, item: Item) -> Description:
-    from pfbench.theory.catalogue import CLAIMS, PAPERS
-    from pfbench.verification.mutants import MUTANTS
-    from pfbench.verification.session import expected_seconds
-
-    claim = CLAIMS[item.name]
-    return {
-        "paper": PAPERS[claim.paper],
-        "claim_kind": claim.kind,
-        "statement": claim.statement,
-        "algorithm": claim.algorithm or None,
-        "assumes": list(claim.assumptions),
-        "family": claim.family,
-        "schedule": claim.schedule,
-        "disputed": claim.disputed or None,
-        "mutants": [m.name for m in MUTANTS.values() if item.name in m.expected],
-        "seconds": {effort: expected_seconds(item.name, effort) for effort in ("quick", "full")},
-    }
-
-
-def _show_claim(about: Description) -> None:
-    from pfbench.theory.claim import KINDS
-
-    seconds = about["seconds"]
-    show(
-        pairs(
-            [
-                *_head(about),
-                ("paper", about["paper"]),
-                ("kind of claim", f"{about['claim_kind']}: {KINDS[about['claim_kind']]}"),
-                ("algorithm", about["algorithm"] or "none"),
-                ("assumes", "; ".join(about["assumes"]) or "finite constants"),
-                ("tested on", about["family"]),
-                ("schedule", about["schedule"]),
-                ("disputed", about["disputed"] or "no"),
-                ("must catch", ", ".join(about["mutants"]) or "no planted fault yet"),
-                ("time", f"{duration(seconds['quick'])} quick, {duration(seconds['full'])} full"),
-            ]
-        )
-    )
-
-
 _KINDS: Mapping[
     str, tuple[Callable[[Selector, Item], Description], Callable[[Description], None]]
 ] = MappingProxyType(
@@ -496,7 +445,7 @@ _KINDS: Mapping[
         "penalty": (_set, _show_set),
         "data": (_data, _show_data),
         "report": (_report, _show_report),
-        "claim": (_claim, _show_claim),
+        "claim": (lambda selector, item: describe(item.name), show_claim),
     }
 )
 """For each kind, what describes it and what shows that description."""

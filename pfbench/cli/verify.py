@@ -11,7 +11,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.cli.info import explain_claim
+from pfbench.base.files import check_writable
+from pfbench.cli.claims import explain as explain_claim
 from pfbench.cli.options import STORE, Jobs, Scheduler, StoreFolder, check_place, engine_of
 from pfbench.cli.printing import columns, complain, console, duration, heading, plural, show
 from pfbench.cli.progress import Steps
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pfbench.runs.engines.engine import Engine
-    from pfbench.verification.findings import Finding
-    from pfbench.verification.mutants.session import Caught
-    from pfbench.verification.session import Verification
+    from pfbench.verification.claim import Claim
+    from pfbench.verification.session import Caught, Finding, Session, Verification
 
 _COLOURS = {
     "holds": "green",
@@ -46,6 +46,10 @@ def verify(
     ] = None,
     mutants: Annotated[
         bool, typer.Option("--mutants", help="Show which claim catches which planted fault.")
+    ] = False,
+    worst_case: Annotated[
+        bool,
+        typer.Option("--worst-case", help="Compute worst cases of a few steps, and hold to them."),
     ] = False,
     listing: Annotated[bool, typer.Option("--list", help="List the claims and the time.")] = False,
     explain: Annotated[
@@ -73,27 +77,33 @@ def verify(
     interruption the same command goes on. Exit status 1 if a claim is violated or a check failed.
     """
     from pfbench.base.checks import integer
-    from pfbench.theory.catalogue import claim
-    from pfbench.verification.session import selected
+    from pfbench.claims.catalogue import claim
 
     if quick and full:
         raise InputError("--quick and --full exclude each other: give one.")
+    if mutants and worst_case:
+        raise InputError("--mutants and --worst-case exclude each other: give one.")
+    if algorithm is not None and (mutants or worst_case):
+        raise InputError("--algorithm goes with claims alone: leave the other option out.")
     check_place(jobs, scheduler)
     integer("--repeat", repeat, least=1)
     effort = "full" if full else "quick"
-    for target in (as_json, table):
-        _check_target(target)
     if explain is not None:
-        explain_claim(claim(explain).name)
+        explain_claim(claim(explain))
         return
     if listing:
-        show(_listed(selected(claims or (), effort), effort))
+        show(_listed(_chosen(claims or (), effort, worst_case=worst_case), effort))
         return
+    for option, target in (("--json", as_json), ("--table", table)):
+        if target is not None and target != Path("-"):
+            check_writable(target, f"{option} {target}", error=StorageError)
     with closing(engine_of(jobs, scheduler)) as engine:
         work = _Work(effort, seed, engine, store, quiet=as_json == Path("-"))
         try:
             if mutants:
                 _verify_mutants(claims or [], work, as_json)
+            elif worst_case:
+                _verify_worst_cases(claims or [], work, as_json, table)
             elif repeat > 1:
                 _repeat(claims or [], work, range(seed, seed + repeat), table)
             else:
@@ -109,6 +119,17 @@ def verify(
                 raise
             complain(str(error))
             raise typer.Exit(1) from None
+
+
+def _chosen(names: Sequence[str], effort: str, *, worst_case: bool = False) -> "list[Claim]":
+    """Return the claims, or the worst cases, of these names; all of the effort if there is none."""
+    if not worst_case:
+        from pfbench.claims.catalogue import selected
+
+        return selected(names, effort)
+    from pfbench.verification import worst_case as computed
+
+    return computed.selected(names)
 
 
 class _Work:
@@ -136,75 +157,106 @@ class _Work:
             words = f"{title}: {plural(total, 'check')}, {self.made:,} of them made now"
             console(error=True).print(words)
 
-    def given(self) -> dict[str, Any]:
-        """Return the arguments that every kind of verification takes."""
+    def session(self, told: "Callable[[Any, bool], None]", seed: int | None = None) -> "Session":
+        """Return the session that tells each outcome."""
         from pfbench.runs.storage.store import Store
+        from pfbench.verification.session import Session
 
-        return {
-            "effort": self.effort,
-            "seed": self.seed,
-            "engine": self.engine,
-            "store": Store(self.folder),
-        }
+        return Session(
+            engine=self.engine,
+            effort=self.effort,
+            seed=self.seed if seed is None else seed,
+            store=Store(self.folder),
+            progress=told,
+        )
 
 
 def _verify(
-    claims: Sequence[str],
+    names: Sequence[str],
     algorithm: str | None,
     work: _Work,
     target: Path | None,
     table: Path | None,
 ) -> None:
-    from pfbench.verification import findings, own
-    from pfbench.verification.session import selected, verify
-    from pfbench.verification.tables import verdict_table
+    from pfbench.claims.catalogue import ERRATA, algorithm_and_claims, selected
+    from pfbench.verification.subject import Subject
 
-    tested = None
+    tested, claims = None, selected(names, work.effort)
     if algorithm is not None:
         if not work.quiet:
             console(error=True).print(f"importing {algorithm}")
-        tested, claims = own.algorithm_and_claims(algorithm, claims)
+        tested, claims = algorithm_and_claims(algorithm, names)
         if not claims:
             _conformance(algorithm, target)
             return
-    names = selected(claims, work.effort)
-    wanted = [] if claims else findings.selected(work.effort)
-    given = work.given()
-    with work.steps("verification", len(names) + len(wanted)) as told:
-        done = verify(names, algorithm=tested, progress=told, **given)
-        found = findings.examine(wanted, progress=told, **given)
-    content = done.as_json() | {"findings": [one.as_json() for one in found]}
-    _write(target, content)
-    if table is not None:
-        _save(table, verdict_table(done, found, command_line()))
-    if not work.quiet:
-        show(_verdicts(done))
-        if found:
-            show(heading("findings", _found(found)))
-        if any(row.kind == "rate" for row in done.rows):
-            show(heading("comparisons whose winner depends on the criterion", _scales()))
-        show(Text(_in_words(done.summary)))
+    subject = Subject(algorithm=tested)
+    subject.check_importable()
+    errata = [] if names or algorithm else list(ERRATA.values())
+    with work.steps("verification", len(claims) + len(errata)) as told:
+        session = work.session(told)
+        done = session.verify(claims, subject)
+        found = session.examine(errata)
+    _tell(done, found, work, target, table)
     for one in found:
         if one.lost:
-            complain(f"erratum {one.erratum} could not be examined: {one.lost}.")
-    gone = [one.erratum for one in found if not one.shown and not one.lost]
+            complain(f"erratum {one.erratum.name} could not be examined: {one.lost}.")
+    gone = [one.erratum.name for one in found if not one.shown and not one.lost]
     if gone:
         complain(f"the evidence for erratum {', '.join(gone)} no longer shows it.")
     if not (done.clean and all(one.shown for one in found)):
         raise typer.Exit(1)
 
 
-def _repeat(claims: Sequence[str], work: _Work, seeds: range, table: Path | None) -> None:
+def _verify_worst_cases(
+    names: Sequence[str], work: _Work, target: Path | None, table: Path | None
+) -> None:
+    from pfbench.verification import worst_case
+
+    cases = worst_case.selected(names)
+    worst_case.check_installed()
+    with work.steps("worst cases", len(cases)) as told:
+        done = work.session(told).verify(cases)
+    _tell(done, [], work, target, table)
+    if not done.clean:
+        raise typer.Exit(1)
+
+
+def _tell(
+    done: "Verification",
+    found: "Sequence[Finding]",
+    work: _Work,
+    target: Path | None,
+    table: Path | None,
+) -> None:
+    """Write and show verdicts and findings."""
+    from pfbench.claims.catalogue import PAPERS
+    from pfbench.verification.tables import verdict_table
+
+    _write(target, done.as_json() | {"findings": [one.as_json() for one in found]})
+    if table is not None:
+        titles = {key: paper.title for key, paper in PAPERS.items()}
+        _save(table, verdict_table(done, found, titles, command_line()))
+    if work.quiet:
+        return
+    show(_verdicts(done))
+    if found:
+        show(heading("findings", _found(found)))
+    if any(row.claim.kind == "rate" for row in done.rows):
+        show(heading("comparisons whose winner depends on the criterion", _scales()))
+    show(Text(_in_words(done.summary)))
+
+
+def _repeat(names: Sequence[str], work: _Work, seeds: range, table: Path | None) -> None:
     """Verify once for each seed; tell how often each claim had each verdict."""
-    from pfbench.verification.session import selected, verify
+    from pfbench.claims.catalogue import selected
     from pfbench.verification.tables import repeated_table
 
-    names = selected(claims, work.effort)
+    claims = selected(names, work.effort)
     made: list[Verification] = []
     try:
-        with work.steps("verification", len(seeds) * len(names)) as told:
+        with work.steps("verification", len(seeds) * len(claims)) as told:
             for seed in seeds:
-                made.append(verify(names, progress=told, **work.given() | {"seed": seed}))
+                made.append(work.session(told, seed).verify(claims))
     finally:
         if made:
             text = repeated_table(seeds[: len(made)], made, command_line())
@@ -212,7 +264,7 @@ def _repeat(claims: Sequence[str], work: _Work, seeds: range, table: Path | None
     for done in made:
         for row in done.rows:
             if row.verdict == "violated" or row.failed:
-                complain(f"{row.claim} is {row.verdict}: {row.reason}")
+                complain(f"{row.claim.name} is {row.verdict}: {row.reason}")
     if not all(done.clean for done in made):
         raise typer.Exit(1)
 
@@ -232,13 +284,13 @@ def _conformance(algorithm: str, target: Path | None) -> None:
 
 
 def _verify_mutants(names: Sequence[str], work: _Work, target: Path | None) -> None:
+    from pfbench.claims.catalogue import mutants_of
     from pfbench.verification.evidence import VERDICTS
-    from pfbench.verification.mutants.session import examine, selected
 
-    chosen = selected(names)
+    chosen = mutants_of(names)
     with work.steps("mutants", sum(len(one.expected) for one in chosen)) as told:
-        caught = examine(chosen, progress=told, **work.given())
-    share = sum(bool(one.caught_by) for one in caught) / len(caught)
+        found = work.session(told).catch(chosen)
+    caught = sum(bool(one.by) for one in found)
     _write(
         target,
         {
@@ -246,20 +298,21 @@ def _verify_mutants(names: Sequence[str], work: _Work, target: Path | None) -> N
             "results": [],
             "findings": [],
             "summary": dict.fromkeys(VERDICTS, 0),
-            "mutants": [one.as_json() for one in caught],
+            "mutants": [one.as_json() for one in found],
         },
     )
     if not work.quiet:
-        show(columns(("mutant", "planted fault [caught by]"), [_caught(one) for one in caught]))
-        show(Text(f"{sum(bool(o.caught_by) for o in caught)} of {len(caught)} caught"))
-    if share < 0.9:
+        show(columns(("mutant", "planted fault [caught by]"), [_caught(one) for one in found]))
+        show(Text(f"{caught} of {len(found)} caught"))
+    if caught < 0.9 * len(found):
         complain("fewer than 90 % of the planted faults are caught.")
         raise typer.Exit(1)
 
 
 def _caught(one: "Caught") -> tuple[str, Text]:
-    by = f"[{', '.join(one.caught_by)}]" if one.caught_by else Text("[not caught]", "bold red")
-    return one.mutant, Text.assemble(one.about, "\n", by)
+    names = ", ".join(verdict.claim.name for verdict in one.by)
+    by = f"[{names}]" if names else Text("[not caught]", "bold red")
+    return one.mutant.name, Text.assemble(one.mutant.about, "\n", by)
 
 
 def _verdicts(done: "Verification") -> RenderableType:
@@ -269,18 +322,21 @@ def _verdicts(done: "Verification") -> RenderableType:
     for row in done.rows:
         verdict = Text(row.verdict, _COLOURS[row.verdict])
         numbers = main_numbers(row.measured) or plural(row.repetitions, "run")
-        rows.append((row.claim, verdict, numbers, duration(row.seconds)))
+        rows.append((row.claim.name, verdict, numbers, duration(row.seconds)))
     table = columns(("claim", "verdict", "measured", "time"), rows)
     reasons = [
-        Text(f"{row.claim}: {row.reason}")
+        Text(f"{row.claim.name}: {row.reason}")
         for row in done.rows
         if row.verdict in ("violated", "disputed", "inconclusive")
     ]
     return Group(table, *reasons)
 
 
-def _found(found: Sequence[Any]) -> RenderableType:
-    rows = [(one.erratum, one.as_printed, one.corrected, _evidence(one)) for one in found]
+def _found(found: "Sequence[Finding]") -> RenderableType:
+    rows = [
+        (one.erratum.name, one.erratum.as_printed, one.erratum.corrected, _evidence(one))
+        for one in found
+    ]
     return columns(("erratum", "as printed", "corrected", "evidence"), rows)
 
 
@@ -291,7 +347,8 @@ def _evidence(one: "Finding") -> str:
 
 
 def _scales() -> RenderableType:
-    from pfbench.verification.scales import CRITERIA, changes
+    from pfbench.claims.catalogue import changes
+    from pfbench.verification.scales import CRITERIA
 
     rows = [
         (c.comparison, c.count, c.as_published, *(c.under[name] for name in CRITERIA[:2]))
@@ -304,27 +361,11 @@ def _in_words(summary: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in summary.items() if count)
 
 
-def _listed(names: Sequence[str], effort: str) -> RenderableType:
-    from pfbench.theory.catalogue import CLAIMS
-    from pfbench.verification.session import expected_seconds
-
-    rows = [
-        (name, CLAIMS[name].kind, CLAIMS[name].source, duration(expected_seconds(name, effort)))
-        for name in names
-    ]
-    total = sum(expected_seconds(name, effort) for name in names)
-    end = Text(f"{len(names)} claims, about {total / 60:.1f} min on one core ({effort})")
+def _listed(claims: "Sequence[Claim]", effort: str) -> RenderableType:
+    rows = [(one.name, one.kind, one.source, duration(one.seconds(effort))) for one in claims]
+    total = sum(one.seconds(effort) for one in claims)
+    end = Text(f"{len(claims)} claims, about {total / 60:.1f} min on one core ({effort})")
     return Group(columns(("claim", "kind", "source", "time"), rows), end)
-
-
-def _check_target(target: Path | None) -> None:
-    """Refuse a file that cannot be written, before any work."""
-    if target is None or target == Path("-"):
-        return
-    try:
-        target.open("a").close()
-    except OSError as error:
-        raise StorageError(f"{target} cannot be written ({error.strerror}).") from error
 
 
 def _write(target: Path | None, content: Mapping[str, Any]) -> None:

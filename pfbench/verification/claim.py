@@ -29,11 +29,12 @@ KINDS = {
     "separation": "one method needs fewer calls than another beyond a stated crossover",
     "identity": "two things coincide",
     "certificate": "a lower bound, proved by a resisting oracle's transcript",
+    "computed": "the worst case of a few steps, a semidefinite program, against a bound",
 }
 """Every kind of claim, with what it says."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Instance:
     """A problem, or a family of them, on which a claim is tested.
 
@@ -73,7 +74,7 @@ def instance(build: Callable[..., Any], **parameters: Any) -> Instance:
     return Instance(build, parameters)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Claim:
     """A claim of a paper.
 
@@ -124,8 +125,12 @@ class Claim:
         """The key of the paper, e.g. "shen2019"."""
         return self.name.split("-")[0]
 
+    def seconds(self, effort: str) -> float:
+        """Return the seconds that the check usually takes on one core."""
+        return self.full if effort == "full" or self.quick is None else self.quick
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Mutant:
     """A variant of an algorithm, estimator, set or oracle with a planted fault.
 
@@ -153,7 +158,7 @@ class Mutant:
         return cls(name=name, about=about, subject=Subject(algorithm), expected=expected)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Erratum:
     """A statement that is wrong, damaged or ambiguous as printed.
 
@@ -177,7 +182,7 @@ class Erratum:
     claim: Claim | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Paper:
     """A paper: its key, its title, and all that is said of it."""
 

@@ -1,29 +1,9 @@
-"""What a check is."""
+"""Decisions that several papers need."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-from pfbench.verification.evidence import Evidence
 from pfbench.verification.statistics import Decision
 from pfbench.verification.trial import Trial
-
-
-@dataclass(frozen=True)
-class Check:
-    """How a claim is put to the test.
-
-    Attributes
-    ----------
-    run
-        Takes a trial and returns the evidence.
-    quick, full
-        Seconds it takes on one core, as measured; quick is None where the quick verification
-        leaves the claim out.
-    """
-
-    run: Callable[[Trial], Evidence]
-    quick: float | None
-    full: float
 
 
 def equal(expected: Mapping[str, float], found: Mapping[str, float]) -> Decision:

@@ -1,6 +1,7 @@
 """One scale: complexities under each criterion of stationarity, by the links between them.
 
-V is the Frank-Wolfe gap, G the gradient mapping at lambda (THEORY section 3), C compact:
+V is the Frank-Wolfe gap, G the gradient mapping at lambda, C compact; by the inequality of the
+projection:
 
 1. |G|^2 <= V/lambda, so V <= lambda eps gives |G|^2 <= eps;
 2. V <= (D + lambda |grad f|) |G|, so |G| <= eps/(D + lambda sup|grad f|) gives V <= eps.
@@ -69,45 +70,6 @@ def complexity(method: str, criterion: str, **orders: tuple[float, float] | floa
     return Complexity(method, criterion, {k: Order(*pair) for k, pair in pairs.items()})
 
 
-COMPLEXITIES: Mapping[str, Complexity] = MappingProxyType(
-    {
-        "lacoste2016-rate": complexity("frank-wolfe", GAP, FO=2.0, LO=2.0),
-        "shen2019-table1-sg": complexity("sfw", GAP, SFO=4.0, LO=2.0),
-        "shen2019-table1-svrg": complexity("svfw", GAP, SFO=(2.0, 2 / 3), LO=2.0),
-        "shen2019-table1-spiderg": complexity("nfwu-spiderg", GAP, SFO=(2.0, 1 / 2), LO=2.0),
-        "shen2019-table1-casvrg": complexity("nfwu-casvrg", GAP, SFO=(1.6, 0.8), LO=2.0),
-        "shen2019-table1-caspiderg": complexity("nfwu-caspiderg", GAP, SFO=(1.5, 0.75), LO=2.0),
-        "shen2019-sagafw": complexity("sagafw", GAP, SFO=(2.0, 1 / 3), LO=2.0),
-        "qu2018-cor1": complexity("ncgs", MAPPING_SQ, FO=1.0, LO=2.0),
-        "qu2018-cor2": complexity("ncgs-stochastic", MAPPING_SQ, SFO=2.0, LO=2.0),
-        "qu2018-cor3": complexity("ncgs-vr", MAPPING_SQ, SFO=(1.0, 2 / 3), LO=2.0),
-        "wang2019-thm3": complexity("prox-spiderboost-m", MAPPING, SFO=(2.0, 1 / 2), PO=2.0),
-        "wang2019-table1-prox-gd": complexity("prox-gd", MAPPING, SFO=(2.0, 1.0), PO=2.0),
-        "wang2019-table1-prox-sgd": complexity("prox-sgd", MAPPING, SFO=4.0, PO=2.0),
-        "wang2019-table1-prox-svrg": complexity("prox-svrg", MAPPING, SFO=(2.0, 2 / 3), PO=2.0),
-        "wang2019-table1-prox-saga": complexity("prox-saga", MAPPING, SFO=(2.0, 2 / 3), PO=2.0),
-        "wang2019-table1-prox-svrg-plus": complexity(
-            "prox-svrg-plus", MAPPING, SFO=(2.0, 2 / 3), PO=2.0
-        ),
-        "wang2019-table1-natasha15": complexity("natasha15", MAPPING, SFO=10 / 3, PO=10 / 3),
-        "wang2019-table1-prox-spiderboost": complexity(
-            "prox-spiderboost", MAPPING, SFO=(2.0, 1 / 2), PO=2.0
-        ),
-        "wang2019-table1-prox-spiderboost-online": complexity(
-            "prox-spiderboost", MAPPING, SFO=3.0, PO=2.0
-        ),
-    }
-)
-"""What each rate claim says, as orders under its paper's criterion."""
-
-PUBLISHED = (
-    ("qu2018 table 1", "qu2018-cor1", "lacoste2016-rate"),
-    ("qu2018 table 2", "qu2018-cor2", "shen2019-table1-sg"),
-    ("qu2018 table 3", "qu2018-cor3", "shen2019-table1-svrg"),
-)
-"""Published comparisons of complexities under different criteria."""
-
-
 @dataclass(frozen=True)
 class Change:
     """A published comparison that ends otherwise under another criterion.
@@ -128,17 +90,12 @@ class Change:
     under: Mapping[str, str]
 
 
-def changes() -> list[Change]:
-    """Return the published comparisons whose winner depends on the criterion."""
-    found = []
-    for comparison, one, other in PUBLISHED:
-        a, b = COMPLEXITIES[one], COMPLEXITIES[other]
-        for count in a.orders:
-            printed = _winner(a, b, count)
-            under = {c: _winner(a.under(c), b.under(c), count) for c in CRITERIA[:2]}
-            if {printed, *under.values()} != {printed}:
-                found.append(Change(comparison, count, printed, under))
-    return found
+def change(comparison: str, a: Complexity, b: Complexity, count: str) -> Change | None:
+    """Return how a published comparison of two methods changes by the criterion; None if not."""
+    printed = _winner(a, b, count)
+    under = {c: _winner(a.under(c), b.under(c), count) for c in (GAP, MAPPING_SQ)}
+    changed = any(winner != printed for winner in under.values())
+    return Change(comparison, count, printed, under) if changed else None
 
 
 def _winner(a: Complexity, b: Complexity, count: str) -> str:

@@ -1,39 +1,47 @@
-"""Verification: claims in, one row with a verdict for each out, whatever becomes of the runs."""
+"""The session: claims, mutants and errata in, an outcome for each out, whatever becomes of it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Generic, TypeVar
 
 from pfbench.base.checks import choice, integer
 from pfbench.base.errors import InputError
-from pfbench.runs.engines.engine import Engine, LocalProcesses
-from pfbench.runs.engines.workers import Task
+from pfbench.runs.engines.engine import Engine
+from pfbench.runs.engines.workers import Result, Task
 from pfbench.runs.questions import Question, answered
 from pfbench.runs.storage.store import Store
-from pfbench.theory.catalogue import CLAIMS, claim
-from pfbench.verification import rows
-from pfbench.verification.checks import CHECKS, module_of
+from pfbench.verification import verdict
+from pfbench.verification.claim import Claim, Erratum, Mutant
 from pfbench.verification.evidence import VERDICTS
-from pfbench.verification.rows import Row
-from pfbench.verification.subject import Identity, Subject
+from pfbench.verification.identity import identity
+from pfbench.verification.subject import Subject
 from pfbench.verification.trial import EFFORTS, Trial
+from pfbench.verification.verdict import Verdict, plain
 
-_PATIENCE = 20.0
+PATIENCE = 20.0
 """A check that takes so many times its usual time is killed."""
 
-_LEAST_LIMIT = 60.0
+LEAST_LIMIT = 60.0
 """Seconds that every check may take."""
 
-Progress = Callable[[Row, bool], object]
-"""Is told each row as it comes, and whether it was made now (not found in the store)."""
+EXAMINATION_LIMIT = 300.0
+"""Seconds that the examination of an erratum may take."""
+
+Outcome = TypeVar("Outcome")
+
+Progress = Callable[[Any, bool], object]
+"""Is told each outcome as it comes, and whether it was made now (not found in the store)."""
+
+
+# --- outcomes -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Verification:
-    """The rows of a verification."""
+    """The verdicts of a verification."""
 
-    rows: Sequence[Row] = field(default_factory=tuple)
+    rows: Sequence[Verdict] = field(default_factory=tuple)
 
     @property
     def summary(self) -> dict[str, int]:
@@ -54,206 +62,271 @@ class Verification:
         }
 
 
-def judge(name: str, subject: Subject, effort: str = "quick", seed: int = 0) -> Row:
+@dataclass(frozen=True)
+class Caught:
+    """A mutant with the verdicts on it of the claims that must catch it, in their order."""
+
+    mutant: Mutant
+    verdicts: Sequence[Verdict]
+
+    @property
+    def by(self) -> tuple[Verdict, ...]:
+        """The verdicts that call it violated; a lost check catches nothing."""
+        return tuple(
+            one for one in self.verdicts if "violated" in (one.verdict, one.measured.get("verdict"))
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as ``pfbench verify --mutants --json`` writes it."""
+        return {
+            "mutant": self.mutant.name,
+            "about": self.mutant.about,
+            "expected_claims": [claim.name for claim in self.mutant.expected],
+            "caught_by": [one.claim.name for one in self.by],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """An erratum with its evidence.
+
+    Attributes
+    ----------
+    erratum
+        The erratum.
+    evidence
+        What was measured, by name.
+    shown
+        Whether the evidence shows the erratum: as printed it fails, as corrected it holds.
+    lost
+        Why the examination did not come to its end; empty if it did.
+    """
+
+    erratum: Erratum
+    evidence: Mapping[str, float]
+    shown: bool
+    lost: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as ``pfbench verify --json`` writes it."""
+        lost = {"lost": self.lost} if self.lost else {}
+        return {
+            "erratum": self.erratum.name,
+            "claim": self.erratum.claim.name if self.erratum.claim else "",
+            "as_printed": self.erratum.as_printed,
+            "corrected": self.erratum.corrected,
+            "evidence": {**plain(self.evidence), "shown": self.shown, **lost},
+        }
+
+
+# --- in this process ------------------------------------------------------------------------------
+
+
+def judge(
+    claim: Claim, subject: Subject | None = None, effort: str = "quick", seed: int = 0
+) -> Verdict:
     """Put one claim to the test in this process.
 
     Raises
     ------
     InputError
-        If the name or the effort is unknown, or the seed is negative.
+        If the effort is unknown, or the seed is negative.
     """
-    trial = Trial(
-        claim(name), subject, choice("effort", effort, EFFORTS), integer("seed", seed, least=0)
-    )
-    return rows.judged(trial, CHECKS[name].run)
+    checked = choice("effort", effort, EFFORTS), integer("seed", seed, least=0)
+    return verdict.judged(Trial(claim, subject or Subject(), *checked))
 
 
-def selected(names: Iterable[str] = (), effort: str = "quick") -> list[str]:
-    """Return the claims to test: the named ones, else those of a quick or full verification.
-
-    Raises
-    ------
-    InputError
-        If a name is unknown (the nearest is suggested).
-    """
-    chosen = [claim(name).name for name in names]
-    if chosen:
-        return list(dict.fromkeys(chosen))
-    return [name for name in CLAIMS if effort == "full" or CHECKS[name].quick is not None]
+def examine(erratum: Erratum, effort: str = "quick", seed: int = 0) -> Finding:
+    """Examine one erratum in this process."""
+    seen = erratum.examine(effort, seed)
+    return Finding(erratum=erratum, evidence=seen.numbers, shown=seen.shown)
 
 
-def verify(
-    names: Iterable[str] = (),
-    *,
-    effort: str = "quick",
-    algorithm: Any = None,
-    seed: int = 0,
-    jobs: int = 1,
-    engine: Engine | None = None,
-    store: Store | Path | str | None = None,
-    progress: Progress | None = None,
-) -> Verification:
-    """Put claims to the test, each in a process that can be killed.
+# --- in processes that can be killed --------------------------------------------------------------
 
-    Parameters
+
+@dataclass(frozen=True)
+class _Asked(Generic[Outcome]):
+    """A question, its usual seconds, and what its row or the loss of its task becomes."""
+
+    question: Question
+    seconds: float
+    read: Callable[[Mapping[str, Any]], Outcome]
+    lost: Callable[[Result], Outcome]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """How things are put to the test, each in a process that can be killed.
+
+    Attributes
     ----------
-    names
-        Claims; all of the chosen effort if none is named.
+    engine
+        Where it is done.
     effort
         "quick" or "full".
-    algorithm
-        A class or an object to test in place of each claim's algorithm. Other processes import
-        it, so it must stand in a module.
     seed
         Seed of every random stream.
-    jobs
-        Number of processes of this machine.
-    engine
-        Where the checks are made, instead of those processes.
     store
-        Where verdicts are kept and found, or its folder; without it, all are made now and none is
-        kept.
+        Where outcomes are kept and found; None: all are made now, and none is kept.
     progress
         See `Progress`.
 
-    Returns
-    -------
-    Verification
-        One row for each claim, in the order of the catalogue.
+    Raises
+    ------
+    InputError
+        If the effort is unknown, or the seed is negative.
+    """
+
+    engine: Engine
+    effort: str = "quick"
+    seed: int = 0
+    store: Store | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        choice("effort", self.effort, EFFORTS)
+        integer("seed", self.seed, least=0)
+
+    def verify(self, claims: Sequence[Claim], subject: Subject | None = None) -> Verification:
+        """Put claims to the test, with a subject in place of each claim's algorithm.
+
+        Raises
+        ------
+        StorageError
+            If the store cannot be written or read; what is stored already stays.
+        """
+        held = subject or Subject()
+        asked = [self._claim(one, held, held.label) for one in claims]
+        return Verification(tuple(self._outcomes(asked)))
+
+    def catch(self, mutants: Sequence[Mutant]) -> list[Caught]:
+        """Hold each mutant to the claims that must catch it; errors are those of `verify`."""
+        pairs = [(mutant, claim) for mutant in mutants for claim in mutant.expected]
+        found = iter(
+            self._outcomes(
+                [self._claim(claim, m.subject, f"mutant {m.name}") for m, claim in pairs]
+            )
+        )
+        return [Caught(mutant, [next(found) for _ in mutant.expected]) for mutant in mutants]
+
+    def examine(self, errata: Sequence[Erratum]) -> list[Finding]:
+        """Examine errata; errors are those of `verify`."""
+        return self._outcomes([self._erratum(one) for one in errata])
+
+    def _outcomes(self, asked: Sequence[_Asked[Outcome]]) -> list[Outcome]:
+        """Return what becomes of each question; the longest is begun first."""
+        order = sorted(range(len(asked)), key=lambda index: -asked[index].seconds)
+        found: dict[int, Outcome] = {}
+        questions = [asked[index].question for index in order]
+        for answer in answered(questions, self.engine, self.store):
+            index, result = order[answer.index], answer.result
+            if answer.row is not None:
+                found[index] = asked[index].read(answer.row)
+            elif result is not None:
+                found[index] = asked[index].lost(result)
+            if self.progress:
+                self.progress(found[index], result is not None)
+        return [found[index] for index in range(len(asked))]
+
+    def _claim(self, claim: Claim, subject: Subject, label: str | None) -> _Asked[Verdict]:
+        beside = {
+            "statement": claim.statement,
+            "algorithm": label,
+            "effort": self.effort,
+            "seed": self.seed,
+        }
+        arguments = (claim, subject, self.effort, self.seed, beside)
+        return _Asked(
+            self._question(
+                "verdict",
+                [claim, subject, label],
+                Task(_stored_verdict, arguments, time_limit(claim, self.effort)),
+            ),
+            claim.seconds(self.effort),
+            lambda row: Verdict.of(claim, row),
+            lambda result: verdict.unfinished(
+                claim, f"{result.status}: {result.reason}", result.seconds
+            ),
+        )
+
+    def _erratum(self, erratum: Erratum) -> _Asked[Finding]:
+        arguments = (erratum, self.effort, self.seed)
+        said = [erratum.name, erratum.as_printed, erratum.corrected, erratum.examine]
+        return _Asked(
+            self._question("finding", said, Task(_stored_finding, arguments, EXAMINATION_LIMIT)),
+            0.0,
+            lambda row: Finding(erratum=erratum, evidence=row["evidence"], shown=row["shown"]),
+            lambda result: Finding(
+                erratum=erratum,
+                evidence={},
+                shown=False,
+                lost=f"{result.status}: {result.reason}",
+            ),
+        )
+
+    def _question(self, kind: str, said: Any, task: Task) -> Question:
+        """Return the question that the task answers; `said` and this module say what it is."""
+        asked = identity(said)
+        content = {"asked": asked.content, "effort": self.effort, "seed": self.seed}
+        return Question(
+            kind,
+            None if asked.content is None else content,
+            asked.modules | {verdict.__name__},
+            task,
+        )
+
+
+def _stored_verdict(
+    claim: Claim, subject: Subject, effort: str, seed: int, beside: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return a verdict as a store keeps it."""
+    return {**judge(claim, subject, effort, seed).stored(), **beside}
+
+
+def _stored_finding(erratum: Erratum, effort: str, seed: int) -> Mapping[str, Any]:
+    """Return a finding as a store keeps it."""
+    started = perf_counter()
+    found = examine(erratum, effort, seed)
+    return {
+        **found.as_json(),
+        "evidence": plain(found.evidence),
+        "shown": found.shown,
+        "lost": found.lost,
+        "effort": effort,
+        "seed": seed,
+        "seconds": perf_counter() - started,
+    }
+
+
+def time_limit(claim: Claim, effort: str) -> float:
+    """Return the seconds after which a check is killed."""
+    return max(LEAST_LIMIT, PATIENCE * claim.seconds(effort))
+
+
+def of_effort(claims: Iterable[Claim], effort: str) -> list[Claim]:
+    """Return the claims of a quick or full verification.
 
     Raises
     ------
     InputError
-        If a name or an argument is unknown or out of range; nothing has run then.
-    StorageError
-        If the store cannot be written or read; what is stored already stays.
+        If the effort is unknown.
     """
     choice("effort", effort, EFFORTS)
-    integer("jobs", jobs, least=1)
-    integer("seed", seed, least=0)
-    subject = Subject(algorithm=algorithm)
-    subject.check_importable()
-    chosen = selected(_listed(names), effort)
-    _check_engine(engine)
-    kept = _opened(store)
-    order = sorted(chosen, key=lambda name: -expected_seconds(name, effort))
-    found = judgements(
-        [Case(name, subject.identity, judge, (name, subject, effort, seed)) for name in order],
-        effort=effort,
-        seed=seed,
-        engine=LocalProcesses(jobs) if engine is None else engine,
-        store=kept,
-        progress=progress,
-    )
-    made = dict(zip(order, found, strict=True))
-    return Verification(tuple(made[name] for name in chosen))
+    return [claim for claim in claims if effort == "full" or claim.quick is not None]
 
 
-def _listed(names: Any) -> list[str]:
-    """Return the names of claims as a list; a text is none, though it has letters."""
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InputError(
-            f'names={names!r} must be a list of claims, as in ["{next(iter(CLAIMS))}"].'
-        )
-    found = list(names)
-    for name in found:
-        if not isinstance(name, str):
-            raise InputError(f"names: {name!r} is no text: give the names of claims.")
-    return found
+def check_engine(engine: Any) -> None:
+    """Refuse what is no engine.
 
-
-def _check_engine(engine: Any) -> None:
-    verbs = ("environment", "do")
-    works = all(callable(getattr(engine, verb, None)) for verb in verbs)
-    if engine is not None and (isinstance(engine, type) or not works):
+    Raises
+    ------
+    InputError
+        If it is a class, or lacks a method.
+    """
+    works = all(callable(getattr(engine, verb, None)) for verb in ("environment", "do"))
+    if isinstance(engine, type) or not works:
         raise InputError(
             f"engine={engine!r} is no engine: give an object with the methods of "
             "pfbench.runs.engines.engine.Engine, as LocalProcesses(4)."
         )
-
-
-def _opened(store: Any) -> Store | None:
-    if store is None or isinstance(store, Store):
-        return store
-    if not isinstance(store, str | Path) or not str(store):
-        raise InputError(f"store={store!r} must be a Store or the path of its folder.")
-    return Store(Path(store))
-
-
-@dataclass(frozen=True)
-class Case:
-    """A claim and what is held to it.
-
-    Attributes
-    ----------
-    claim
-        The claim's name.
-    identity
-        What is held to it.
-    judge, arguments
-        The importable function that returns the row, and its arguments.
-    """
-
-    claim: str
-    identity: Identity
-    judge: Callable[..., Row]
-    arguments: tuple[Any, ...]
-
-
-def judgements(
-    cases: Sequence[Case],
-    *,
-    effort: str,
-    seed: int,
-    engine: Engine,
-    store: Store | None,
-    progress: Progress | None = None,
-) -> list[Row]:
-    """Return the row of each case: the stored one, or the one that the engine makes."""
-    questions = [_question(case, effort, seed) for case in cases]
-    found: dict[int, Row] = {}
-    for answer in answered(questions, engine, store):
-        result = answer.result
-        if answer.row is not None:
-            row = Row.of(answer.row)
-        else:
-            assert result is not None
-            tested = claim(cases[answer.index].claim)
-            row = rows.unfinished(tested, f"{result.status}: {result.reason}", result.seconds)
-        found[answer.index] = row
-        if progress:
-            progress(row, result is not None)
-    return [found[index] for index in range(len(cases))]
-
-
-def _question(case: Case, effort: str, seed: int) -> Question:
-    tested, identity = claim(case.claim), case.identity
-    said = {"claim": asdict(tested), "effort": effort, "seed": seed, "subject": identity.content}
-    beside = {
-        "statement": tested.statement,
-        "algorithm": identity.label,
-        "effort": effort,
-        "seed": seed,
-    }
-    return Question(
-        "verdict",
-        None if identity.content is None else said,
-        identity.modules | {module_of(case.claim), rows.__name__},
-        Task(_stored_row, (case, beside), time_limit(case.claim, effort)),
-    )
-
-
-def _stored_row(case: Case, beside: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the row as a store keeps it."""
-    return {**case.judge(*case.arguments).stored(), **beside}
-
-
-def time_limit(name: str, effort: str) -> float:
-    """Return the seconds after which a check is killed."""
-    return max(_LEAST_LIMIT, _PATIENCE * expected_seconds(name, effort))
-
-
-def expected_seconds(name: str, effort: str) -> float:
-    """Return the seconds that a check usually takes on one core."""
-    check = CHECKS[name]
-    return check.full if effort == "full" or check.quick is None else check.quick

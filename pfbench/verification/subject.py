@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
-from pfbench.algorithms.base import parameters_of
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm, Problem
@@ -38,16 +37,12 @@ class Subject:
     wrap: Callable[[Problem], Problem] | None = None
 
     @property
-    def identity(self) -> "Identity":
-        """What a stored verdict knows it by."""
+    def label(self) -> str | None:
+        """Its name where it is shown, MODULE:NAME; None for the claim's own algorithm."""
         if self.algorithm is None:
-            return Identity(None, None if self.wrap else "the claim's own", frozenset())
+            return None
         kind = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
-        label = f"{kind.__module__}:{kind.__qualname__}"
-        given = {} if kind is self.algorithm else parameters_of(self.algorithm)
-        known = all(isinstance(value, str | int | float | None) for value in given.values())
-        said = self.wrap is None and known and (given or kind is self.algorithm)
-        return Identity(label, [label, given] if said else None, frozenset({kind.__module__}))
+        return f"{kind.__module__}:{kind.__qualname__}"
 
     def check_importable(self) -> None:
         """Refuse what is no algorithm, or one that no other process can import.
@@ -77,26 +72,6 @@ class Subject:
                 f"{kind.__qualname__} cannot be sent to the processes that test it ({why}): let "
                 "its parameters be numbers, texts or arrays."
             )
-
-
-@dataclass(frozen=True)
-class Identity:
-    """What a subject is called, and what a stored verdict on it depends on.
-
-    Attributes
-    ----------
-    label
-        Its name where it is shown; None for the claim's own algorithm.
-    content
-        What says, as JSON and together with the source of its modules, which subject it is; None
-        if that cannot be said.
-    modules
-        The modules that it is written in.
-    """
-
-    label: str | None
-    content: Any
-    modules: frozenset[str]
 
 
 def _not_sent(part: Any) -> str:

@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pfbench.theory.catalogue import CLAIMS, PAPERS
-from pfbench.verification.rows import Row
-from pfbench.verification.session import Verification
+from pfbench.verification.session import Finding, Verification
+from pfbench.verification.verdict import Verdict
 
 
 def main_numbers(measured: Mapping[str, Any]) -> str:
@@ -32,7 +31,9 @@ def main_numbers(measured: Mapping[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def verdict_table(done: Verification, findings: Sequence[Any], command: str) -> str:
+def verdict_table(
+    done: Verification, findings: Sequence[Finding], titles: Mapping[str, str], command: str
+) -> str:
     """Return one verification as Markdown: a line for each claim, by paper, and the findings.
 
     Parameters
@@ -40,29 +41,26 @@ def verdict_table(done: Verification, findings: Sequence[Any], command: str) -> 
     done
         The verification.
     findings
-        Findings with `erratum`, `as_printed`, `corrected`, `shown`.
+        Its findings.
+    titles
+        The titles of papers by their keys; claims of none of them come last.
     command
         The command that made it.
     """
     lines = ["# Verdicts", "", f"Made by `{command}`. {_summary(done.summary)}.", ""]
-    for key, paper in PAPERS.items():
-        rows = [row for row in done.rows if CLAIMS[row.claim].paper == key]
+    for title in dict.fromkeys([*titles.values(), "Others"]):
+        rows = [row for row in done.rows if titles.get(row.claim.paper, "Others") == title]
         if rows:
-            lines += [f"## {paper}", "", "| claim | verdict | says | measured | runs | s |"]
+            lines += [f"## {title}", "", "| claim | verdict | says | measured | runs | s |"]
             lines += ["| --- | --- | --- | --- | --- | --- |", *map(_line, rows), ""]
     doubtful = [row for row in done.rows if row.verdict not in ("holds", "tight")]
     if doubtful:
         lines += ["## What does not simply hold", ""]
-        lines += [f"* `{row.claim}` is {row.verdict}: {row.reason}" for row in doubtful]
+        lines += [f"* `{row.claim.name}` is {row.verdict}: {row.reason}" for row in doubtful]
         lines += [""]
     if findings:
         lines += ["## Findings", "", "| erratum | as printed | corrected | evidence |"]
-        lines += ["| --- | --- | --- | --- |"]
-        lines += [
-            f"| {one.erratum} | {_safe(one.as_printed)} | {_safe(one.corrected)} | "
-            f"{'shown' if one.shown else '**not examined**' if one.lost else '**not shown**'} |"
-            for one in findings
-        ]
+        lines += ["| --- | --- | --- | --- |", *map(_found, findings)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -71,7 +69,7 @@ def repeated_table(seeds: Sequence[int], made: Sequence[Verification], command: 
     counts: dict[str, Counter[str]] = {}
     for done in made:
         for row in done.rows:
-            counts.setdefault(row.claim, Counter())[row.verdict] += 1
+            counts.setdefault(row.claim.name, Counter())[row.verdict] += 1
     violated = sum(verdicts["violated"] for verdicts in counts.values())
     lines = [
         "# Verdicts, repeated",
@@ -89,12 +87,17 @@ def repeated_table(seeds: Sequence[int], made: Sequence[Verification], command: 
     return "\n".join(lines) + "\n"
 
 
-def _line(row: Row) -> str:
-    statement = _safe(CLAIMS[row.claim].statement)
+def _line(row: Verdict) -> str:
     return (
-        f"| {row.claim} | {row.verdict} | {statement} | {_safe(main_numbers(row.measured))} | "
-        f"{row.repetitions} | {row.seconds:.2g} |"
+        f"| {row.claim.name} | {row.verdict} | {_safe(row.claim.statement)} | "
+        f"{_safe(main_numbers(row.measured))} | {row.repetitions} | {row.seconds:.2g} |"
     )
+
+
+def _found(one: Finding) -> str:
+    seen = "shown" if one.shown else "**not examined**" if one.lost else "**not shown**"
+    printed, corrected = _safe(one.erratum.as_printed), _safe(one.erratum.corrected)
+    return f"| {one.erratum.name} | {printed} | {corrected} | {seen} |"
 
 
 def _safe(text: str) -> str:

@@ -27,6 +27,37 @@ _ENUMERATED = 10
 """Up to so many vertices the faces of a simplex are enumerated."""
 
 
+_DERIVATIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "n": "as made",
+        "D": "the set's",
+        "L_f": "the largest |eigenvalue| of A",
+        "L_ms": "the root of the largest squared eigenvalue of A plus the mean of t_i^2",
+        "L_max": "the largest |eigenvalue| of an A + t_i I",
+        "L2_ms": "the Hessians are constant",
+        "sigma2": "an upper bound: (root mean |s_i|^2 + root mean t_i^2 times M)^2",
+        "delta": "f(start) minus the stated lower bound of f",
+        "M": "as made",
+        "ell": "minus the least eigenvalue of A, if that is negative",
+    }
+)
+
+_OF_THE_WELL: Mapping[str, str] = MappingProxyType(
+    {
+        "n": "f is one function",
+        "D": "the box's",
+        "L_f": "the largest of 11, which is 3 x_0^2 - 1 at the end of the box, and the weights",
+        "L_ms": "L_f, as n = 1",
+        "L_max": "L_f, as n = 1",
+        "L2_ms": "the third derivative is 6 x_0, 12 at the end of the box",
+        "sigma2": "0, as n = 1",
+        "delta": "f(start), as the least value is 0",
+        "M": "half the diameter of the box",
+        "ell": "the second derivative is -1 at x_0 = 0",
+    }
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Hull:
     """The convex hull of a few points of R^d.
@@ -187,6 +218,7 @@ class Indefinite(Stateless):
             delta=self.value(start) - self.least,
             M=self.radius,
             ell=max(0.0, -float(eigenvalues[0])),
+            derivations=_DERIVATIONS,
         )
 
     def value(self, x: Floats) -> float:
@@ -434,4 +466,5 @@ class DoubleWell(SingleComponent):
             delta=self.value(start),
             M=self.set.diameter / 2.0,
             ell=1.0,
+            derivations=_OF_THE_WELL,
         )

@@ -205,7 +205,7 @@ def face_of_simplex(rng: np.random.Generator, d: int, kappa: float) -> Quadratic
 
 
 def face_of_l1_ball(rng: np.random.Generator, d: int, kappa: float) -> Quadratic:
-    """Return the same on the l1 ball."""
+    """Return a quadratic on the l1 ball whose minimiser is the centre of a face, d/2 vertices."""
     inside = (np.arange(d) < d // 2).astype(np.float64)
     rows = rows_of_spectrum(rng, _spread(kappa, d))
     slope, begin = -(0.1 / d) * inside, -np.eye(d)[0]

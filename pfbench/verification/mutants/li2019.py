@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self, cast
 
 import numpy as np
+from pfbench.verification.mutants.base import Mutant
 
 from pfbench.algorithms.base import round_down
 from pfbench.algorithms.sliding import CGS, STORC, condg, draw
@@ -13,7 +14,6 @@ from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked, Problem
 from pfbench.base.state import Point, State
 from pfbench.points import combine, keep
-from pfbench.verification.mutants.base import Mutant
 from pfbench.verification.subject import Subject
 
 

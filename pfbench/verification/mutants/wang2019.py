@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
+from pfbench.verification.mutants.base import Mutant
 
 from pfbench.algorithms.proximal import ProxSpiderBoost, SpiderBoost
 from pfbench.algorithms.spider import ProxSpiderBoostM
@@ -15,7 +16,6 @@ from pfbench.base.state import Point, State
 from pfbench.estimators import SPIDERG
 from pfbench.estimators.base import EpochEstimator, Estimate
 from pfbench.points import combine, keep, shift
-from pfbench.verification.mutants.base import Mutant
 from pfbench.verification.mutants.shen2019 import DividedByN, NeverRefreshed
 from pfbench.verification.subject import Subject
 

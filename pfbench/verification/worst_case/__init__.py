@@ -1,12 +1,9 @@
-"""Computed worst cases (performance estimation) against the bounds of claims and our own runs.
+"""Computed worst cases (performance estimation) against printed bounds and our own runs.
 
 Needs the extra `certify`: PEPit, cvxpy and Clarabel.
-
-    from pfbench.verification.worst_case import CASES, certify, print_table
-    print_table(certify(["frank-wolfe-gap"], horizons=range(1, 9)))
 """
 
-from pfbench.verification.worst_case.cases import CASES, Case, Row, certify, print_table, saga_age
-from pfbench.verification.worst_case.estimation import Estimation
+from pfbench.verification.worst_case.cases import WORST_CASES, WorstCase, selected
+from pfbench.verification.worst_case.estimation import check_installed
 
-__all__ = ["CASES", "Case", "Estimation", "Row", "certify", "print_table", "saga_age"]
+__all__ = ["WORST_CASES", "WorstCase", "check_installed", "selected"]

@@ -1,27 +1,27 @@
-"""The row of a verdict: what the evidence of a check becomes, on a screen, in JSON, in a store."""
+"""The verdict on a claim: what the evidence of a check becomes, in JSON and in a store."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from time import perf_counter
 from typing import Any, Self
 
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
-from pfbench.verification.scales import COMPLEXITIES, CRITERIA
+from pfbench.verification.scales import CRITERIA, Complexity
 from pfbench.verification.statistics import Decision
 from pfbench.verification.subject import Broken, Untestable
 from pfbench.verification.trial import Trial
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class Verdict:
     """The verdict on one claim.
 
     Attributes
     ----------
-    claim, source, kind
-        The claim's name, its source, its kind.
+    claim
+        The claim.
     verdict
         "holds", "tight", "violated", "disputed" or "inconclusive".
     reason
@@ -38,9 +38,7 @@ class Row:
         Whether the check did not come to its end: the algorithm raised, hung or died.
     """
 
-    claim: str
-    source: str
-    kind: str
+    claim: Claim
     verdict: str
     reason: str
     measured: Mapping[str, Any]
@@ -51,56 +49,57 @@ class Row:
     failed: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row as ``pfbench verify --json`` writes it."""
-        return {name: value for name, value in self.stored().items() if name != "failed"}
+        """Return the verdict as ``pfbench verify --json`` writes it; what is not finite is None."""
+        told = {"claim": self.claim.name, "source": self.claim.source, "kind": self.claim.kind}
+        own = [one.name for one in fields(self) if one.name not in ("claim", "failed")]
+        return {**told, **{name: plain(getattr(self, name)) for name in own}}
 
     def stored(self) -> dict[str, Any]:
-        """Return the row as a store keeps it; what is not finite is None."""
-        return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+        """Return the verdict as a store keeps it."""
+        return {**self.as_json(), "failed": self.failed}
 
     @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the row that a store has; what stands there beside it is left out."""
-        return cls(**{field.name: stored[field.name] for field in fields(cls)})
+    def of(cls, claim: Claim, stored: Mapping[str, Any]) -> Self:
+        """Return the verdict that a store has; what stands there beside it is left out."""
+        own = [one.name for one in fields(cls) if one.name != "claim"]
+        return cls(claim=claim, **{name: stored[name] for name in own})
 
 
-def judged(trial: Trial, check: Callable[[Trial], Evidence]) -> Row:
-    """Put the trial's claim to the test by its check."""
+def judged(trial: Trial) -> Verdict:
+    """Put the trial's claim to the test."""
     started = perf_counter()
     failed = False
     try:
-        evidence = check(trial)
+        evidence = trial.claim.check(trial)
     except Broken as error:
         failed = True
         evidence = Evidence(decision=Decision("violated", f"{error}.", {}, None), repetitions=0)
     except Untestable as error:
         failed = True
         evidence = Evidence(decision=Decision("inconclusive", f"{error}.", {}, None), repetitions=0)
-    return _row(trial.claim, evidence, perf_counter() - started, failed=failed)
+    return _verdict(trial.claim, evidence, perf_counter() - started, failed=failed)
 
 
-def unfinished(tested: Claim, reason: str, seconds: float) -> Row:
-    """Return the row of a check that hung, died or raised."""
+def unfinished(tested: Claim, reason: str, seconds: float) -> Verdict:
+    """Return the verdict of a check that hung, died or raised."""
     decision = Decision("inconclusive", f"The check ended as {reason}.", {}, None)
-    return _row(tested, Evidence(decision=decision, repetitions=0), seconds, failed=True)
+    return _verdict(tested, Evidence(decision=decision, repetitions=0), seconds, failed=True)
 
 
-def _row(tested: Claim, evidence: Evidence, seconds: float, *, failed: bool) -> Row:
-    """Return the row; of a disputed claim the verdict stands among what was measured."""
+def _verdict(tested: Claim, evidence: Evidence, seconds: float, *, failed: bool) -> Verdict:
+    """Return the verdict; of a disputed claim the verdict stands among what was measured."""
     decision = evidence.decision
     shown: str = decision.verdict
     reason, measured = decision.reason, dict[str, Any](decision.measured)
     if tested.disputed and not failed:
         measured["verdict"] = decision.verdict
         shown, reason = "disputed", f"{tested.disputed} (measured: {decision.verdict})."
-    return Row(
-        claim=tested.name,
-        source=tested.source,
-        kind=tested.kind,
+    return Verdict(
+        claim=tested,
         verdict=shown,
         reason=reason,
         measured=measured,
-        claimed={**evidence.claimed, **_on_one_scale(tested.name)},
+        claimed={**evidence.claimed, **_on_one_scale(tested.orders)},
         repetitions=evidence.repetitions,
         p_value=decision.p_value,
         seconds=seconds,
@@ -108,14 +107,14 @@ def _row(tested: Claim, evidence: Evidence, seconds: float, *, failed: bool) -> 
     )
 
 
-def _on_one_scale(name: str) -> dict[str, str]:
+def _on_one_scale(stated: Complexity | None) -> dict[str, str]:
     """Return the complexity that a rate states, under every criterion."""
-    if name not in COMPLEXITIES:
+    if stated is None:
         return {}
     return {
         criterion: ", ".join(f"{kind} {order}" for kind, order in told.orders.items())
         for criterion in CRITERIA
-        for told in (COMPLEXITIES[name].under(criterion),)
+        for told in (stated.under(criterion),)
     }
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    from pfbench.verification.rows import Row
+    from pfbench.verification.verdict import Verdict
 
 
 class Holds(Protocol):
@@ -22,7 +22,7 @@ class Holds(Protocol):
 
     def __call__(
         self, claim: str, algorithm: Any = None, *, effort: str = "quick", seed: int = 0
-    ) -> "Row":
+    ) -> "Verdict":
         """Put a claim to the test; fail unless it holds.
 
         Parameters
@@ -38,7 +38,7 @@ class Holds(Protocol):
 
         Returns
         -------
-        Row
+        Verdict
             The verdict with its evidence: "holds" or "tight".
         """
 
@@ -52,13 +52,16 @@ def pytest_configure(config: pytest.Config) -> None:
 def holds() -> Holds:
     """Put a claim to the test; the test fails unless it holds, and says why."""
 
-    def look(claim: str, algorithm: Any = None, *, effort: str = "quick", seed: int = 0) -> "Row":
+    def look(
+        claim: str, algorithm: Any = None, *, effort: str = "quick", seed: int = 0
+    ) -> "Verdict":
+        from pfbench.claims import catalogue
         from pfbench.verification.session import judge
         from pfbench.verification.subject import Subject
 
-        row = judge(claim, Subject(algorithm=algorithm), effort, seed)
-        if row.verdict not in ("holds", "tight"):
-            pytest.fail(f"{claim} is {row.verdict}: {row.reason}", pytrace=False)
-        return row
+        found = judge(catalogue.claim(claim), Subject(algorithm=algorithm), effort, seed)
+        if found.verdict not in ("holds", "tight"):
+            pytest.fail(f"{claim} is {found.verdict}: {found.reason}", pytrace=False)
+        return found
 
     return look

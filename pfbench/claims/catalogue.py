@@ -1,0 +1,204 @@
+"""Every claim, mutant and erratum of the papers, and the public `verify`."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pfbench.base.checks import integer
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown
+from pfbench.claims import lacoste2016, qu2018
+from pfbench.runs.engines.engine import Engine, LocalProcesses
+from pfbench.runs.planning.user_code import load
+from pfbench.runs.storage.store import Store
+from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
+from pfbench.verification.scales import Change, change
+from pfbench.verification.session import (
+    Progress,
+    Session,
+    Verification,
+    check_engine,
+    of_effort,
+)
+from pfbench.verification.subject import Subject
+
+PAPERS: Mapping[str, Paper] = MappingProxyType(
+    {file.PAPER.key: file.PAPER for file in (qu2018, lacoste2016)}
+)
+"""The papers by their keys."""
+
+CLAIMS: Mapping[str, Claim] = MappingProxyType(
+    {claim.name: claim for paper in PAPERS.values() for claim in paper.claims}
+)
+"""Every claim by its name, in the order of the papers."""
+
+MUTANTS: Mapping[str, Mutant] = MappingProxyType(
+    {mutant.name: mutant for paper in PAPERS.values() for mutant in paper.mutants}
+)
+"""Every mutant by its name."""
+
+ERRATA: Mapping[str, Erratum] = MappingProxyType(
+    {erratum.name: erratum for paper in PAPERS.values() for erratum in paper.errata}
+)
+"""Every erratum by its name."""
+
+
+def claim(name: str) -> Claim:
+    """Return a claim by its name.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown (the nearest is suggested).
+    """
+    if name not in CLAIMS:
+        raise unknown("claim", name, CLAIMS)
+    return CLAIMS[name]
+
+
+def selected(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
+    """Return the claims to test: the named ones, else those of a quick or full verification.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown (the nearest is suggested), or the effort.
+    """
+    every = of_effort(CLAIMS.values(), effort)
+    return [claim(name) for name in dict.fromkeys(names)] or every
+
+
+def mutants_of(names: Iterable[str] = ()) -> list[Mutant]:
+    """Return the mutants that one of these claims must catch; all if none is named.
+
+    Raises
+    ------
+    InputError
+        If no mutant is planted for a claim (the nearest that has one is suggested).
+    """
+    wanted = set(names)
+    covered = {one.name for mutant in MUTANTS.values() for one in mutant.expected}
+    for name in sorted(wanted - covered):
+        raise unknown("claim with mutants", name, covered)
+    return [m for m in MUTANTS.values() if not wanted or wanted & {c.name for c in m.expected}]
+
+
+def algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any, list[Claim]]:
+    """Return the algorithm MODULE:NAME, and the claims that it is held to.
+
+    They are the named ones, else those of its class attribute `claims`, else none.
+
+    Raises
+    ------
+    InputError
+        If it cannot be imported, is no algorithm, or a claim is unknown.
+    """
+    algorithm = load(reference)
+    if not callable(getattr(algorithm, "run", None)):
+        raise InputError(
+            f"{reference} is no algorithm: it needs a method run(ask, x, rng) that yields states."
+        )
+    stated = names or getattr(algorithm, "claims", ())
+    stated = (stated,) if isinstance(stated, str) else stated
+    return algorithm, [claim(name) for name in dict.fromkeys(stated)]
+
+
+def verify(
+    names: Iterable[str] = (),
+    *,
+    effort: str = "quick",
+    algorithm: Any = None,
+    seed: int = 0,
+    jobs: int = 1,
+    engine: Engine | None = None,
+    store: Store | Path | str | None = None,
+    progress: Progress | None = None,
+) -> Verification:
+    """Put claims to the test, each in a process that can be killed.
+
+    Parameters
+    ----------
+    names
+        Claims; all of the chosen effort if none is named.
+    effort
+        "quick" or "full".
+    algorithm
+        A class or an object to test in place of each claim's algorithm. Other processes import
+        it, so it must stand in a module.
+    seed
+        Seed of every random stream.
+    jobs
+        Number of processes of this machine.
+    engine
+        Where the checks are made, instead of those processes.
+    store
+        Where verdicts are kept and found, or its folder; without it, all are made now and none is
+        kept.
+    progress
+        Is told each verdict as it comes, and whether it was made now (not found in the store).
+
+    Returns
+    -------
+    Verification
+        One verdict for each claim, in the order of the names or of the catalogue.
+
+    Raises
+    ------
+    InputError
+        If a name or an argument is unknown or out of range; nothing has run then.
+    StorageError
+        If the store cannot be written or read; what is stored already stays.
+    """
+    integer("jobs", jobs, least=1)
+    subject = Subject(algorithm=algorithm)
+    subject.check_importable()
+    chosen = selected(_listed(names), effort)
+    if engine is not None:
+        check_engine(engine)
+    session = Session(
+        engine=LocalProcesses(jobs) if engine is None else engine,
+        effort=effort,
+        seed=seed,
+        store=_opened(store),
+        progress=progress,
+    )
+    return session.verify(chosen, subject)
+
+
+def _listed(names: Any) -> list[str]:
+    """Return the names of claims as a list; a text is none, though it has letters."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InputError(
+            f'names={names!r} must be a list of claims, as in ["{next(iter(CLAIMS))}"].'
+        )
+    found = list(names)
+    for name in found:
+        if not isinstance(name, str):
+            raise InputError(f"names: {name!r} is no text: give the names of claims.")
+    return found
+
+
+def _opened(store: Any) -> Store | None:
+    if store is None or isinstance(store, Store):
+        return store
+    if not isinstance(store, str | Path) or not str(store):
+        raise InputError(f"store={store!r} must be a Store or the path of its folder.")
+    return Store(Path(store))
+
+
+# --- one scale ------------------------------------------------------------------------------------
+
+PUBLISHED: tuple[tuple[str, Claim, Claim], ...] = (
+    ("qu2018 table 1", qu2018.theorem1.RATE, lacoste2016.rate.RATE),
+)
+"""Published comparisons of complexities under different criteria."""
+
+
+def changes() -> list[Change]:
+    """Return the published comparisons whose winner depends on the criterion."""
+    found = []
+    for comparison, one, other in PUBLISHED:
+        if one.orders and other.orders:
+            found += [change(comparison, one.orders, other.orders, c) for c in one.orders.orders]
+    return [one for one in found if one is not None]

@@ -1,1 +1,0 @@
-"""What the papers state: bounds as functions, claims and errata as data."""
