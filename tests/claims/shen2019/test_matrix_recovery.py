@@ -44,11 +44,11 @@ def test_the_faults_are_seen_in_what_they_change():
 
 
 def test_the_faulty_hessian_has_two_entries_and_the_same_sum():
-    problem = FAMILY.example()
-    x = combine(problem.start(), problem.open(None).lo(problem.gradient(problem.start())), 0.3)
+    problem, rng = FAMILY.example(), np.random.default_rng(0)
+    x = combine(problem.start(), problem.set.random_vertex(rng), 0.3)
     y, one = problem.start(), np.array([4])
-    right = problem.open(None).hessian(y).batch(one, x, y)
-    wrong = two_entries(problem).open(None).hessian(y).batch(one, x, y)
+    right = problem.open(rng).hessian(y).batch(one, x, y)
+    wrong = two_entries(problem).open(rng).hessian(y).batch(one, x, y)
     assert np.flatnonzero(right).tolist() == [4]
     assert np.flatnonzero(wrong).tolist() == [4, 5]
     assert wrong.sum() == pytest.approx(right.sum())

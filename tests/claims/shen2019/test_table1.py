@@ -5,12 +5,10 @@ import math
 import pytest
 from deciding import decided
 
-from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.shen2019.cost import least_cost
 from pfbench.claims.shen2019.estimators import METHODS, error_law
 from pfbench.claims.shen2019.sizes import corrected_sizes
 from pfbench.claims.shen2019.table1 import ERRATA, GRIDS, ORDERS, TABLE, powers, small_epsilon
-from pfbench.verification.subject import Subject
 
 NUMBERS = {"L": 1.7, "L2": 0.6, "sigma2": 2.3}
 
@@ -63,12 +61,6 @@ def test_the_counted_exponents_are_the_tables(estimator):
     assert found.verdict == "tight"
     for of, (_, _, exponent) in GRIDS[estimator].items():
         assert found.measured[f"exponent in {of}: slope"] == pytest.approx(exponent, abs=0.02)
-
-
-@pytest.mark.claims
-def test_another_methods_exponent_is_refused():
-    """SPIDERG with SVRG's sizes needs them not: its SFO grow as n^(2/3)."""
-    assert decided(TABLE["svrg"], Subject(NFWUSPIDERG)).verdict == "tight"
 
 
 # --- errata ---------------------------------------------------------------------------------------
