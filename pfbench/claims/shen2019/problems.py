@@ -14,8 +14,8 @@ from pfbench.verification.trial import Trial
 def log_cosh(n: int, d: int, seed: int = 0) -> LogCosh:
     """Return log cosh of the residuals of a linear model, with random rows, on a ball.
 
-    All constants that the schedules take are known, and V is of the order of 2 eps D for some tens
-    of iterations, which is what the bounds of V then allow.
+    All constants that the schedules take are known, and V starts not far below the bounds of V that
+    they give.
     """
     features, labels = synthetic_rows(rows=n, columns=d, seed=seed)
     return LogCosh(features, labels, L2Ball(d, 2.0))
