@@ -1,7 +1,5 @@
 """Claims, mutants and errata put to the test in this process."""
 
-from dataclasses import replace
-
 from pfbench.verification.subject import Broken, Subject
 from pfbench.verification.trial import Trial
 
@@ -21,8 +19,3 @@ def _violated(claim, subject, seed):
         return decided(claim, subject, seed=seed).verdict == "violated"
     except Broken:
         return True
-
-
-def tested(claim, algorithm):
-    """A trial of a claim with an algorithm in place of its own."""
-    return replace(Trial(claim), subject=Subject(algorithm))
