@@ -8,7 +8,7 @@ from typing import Any
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
-from pfbench.claims import lacoste2016, qu2018
+from pfbench.claims import jaggi2013, lacoste2016, li2019, qu2018, shen2019, wang2019
 from pfbench.runs.engines.engine import Engine, LocalProcesses
 from pfbench.runs.planning.user_code import load
 from pfbench.runs.storage.store import Store
@@ -24,7 +24,10 @@ from pfbench.verification.session import (
 from pfbench.verification.subject import Subject
 
 PAPERS: Mapping[str, Paper] = MappingProxyType(
-    {file.PAPER.key: file.PAPER for file in (qu2018, lacoste2016)}
+    {
+        file.PAPER.key: file.PAPER
+        for file in (shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013)
+    }
 )
 """The papers by their keys."""
 
@@ -191,6 +194,8 @@ def _opened(store: Any) -> Store | None:
 
 PUBLISHED: tuple[tuple[str, Claim, Claim], ...] = (
     ("qu2018 table 1", qu2018.theorem1.RATE, lacoste2016.rate.RATE),
+    ("qu2018 table 2", qu2018.theorem2.RATE, shen2019.table1.TABLE["sg"]),
+    ("qu2018 table 3", qu2018.theorem3.RATE, shen2019.table1.TABLE["svrg"]),
 )
 """Published comparisons of complexities under different criteria."""
 

@@ -18,7 +18,6 @@ from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.stateless import Stateless
 from pfbench.sets import L1Ball, L2Ball, Simplex
-from pfbench.theory.li2019_bounds import printed_statistical_error, statistical_error
 
 Floats = npt.NDArray[np.float64]
 
@@ -189,14 +188,20 @@ def _spread(kappa: float, d: int) -> Floats:
 def vertex_of_simplex(
     rng: np.random.Generator, d: int, kappa: float, pull: float = 0.1
 ) -> Quadratic:
-    """Return a quadratic whose minimiser is a vertex; `pull` is the modulus of its slope there."""
+    """Return a quadratic whose minimiser is a vertex; `pull` is the modulus of its slope there.
+
+    A steep vertex is found at once: every later linear minimisation only confirms it.
+    """
     first, second = np.eye(d)[:2]
     rows = rows_of_spectrum(rng, _spread(kappa, d))
     return Quadratic(Simplex(d), rows, second, -pull * second, first, 1.0 / kappa)
 
 
 def face_of_simplex(rng: np.random.Generator, d: int, kappa: float) -> Quadratic:
-    """Return a quadratic whose minimiser is the centre of a face with d/2 vertices."""
+    """Return a quadratic whose minimiser is the centre of a face with d/2 vertices.
+
+    A method with linear minimisations needs every vertex of the face, many of them often.
+    """
     inside = (np.arange(d) < d // 2).astype(np.float64)
     slope = (0.1 / d) * (1.0 - inside)
     rows = rows_of_spectrum(rng, _spread(kappa, d))
@@ -205,7 +210,10 @@ def face_of_simplex(rng: np.random.Generator, d: int, kappa: float) -> Quadratic
 
 
 def face_of_l1_ball(rng: np.random.Generator, d: int, kappa: float) -> Quadratic:
-    """Return a quadratic on the l1 ball whose minimiser is the centre of a face, d/2 vertices."""
+    """Return a quadratic whose minimiser is the centre of a face of the l1 ball with d/2 vertices.
+
+    See `face_of_simplex`.
+    """
     inside = (np.arange(d) < d // 2).astype(np.float64)
     rows = rows_of_spectrum(rng, _spread(kappa, d))
     slope, begin = -(0.1 / d) * inside, -np.eye(d)[0]
@@ -286,59 +294,3 @@ def restricted(
     sigma_hat = 1.0 - 8.0 * (1.0 + excess) * blind * support / d
     slope = -pull * np.sign(minimiser)
     return Quadratic(L1Ball(d), seen, minimiser, slope, begin, sigma_hat, shift=-excess)
-
-
-@dataclass(frozen=True)
-class Estimation:
-    """A problem of statistical estimation with a known truth, on which eps_stat is positive.
-
-    Attributes
-    ----------
-    problem
-        The quadratic; theta_hat is its minimiser, sigma_hat its effective strong convexity.
-    error
-        eps_stat^2 (li2019 section 3, constants corrected).
-    printed
-        eps_stat^2 as the paper prints it.
-    far
-        The mirror image of theta_hat in the truth, shape (d,): in the set, with nearly the least
-        value.
-    """
-
-    problem: Quadratic
-    error: float
-    printed: float
-    far: Floats
-
-
-def estimation(d: int, support: int, *, share: float = 0.2, pull: float = 1e-6) -> Estimation:
-    """Return a problem over the l1 ball whose minimiser misses the sparse truth along a flat line.
-
-    The Hessian is I - d w w' with w' = (+-1/d, ...), so that sigma = 1 and tau = 1/(2 d) as in
-    `restricted`. The truth has `support` equal entries and l1 norm 1 - share; theta_hat = truth -
-    share w has l1 norm 1; truth + share w is in the ball and differs from theta_hat along w alone.
-    The start is near it.
-
-    Parameters
-    ----------
-    d
-        Dimension, a power of 2.
-    support
-        s < d/8.
-    share
-        l1 norm of theta_hat - truth.
-    pull
-        Modulus of each entry of the slope at theta_hat.
-    """
-    hadamard = scipy.linalg.hadamard(d).astype(np.float64)
-    w, seen = hadamard[-1] / d, hadamard[:-1] * math.sqrt((d - 1) / d)
-    truth = np.where(np.arange(d) < support, -(1.0 - share) / support * np.sign(w), 0.0)
-    minimiser, far = truth - share * w, truth + share * w
-    sigma_hat = 1.0 - 8.0 * support / d
-    begin = 0.5 * far + 0.5 * np.eye(d)[d // 2]
-    problem = Quadratic(L1Ball(d), seen, minimiser, pull * np.sign(w), begin, sigma_hat)
-    length = share * float(np.linalg.norm(w))
-    numbers = (0.5 / d, sigma_hat, math.sqrt(support), 0.0, share, length)
-    return Estimation(
-        problem, statistical_error(*numbers), printed_statistical_error(*numbers), far
-    )

@@ -125,7 +125,7 @@ class Slope(Stateless):
         return np.array([(self.gap + bent) / (self.g + self.weight)])
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of THEORY section 1 but those of bounded sets."""
+        """Return all constants but those of bounded sets."""
         a = self.curvature
         ratio = 0.0 if self.sigma == 0.0 else a / self.sigma
         return Constants(

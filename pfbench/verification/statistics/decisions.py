@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv  # the beta distribution's, as scipy.stats
+import scipy
 
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import InputError
@@ -143,8 +143,8 @@ def decide_share(happened: npt.ArrayLike, most: float, level: float = CONFIDENCE
         raise InputError("happened must be 0 or 1 for each run.")
     share, level = real("most", most, above=0.0, most=1.0), checked_level(level)
     n, k = values.size, int(values.sum())
-    upper = float(betaincinv(k + 1, n - k, level)) if k < n else 1.0
-    lower = float(betaincinv(k, n - k + 1, 1 - level)) if k else 0.0
+    upper = float(scipy.special.betaincinv(k + 1, n - k, level)) if k < n else 1.0
+    lower = float(scipy.special.betaincinv(k, n - k + 1, 1 - level)) if k else 0.0
     largest = max(0.0, float(log_e_values(values, share).max()))
     measured = {
         "runs": float(n),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr  # Student's t, as scipy.stats
+import scipy
 
 from pfbench.base.checks import finite_array, real
 from pfbench.base.errors import InputError
@@ -193,7 +193,7 @@ def exponent_p_value(slopes: npt.ArrayLike, claimed: float, margin: float) -> fl
     error = standard_error(values)
     if error == 0:
         return 0.0 if excess > ROUNDING else 1.0
-    return float(stdtr(values.size - 1, -excess / error))
+    return float(scipy.special.stdtr(values.size - 1, -excess / error))
 
 
 def _slopes(u: Array, logs: Array) -> tuple[Array, Array, Array]:

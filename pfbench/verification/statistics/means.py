@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit  # Student's t, as scipy.stats
+import scipy
 
 from pfbench.base.checks import finite_array, real
 from pfbench.base.errors import InputError
@@ -197,7 +197,7 @@ def t_interval(samples: Array, quantile: float) -> Interval:
     if samples.size == 1:
         return Interval(-math.inf, math.inf)
     mean = float(samples.mean())
-    half = float(stdtrit(samples.size - 1, quantile)) * standard_error(samples)
+    half = float(scipy.special.stdtrit(samples.size - 1, quantile)) * standard_error(samples)
     return Interval(mean - half, mean + half)
 
 

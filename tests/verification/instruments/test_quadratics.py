@@ -12,7 +12,6 @@ from pfbench.verification.instruments.quadratics import (
     Quadratic,
     boundary_of_l2_ball,
     chain,
-    estimation,
     face_of_l1_ball,
     face_of_simplex,
     interior_of_l2_ball,
@@ -180,28 +179,6 @@ def test_the_restricted_minimiser_is_global_with_its_sigma_hat(excess):
     for x in [*points(problem, generator(6), 1000), *ends]:
         squared = np.sum((x - problem.minimiser) ** 2)
         assert problem.value(x) >= 0.5 * problem.sigma_hat * squared - 1e-12
-
-
-@pytest.mark.parametrize("support", [1, 3])
-def test_the_estimation_problem_is_what_its_text_says(support):
-    d, share = 64, 0.3
-    known = estimation(d, support, share=share)
-    problem, tau = known.problem, 1 / (2 * d)
-    truth = (problem.minimiser + known.far) / 2
-    assert np.count_nonzero(np.abs(truth) > 1e-12) == support
-    assert np.abs(truth).sum() == pytest.approx(1 - share)
-    assert np.abs(problem.minimiser).sum() == pytest.approx(1.0)
-    assert problem.set.contains(known.far)
-    delta = problem.minimiser - truth
-    assert_allclose(problem.curvature @ delta, 0.0, atol=1e-12)
-    l1, l2 = np.abs(delta).sum(), np.linalg.norm(delta)
-    assert problem.sigma_hat == pytest.approx(1 - 16 * tau * support)
-    root = np.sqrt(support) * l2
-    assert known.error == pytest.approx(8 * tau * (l1 + root) ** 2 / problem.sigma_hat)
-    assert known.printed == pytest.approx(tau * (2 * l1 + root) ** 2 / problem.sigma_hat)
-    for x in points(problem, generator(7), 500):  # li2019 (29)
-        squared = np.sum((x - problem.minimiser) ** 2)
-        assert problem.value(x) >= problem.sigma_hat * (squared / 2 - known.error) - 1e-12
 
 
 # --- refusals -------------------------------------------------------------------------------------

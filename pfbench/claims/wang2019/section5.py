@@ -1,19 +1,21 @@
-"""Errata of wang2019: the steps of its experiments are not its theorems'."""
+"""wang2019 section 5: the steps of its experiments are not its theorems'."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from types import MappingProxyType
 
 import numpy as np
 
 from pfbench.algorithms.proximal import ProxSpiderBoost, SpiderBoost
 from pfbench.base.errors import DataError
+from pfbench.claims.wang2019.theorem1 import THM1
+from pfbench.claims.wang2019.theorem2 import THM2
 from pfbench.measures.common import gradient_mapping_sq
 from pfbench.problems.data.loading import load_classification
 from pfbench.problems.linear_models import LinearModel, NonconvexLogistic, RobustRegression
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Penalty, WholeSpace
-from pfbench.verification.contrast import Contrast, Examination, Floats, stream
+from pfbench.verification.claim import Erratum
+from pfbench.verification.contrast import Contrast, Floats, stream
 
 _CATEGORIES = (5, 8, 16, 7, 14, 6, 5, 2, 2, 5, 5, 41, 2, 5)
 """Number of values of each of the 14 categories of a9a's 123 binary features."""
@@ -31,12 +33,17 @@ def one_of_each(rng: np.random.Generator, rows: int) -> tuple[Floats, Floats]:
     return matrix, np.where(score > np.quantile(score, 0.76), 1.0, -1.0)
 
 
+def _printed_step(L: float) -> float:
+    """Return the step of the experiments, 0.05 for every L."""
+    return 0.05
+
+
 def step(
     effort: str,
     seed: int,
     *,
     penalised: bool,
-    printed: Callable[[float], float] = lambda L: 0.05,
+    printed: Callable[[float], float] = _printed_step,
 ) -> Contrast:
     """Compare the step that the experiments run with 1/(2L), L = max(L_f, L_ms).
 
@@ -88,10 +95,19 @@ def _over_theorem(problem: LinearModel, seed: int) -> float:
     return float(np.mean(squares)) * K / (kind.bound() * L * float(constants.delta))
 
 
-EXAMINATIONS: Mapping[str, Examination] = MappingProxyType(
-    {
-        "wang2019-5.1-step": partial(step, penalised=False),
-        "wang2019-5.2-step": partial(step, penalised=True),
-    }
+ERRATA = (
+    Erratum(
+        name="wang2019-5.1-step",
+        as_printed="the step of section 5.1, 0.05 (SPIDER 0.01), is the theorem's",
+        corrected="the theorem's is 1/(2L); with it SpiderBoost keeps 4 L Delta/K",
+        examine=partial(step, penalised=False),
+        claim=THM1,
+    ),
+    Erratum(
+        name="wang2019-5.2-step",
+        as_printed="the step of section 5.2, 0.05, is the theorem's",
+        corrected="the theorem's is 1/(2L); with it Prox-SpiderBoost keeps 20 L Delta/K",
+        examine=partial(step, penalised=True),
+        claim=THM2,
+    ),
 )
-"""The examinations of this file, by the name of the erratum."""

@@ -1,4 +1,4 @@
-"""The checks of wang2019: the slope against its definition, and planted faults that they catch."""
+"""The long slope against its definition."""
 
 import math
 
@@ -8,15 +8,7 @@ import pytest
 from pfbench.algorithms.proximal import ProxSpiderBoost
 from pfbench.base.errors import InputError
 from pfbench.runs.loop.solve import solve
-from pfbench.theory.catalogue import claim
-from pfbench.verification.checks.wang2019 import _momentum
 from pfbench.verification.instruments.slopes import Slope
-from pfbench.verification.mutants.base import Mutant
-from pfbench.verification.mutants.session import judge_mutant
-from pfbench.verification.mutants.wang2019 import MUTANTS, ShiftedMomentum, WholeMove
-from pfbench.verification.session import judge
-from pfbench.verification.subject import Subject
-from pfbench.verification.trial import Trial
 
 SLOPE = Slope(6, g=0.3, gap=2.0, L=1.7, sigma=0.4, weight=0.2, phase=0.5)
 
@@ -83,27 +75,3 @@ def test_a_step_lowers_the_slope_by_eta_times_its_square() -> None:
 def test_bad_parameters_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(InputError):
         Slope(**{"n": 2, "g": 0.1, "gap": 1.0, **wrong})  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("claim", ["thm1", "thm2", "step"])
-def test_the_catalogue_passes(claim: str) -> None:
-    assert judge(f"wang2019-{claim}", Subject(), seed=7).verdict in ("holds", "tight")
-
-
-FAST = ("wang2019-thm1", "wang2019-thm2", "wang2019-step")
-"""Claims that take less than a second; `pfbench verify --mutants` judges the others too."""
-
-
-@pytest.mark.parametrize(
-    "mutant", [m for m in MUTANTS if m.expected[0] in FAST], ids=lambda mutant: mutant.name
-)
-def test_faults_are_caught(mutant: Mutant) -> None:
-    row = judge_mutant(mutant.name, mutant.expected[0], "quick", 3)
-    assert row.verdict == "violated", row.reason
-
-
-@pytest.mark.parametrize("faulty", [ShiftedMomentum, WholeMove])
-def test_faults_of_the_momentum_are_caught(faulty: type) -> None:
-    tested = claim("wang2019-thm3")
-    assert _momentum(Trial(tested)).verdict == "tight"
-    assert _momentum(Trial(tested, Subject(faulty))).verdict == "violated"

@@ -1,0 +1,92 @@
+"""Theorem 1 of Jaggi 2013: Frank-Wolfe with the step 2/(t+2) on a convex f."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.points import combine
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.evidence import Evidence, across
+from pfbench.verification.instruments.indefinite import Hull, Indefinite, curvature
+from pfbench.verification.statistics import decide_inequality
+from pfbench.verification.trial import Trial
+
+
+def primal(C: float, t: int) -> float:
+    """Return 2 C/(t+2), the bound of f(x_t) - min f for t >= 1."""
+    return 2.0 * C / (t + 2.0)
+
+
+def square(d: int) -> Indefinite:
+    """Return |x|^2/2 on the simplex of d vertices, from a vertex.
+
+    x_t has at most t + 1 entries that are not 0, so that f(x_t) >= 1/(2(t+1)), and C_f = 2: where
+    d is large, no method that adds a vertex a step comes below an eighth of the bound.
+    """
+    return Indefinite(Hull(np.eye(d)), np.eye(d), np.zeros(d), np.eye(d)[0], 0.5 / d, 1.0)
+
+
+def edge(slope: float) -> Indefinite:
+    """Return x^2/2 + slope x on [0, 1], from 1; C_f = 1.
+
+    With a small negative slope the second step passes the minimiser by nearly 2/3, 0.44 of the
+    bound. With a large positive one h0 is far above C_f, and only a first step of 1 forgets it.
+    """
+    ends, least = Hull(np.array([[0.0], [1.0]])), -0.5 * min(0.0, slope) ** 2
+    return Indefinite(ends, np.eye(1), np.array([slope]), np.ones(1), least, 1.0)
+
+
+SQUARE = instance(square, d=100)
+PASSED = instance(edge, slope=-0.01)
+FAR = instance(edge, slope=10.0)
+
+
+def keeps_the_bound(trial: Trial) -> Evidence:
+    """Test the bound at every step; C_f of a convex quadratic is exact."""
+    steps = trial.pick(40, 80)
+    parts = {}
+    for name, problem in {"square": SQUARE(), "passed": PASSED(), "far": FAR()}.items():
+        C = curvature(problem.set.vertices, problem.A)
+        algorithm = trial.make(step="open-loop", iterations=steps)
+        ratios = [
+            (problem.value(np.asarray(step.state.x)) - problem.least) / primal(C, t)
+            for t, step in enumerate(trial.follow(problem, algorithm), 1)
+        ]
+        parts[name] = decide_inequality(ratios)
+    return Evidence(decision=across(parts), claimed={"ratio": 1.0}, repetitions=len(parts))
+
+
+PRIMAL = Claim(
+    name="jaggi2013-thm1",
+    source="Jaggi 2013 theorem 1",
+    kind="bound",
+    statement="f convex: f(x_t) - min f <= 2 C_f/(t+2) for all t >= 1",
+    check=keeps_the_bound,
+    instances=(SQUARE, PASSED, FAR),
+    algorithm="frank-wolfe",
+    assumptions=("f convex", "C_f finite"),
+    schedule="step = open-loop, 2/(t+2)",
+    quick=0.1,
+    full=0.1,
+)
+
+CLAIMS = (PRIMAL,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalfStep(FrankWolfe):
+    """Takes 1/(t+2), half the step."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `FrankWolfe.run` with the open-loop step, halved."""
+        for t in range(self.iterations or 0):
+            g = ask.gradient(x)
+            at, x = x, combine(x, ask.lo(g), 1.0 / (t + 2.0))
+            yield State(x, at, g)
+
+
+MUTANTS = (Mutant.of("frank-wolfe-half-step", HalfStep, PRIMAL),)

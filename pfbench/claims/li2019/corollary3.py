@@ -1,0 +1,156 @@
+"""li2019 corollary 3: the gap inside an outer iteration, and (30), from which it follows."""
+
+import numpy as np
+
+from pfbench.algorithms.sliding import CGS
+from pfbench.claims.li2019.steps import (
+    REGRESSION,
+    SINGULAR,
+    STRONG,
+    families,
+    inner,
+    shapes,
+    share,
+    squared_distance,
+)
+from pfbench.oracles import Ledger, Oracles
+from pfbench.verification.claim import Claim, Erratum, instance
+from pfbench.verification.contrast import Contrast, compared, stream
+from pfbench.verification.evidence import Evidence, across
+from pfbench.verification.instruments.quadratics import (
+    Quadratic,
+    chain,
+    face_of_simplex,
+    vertex_of_simplex,
+)
+from pfbench.verification.statistics import decide_inequality
+from pfbench.verification.subject import Broken
+from pfbench.verification.trial import Trial
+
+
+def inner_gap(L: float, squared: float, k: int) -> float:
+    """Return 8 L D_t^2/(k (k+1)), the bound of f(y_k) - f(theta_hat)."""
+    return 8.0 * L * squared / (k * (k + 1.0))
+
+
+_SHAPES = shapes(d=64, kappa=100.0)
+_STEEP = {
+    "steep vertex of the simplex": instance(vertex_of_simplex, d=40, kappa=100.0, pull=1.0),
+    "steeper vertex of the simplex": instance(vertex_of_simplex, d=40, kappa=100.0, pull=10.0),
+}
+_CHAIN = instance(chain, d=60)
+
+
+def check(trial: Trial) -> Evidence:
+    """Check f(y_k) - f(theta_hat) <= 8 L D_t^2/(k(k+1)): as scheduled, and for any N and D_1."""
+    T, d = trial.pick(5, 9), trial.pick(64, 256)
+    kappas = trial.pick((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
+    parts = {}
+    for name, tested in families(trial, _SHAPES, d, kappas, trial.pick(1, 3)).items():
+        L = tested.constants.L_f
+        parts[name] = decide_inequality(
+            [
+                share(tested.gap(step.state.x), inner_gap(L, tested.squared_distance(t), k))
+                for t, k, step in inner(trial, tested, T)
+            ]
+        )
+    rng, wide = trial.rng("convex"), trial.pick(40, 200)
+    convex = {name: vertex(rng, d=wide) for name, vertex in _STEEP.items()}
+    convex["Nesterov's chain"] = _CHAIN()
+    for name, problem in convex.items():
+        for N in trial.pick((20, 100), (20, 100, 500)):
+            parts[f"{name}, N={N}"] = decide_inequality(_one_outer(trial, problem, N))
+    return Evidence(decision=across(parts), claimed={"ratio": 1.0}, repetitions=len(parts))
+
+
+def _one_outer(trial: Trial, problem: Quadratic, N: int) -> list[float]:
+    """Make one outer iteration of N inner ones with D_1 = |theta_0 - theta_hat|; return ratios.
+
+    The corollary needs neither strong convexity nor the theorem's N: sigma_hat = 2 delta0/D_1^2
+    makes the schedule's D_1 the wanted one.
+    """
+    start = problem.start()
+    L, delta0 = problem.constants(start).L_f, problem.value(start)
+    squared = float(np.sum((start - problem.minimiser) ** 2))
+    algorithm = trial.make(
+        restarts=1, period=N, smoothness=L, curvature=2.0 * delta0 / squared, delta=delta0
+    )
+    ratios = [
+        share(problem.value(step.state.x), inner_gap(L, squared, k))
+        for k, step in enumerate(trial.follow(problem, algorithm), 1)
+    ]
+    if len(ratios) < N:
+        raise Broken(f"it makes {len(ratios)} of {N} inner iterations")
+    return ratios
+
+
+COR3 = Claim(
+    name="li2019-cor3",
+    source="li2019 corollary 3",
+    kind="bound",
+    statement="inside outer t: f(y_k) - f(theta_hat) <= 8 L D_t^2/(k(k+1))",
+    algorithm="cgs",
+    assumptions=(STRONG, "f convex", "L >= L_f"),
+    instances=(*_SHAPES.values(), SINGULAR, REGRESSION, *_STEEP.values(), _CHAIN),
+    schedule="theory; and one outer iteration of any N with D_1 = |theta_0 - theta_hat|",
+    quick=0.3,
+    full=8.0,
+    check=check,
+)
+
+# --- errata ---------------------------------------------------------------------------------------
+
+
+def inner_bound(k: int, L: float, N: int, squared: float, begin: float, printed: bool) -> float:
+    """Return (30) for corollary 3's parameters: with eta_i, beta_1, or gamma_i eta_i, beta_1/2.
+
+    `squared` is D_t^2, `begin` is |x_0 - theta_hat|^2.
+    """
+    total = 0.0
+    for i in range(1, k + 1):
+        gamma, product = 2.0 / (i + 1.0), 2.0 / (i * (i + 1.0))
+        eta, beta = 2.0 * L * squared / (N * i), 3.0 * L / i
+        variance = L**2 * squared / (N * (i + 1.0) ** 2)
+        total += (eta if printed else gamma * eta) / product
+        total += gamma * variance / (2.0 * product * (beta - L * gamma))
+    return 2.0 / (k * (k + 1.0)) * ((3.0 if printed else 1.5) * L * begin + total)
+
+
+def weights_of_30(effort: str, seed: int, *, printed: bool = True) -> Contrast:
+    """(30) with corollary 3's parameters must give 8 L D_t^2/(k(k+1)), its (32), at every k <= N.
+
+    Corrected it does, and bounds f(y_k) - f(theta_hat) along a run of CGS.
+    """
+    rng = stream(seed, "(30)")
+    problem = face_of_simplex(rng, 32, 10.0)
+    constants = problem.constants(problem.start())
+    algorithm = CGS.theory(constants.delta / 2.0, constants, restarts=1)
+    N, L = algorithm.period, algorithm.smoothness
+    squared = squared_distance(algorithm.delta, algorithm.curvature, 1)
+    begin = float(np.sum((problem.start() - problem.minimiser) ** 2))
+
+    def bound(k: int, start: float, as_printed: bool) -> float:
+        return inner_bound(k, L, N, squared, start, as_printed)
+
+    ask = Oracles(problem.open(rng), Ledger(), problem.set.diameter)
+    along = [
+        problem.value(state.x) / bound(k, begin, False)
+        for k, state in enumerate(algorithm.run(ask, problem.start(), rng), start=1)
+    ]
+    ks = range(1, N + 1)
+    first = max(bound(k, squared, printed) / inner_gap(L, squared, k) for k in ks)
+    second = max(bound(k, squared, False) / inner_gap(L, squared, k) for k in ks)
+    return compared(first, max(second, *along), **{"largest f(y_k) over (30)": max(along)})
+
+
+CLAIMS = (COR3,)
+
+ERRATA = (
+    Erratum(
+        name="li2019-(30)",
+        as_printed="(30), with eta_i and beta_1, gives corollary 3's 8 L D_t^2/(k(k+1))",
+        corrected="with gamma_i eta_i and beta_1/2 it does",
+        examine=weights_of_30,
+        claim=COR3,
+    ),
+)

@@ -1,0 +1,175 @@
+"""li2019 lemma 1: restricted strong convexity of matrix regression, on the worst directions."""
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import numpy as np
+import scipy.linalg
+
+from pfbench.base.protocols import Problem
+from pfbench.base.state import Point
+from pfbench.claims.li2019.faulty import Changed, ChangedProblem
+from pfbench.problems.matrix_regression import MatrixRegression
+from pfbench.problems.restricted_convexity import worst_direction
+from pfbench.problems.sensing import synthetic_sensing
+from pfbench.verification.claim import Claim, Erratum, Mutant, instance
+from pfbench.verification.contrast import Contrast
+from pfbench.verification.evidence import Evidence, across
+from pfbench.verification.statistics import decide_inequality
+from pfbench.verification.subject import Subject
+from pfbench.verification.trial import Trial
+
+MOST = 4.0
+"""The constant c of tau = c xi(Sigma_x) d/n, as tested.
+
+The paper leaves it open. For isotropic X and curvature lambda_min/4 Gordon's inequality gives
+<X_i, V>^2 >= (1 - 2 y)^2 |V|_F^2 on average, y = sqrt(d/n) |V|_*/|V|_F, up to fluctuations; then
+c = 2 is enough, and is needed at y = 1/4. The factor 2 is room for the fluctuations.
+"""
+
+
+def design(
+    seed: int = 0, d: int = 10, ratio: int = 10, sensing_variance: float = 0.0
+) -> MatrixRegression:
+    """Return matrix regression on n = ratio d isotropic Gaussian rows: Sigma_x = I, xi = 1.
+
+    Tested are the worst directions of rank 1, 2 and d that a search finds, as random ones need no
+    tau at all. With a sensing variance the loss is (8), else (7).
+    """
+    data = synthetic_sensing(
+        seed=seed,
+        rows=d,
+        columns=d,
+        rank=1,
+        n=ratio * d,
+        spike=1.0,
+        sensing_variance=sensing_variance,
+    )
+    return MatrixRegression(data)
+
+
+_LOSSES = {
+    "loss 7": (0.25, instance(design, sensing_variance=0.0)),
+    "loss 8": (0.125, instance(design, sensing_variance=0.25)),
+}
+"""The curvature over lambda_min(Sigma_x) and the problem of each loss."""
+
+
+def check(trial: Trial) -> Evidence:
+    """Check lemma 1 with lambda_min/4 (loss 7) and /8 (loss 8), c <= 4, on the worst directions."""
+    parts = {}
+    for d, ratio, seed in designs(trial):
+        for name, (alpha, loss) in _LOSSES.items():
+            needed = constants_needed(trial, loss(seed, d=d, ratio=ratio), ratio, seed, alpha)
+            parts[f"{name}, d={d}, n/d={ratio}"] = decide_inequality([c / MOST for c in needed])
+    return Evidence(
+        decision=across(parts), claimed={"c": MOST, "ratio": 1.0}, repetitions=len(parts)
+    )
+
+
+def designs(trial: Trial) -> Iterator[tuple[int, int, int]]:
+    """Yield d, n/d and a seed."""
+    for d in trial.pick((10, 16), (10, 16, 24)):
+        for ratio in trial.pick((4, 10, 16, 40, 160), (4, 10, 16, 40, 160, 640)):
+            if ratio * d**3 < trial.pick(10**6, 10**7):
+                yield d, ratio, trial.seeds(1, f"{d} {ratio}")[0]
+
+
+def constants_needed(
+    trial: Trial, problem: MatrixRegression, ratio: int, seed: int, alpha: float
+) -> list[float]:
+    """Return the c that lemma 1 needs with curvature alpha on the worst directions found.
+
+    The curvature along V is (1/2) <grad f(V) - grad f(0), V>, by the problem's own oracle.
+    Directions of rank 1, of rank 2, and of any rank.
+    """
+    tested: Any = problem
+    answering = trial.subject.wrap(tested) if trial.subject.wrap else tested
+    backend, zero = answering.open(np.random.default_rng(seed)), problem.start()
+    needed = []
+    for rank in (1, 2, problem.shape[0]) if ratio <= 40 else (1,):
+        V = worst_direction(problem.data, alpha, rank=rank, starts=2, seed=seed).direction
+        found = 0.5 * float(np.vdot(backend.gradient(V) - backend.gradient(zero), V))
+        size = float(scipy.linalg.svdvals(V).sum())
+        needed.append((alpha * float(np.vdot(V, V)) - found) * ratio / size**2)
+    return needed
+
+
+LEMMA1 = Claim(
+    name="li2019-lemma1",
+    source="li2019 lemma 1, corrected",
+    kind="bound",
+    statement=(
+        "restricted strong convexity with lambda_min(Sigma_x)/4 (loss 7), /8 (loss 8), and "
+        "tau = c xi(Sigma_x) d/n, c <= 4 (left open in the paper)"
+    ),
+    assumptions=("Gaussian rows with covariance Sigma_x",),
+    instances=tuple(loss for _, loss in _LOSSES.values()),
+    schedule="none",
+    quick=0.8,
+    full=5.0,
+    check=check,
+)
+
+# --- planted fault --------------------------------------------------------------------------------
+
+
+class _HalfGradient(Changed):
+    def gradient(self, x: Point) -> Any:
+        """Return half of the gradient."""
+        return 0.5 * self._right.gradient(x)
+
+
+def halved(problem: Problem) -> Problem:
+    """Return the problem with half of its gradient."""
+    return cast(Problem, ChangedProblem(problem, _HalfGradient))
+
+
+# --- erratum --------------------------------------------------------------------------------------
+
+
+def half_of_the_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> Contrast:
+    """Search, for loss (7), the c that lemma 1 needs with (printed or 1/4) lambda_min(Sigma_x).
+
+    tau = c d/n must do for all n with one c. On the worst rank-one directions found, with
+    lambda_min/2 the c needed grows with n/d; with lambda_min/4 it falls to 0.
+    """
+    ratios = (10, 40, 160) if effort == "quick" else (10, 40, 160, 640)
+    needed: dict[str, list[float]] = {"printed": [], "corrected": []}
+    for ratio in ratios:
+        data = design(seed, ratio=ratio).data
+        for name, alpha in (("printed", printed), ("corrected", 0.25)):
+            tau = worst_direction(data, alpha, starts=2, seed=seed).tau
+            needed[name].append(tau * ratio)
+    growth = [found[-1] / found[0] if found[0] > 0.0 else 0.0 for found in needed.values()]
+    return Contrast(
+        printed_fails=growth[0] > 2.0,
+        corrected_holds=growth[1] <= 1.0,
+        numbers={
+            f"c at n/d={ratio}, {name}": c
+            for name, found in needed.items()
+            for ratio, c in zip(ratios, found, strict=True)
+        },
+    )
+
+
+CLAIMS = (LEMMA1,)
+
+MUTANTS = (
+    Mutant(
+        name="li2019-half-gradient",
+        about="The gradient keeps the factor 1/2 of the square.",
+        subject=Subject(wrap=halved),
+        expected=(LEMMA1,),
+    ),
+)
+
+ERRATA = (
+    Erratum(
+        name="li2019-lemma1",
+        as_printed="restricted strong convexity with lambda_min(Sigma_x)/2 for loss (7)",
+        corrected="with lambda_min/4 (for loss (8) the proof gives /8, but data do not refute /4)",
+        examine=half_of_the_eigenvalue,
+        claim=LEMMA1,
+    ),
+)

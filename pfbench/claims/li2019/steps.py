@@ -1,0 +1,203 @@
+"""What the theorems of li2019 share: the schedule, known minimisers, runs by outer and inner k."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.constants import Constants
+from pfbench.problems.matrix_regression import MatrixRegression
+from pfbench.problems.sensing import synthetic_sensing
+from pfbench.verification.claim import Instance, instance
+from pfbench.verification.evidence import across
+from pfbench.verification.instruments.quadratics import (
+    Quadratic,
+    boundary_of_l2_ball,
+    face_of_l1_ball,
+    face_of_simplex,
+    interior_of_l2_ball,
+    restricted,
+    vertex_of_simplex,
+)
+from pfbench.verification.statistics import Decision, decide_inequality
+from pfbench.verification.subject import Broken
+from pfbench.verification.trial import Step, Trial
+
+STRONG = "restricted strong convexity with sigma_hat > 0"
+"""What every theorem of the paper assumes."""
+
+# --- the schedule ---------------------------------------------------------------------------------
+
+
+def period(L: float, sigma_hat: float) -> int:
+    """Return N_t = ceil(8 sqrt(L/sigma_hat)), the inner iterations of an outer one."""
+    return math.ceil(8.0 * math.sqrt(L / sigma_hat) * (1.0 - 1e-12))
+
+
+def restarts(delta0: float, epsilon: float) -> int:
+    """Return ceil(log2(delta0/epsilon)), the outer iterations to accuracy epsilon."""
+    return math.ceil(math.log2(delta0 / epsilon) * (1.0 - 1e-12))
+
+
+def halved(delta0: float, t: int) -> float:
+    """Return delta0 2^-t, the bound of f(theta_t) - f(theta_hat) (theorems 1 and 2)."""
+    return delta0 * 2.0**-t
+
+
+def squared_distance(delta0: float, sigma_hat: float, t: int) -> float:
+    """Return D_t^2 = 4 delta0 2^-t/sigma_hat, at least |theta_{t-1} - theta_hat|^2."""
+    return 4.0 * delta0 * 2.0**-t / sigma_hat
+
+
+# --- problems -------------------------------------------------------------------------------------
+
+_SHAPES: Mapping[str, Callable[..., Quadratic]] = MappingProxyType(
+    {
+        "vertex of the simplex": vertex_of_simplex,
+        "face of the simplex": face_of_simplex,
+        "face of the l1 ball": face_of_l1_ball,
+        "boundary of the l2 ball": boundary_of_l2_ball,
+        "interior of the l2 ball": interior_of_l2_ball,
+    }
+)
+"""Strongly convex quadratics by where their minimiser is."""
+
+
+def shapes(d: int, kappa: float) -> Mapping[str, Instance]:
+    """Return strongly convex quadratics with L/sigma_hat = kappa by where their minimiser is."""
+    return {name: instance(build, d=d, kappa=kappa) for name, build in _SHAPES.items()}
+
+
+def matrix_regression(seed: int = 0) -> MatrixRegression:
+    """Return matrix regression over the nuclear ball with more rows than entries.
+
+    So it is strongly convex, the effective strong convexity is the least eigenvalue, and
+    eps_stat = 0: the one problem here whose points are matrices and whose linear minimisation is
+    inexact.
+    """
+    data = synthetic_sensing(seed=seed, rows=8, columns=8, rank=2, n=160, spike=1.0)
+    return MatrixRegression(data, tolerance=1e-10)
+
+
+SINGULAR = instance(restricted, d=256, support=3, blind=4)
+REGRESSION = instance(matrix_regression)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A problem with what the theorems need to know of it.
+
+    Attributes
+    ----------
+    problem
+        The problem.
+    constants
+        Its constants at its start; delta is f(theta_0) - f(theta_hat) itself.
+    gap
+        x -> f(x) - f(theta_hat).
+    """
+
+    problem: Any
+    constants: Constants
+    gap: Callable[[Any], float]
+
+    @property
+    def N(self) -> int:
+        """N_t, inner iterations of each outer one."""
+        return period(self.constants.L_f, self.constants.sigma_hat)
+
+    def squared_distance(self, t: int) -> float:
+        """Return D_t^2."""
+        return squared_distance(self.constants.delta, self.constants.sigma_hat, t)
+
+
+def known(problem: Quadratic) -> Known:
+    """Return a quadratic, whose minimiser is known."""
+    return Known(problem, problem.constants(problem.start()), problem.value)
+
+
+def solved(problem: MatrixRegression) -> Known:
+    """Return matrix regression with its least value computed."""
+    least, start = problem.theta_hat(tolerance=1e-9).value, problem.start()
+    constants = replace(problem.constants(start), delta=problem.value(start) - least)
+    return Known(problem, constants, lambda x: problem.value(x) - least)
+
+
+def families(
+    trial: Trial,
+    shapes: Mapping[str, Instance],
+    d: int,
+    kappas: Sequence[float],
+    seeds: int = 1,
+) -> dict[str, Known]:
+    """Return, for each seed, strongly convex problems of every shape, and restricted ones."""
+    found = {}
+    for i, seed in enumerate(trial.seeds(seeds, "problems"), 1):
+        rng = np.random.default_rng(seed)
+        for shape, problem in shapes.items():
+            for kappa in kappas:
+                found[f"{shape}, L/sigma_hat={kappa:g}, {i}"] = known(
+                    problem(rng, d=d, kappa=kappa)
+                )
+        found[f"singular Hessian on the l1 ball, {i}"] = known(SINGULAR(rng))
+        found[f"matrix regression, {i}"] = solved(REGRESSION(seed))
+    return found
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def inner(
+    trial: Trial, tested: Known, restarts: int, seed: int = 0, **given: Any
+) -> Iterator[tuple[int, int, Step]]:
+    """Run the theorem's schedule, or with given parameters; yield outer t, inner k, and the step.
+
+    Raises
+    ------
+    Broken
+        If it ends early, or leaves the set.
+    """
+    N = tested.N
+    epsilon = tested.constants.delta * 2.0**-restarts
+    algorithm = trial.scheduled(epsilon, tested.constants, **given)
+    made = 0
+    for made, step in enumerate(trial.follow(tested.problem, algorithm, seed=seed), 1):
+        yield 1 + (made - 1) // N, 1 + (made - 1) % N, step
+    if made < N * restarts:
+        raise Broken(f"it makes {made} inner iterations where the schedule has {N * restarts}")
+
+
+def halving(trial: Trial, tested: Known, T: int) -> Decision:
+    """Decide f(theta_t) - f(theta_hat) <= delta0 2^-t, t = 1 .. T."""
+    return decide_inequality(
+        [
+            share(tested.gap(step.state.x), halved(tested.constants.delta, t))
+            for t, k, step in inner(trial, tested, T)
+            if k == tested.N
+        ]
+    )
+
+
+# --- decisions ------------------------------------------------------------------------------------
+
+
+def share(measured: float, bound: float) -> float:
+    """Return measured over bound; infinite where it is not a number."""
+    return measured / bound if math.isfinite(measured) else math.inf
+
+
+def exactly(measured: int, claimed: int) -> Decision:
+    """Decide that a count is the claimed one: neither ratio of the two exceeds 1."""
+    ratios = [measured / claimed, claimed / measured if measured else math.inf]
+    return decide_inequality(ratios, rounding=0.0)
+
+
+def summary(parts: Mapping[str, Decision]) -> Decision:
+    """Return what `across` decides, with the largest ratio instead of every part's numbers."""
+    joined = across(parts)
+    ratio = max(part.measured["ratio"] for part in parts.values())
+    measured = {"checks": float(len(parts)), "ratio": ratio}
+    return Decision(joined.verdict, joined.reason, measured, joined.p_value)

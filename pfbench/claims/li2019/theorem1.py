@@ -1,0 +1,232 @@
+"""li2019 theorem 1: the gap halves at each restart; full gradients and linear minimisations."""
+
+import math
+from collections.abc import Iterator
+from typing import Any, Self, cast
+
+import numpy as np
+
+from pfbench.algorithms.base import round_down
+from pfbench.algorithms.sliding import CGS
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Asked, Problem
+from pfbench.base.state import Point, State
+from pfbench.claims.li2019.faulty import Changed, ChangedProblem
+from pfbench.claims.li2019.steps import (
+    REGRESSION,
+    SINGULAR,
+    STRONG,
+    exactly,
+    families,
+    halving,
+    known,
+    period,
+    restarts,
+    shapes,
+    share,
+    summary,
+)
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.evidence import Evidence, across
+from pfbench.verification.instruments.quadratics import (
+    face_of_l1_ball,
+    face_of_simplex,
+    vertex_of_simplex,
+)
+from pfbench.verification.statistics import decide_inequality
+from pfbench.verification.subject import Subject
+from pfbench.verification.trial import Trial
+
+# --- the gap --------------------------------------------------------------------------------------
+
+_SHAPES = shapes(d=64, kappa=100.0)
+
+
+def check_gap(trial: Trial) -> Evidence:
+    """Check f(theta_t) - f(theta_hat) <= delta0 2^-t after every outer iteration."""
+    T, d = trial.pick(8, 11), trial.pick(64, 256)
+    kappas = trial.pick((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
+    tested = families(trial, _SHAPES, d, kappas, trial.pick(1, 3))
+    parts = {name: halving(trial, problem, T) for name, problem in tested.items()}
+    return Evidence(
+        decision=across(parts),
+        claimed={"ratio": 1.0, "outer iterations": T},
+        repetitions=len(parts),
+    )
+
+
+GAP = Claim(
+    name="li2019-thm1",
+    source="li2019 theorem 1",
+    kind="bound",
+    statement="f(theta_t) - f(theta_hat) <= delta0 2^-t at every outer t (eps_stat = 0)",
+    algorithm="cgs",
+    assumptions=(STRONG, "f convex", "L >= L_f"),
+    instances=(*_SHAPES.values(), SINGULAR, REGRESSION),
+    schedule="theory",
+    quick=0.5,
+    full=20.0,
+    check=check_gap,
+)
+
+# --- full gradients -------------------------------------------------------------------------------
+
+
+def component_gradients(n: int, N: int, delta0: float, epsilon: float) -> int:
+    """Return n N_t ceil(log2(delta0/epsilon)), the SFO to accuracy epsilon."""
+    return n * N * restarts(delta0, epsilon)
+
+
+_NARROW = shapes(d=32, kappa=50.0)
+
+
+def check_fo(trial: Trial) -> Evidence:
+    """Check that accuracy epsilon is reached with exactly the claimed SFO."""
+    kappas = trial.pick((1.0, 50.0), (1.0, 10.0, 50.0, 1000.0))
+    counts, gaps = {}, {}
+    for name, tested in families(trial, _NARROW, trial.pick(32, 128), kappas).items():
+        delta0 = tested.constants.delta
+        for accuracy in trial.pick((300.0,), (3.0, 30.0, 300.0, 1000.0)):
+            epsilon = delta0 / accuracy
+            run = trial.run(tested.problem, trial.scheduled(epsilon, tested.constants))
+            claimed = component_gradients(tested.problem.n, tested.N, delta0, epsilon)
+            counts[f"{name}, delta0/{accuracy:g}"] = exactly(run.counts.sfo, claimed)
+            reached = decide_inequality([share(tested.gap(run.x), epsilon)])
+            gaps[f"{name}, delta0/{accuracy:g}"] = reached
+    return Evidence(
+        decision=across({"SFO": summary(counts), "accuracy": summary(gaps)}),
+        claimed={"SFO: ratio": 1.0, "accuracy: ratio": 1.0},
+        repetitions=len(counts),
+    )
+
+
+FO = Claim(
+    name="li2019-thm1-fo",
+    source="li2019 theorem 1",
+    kind="count",
+    statement="accuracy eps costs n N_t ceil(log2(delta0/eps)) SFO",
+    algorithm="cgs",
+    assumptions=(STRONG,),
+    instances=(*_NARROW.values(), SINGULAR, REGRESSION),
+    schedule="theory",
+    quick=0.8,
+    full=10.0,
+    check=check_fo,
+)
+
+# --- linear minimisations -------------------------------------------------------------------------
+
+
+def linear_minimisations(L: float, D: float, sigma_hat: float, delta0: float, T: int) -> float:
+    """Return the bound of the LO of T outer iterations."""
+    N = period(L, sigma_hat)
+    return 288.0 * L * D**2 * 2.0**T / delta0 * (N**2 * sigma_hat / (64.0 * L)) + 2.0 * N * T
+
+
+_FACES = {
+    "first term, face of the simplex": instance(face_of_simplex, d=64, kappa=1.0),
+    "first term, face of the l1 ball": instance(face_of_l1_ball, d=64, kappa=1.0),
+    "first term, face with L/sigma_hat=100": instance(face_of_simplex, d=64, kappa=100.0),
+}
+_STEEP = instance(vertex_of_simplex, d=64, kappa=1.0, pull=1e6)
+
+
+def check_lo(trial: Trial) -> Evidence:
+    """Check that the LO of T outer iterations stay within the theorem's two terms.
+
+    The first counts on faces, the second at a steep vertex.
+    """
+    rng, d = trial.rng("problems"), trial.pick(64, 512)
+    problems = {name: face(rng, d=d) for name, face in _FACES.items()}
+    problems["first term, singular Hessian"] = SINGULAR(rng)
+    problems["second term, steep vertex of the simplex"] = _STEEP(rng, d=d)
+    parts = {}
+    for name, problem in problems.items():
+        c = known(problem).constants
+        for T in trial.pick((4, 7), (4, 8, 12)):
+            run = trial.run(problem, trial.scheduled(c.delta * 2.0**-T, c))
+            bound = linear_minimisations(c.L_f, c.D, c.sigma_hat, c.delta, T)
+            parts[f"{name}, T={T}"] = decide_inequality([run.counts.lo / bound])
+    return Evidence(decision=across(parts), claimed={"ratio": 1.0}, repetitions=len(parts))
+
+
+LO = Claim(
+    name="li2019-thm1-lo",
+    source="li2019 theorem 1",
+    kind="bound",
+    statement=(
+        "LO <= 288 L D^2 2^T/delta0 (N_t^2 sigma_hat/(64 L)) + 2 N_t T, T = ceil(log2(delta0/eps))"
+    ),
+    algorithm="cgs",
+    assumptions=(STRONG,),
+    instances=(*_FACES.values(), SINGULAR, _STEEP),
+    schedule="theory",
+    quick=0.2,
+    full=4.0,
+    check=check_lo,
+)
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class ShortPeriod(CGS):
+    """An outer iteration is one inner iteration short."""
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """As the theorem, with N - 1."""
+        made = super().theory(epsilon, constants, **given)
+        return super().theory(epsilon, constants, **{"period": made.period - 1} | given)
+
+
+class OneRestartLess(CGS):
+    """The outer iterations are rounded down."""
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """As the theorem, with floor(log2(delta0/epsilon))."""
+        count = round_down(math.log2(constants.delta / epsilon))
+        return super().theory(epsilon, constants, **{"restarts": count} | given)
+
+
+class DoubleMinimisation(CGS):
+    """condg asks each linear minimisation twice."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As CGS, with oracles that call lo twice."""
+        twice: Any = _Twice(ask)
+        return super().run(twice, x, rng)
+
+
+class _Twice(Changed):
+    def lo(self, g: Any) -> Point:
+        """Ask twice and return the second answer."""
+        self._right.lo(g)
+        return self._right.lo(g)
+
+
+class _LargeVertices(Changed):
+    def lo(self, g: Any) -> Point:
+        """Return 1.5 times the vertex."""
+        v = self._right.lo(g)
+        return 1.5 * (v if isinstance(v, np.ndarray) else v.matrix())
+
+
+def too_large(problem: Problem) -> Problem:
+    """Return the problem with the linear minimisation of a larger set."""
+    return cast(Problem, ChangedProblem(problem, _LargeVertices))
+
+
+CLAIMS = (GAP, FO, LO)
+
+MUTANTS = (
+    Mutant.of("li2019-short-period", ShortPeriod, FO),
+    Mutant.of("li2019-one-restart-less", OneRestartLess, FO),
+    Mutant.of("li2019-double-lo", DoubleMinimisation, LO),
+    Mutant(
+        name="li2019-large-vertices",
+        about="The linear minimisation answers for a set half as large again.",
+        subject=Subject(wrap=too_large),
+        expected=(GAP,),
+    ),
+)

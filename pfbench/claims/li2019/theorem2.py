@@ -1,0 +1,214 @@
+"""li2019 theorem 2: STORC halves the gap in expectation, and the variance of its estimate (52)."""
+
+import math
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from pfbench.algorithms.base import round_down
+from pfbench.algorithms.sliding import STORC, draw
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point
+from pfbench.claims.li2019.steps import (
+    STRONG,
+    Known,
+    exactly,
+    halved,
+    inner,
+    known,
+    period,
+    shapes,
+    share,
+    summary,
+)
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.evidence import Evidence, all_of
+from pfbench.verification.instruments.quadratics import restricted
+from pfbench.verification.statistics import Decision, decide_mean
+from pfbench.verification.trial import Trial
+
+
+def batch(L: float, L_max: float, sigma_hat: float) -> int:
+    """Return m = 5200 N_t L_max/sigma_hat, rounded up (convex components)."""
+    return math.ceil(5200.0 * period(L, sigma_hat) * L_max / sigma_hat * (1.0 - 1e-12))
+
+
+def component_gradients(n: int, N: int, m: int, T: int) -> int:
+    """Return T (n + 2 m N_t), the SFO of T outer iterations."""
+    return T * (n + 2 * m * N)
+
+
+def variance_bound(L: float, squared: float, N: int, k: int) -> float:
+    """Return L^2 D_t^2/(N_t (k+1)^2), the bound of E|v_k - grad f(z_k)|^2 (52)."""
+    return L**2 * squared / (N * (k + 1.0) ** 2)
+
+
+# --- the instances --------------------------------------------------------------------------------
+
+_SHAPES = shapes(d=32, kappa=1.0)
+_SINGULAR = instance(restricted, d=128, support=2, blind=2)
+_ASSUMED = (STRONG, "every f_i convex and L_max-smooth")
+_SCHEDULE = "theory: m = 5200 N_t L_max/sigma_hat"
+
+
+def _well_conditioned(trial: Trial) -> dict[str, Known]:
+    """Return problems with L/sigma_hat <= 25, on which the theorem's batch is affordable."""
+    rng, d = trial.rng("problems"), trial.pick(32, 128)
+    found = {
+        f"{shape}, L/sigma_hat={kappa:g}": known(problem(rng, d=d, kappa=kappa))
+        for shape, problem in _SHAPES.items()
+        for kappa in trial.pick((1.0,), (1.0, 4.0, 25.0))
+    }
+    return found | {"singular Hessian on the l1 ball": known(_SINGULAR(rng))}
+
+
+# --- the gap --------------------------------------------------------------------------------------
+
+
+def check_gap(trial: Trial) -> Evidence:
+    """Check E f(theta_t) - f(theta_hat) <= delta0 2^-t, and the SFO of the schedule."""
+    T, runs = trial.pick(6, 10), trial.pick(10, 30)
+    means, counts = {}, {}
+    for name, tested in _well_conditioned(trial).items():
+        c = tested.constants
+        ratios, sfo = np.zeros((runs, T)), 0
+        for i, seed in enumerate(trial.seeds(runs, name)):
+            for t, k, step in inner(trial, tested, T, seed):
+                if k == tested.N and t <= T:
+                    gap = max(0.0, tested.gap(step.state.x))
+                    ratios[i, t - 1] = share(gap, halved(c.delta, t))
+            sfo = step.counts().sfo
+        for t in range(T):
+            means[f"{name}, t={t + 1}"] = decide_mean(ratios[:, t], 1.0)
+        m = batch(c.L_f, c.L_max, c.sigma_hat)
+        counts[name] = exactly(sfo, component_gradients(tested.problem.n, tested.N, m, T))
+    return Evidence(
+        decision=all_of({"mean": summary(means), "SFO": summary(counts)}),
+        claimed={"mean: ratio": 1.0, "SFO: ratio": 1.0},
+        repetitions=runs * len(counts),
+    )
+
+
+THM2 = Claim(
+    name="li2019-thm2",
+    source="li2019 theorem 2",
+    kind="bound",
+    statement="E f(theta_t) - f(theta_hat) <= delta0 2^-t at every outer t (eps_stat = 0)",
+    algorithm="storc",
+    assumptions=_ASSUMED,
+    instances=(*_SHAPES.values(), _SINGULAR),
+    schedule=_SCHEDULE,
+    quick=0.3,
+    full=25.0,
+    check=check_gap,
+)
+
+# --- the variance ---------------------------------------------------------------------------------
+
+
+def check_variance(trial: Trial) -> Evidence:
+    """Check E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2), on the mean over k for each t."""
+    runs, parts = trial.pick(8, 30), dict[str, Decision]()
+    for name, tested in _well_conditioned(trial).items():
+        # LO grow like 2^T, except where the minimiser is easy to find.
+        easy = "l2 ball" in name
+        T = trial.pick(12, 16) if easy else trial.pick(5, 8)
+        parts |= variances(trial, name, tested, T, runs)
+    largest = max(part.measured["largest ratio of one k"] for part in parts.values())
+    decision = summary(parts)
+    measured = {**decision.measured, "largest ratio of one t and k": largest}
+    return Evidence(
+        decision=replace(decision, measured=measured),
+        claimed={"ratio": 1.0},
+        repetitions=runs * len(_SHAPES),
+    )
+
+
+def variances(
+    trial: Trial, name: str, tested: Known, T: int, runs: int, **given: Any
+) -> dict[str, Decision]:
+    """Return, for each t <= T, the decision on the mean over k of error over bound.
+
+    Parameters of the algorithm may be given; else they are the theorem's.
+    """
+    L, N = tested.constants.L_f, tested.N
+    ratios = np.zeros((runs, T, N))
+    for i, seed in enumerate(trial.seeds(runs, name)):
+        for t, k, step in inner(trial, tested, T, seed, **given):
+            if t <= T:
+                error = step.state.estimate - tested.problem.gradient(step.state.at)
+                bound = variance_bound(L, tested.squared_distance(t), N, k)
+                ratios[i, t - 1, k - 1] = share(float(np.vdot(error, error)), bound)
+    parts = {}
+    for t in range(T):
+        decision = decide_mean(ratios[:, t].mean(axis=1), 1.0)
+        largest = {"largest ratio of one k": float(ratios[:, t].mean(axis=0).max())}
+        parts[f"{name}, t={t + 1}"] = replace(decision, measured={**decision.measured, **largest})
+    return parts
+
+
+VARIANCE = Claim(
+    name="li2019-variance",
+    source="li2019 (52)",
+    kind="bound",
+    statement=(
+        "E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2) with the theorem's m; its mean over k "
+        "is tested for each t"
+    ),
+    algorithm="storc",
+    assumptions=_ASSUMED,
+    instances=(*_SHAPES.values(), _SINGULAR),
+    schedule=_SCHEDULE,
+    quick=0.3,
+    full=10.0,
+    check=check_variance,
+)
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class WrongSign(STORC):
+    """The correction has the wrong sign."""
+
+    def gradient(self, ask: Asked, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
+        """Return mean minus the difference."""
+        return mean - ask.difference(draw(rng, ask.n, self.batch), z, y0)
+
+
+class DividedByN(STORC):
+    """The sum over the batch is divided by n instead of m."""
+
+    def gradient(self, ask: Asked, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
+        """Return the estimate with the difference times m/n."""
+        scale = self.batch / ask.n
+        return scale * ask.difference(draw(rng, ask.n, self.batch), z, y0) + mean
+
+
+class NoReference(STORC):
+    """The full gradient at the snapshot is left out."""
+
+    def gradient(self, ask: Asked, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
+        """Return the difference alone."""
+        return ask.difference(draw(rng, ask.n, self.batch), z, y0)
+
+
+class RootBatch(STORC):
+    """The batch is the square root of the theorem's."""
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """As the theorem, with a batch of sqrt(m)."""
+        m = super().theory(epsilon, constants, **given).batch
+        return super().theory(epsilon, constants, **{"batch": round_down(math.sqrt(m))} | given)
+
+
+CLAIMS = (THM2, VARIANCE)
+
+MUTANTS = (
+    Mutant.of("li2019-wrong-sign", WrongSign, THM2, VARIANCE),
+    Mutant.of("li2019-divided-by-n", DividedByN, THM2, VARIANCE),
+    Mutant.of("li2019-no-reference", NoReference, THM2, VARIANCE),
+    Mutant.of("li2019-root-batch", RootBatch, THM2),
+)

@@ -1,0 +1,331 @@
+"""How the rates of wang2019 are tested: exponents of the calls until |G| <= epsilon.
+
+lambda = 1/(2L) for all methods, with the schedule of each method's theorem: on a long slope, where
+the steps are as many as the theorem says; on the finite-sum chain, where they are for every method;
+and on robust regression, which is easy.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.constants import Constants
+from pfbench.base.counts import Budget
+from pfbench.base.protocols import Problem
+from pfbench.base.state import State
+from pfbench.claims.wang2019.common import chain, mapping_sq
+from pfbench.problems.linear_models import RobustRegression
+from pfbench.problems.rows import synthetic_rows
+from pfbench.runs.loop.stop import Stop
+from pfbench.sets.penalties import L1Penalty
+from pfbench.sets.whole import WholeSpace
+from pfbench.verification.claim import Instance, instance
+from pfbench.verification.evidence import Evidence, across, all_of
+from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification.scales import MAPPING, Complexity, complexity
+from pfbench.verification.statistics import Decision, decide_exponent, fit_exponent
+from pfbench.verification.trial import Trial
+
+Floats = npt.NDArray[np.float64]
+
+# --- the instances --------------------------------------------------------------------------------
+
+
+def long_slope(
+    rng: np.random.Generator,
+    epsilon: float = 0.25,
+    *,
+    n: int,
+    sigma: float,
+    stride: float,
+    steps: float,
+    shrink: float,
+) -> Slope:
+    """Return a slope of 2 epsilon, half of it the penalty's, that takes a method so many steps.
+
+    Its length is drawn between one and two times that, and its phase anew, so that seeds differ.
+    The number of steps grows as the theorem's, epsilon^-2, and the claim binds: there is no way
+    down but step by step.
+
+    Parameters
+    ----------
+    rng
+        For the length and the phase.
+    epsilon
+        Accuracy at which its end is reached.
+    n, sigma
+        Of `Slope`.
+    stride
+        What one step moves, about, in units of the slope over L.
+    steps
+        Steps needed at epsilon = 1, at least.
+    shrink
+        Delta shrinks as this power of epsilon.
+    """
+    walked = steps * rng.uniform(1.0, 2.0) * epsilon ** (shrink - 2.0)
+    return Slope(
+        n,
+        g=epsilon,
+        gap=walked * _lowered(stride, epsilon),
+        sigma=sigma,
+        weight=epsilon,
+        phase=rng.uniform(0.0, 2.0 * math.pi),
+    )
+
+
+def _lowered(stride: float, epsilon: float) -> float:
+    """Return what one step on a long slope lowers f + h by."""
+    return 4.0 * stride * epsilon**2
+
+
+def robust(seed: int = 0) -> RobustRegression:
+    """Return robust regression on 64 rows in 4 variables with an l1 penalty.
+
+    It is easy: every method needs far fewer calls than its rate allows.
+    """
+    features, labels = synthetic_rows(rows=64, columns=4, seed=seed)
+    return RobustRegression(features, labels, WholeSpace(4), penalty=L1Penalty(0.01))
+
+
+_ROBUST = instance(robust)
+_CHAIN = instance(chain, n=9, links=3)
+"""The same number of links at every n: so epsilon^-2 grows as sqrt n."""
+
+# --- what is claimed ------------------------------------------------------------------------------
+
+Given = Callable[[float, Constants], Mapping[str, Any]]
+"""epsilon, constants -> parameters that a schedule takes besides."""
+
+
+def nothing(epsilon: float, constants: Constants) -> Mapping[str, Any]:
+    """Return no parameters."""
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rate:
+    """What is claimed of one method, and the slopes on which it is fitted.
+
+    Attributes
+    ----------
+    sfo, po
+        Exponents in 1/epsilon.
+    size
+        Exponent of SFO in n; 0 for the online forms, where it is not fitted.
+    squared
+        Whether the schedule's epsilon bounds the square.
+    stride
+        What one step moves, about, in units of the slope over L.
+    sizes
+        The n of the fit in n, such that roots hardly need rounding.
+    epsilons
+        The epsilon of the fits in 1/epsilon, the same way.
+    n, sigma
+        Of these fits.
+    shrink
+        Delta shrinks as this power of epsilon, and is divided out: every claim is O(Delta).
+    steps
+        Steps needed at the largest epsilon, at least.
+    at
+        The epsilon of the fit in n.
+    chain
+        Whether the fit in n is repeated on the finite-sum chain.
+    given
+        Parameters that the schedule takes besides.
+    """
+
+    sfo: float = 2.0
+    po: float = 2.0
+    size: float = 0.0
+    squared: bool = True
+    stride: float = 0.5
+    sizes: tuple[int, ...] = ()
+    epsilons: tuple[float, ...] = tuple(np.logspace(0.0, -2.0, 8))
+    n: int = 64
+    sigma: float = 1.0
+    shrink: float = 2 / 3
+    steps: int = 24
+    at: float = 0.25
+    chain: bool = False
+    given: Given = nothing
+
+    @property
+    def slope(self) -> Instance:
+        """The slopes of the fits in 1/epsilon; those of the fit in n do not shrink."""
+        return instance(
+            long_slope,
+            n=self.n,
+            sigma=self.sigma,
+            stride=self.stride,
+            steps=self.steps,
+            shrink=self.shrink,
+        )
+
+    @property
+    def instances(self) -> tuple[Instance, ...]:
+        """All problems on which it is fitted, the slopes first; the others with full effort."""
+        others = (_ROBUST,) if self.size else ()
+        return (self.slope, *others, *((_CHAIN,) if self.chain else ()))
+
+    def complexity(self, method: str) -> Complexity:
+        """Return it as the complexity of a method."""
+        return complexity(method, MAPPING, SFO=(self.sfo, self.size), PO=self.po)
+
+
+# --- the fits -------------------------------------------------------------------------------------
+
+_Fits = tuple[dict[str, Decision], dict[str, float], int]
+"""Decisions and claims by name, and the number of runs."""
+
+_FACTORS = (1.0, 2.0, 4.0)
+"""The steps that are tried, in units of the theorem's; none gets more calls than that one."""
+
+
+def fit(trial: Trial, forms: Sequence[Rate]) -> Evidence:
+    """Fit the calls until |G| <= epsilon on the slope, and on other problems with full effort."""
+    parts: dict[str, Decision] = {}
+    claimed: dict[str, float] = {}
+    runs = 0
+    for form in forms:
+        if trial.effort == "quick":
+            form = replace(form, steps=min(form.steps, 24), at=0.25)
+        families = [_slopes]
+        if trial.effort == "full" and form.size:
+            families += [_easy, _chains] if form.chain else [_easy]
+        for family in families:
+            decisions, claims, count = family(trial, form)
+            parts |= decisions
+            claimed |= claims
+            runs += count
+    return Evidence(decision=across(parts), claimed=claimed, repetitions=runs)
+
+
+def _slopes(trial: Trial, form: Rate) -> _Fits:
+    """Fit one form on slopes: in 1/epsilon at one n, and in n at one epsilon."""
+    seeds = trial.seeds(trial.pick(8, 20), f"slopes {form.sfo} {form.n}")
+    table = np.array(
+        [[_on_slope(trial, form, e, form.n, seed) for e in form.epsilons] for seed in seeds]
+    )
+    decisions, claims = _in_epsilon(form, table, form.shrink)
+    if form.size:
+        steady = replace(form, shrink=0.0)
+        counts = [
+            [_on_slope(trial, steady, form.at, n, seed)[0] for n in form.sizes] for seed in seeds
+        ]
+        exponent = fit_exponent(form.sizes, counts, least_decades=1.99)
+        decisions["SFO in n"] = decide_exponent(exponent, form.size)
+        claims["SFO in n"] = form.size
+    name = f"slope, n={form.n:g}"
+    claimed = {f"{name}: {key}": value for key, value in claims.items()}
+    return {name: all_of(decisions)}, claimed, len(seeds) * (len(form.epsilons) + len(form.sizes))
+
+
+def _on_slope(trial: Trial, form: Rate, epsilon: float, n: int, seed: int) -> tuple[float, float]:
+    """Return SFO and PO on a long slope."""
+    problem = form.slope(np.random.default_rng(seed), epsilon, n=n)
+    steps = problem.gap / _lowered(form.stride, epsilon)
+    return _calls(trial, form, problem, epsilon, seed, every=max(1, round(steps / 500)))
+
+
+def _in_epsilon(
+    form: Rate, found: Floats, shrink: float = 0.0
+) -> tuple[dict[str, Decision], dict[str, float]]:
+    """Decide the exponents in 1/epsilon of SFO and PO, shape (seeds, epsilons, 2)."""
+    x = 1.0 / np.array(form.epsilons)
+    claims = {"SFO in 1/epsilon": form.sfo, "PO in 1/epsilon": form.po}
+    known = -shrink * np.log(x)
+    decisions = {
+        name: decide_exponent(fit_exponent(x, found[:, :, i], known=known, least_decades=1.99), p)
+        for i, (name, p) in enumerate(claims.items())
+    }
+    return decisions, claims
+
+
+def _easy(trial: Trial, form: Rate) -> _Fits:
+    """Fit one form on robust regression: with the theorem's step, and with the best of a grid."""
+    found = np.empty((len(_FACTORS), 20, len(form.epsilons), 2))
+    for row, seed in enumerate(trial.seeds(20, "robust regression")):
+        problem = _ROBUST(seed)
+        first = 0.5 * math.sqrt(mapping_sq(problem)(problem.start()))
+        for i, epsilon in enumerate(first * np.array(form.epsilons)):
+            found[0, row, i] = _calls(trial, form, problem, epsilon, seed)
+            most = found[0, row, i, 0]
+            for k, factor in enumerate(_FACTORS[1:], 1):
+                found[k, row, i] = _calls(
+                    trial, form, problem, epsilon, seed, factor=factor, most=most
+                )
+    best = found[..., 0].mean(axis=1).argmin(axis=0)
+    tables = {
+        "robust regression": found[0],
+        f"robust regression, best of {_FACTORS} times the step": np.stack(
+            [found[choice, :, i] for i, choice in enumerate(best)], axis=1
+        ),
+    }
+    parts: dict[str, Decision] = {}
+    claimed: dict[str, float] = {}
+    for name, table in tables.items():
+        decisions, claims = _in_epsilon(form, table)
+        parts[name] = all_of(decisions)
+        claimed |= {f"{name}: {key}": value for key, value in claims.items()}
+    return parts, claimed, found.size // 2
+
+
+def _chains(trial: Trial, form: Rate) -> _Fits:
+    """Fit one form in n on the finite-sum chain, at the epsilon of its links, divided out.
+
+    The batches hardly matter here: seeds give the same counts, so that a few are enough.
+    """
+    sizes = tuple(k * k for k in (3, 4, 6, 8, 11, 16, 22, 30))
+    problems = [_CHAIN(n=n) for n in sizes]
+    table = [
+        [_calls(trial, form, chain, chain.epsilon, seed, every=20)[0] for chain in problems]
+        for seed in trial.seeds(5, "chains")
+    ]
+    known = -2.0 * np.log([chain.epsilon for chain in problems])
+    exponent = fit_exponent(sizes, table, known=known)
+    parts = {"chain": all_of({"SFO in n": decide_exponent(exponent, form.size)})}
+    return parts, {"chain: SFO in n": form.size}, 5 * len(sizes)
+
+
+def _calls(
+    trial: Trial,
+    form: Rate,
+    problem: Problem,
+    epsilon: float,
+    seed: int,
+    every: int = 1,
+    factor: float = 1.0,
+    most: float = math.inf,
+) -> tuple[float, float]:
+    """Return SFO and PO until |G| <= epsilon where the output is drawn; inf if never."""
+    constants = problem.constants(problem.start())
+    accuracy = epsilon**2 if form.squared else epsilon
+    algorithm: Any = trial.scheduled(accuracy, constants, **form.given(epsilon, constants))
+    square = mapping_sq(problem)
+
+    def measure(_: Problem, state: State) -> float:
+        return square(output_of(state))
+
+    run = trial.run(
+        problem,
+        replace(algorithm, iterations=4 * algorithm.iterations, step=factor * algorithm.step),
+        seed=seed,
+        stop=Stop("mapping", epsilon**2),
+        measures={"mapping": measure},
+        every=every,
+        budget=Budget(sfo=int(most)) if math.isfinite(most) else None,
+    )
+    if run.status != "target":
+        return math.inf, math.inf
+    return float(run.counts.sfo), float(max(1, run.counts.po))
+
+
+def output_of(state: State) -> Any:
+    """Return the point that this iteration gives to the draw of the output."""
+    if state.output is not None:
+        return state.output
+    return state.x if state.at is None else state.at

@@ -1,0 +1,157 @@
+"""wang2019 section 3: the step 1/(2L), against SPIDER's, which its accuracy fixes."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.proximal import SpiderBoost
+from pfbench.base.counts import Budget
+from pfbench.base.protocols import Algorithm, Asked, Problem
+from pfbench.base.state import Point, State
+from pfbench.claims.wang2019.common import MEAN_SQUARED, schedule
+from pfbench.problems.linear_models import LinearModel, LogCosh, RobustRegression
+from pfbench.problems.rows import synthetic_rows
+from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.stop import Stop
+from pfbench.sets.whole import WholeSpace
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.evidence import Evidence, all_of, given
+from pfbench.verification.statistics import Decision, decide_mean, decide_share
+from pfbench.verification.trial import Trial
+
+_BELOW = 1000.0
+"""How far below SPIDER's epsilon the target lies."""
+
+_PATIENCE = 100
+"""SpiderBoost has failed if it needs so many times the calls that SPIDER needs to epsilon."""
+
+
+def regression(seed: int = 0, *, kind: type[LinearModel]) -> LinearModel:
+    """Return a regression on 64 rows in 6 variables, drawn anew for each pair of runs.
+
+    Its minimiser is not flat, as residuals are small: steps that do not shrink with the gradient
+    never come near it.
+    """
+    return kind(*synthetic_rows(rows=64, columns=6, seed=seed), WholeSpace(6))
+
+
+_REGRESSIONS = {
+    "robust": instance(regression, kind=RobustRegression),
+    "log cosh": instance(regression, kind=LogCosh),
+}
+
+
+def check(trial: Trial) -> Evidence:
+    """Compare SFO with SPIDER's over paired runs, at its epsilon and far below.
+
+    At epsilon SPIDER is the better form of its source (option 2, which shortens its steps where
+    the estimate is small). Below, it is the form with steps of one length (option 1), with four
+    times the calls that SpiderBoost needed.
+    """
+    parts: dict[str, Decision] = {}
+    conditions: dict[str, Decision] = {}
+    count = trial.pick(10, 40)
+    for name, drawn_anew in _REGRESSIONS.items():
+        near, below, reached = [], [], []
+        for seed in trial.seeds(count, name):
+            a, b, c = _pair(trial, drawn_anew(seed), seed)
+            near.append(a)
+            below.append(b)
+            reached.append(c)
+            if math.isinf(max(a, b)):
+                break
+        parts[f"{name}: SFO over SPIDER's, to epsilon"] = decide_mean(near, 1.0)
+        parts[f"{name}: SFO over SPIDER's, to epsilon/{_BELOW:g}"] = decide_mean(below, 1.0)
+        conditions[f"{name}: share of SPIDER's runs that get there"] = decide_share(reached, 0.5)
+    return Evidence(
+        decision=given({"": all_of(parts)}, conditions),
+        claimed={"SFO over SPIDER's": 1.0, "share of SPIDER's runs that get there": 0.5},
+        repetitions=2 * count,
+    )
+
+
+def _pair(trial: Trial, problem: Problem, seed: int) -> tuple[float, float, float]:
+    """Return both ratios of SFO, inf where SpiderBoost fails, and whether SPIDER came below."""
+    constants = problem.constants(problem.start())
+    epsilon = 0.1 * float(np.linalg.norm(problem.gradient(problem.start())))
+    target = epsilon / _BELOW
+    K = math.ceil(4.0 * constants.L * constants.delta / target**2)
+    boost = schedule(trial, constants, K, target)
+    spider: Any = trial.other("spider")
+    careful = spider.theory(epsilon, constants)
+    theirs = _until(trial, problem, careful, epsilon, seed)
+    patience = Budget(sfo=_PATIENCE * theirs.counts.sfo)
+    ours = _until(trial, problem, boost, epsilon, seed, patience)
+    near = ours.counts.sfo / theirs.counts.sfo if ours.status == "target" else math.inf
+    ours = _until(trial, problem, boost, target, seed, patience)
+    one_length = replace(careful, option=1, iterations=4 * max(1, ours.iterations))
+    theirs = _until(trial, problem, one_length, target, seed)
+    below = ours.counts.sfo / theirs.counts.sfo if ours.status == "target" else math.inf
+    return near, below, float(theirs.status == "target")
+
+
+def _until(
+    trial: Trial,
+    problem: Problem,
+    algorithm: Algorithm,
+    target: float,
+    seed: int,
+    budget: Budget | None = None,
+) -> Run:
+    """Run until |grad f(x_t)| <= target."""
+
+    def measure(_: Problem, state: State) -> float:
+        g = problem.gradient(state.x)
+        return float(g @ g)
+
+    name = "squared gradient"
+    return trial.run(
+        problem,
+        algorithm,
+        seed=seed,
+        budget=budget,
+        stop=Stop(name, target**2),
+        measures={name: measure},
+        every=2,
+    )
+
+
+STEP = Claim(
+    name="wang2019-step",
+    source="wang2019 section 3",
+    kind="separation",
+    statement="at step 1/(2L) SpiderBoost converges where SPIDER stalls at its step's accuracy",
+    algorithm="spiderboost",
+    assumptions=(MEAN_SQUARED,),
+    instances=tuple(_REGRESSIONS.values()),
+    schedule="SpiderBoost 1/(2L); SPIDER option 2 to its eps, option 1 (steps eps/L) below it",
+    quick=0.5,
+    full=2.0,
+    check=check,
+)
+
+# --- planted fault --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneLength(SpiderBoost):
+    """Divides its steps by |v| and keeps their first length."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Normalise."""
+        estimate = self.estimator.start(ask, rng)
+        first = None
+        for _ in range(self.iterations):
+            v = estimate(x)
+            norm = float(np.linalg.norm(v))
+            first = 0.1 * norm if first is None else first
+            at, x = x, ask.prox(x, v, self.step * first / max(norm, 1e-300))
+            yield State(x, at, v)
+
+
+CLAIMS = (STEP,)
+
+MUTANTS = (Mutant.of("spiderboost-one-length", OneLength, STEP),)

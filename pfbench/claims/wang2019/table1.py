@@ -1,0 +1,190 @@
+"""wang2019 table 1: the rates of proximal methods, finite sums and online."""
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Self
+
+from pfbench.algorithms.proximal import ProxSpiderBoost
+from pfbench.base.constants import Constants
+from pfbench.claims.wang2019.common import MEAN_SQUARED
+from pfbench.claims.wang2019.rates import Rate, fit
+from pfbench.estimators import SPIDERG
+from pfbench.verification.claim import Claim, Mutant
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.trial import Trial
+
+
+def check(trial: Trial, *, forms: tuple[Rate, ...]) -> Evidence:
+    """Fit the calls of a row until |G| <= epsilon."""
+    return fit(trial, forms)
+
+
+def _row(name: str, rate: str, *forms: Rate, quick: float | None = None, full: float) -> Claim:
+    """Return the claim of a row; `forms` says the rate in numbers, the finite sum's first."""
+    algorithm = name.removesuffix("-online")
+    return Claim(
+        name=f"wang2019-table1-{name}",
+        source="wang2019 table 1",
+        kind="rate",
+        statement=f"E|G| <= eps after {rate}, in order",
+        algorithm=algorithm,
+        assumptions=(MEAN_SQUARED,),
+        instances=tuple(problem for form in forms for problem in form.instances),
+        schedule="theory; on robust regression also the best of three steps",
+        quick=quick,
+        full=full,
+        orders=forms[0].complexity(algorithm),
+        check=partial(check, forms=forms),
+    )
+
+
+# --- what schedules are given besides -------------------------------------------------------------
+
+
+def best_batch(epsilon: float, constants: Constants) -> Mapping[str, Any]:
+    """b = n^(2/3), which the rate n^(2/3) needs; the catalogue's is at most epsilon^(-4/3)."""
+    return {"batch": math.ceil(constants.n ** (2 / 3) * (1.0 - 1e-12))}
+
+
+def online(epsilon: float, constants: Constants) -> Mapping[str, Any]:
+    """Ask for the online form."""
+    return {"online": True}
+
+
+def online_spider(epsilon: float, constants: Constants) -> Mapping[str, Any]:
+    """B = 16 sigma^2/epsilon^2 in place of n, S = q = sqrt B."""
+    root = round(4.0 * math.sqrt(constants.sigma2) / epsilon)
+    return {"snapshot": root * root, "batch": root, "period": root}
+
+
+def largest_smoothness(epsilon: float, constants: Constants) -> Mapping[str, Any]:
+    """Take sigma = L_max."""
+    return {"sigma": constants.L_max}
+
+
+# --- the rows -------------------------------------------------------------------------------------
+
+_SQUARES = tuple(k * k for k in (10, 14, 20, 26, 38, 52, 72, 100))
+_CUBES = tuple(k**3 for k in (10, 12, 14, 18, 24, 30, 38, 48))
+_HUGE = 10**9
+"""n of the online forms."""
+
+PROX_GD = _row(
+    "prox-gd",
+    "n eps^-2 SFO, eps^-2 PO",
+    Rate(size=1.0, squared=False, stride=1.4, sizes=_SQUARES),
+    full=6.0,
+)
+PROX_SGD = _row(
+    "prox-sgd", "eps^-4 SFO, eps^-2 PO", Rate(sfo=4.0, n=_HUGE, sigma=0.4, steps=16), full=30.0
+)
+PROX_SVRG = _row(
+    "prox-svrg",
+    "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
+    Rate(size=2 / 3, stride=1 / 3, sizes=_CUBES),
+    full=12.0,
+)
+PROX_SAGA = _row(
+    "prox-saga",
+    "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
+    Rate(size=2 / 3, stride=0.14, sizes=_CUBES),
+    full=31.0,
+)
+PROX_SVRG_PLUS = _row(
+    "prox-svrg-plus",
+    "n + n^(2/3) eps^-2 SFO, eps^-2 PO; online eps^-10/3 SFO",
+    Rate(size=2 / 3, stride=1 / 6, sizes=_CUBES, given=best_batch),
+    Rate(
+        sfo=10 / 3,
+        stride=1 / 6,
+        epsilons=tuple(k**-1.5 for k in (1, 2, 3, 4, 6, 9, 14, 22)),
+        n=_HUGE,
+        given=online,
+    ),
+    full=25.0,
+)
+NATASHA = _row(
+    "natasha15",
+    "eps^-3 + eps^-10/3 SFO, eps^-10/3 PO",
+    Rate(
+        sfo=10 / 3,
+        po=10 / 3,
+        squared=False,
+        stride=0.06,
+        epsilons=tuple((k / 2) ** -1.5 for k in (2, 3, 5, 8, 12, 19, 28, 44)),
+        n=_HUGE,
+        sigma=math.sqrt(8.0),
+        shrink=5 / 3,
+        given=largest_smoothness,
+    ),
+    full=55.0,
+)
+PROX_SPIDERBOOST = _row(
+    "prox-spiderboost",
+    "n + n^(1/2) eps^-2 SFO, eps^-2 PO",
+    Rate(size=0.5, squared=False, sizes=_SQUARES, chain=True),
+    quick=3.0,
+    full=25.0,
+)
+PROX_SPIDERBOOST_ONLINE = _row(
+    "prox-spiderboost-online",
+    "eps^-2 + eps^-3 SFO, eps^-2 PO",
+    Rate(
+        sfo=3.0,
+        squared=False,
+        epsilons=tuple(1.0 / k for k in (1, 2, 4, 7, 14, 27, 52, 100)),
+        n=_HUGE,
+        given=online_spider,
+    ),
+    full=10.0,
+)
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class EveryGradient(ProxSpiderBoost):
+    """Takes a full gradient at every iteration."""
+
+    @property
+    def estimator(self) -> SPIDERG:
+        """SPIDER with epochs of one iteration."""
+        return SPIDERG(self.batch, 1)
+
+
+class BatchOfTenth(ProxSpiderBoost):
+    """Draws S = n/10, a batch of practice."""
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Take a tenth of the components."""
+        batch = math.ceil(constants.n / 10)
+        return super().theory(epsilon, constants, **{"batch": batch, **given})
+
+
+class GrowingBatch(ProxSpiderBoost):
+    """Draws S = sqrt n/epsilon."""
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Let the batch grow with the accuracy."""
+        batch = math.ceil(math.sqrt(constants.n) / epsilon)
+        return super().theory(epsilon, constants, **{"batch": batch, **given})
+
+
+CLAIMS = (
+    PROX_GD,
+    PROX_SGD,
+    PROX_SVRG,
+    PROX_SAGA,
+    PROX_SVRG_PLUS,
+    NATASHA,
+    PROX_SPIDERBOOST,
+    PROX_SPIDERBOOST_ONLINE,
+)
+
+MUTANTS = (
+    Mutant.of("prox-spiderboost-every-gradient", EveryGradient, PROX_SPIDERBOOST),
+    Mutant.of("prox-spiderboost-batch-of-a-tenth", BatchOfTenth, PROX_SPIDERBOOST),
+    Mutant.of("prox-spiderboost-growing-batch", GrowingBatch, PROX_SPIDERBOOST),
+)

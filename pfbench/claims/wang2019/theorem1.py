@@ -1,0 +1,209 @@
+"""wang2019 theorem 1: the mean squared gradient of SpiderBoost after K steps of 1/(2L)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from pfbench.algorithms.proximal import SpiderBoost
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Asked, Gradient, Problem
+from pfbench.base.state import Point, State
+from pfbench.claims.wang2019.common import (
+    MEAN_SQUARED,
+    SCHEDULE,
+    chain,
+    drawn,
+    without_noise,
+)
+from pfbench.claims.wang2019.mean_mapping import mean_mapping
+from pfbench.points import keep
+from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification.trial import Trial
+
+
+def bound(L: float, Delta: float, K: int) -> float:
+    """Return 4 L Delta/K, the bound of E|grad f(x_xi)|^2; the paper prints O(.)."""
+    return 4.0 * L * Delta / K
+
+
+_ROBUST = instance(without_noise, kind=RobustRegression, n=64, d=4)
+_LOGISTIC = instance(without_noise, kind=NonconvexLogistic, n=64, d=4)
+_SQUARES = instance(without_noise, kind=LeastSquares, n=256, d=3)
+_SLOPE = instance(Slope, n=64, g=0.1, gap=1.0, sigma=0.5)
+_CHAIN = instance(chain, n=16, links=3)
+
+
+def check(trial: Trial) -> Evidence:
+    """Check the mean of |grad f(x_t)|^2 over t < K."""
+    problems: dict[str, tuple[Problem, int]] = {
+        "robust regression": (drawn(trial, _ROBUST), 640),
+        "non-convex logistic": (drawn(trial, _LOGISTIC), 640),
+        "least squares": (drawn(trial, _SQUARES), 320),
+        "slope": (_SLOPE(), 200),
+        "chain": (_CHAIN(), 600),
+    }
+    return mean_mapping(trial, bound, problems)
+
+
+THM1 = Claim(
+    name="wang2019-thm1",
+    source="wang2019 theorem 1, constant derived",
+    kind="bound",
+    statement="E|grad f(x_xi)|^2 <= 4 L Delta/K, xi uniform",
+    algorithm="spiderboost",
+    assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
+    instances=(_ROBUST, _LOGISTIC, _SQUARES, _SLOPE, _CHAIN),
+    schedule=SCHEDULE,
+    quick=0.5,
+    full=0.5,
+    check=check,
+)
+
+# --- planted faults: the estimate -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Faulty(SpiderBoost):
+    """SpiderBoost itself, with the pieces of its estimate as methods that a fault overrides."""
+
+    def refreshes(self, k: int) -> bool:
+        """Return whether iteration k takes a full gradient."""
+        return k % self.period == 0
+
+    def sample(self, ask: Asked, rng: np.random.Generator) -> Any:
+        """Draw S."""
+        return rng.integers(ask.n, size=self.batch)
+
+    def next(self, ask: Asked, S: Any, path: list[Point], v: Gradient) -> Gradient:
+        """Return v_k from v_{k-1} and the points of this epoch, the newest last."""
+        return ask.difference(S, path[-1], path[-2]) + v
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `SpiderBoost.run`."""
+        path: list[Point] = []
+        v: Any = None
+        for k in range(self.iterations):
+            if self.refreshes(k):
+                path, v = [keep(x)], ask.gradient(x)
+            else:
+                path.append(keep(x))
+                v = self.next(ask, self.sample(ask, rng), path, v)
+            at, x = x, ask.prox(x, v, self.step)
+            yield State(x, at, v)
+
+
+class NeverRefreshed(Faulty):
+    """Takes its full gradient once and never again."""
+
+    def refreshes(self, k: int) -> bool:
+        """Refresh at 0 only."""
+        return k == 0
+
+
+class DividedByN(Faulty):
+    """Divides the summed difference by n instead of S."""
+
+    def next(self, ask: Asked, S: Any, path: list[Point], v: Gradient) -> Gradient:
+        """Multiply the difference by S/n."""
+        return self.batch / ask.n * ask.difference(S, path[-1], path[-2]) + v
+
+
+class WrongSign(Faulty):
+    """Subtracts the difference."""
+
+    def next(self, ask: Asked, S: Any, path: list[Point], v: Gradient) -> Gradient:
+        """Subtract."""
+        return v - ask.difference(S, path[-1], path[-2])
+
+
+class FromTheSnapshot(Faulty):
+    """Takes the difference to the snapshot and adds it to v_{k-1} all the same."""
+
+    def next(self, ask: Asked, S: Any, path: list[Point], v: Gradient) -> Gradient:
+        """Take it to the first point of the epoch."""
+        return ask.difference(S, path[-1], path[0]) + v
+
+
+class TwoBack(Faulty):
+    """Takes the difference to x_{k-2}."""
+
+    def next(self, ask: Asked, S: Any, path: list[Point], v: Gradient) -> Gradient:
+        """Take it to the point before the last."""
+        return ask.difference(S, path[-1], path[max(-3, -len(path))]) + v
+
+
+class ForgetsItself(Faulty):
+    """Leaves v_{k-1} out of the recursion."""
+
+    def next(self, ask: Asked, S: Any, path: list[Point], v: Gradient) -> Gradient:
+        """Return the difference alone."""
+        return ask.difference(S, path[-1], path[-2])
+
+
+class OneComponent(Faulty):
+    """Draws one index and repeats it."""
+
+    def sample(self, ask: Asked, rng: np.random.Generator) -> Any:
+        """Draw once."""
+        return np.repeat(rng.integers(ask.n, size=1), self.batch)
+
+
+# --- planted faults: the schedule -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LastOutput(SpiderBoost):
+    """Returns the last iterate."""
+
+    output: str = field(default="last")
+
+
+class LongStep(SpiderBoost):
+    """Moves by 4/L."""
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Take eight times the step."""
+        made = super().theory(epsilon, constants, **given)
+        return replace(made, step=8.0 * made.step)
+
+
+class ShortRun(SpiderBoost):
+    """Stops after a quarter of its iterations."""
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Divide K by 4."""
+        made = super().theory(epsilon, constants, **given)
+        return replace(made, iterations=max(1, made.iterations // 4))
+
+
+class LongEpoch(SpiderBoost):
+    """Takes a full gradient every n iterations instead of sqrt n, and S = 1."""
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Take q = n."""
+        return super().theory(epsilon, constants, **{"period": constants.n, "batch": 1, **given})
+
+
+CLAIMS = (THM1,)
+
+MUTANTS = (
+    Mutant.of("spiderboost-never-refreshed", NeverRefreshed, THM1),
+    Mutant.of("spiderboost-divided-by-n", DividedByN, THM1),
+    Mutant.of("spiderboost-wrong-sign", WrongSign, THM1),
+    Mutant.of("spiderboost-from-snapshot", FromTheSnapshot, THM1),
+    Mutant.of("spiderboost-two-back", TwoBack, THM1),
+    Mutant.of("spiderboost-forgets", ForgetsItself, THM1),
+    Mutant.of("spiderboost-one-index", OneComponent, THM1),
+    Mutant.of("spiderboost-last", LastOutput, THM1),
+    Mutant.of("spiderboost-long-step", LongStep, THM1),
+    Mutant.of("spiderboost-short-run", ShortRun, THM1),
+    Mutant.of("spiderboost-long-epoch", LongEpoch, THM1),
+)

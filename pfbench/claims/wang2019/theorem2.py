@@ -1,0 +1,106 @@
+"""wang2019 theorem 2: the mean squared gradient mapping of Prox-SpiderBoost, and K maps."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pfbench.algorithms.proximal import ProxSpiderBoost
+from pfbench.base.protocols import Asked, Problem
+from pfbench.base.state import Point, State
+from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, drawn, without_noise
+from pfbench.claims.wang2019.mean_mapping import mean_mapping
+from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification.trial import Trial
+
+
+def bound(L: float, Delta: float, K: int) -> float:
+    """Return 20 L Delta/K, the bound of E|G(x_xi)|^2; the paper prints O(.), 18 is provable."""
+    return 20.0 * L * Delta / K
+
+
+# Rows of norm 3, as eta = 1 would hide a penalty taken without it.
+_ROBUST = instance(without_noise, kind=RobustRegression, n=64, d=4, weight=0.05, scale=3.0)
+_LOGISTIC = instance(without_noise, kind=NonconvexLogistic, n=64, d=4, weight=0.05, scale=3.0)
+_SQUARES = instance(without_noise, kind=LeastSquares, n=256, d=3, weight=1e-3, scale=3.0)
+_SLOPE = instance(Slope, n=64, g=0.1, gap=1.0, sigma=0.5, weight=0.01)
+
+
+def check(trial: Trial) -> Evidence:
+    """Check the mean of |G(x_t)|^2 over t < K with an l1 penalty, and K proximal maps."""
+    problems: dict[str, tuple[Problem, int]] = {
+        "robust regression": (drawn(trial, _ROBUST), 640),
+        "non-convex logistic": (drawn(trial, _LOGISTIC), 640),
+        "least squares": (drawn(trial, _SQUARES), 320),
+        "slope": (_SLOPE(), 200),
+    }
+    return mean_mapping(trial, bound, problems)
+
+
+THM2 = Claim(
+    name="wang2019-thm2",
+    source="wang2019 theorem 2, constant derived",
+    kind="bound",
+    statement="E|G_eta(x_xi)|^2 <= 20 L Delta/K (18 is provable), xi uniform, PO = K",
+    algorithm="prox-spiderboost",
+    assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
+    instances=(_ROBUST, _LOGISTIC, _SQUARES, _SLOPE),
+    schedule=SCHEDULE,
+    quick=0.5,
+    full=0.5,
+    check=check,
+)
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class Faulty(ProxSpiderBoost):
+    """Prox-SpiderBoost itself, with its step as a method that a fault overrides."""
+
+    def move(self, ask: Asked, x: Point, v: Point) -> Point:
+        """Return x_{k+1}."""
+        return ask.prox(x, v, self.step)
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `ProxSpiderBoost.run`."""
+        estimate = self.estimator.start(ask, rng)
+        for _ in range(self.iterations):
+            v = estimate(x)
+            at, x = x, self.move(ask, x, v)
+            yield State(x, at, v)
+
+
+class NoProx(Faulty):
+    """Skips the proximal map."""
+
+    def move(self, ask: Asked, x: Point, v: Point) -> Point:
+        """Take a gradient step."""
+        return x - self.step * v
+
+
+class PenaltyWithoutStep(Faulty):
+    """Takes the proximal map of h and not of eta h."""
+
+    def move(self, ask: Asked, x: Point, v: Point) -> Point:
+        """Give the map the parameter 1."""
+        return ask.prox(x, self.step * v, 1.0)
+
+
+class TwoMaps(Faulty):
+    """Takes a second proximal map to look at its progress."""
+
+    def move(self, ask: Asked, x: Point, v: Point) -> Point:
+        """Take it twice."""
+        ask.prox(x, v, self.step)
+        return ask.prox(x, v, self.step)
+
+
+CLAIMS = (THM2,)
+
+MUTANTS = (
+    Mutant.of("prox-spiderboost-no-prox", NoProx, THM2),
+    Mutant.of("prox-spiderboost-penalty-without-step", PenaltyWithoutStep, THM2),
+    Mutant.of("prox-spiderboost-two-maps", TwoMaps, THM2),
+)

@@ -1,0 +1,127 @@
+"""wang2019 theorem 3: the rate of Prox-SpiderBoost with momentum."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from pfbench.algorithms.spider import ProxSpiderBoostM
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.claims.wang2019.common import MEAN_SQUARED
+from pfbench.claims.wang2019.rates import Rate, fit, output_of
+from pfbench.points import combine, keep, shift
+from pfbench.verification.claim import Claim, Mutant, instance
+from pfbench.verification.evidence import Evidence, given
+from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification.statistics import Decision, decide_inequality
+from pfbench.verification.trial import Trial
+
+_RATE = Rate(
+    size=0.5,
+    squared=False,
+    stride=0.125,
+    sizes=tuple(k * k for k in (4, 6, 8, 12, 16, 22, 30, 40)),
+    n=4,
+    steps=96,
+    at=0.125,
+    chain=True,
+)
+_CONSTANT = instance(Slope, n=16, g=1e-3, gap=3e-5, weight=1e-3)
+
+
+def check(trial: Trial) -> Evidence:
+    """Fit the calls, given that momentum is the theorem's."""
+    found = fit(trial, (_RATE,))
+    decision = given({"": found.decision}, {"momentum": momentum(trial)})
+    return replace(found, decision=decision, claimed={**found.claimed, "momentum": 1.0})
+
+
+def momentum(trial: Trial) -> Decision:
+    """Compare z_k on a constant slope with those of lambda_k = beta and (1 + alpha_{k+1}) beta.
+
+    In units of beta times the slope the first are k. Between the two lies every choice of lambda_k
+    that the theorem allows, as z_k grows with each of them.
+    """
+    q, K = 4, 24
+    problem = _CONSTANT()
+    beta = 1.0 / (8.0 * problem.L)
+    algorithm = trial.make(batch=4, period=q, iterations=K, step=beta)
+    unit = (problem.g + problem.weight) / (8.0 * problem.L)
+    start = float(problem.start()[0])
+    ratios, y, x = [], 0.0, 0.0
+    for k, step in enumerate(trial.follow(problem, algorithm, seed=trial.seeds(1)[0])):
+        alpha = 2.0 / (math.ceil((k + 1) / q) + 1.0)
+        most = (1.0 - alpha) * y + alpha * x
+        found = (start - float(output_of(step.state)[0])) / unit
+        ratios += [(1.0 + found) / (1.0 + most), (1.0 + k) / (1.0 + found)]
+        x, y = x + 1.0 + alpha, most + 1.0
+    return decide_inequality(ratios)
+
+
+THM3 = Claim(
+    name="wang2019-thm3",
+    source="wang2019 theorem 3",
+    kind="rate",
+    statement="with momentum: E|G| <= eps after O(n + n^(1/2) eps^-2) SFO and O(eps^-2) PO",
+    algorithm="prox-spiderboost-m",
+    assumptions=(MEAN_SQUARED,),
+    instances=(*_RATE.instances, _CONSTANT),
+    schedule="beta = 1/(8L), lambda_k = (1 + alpha_{k+1}) beta",
+    quick=3.0,
+    full=70.0,
+    orders=_RATE.complexity("prox-spiderboost-m"),
+    check=check,
+)
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class Faulty(ProxSpiderBoostM):
+    """The momentum form itself, with the places of its faults as methods."""
+
+    def alpha(self, k: int) -> float:
+        """Return alpha_{k+1}."""
+        return 2.0 / (math.ceil((k + 1) / self.period) + 1.0)
+
+    def moved(self, beta: float, lam: float) -> float:
+        """Return by which share of x_{k+1} - x_k y moves."""
+        return beta / lam
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `ProxSpiderBoostM.run`."""
+        estimate = self.estimator.start(ask, rng)
+        y, beta = keep(x), self.step
+        for k in range(self.iterations):
+            alpha = self.alpha(k)
+            lam = (1.0 + alpha) * beta
+            z = combine(y, x, alpha)
+            v = estimate(z)
+            before, x = x, ask.prox(x, v, lam)
+            y = shift(z, x, before, self.moved(beta, lam))
+            yield State(y, z, v)
+
+
+class ShiftedMomentum(Faulty):
+    """Uses alpha_k where alpha_{k+1} belongs, as the paper prints it for lambda_k."""
+
+    def alpha(self, k: int) -> float:
+        """Shift the index."""
+        return super().alpha(k - 1)
+
+
+class WholeMove(Faulty):
+    """Moves y by the whole x_{k+1} - x_k, without beta/lambda_k."""
+
+    def moved(self, beta: float, lam: float) -> float:
+        """Leave the factor out."""
+        return 1.0
+
+
+CLAIMS = (THM3,)
+
+MUTANTS = (
+    Mutant.of("momentum-shifted", ShiftedMomentum, THM3),
+    Mutant.of("momentum-whole-move", WholeMove, THM3),
+)

@@ -1,0 +1,81 @@
+"""Every claim of li2019 has its verdict, every fault is caught, every erratum is shown."""
+
+import numpy as np
+import pytest
+from judging import assert_caught, assert_complete, assert_shown, judge, pairs
+
+from pfbench.claims.li2019 import PAPER, corollary3, lemma1, nonconvex, stat, theorem1
+
+VERDICTS = {
+    "li2019-thm1": "tight",
+    "li2019-thm1-fo": "tight",
+    "li2019-thm1-lo": "tight",
+    "li2019-cor3": "tight",
+    "li2019-stat": "tight",
+    "li2019-thm2": "tight",
+    "li2019-variance": "holds",
+    "li2019-nonconvex": "disputed",
+    "li2019-lemma1": "tight",
+}
+
+# Theorem 1 needs seconds for a fault that moves slowly; `pfbench verify --mutants` tests all pairs.
+QUICK_PAIRS = [
+    (mutant, claim)
+    for mutant, claim in pairs(PAPER)
+    if claim is not theorem1.GAP or len(mutant.expected) == 1
+]
+
+AS_CORRECTED = {
+    "lemma 1: a quarter": (lemma1.half_of_the_eigenvalue, {"printed": 0.25}),
+    "(15): 4 eps^2": (stat.squared_norm, {"factor": 4.0}),
+    "(22): both squared": (stat.one_side_squared, {"power": 2.0}),
+    "(30): weighted": (corollary3.weights_of_30, {"printed": False}),
+    "(69): >=": (nonconvex.reversed_inequality, {"sign": -1.0}),
+    "(74): without L": (nonconvex.stray_factor, {"end": np.ones_like}),
+    "(87): 1451": (nonconvex.constant_of_87, {"printed": 1451}),
+    "G.1: towards the minimiser": (nonconvex.convexity_between, {"towards_minimiser": True}),
+}
+
+
+def name(one):
+    return getattr(one, "name", None)
+
+
+def test_all_that_is_said_of_it_can_be_used_anywhere():
+    assert set(VERDICTS) == {claim.name for claim in PAPER.claims}
+    assert [claim.name for claim in PAPER.claims if claim.disputed] == ["li2019-nonconvex"]
+    assert (len(PAPER.mutants), len(PAPER.errata)) == (18, 8)
+    assert_complete(PAPER)
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("claim", PAPER.claims, ids=name)
+def test_verdicts(claim):
+    row = judge(claim, seed=1)
+    assert row.verdict == VERDICTS[claim.name], row.reason
+    if row.verdict == "disputed":
+        assert row.measured["verdict"] == "holds"
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize(("mutant", "claim"), QUICK_PAIRS, ids=name)
+def test_faults_are_caught(mutant, claim):
+    assert_caught(mutant, claim, seed=2)
+
+
+@pytest.mark.parametrize("erratum", PAPER.errata, ids=name)
+def test_errata_are_shown(erratum):
+    assert_shown(erratum)
+
+
+@pytest.mark.parametrize("examined", AS_CORRECTED)
+def test_the_corrected_statement_is_not_seen_to_fail(examined):
+    examine, correction = AS_CORRECTED[examined]
+    found = examine("quick", 1, **correction)
+    assert not found.printed_fails
+    assert found.corrected_holds
+
+
+def test_a_seed_repeats_the_numbers_and_another_changes_them():
+    first, again, other = (stat.squared_norm("quick", seed).numbers for seed in (4, 4, 5))
+    assert first == again != other

@@ -1,0 +1,120 @@
+"""The schedule of li2019, its problems, and runs by outer and inner iteration."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from judging import judge, trial
+
+from pfbench.algorithms.sliding import CGS, STORC
+from pfbench.base.state import State
+from pfbench.claims.li2019.corollary3 import inner_gap
+from pfbench.claims.li2019.steps import (
+    inner,
+    known,
+    matrix_regression,
+    period,
+    restarts,
+    solved,
+    squared_distance,
+)
+from pfbench.claims.li2019.theorem1 import GAP
+from pfbench.claims.li2019.theorem2 import THM2, batch, variance_bound
+from pfbench.verification.instruments.quadratics import face_of_simplex
+from pfbench.verification.subject import Broken, Subject
+
+
+def face(kappa=2.0):
+    return known(face_of_simplex(np.random.default_rng(0), 16, kappa))
+
+
+# --- the schedule ---------------------------------------------------------------------------------
+
+
+def test_the_schedule_is_the_algorithms_own():
+    c = face(30.0).constants
+    cgs = CGS.theory(c.delta / 1000, c)
+    storc = STORC.theory(c.delta / 1000, c)
+    assert period(c.L_f, c.sigma_hat) == cgs.period == 44
+    assert restarts(c.delta, c.delta / 1000) == cgs.restarts == 10
+    assert batch(c.L_f, c.L_max, c.sigma_hat) == storc.batch
+    for t in (1, 4):
+        squared = squared_distance(c.delta, c.sigma_hat, t)
+        assert cgs.eta(t, 3) == pytest.approx(2 * cgs.smoothness * squared / (cgs.period * 3))
+
+
+def test_the_bounds_fit_together():
+    """At k = N_t the bound of the inner loop is at most half of delta0 2^-t."""
+    for L, sigma in ((1.0, 1.0), (3.0, 0.2), (50.0, 1e-3)):
+        N, squared = period(L, sigma), squared_distance(0.3, sigma, 2)
+        assert inner_gap(L, squared, N) <= 0.5 * 0.3 / 4
+        assert variance_bound(L, squared, N, 1) == pytest.approx(L**2 * squared / (4 * N))
+
+
+# --- problems -------------------------------------------------------------------------------------
+
+
+def test_matrix_regression_has_a_certified_minimiser():
+    found = solved(matrix_regression(3))
+    problem = found.problem
+    x, step = problem.start(), 1.0 / found.constants.L_f
+    assert found.gap(x) == found.constants.delta > 0.0
+    for _ in range(3000):
+        x = problem.prox(x, problem.gradient(x), step)
+        assert found.gap(x) >= -1e-8
+    assert found.gap(x) <= 1e-6
+    assert found.constants.sigma_hat > 0.0
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outside(CGS):
+    """Yields twice each point."""
+
+    def run(self, ask, x, rng):
+        for state in super().run(ask, x, rng):
+            yield State(2.0 * state.x, state.at, state.estimate)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lazy(CGS):
+    """Ends after three inner iterations."""
+
+    def run(self, ask, x, rng):
+        states = super().run(ask, x, rng)
+        for _ in range(3):
+            yield next(states)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undefined(CGS):
+    """Claims a point whose value is not a number, inside the set."""
+
+    def run(self, ask, x, rng):
+        for state in super().run(ask, x, rng):
+            yield State(np.full_like(state.x, np.nan), state.at, state.estimate)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "words"),
+    [(Outside, "leaves the feasible set"), (Undefined, "not finite"), (Lazy, "makes 3 inner")],
+)
+def test_points_outside_and_early_ends_are_broken(algorithm, words):
+    with pytest.raises(Broken, match=words):
+        list(inner(trial(GAP, algorithm), face(), 2))
+    row = judge(GAP, Subject(algorithm))
+    assert (row.verdict, row.failed) == ("violated", True)
+
+
+def test_inner_iterations_are_numbered_and_seeded():
+    problem = face()
+    steps = [(t, k) for t, k, _ in inner(trial(GAP), problem, 3)]
+    assert steps == [(t, k) for t in (1, 2, 3) for k in range(1, problem.N + 1)]
+    ends = [
+        [s.state.x for _, _, s in inner(trial(THM2), problem, 1, seed, batch=2)][-1]
+        for seed in (0, 0, 1)
+    ]
+    assert np.array_equal(ends[0], ends[1])
+    assert not np.array_equal(ends[0], ends[2])

@@ -1,0 +1,23 @@
+"""li2019 theorem 1: the bounds of its calls."""
+
+from math import ceil, sqrt
+
+from pfbench.claims.li2019.theorem1 import component_gradients, linear_minimisations
+
+
+def test_the_bound_of_lo_is_the_sum_over_all_inner_loops():
+    L, D, sigma, delta0, T = 2.0, 1.5, 0.04, 0.7, 5
+    N, total = ceil(8 * sqrt(L / sigma)), 0.0
+    for t in range(1, T + 1):
+        for k in range(1, N + 1):
+            eta = 8 * L * delta0 / 2**t / (sigma * N * k)
+            total += 6 * D**2 * (3 * L / k) / eta  # qu2018-condg-count without its 1 + ceil
+    claimed = linear_minimisations(L, D, sigma, delta0, T)
+    # The geometric sum 2 + 4 + ... + 2^T is bounded by 2 2^T.
+    assert total + 2 * N * T <= claimed <= total * 2**T / (2**T - 1) + 2 * N * T + 1e-6
+
+
+def test_sfo_by_hand():
+    """n = 10, N_t = 3: one part in 8 takes 3 outer iterations, one in 9 takes 4."""
+    assert component_gradients(10, 3, 0.7, 0.7 / 8) == 90
+    assert component_gradients(10, 3, 0.7, 0.7 / 9) == 120

@@ -1,0 +1,71 @@
+"""Every quick claim of wang2019 has its verdict, every fault is caught, every erratum is shown."""
+
+import pytest
+from judging import assert_caught, assert_complete, assert_shown, judge
+
+from pfbench.claims.wang2019 import PAPER, section5, step, theorem1, theorem2
+
+NAMES = ("thm1", "thm2", "thm3", "step")
+ROWS = (
+    *("prox-gd", "prox-sgd", "prox-svrg", "prox-saga", "prox-svrg-plus", "natasha15"),
+    *("prox-spiderboost", "prox-spiderboost-online"),
+)
+
+FAST = (theorem1, theorem2, step)
+"""Files whose claims take less than a second; `pfbench verify --mutants` tests all pairs."""
+
+VERDICTS = {
+    "wang2019-thm1": "tight",
+    "wang2019-thm2": "tight",
+    "wang2019-thm3": "holds",
+    "wang2019-table1-prox-spiderboost": "tight",
+    "wang2019-step": "tight",
+}
+
+
+def name(one):
+    return getattr(one, "name", None)
+
+
+def test_all_that_is_said_of_it_can_be_used_anywhere():
+    expected = {f"wang2019-{key}" for key in (*NAMES, *(f"table1-{row}" for row in ROWS))}
+    assert {claim.name for claim in PAPER.claims} == expected
+    assert {claim.name for claim in PAPER.claims if claim.quick is not None} == set(VERDICTS)
+    assert (len(PAPER.mutants), len(PAPER.errata)) == (20, 2)
+    assert_complete(PAPER)
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize(
+    "claim", [claim for claim in PAPER.claims if claim.quick is not None], ids=name
+)
+def test_verdicts(claim):
+    row = judge(claim)
+    assert row.verdict == VERDICTS[claim.name], row.reason
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("claim", [claim for file in FAST for claim in file.CLAIMS], ids=name)
+def test_another_seed_holds_as_well(claim):
+    assert judge(claim, seed=7).verdict in ("holds", "tight")
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("mutant", [m for file in FAST for m in file.MUTANTS], ids=name)
+def test_faults_are_caught(mutant):
+    for claim in mutant.expected:
+        assert_caught(mutant, claim, seed=3)
+
+
+@pytest.mark.parametrize("erratum", PAPER.errata, ids=name)
+def test_errata_are_shown(erratum, monkeypatch, tmp_path):
+    monkeypatch.setenv("PFBENCH_DATA", str(tmp_path))
+    assert_shown(erratum)
+
+
+@pytest.mark.parametrize("penalised", [False, True])
+def test_the_step_of_the_theorem_is_not_seen_to_fail(penalised, monkeypatch, tmp_path):
+    monkeypatch.setenv("PFBENCH_DATA", str(tmp_path))
+    found = section5.step("quick", 1, penalised=penalised, printed=lambda L: 0.5 / L)
+    assert not found.printed_fails
+    assert found.corrected_holds

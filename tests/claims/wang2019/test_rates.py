@@ -1,0 +1,53 @@
+"""The rates of wang2019: their exponents, and the slopes on which they are fitted."""
+
+import numpy as np
+import pytest
+from judging import trial
+
+from pfbench.algorithms.proximal import ProxGD
+from pfbench.claims.wang2019 import table1, theorem3
+from pfbench.claims.wang2019.rates import long_slope
+from pfbench.verification.scales import MAPPING, Order
+
+ORDERS = {
+    "wang2019-thm3": ("prox-spiderboost-m", Order(2.0, 1 / 2), 2.0),
+    "wang2019-table1-prox-gd": ("prox-gd", Order(2.0, 1.0), 2.0),
+    "wang2019-table1-prox-sgd": ("prox-sgd", Order(4.0), 2.0),
+    "wang2019-table1-prox-svrg": ("prox-svrg", Order(2.0, 2 / 3), 2.0),
+    "wang2019-table1-prox-saga": ("prox-saga", Order(2.0, 2 / 3), 2.0),
+    "wang2019-table1-prox-svrg-plus": ("prox-svrg-plus", Order(2.0, 2 / 3), 2.0),
+    "wang2019-table1-natasha15": ("natasha15", Order(10 / 3), 10 / 3),
+    "wang2019-table1-prox-spiderboost": ("prox-spiderboost", Order(2.0, 1 / 2), 2.0),
+    "wang2019-table1-prox-spiderboost-online": ("prox-spiderboost", Order(3.0), 2.0),
+}
+
+
+def test_every_rate_states_its_orders():
+    claims = (*theorem3.CLAIMS, *table1.CLAIMS)
+    assert [claim.name for claim in claims] == list(ORDERS)
+    for claim in claims:
+        method, sfo, po = ORDERS[claim.name]
+        assert (claim.orders.method, claim.orders.criterion) == (method, MAPPING)
+        assert claim.orders.orders == {"SFO": sfo, "PO": Order(po)}
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.1])
+def test_a_long_slope_takes_as_many_steps_as_wanted(epsilon):
+    """Gradient steps 1/L move by 2 epsilon/L and lower f + h by 4 epsilon^2/L: a stride of 1."""
+    problem = long_slope(
+        np.random.default_rng(3), epsilon, n=2, sigma=0.0, stride=1.0, steps=50, shrink=0.0
+    )
+    algorithm = ProxGD(iterations=200_000, step=1.0 / problem.L)
+    steps = enumerate(trial(table1.PROX_GD).follow(problem, algorithm), 1)
+    walked = next(k for k, step in steps if abs(step.state.x[0]) <= epsilon)
+    assert 50 / epsilon**2 <= walked <= 105 / epsilon**2
+
+
+def test_what_schedules_are_given_by_hand():
+    problem = table1.PROX_SVRG_PLUS.instances[0].example()
+    constants = problem.constants(problem.start())
+    assert table1.best_batch(0.1, constants) == {"batch": 16}  # 64^(2/3)
+    assert table1.online(0.1, constants) == {"online": True}
+    sizes = {"snapshot": 1600, "batch": 40, "period": 40}  # 4 sigma/epsilon, sigma = 1
+    assert table1.online_spider(0.1, constants) == sizes
+    assert table1.largest_smoothness(0.1, constants) == {"sigma": constants.L_max}
