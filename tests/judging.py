@@ -4,9 +4,9 @@ import json
 import math
 import pickle
 
-from pfbench.verification.rows import judged
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
+from pfbench.verification.verdict import judged
 
 
 def trial(claim, algorithm=None, seed=0):
@@ -15,7 +15,7 @@ def trial(claim, algorithm=None, seed=0):
 
 def judge(claim, subject=None, seed=0):
     """Put a claim to the quick test."""
-    return judged(Trial(claim, subject or Subject(), "quick", seed), claim.check)
+    return judged(Trial(claim, subject or Subject(), "quick", seed))
 
 
 def pairs(paper):
