@@ -14,8 +14,8 @@ from pfbench.verification.trial import Trial
 def log_cosh(n: int, d: int, seed: int = 0) -> LogCosh:
     """Return log cosh of the residuals of a linear model, with random rows, on a ball.
 
-    All constants that the schedules take are known. It starts where 2 eps D < V(x_0), so that a
-    bound of the mean of V says something; an odd n divides by no batch or period.
+    All constants that the schedules take are known, and V starts not far below the bounds of V that
+    they give.
     """
     features, labels = synthetic_rows(rows=n, columns=d, seed=seed)
     return LogCosh(features, labels, L2Ball(d, 2.0))
@@ -24,8 +24,8 @@ def log_cosh(n: int, d: int, seed: int = 0) -> LogCosh:
 def recovery(rows: int, columns: int, seed: int = 0) -> RobustMatrixRecovery:
     """Return robust recovery of a matrix of rank 2 in a nuclear-norm ball, as in section 6.
 
-    Its iterates are factored, so that the methods run as they do at the paper's size. It starts
-    where 2 eps D < V(x_0); an odd number of observed entries divides by no batch or period.
+    Its iterates are factored, so that the methods run as they do at the paper's size. D is large
+    beside what V is, so the bounds of V are far from it.
     """
     data = synthetic(rows=rows, columns=columns, rank=2, density=0.6, seed=seed)
     return RobustMatrixRecovery(data, radius=20.0, sigma=1.0)

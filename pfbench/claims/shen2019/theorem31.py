@@ -51,6 +51,7 @@ FAMILIES: Mapping[str, Instance] = MappingProxyType(
         "matrix recovery": instance(recovery, rows=9, columns=8),
     }
 )
+"""Here V(x_0) is below 2 eps D already: what can fail is (9), on these and on the path below."""
 
 SHARE = 0.05
 """epsilon in units of L D, on these families."""

@@ -1,7 +1,7 @@
 """Crossovers with SPIDERG: where the least costs are equal, and as counted."""
 
 import pytest
-from deciding import decided
+from judging import judge
 
 from pfbench.claims.shen2019.cost import least_cost
 from pfbench.claims.shen2019.crossover import CLAIMS, CROSSOVERS
@@ -24,7 +24,7 @@ def test_the_statements_say_the_constants():
 @pytest.mark.claims
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
 def test_fewer_calls_below_and_more_above(claim):
-    found = decided(claim)
+    found = judge(claim)
     assert found.verdict == "tight"
     ratios = [value for name, value in found.measured.items() if name.endswith(": ratio")]
     assert len(ratios) == 8

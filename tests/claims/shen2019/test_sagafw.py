@@ -23,8 +23,8 @@ def test_calls_to_a_target_leave_the_table_out_and_grow_with_accuracy():
 
 
 @pytest.mark.claims
-def test_the_least_batch_keeps_the_error_and_one_less_does_not():
-    """With S = 1 the table of 64 entries is far too old; the bound needs more."""
-    assert PATH().n == 208
+def test_the_bound_of_the_proof_needs_more_than_one_sample_and_fewer_than_all():
+    """With S = 1 a table of 64 entries is too old along the path."""
+    assert PATH().n == 224
     batch = _needed_batch(Trial(CLAIM), 64)
     assert 1 < batch < 64
