@@ -1,11 +1,15 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and whether they can be written."""
 
+import errno
 import os
 import secrets
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+from pfbench.base.errors import InputError, PfbenchError
 
 PARTIAL = ".partial"
 """The end of the name of a file that is being written, or that a killed process left."""
@@ -33,7 +37,7 @@ def whole(path: Path) -> Iterator[BinaryIO]:
     OSError
         If the file cannot be written.
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{PARTIAL}")
+    partial = _beside(path)
     try:
         with partial.open("xb") as file:
             yield file
@@ -43,3 +47,69 @@ def whole(path: Path) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    """Return a new hidden name beside a file."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{PARTIAL}")
+
+
+def check_writable(
+    path: Path,
+    name: str = "",
+    *,
+    folder: bool = False,
+    remedy: str = "choose another",
+    error: type[PfbenchError] = InputError,
+) -> None:
+    """Refuse a file or folder that could not be written, before any work is done for it.
+
+    It makes nothing, and leaves nothing behind even if the process is killed. Whether the disk has
+    room for what comes is known only when it is written.
+
+    Parameters
+    ----------
+    path
+        What will be written: a file, for which its folder must exist (see `whole`), or a folder. A
+        device or a pipe that exists must only be writable itself.
+    name
+        What the message calls it, e.g. ``--output a.json``; the path if not given.
+    folder
+        Whether it is a folder, which need not exist yet: the nearest folder above it that exists
+        must then be writable.
+    remedy
+        How another one is chosen, as the message says it.
+    error
+        The type of the error.
+
+    Raises
+    ------
+    error
+        If a folder is missing or stands where a file should, a file stands where a folder should,
+        a permission is lacking, the disk is read-only, or a name is too long.
+    """
+    name = name or str(path)
+    try:
+        if folder:
+            _probe(next(one for one in (path, *path.parents) if os.path.lexists(one)))
+        elif path.is_dir():
+            raise error(f"{name} is a folder: give the path of a file.")
+        elif not path.exists() or path.is_file():
+            if not path.parent.exists():
+                raise error(f"{name}: there is no folder {path.parent}; make it first.")
+            with suppress(FileNotFoundError):
+                _beside(path).lstat()  # refuses a name that is too long
+            _probe(path.parent)
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as refused:
+        if isinstance(refused, PermissionError):
+            remedy += ", or mend its permissions"
+        raise error(f"{name} cannot be written ({refused.strerror}): {remedy}.") from refused
+
+
+def _probe(folder: Path) -> None:
+    """Raise the system's error if no file can be made in a folder."""
+    # On Linux it has no name, so that nothing is left even by a kill.
+    with tempfile.TemporaryFile(dir=folder):
+        pass
