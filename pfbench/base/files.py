@@ -3,10 +3,10 @@
 import errno
 import os
 import secrets
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from pfbench.base.errors import InputError, PfbenchError
@@ -95,7 +95,7 @@ def check_writable(
         elif path.is_dir():
             raise error(f"{name} is a folder: give the path of a file.")
         elif not path.exists() or path.is_file():
-            if not path.parent.exists():
+            if not path.parent.is_dir():
                 raise error(f"{name}: there is no folder {path.parent}; make it first.")
             with suppress(FileNotFoundError):
                 _beside(path).lstat()  # refuses a name that is too long
@@ -111,5 +111,5 @@ def check_writable(
 def _probe(folder: Path) -> None:
     """Raise the system's error if no file can be made in a folder."""
     # On Linux it has no name, so that nothing is left even by a kill.
-    with tempfile.TemporaryFile(dir=folder):
+    with TemporaryFile(dir=folder):
         pass

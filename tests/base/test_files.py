@@ -5,7 +5,6 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 
 import pytest
 
@@ -129,7 +128,7 @@ def refusing(monkeypatch):
         def fail(*, dir):
             raise OSError(number, os.strerror(number))
 
-        monkeypatch.setattr(tempfile, "TemporaryFile", fail)
+        monkeypatch.setattr(files, "TemporaryFile", fail)
 
     return refuse
 
@@ -165,11 +164,13 @@ def test_a_device_needs_no_room_beside_it(refusing):
     check_writable(files.Path(os.devnull))
 
 
-def test_the_missing_folder_is_named(tmp_path):
+@pytest.mark.parametrize("parent", ["no", "file"])
+def test_the_missing_folder_is_named(tmp_path, parent):
+    (tmp_path / "file").write_bytes(b"")
     with pytest.raises(InputError) as refused:
-        check_writable(tmp_path / "no" / "file", "--output no/file")
+        check_writable(tmp_path / parent / "x", f"--output {parent}/x")
     assert str(refused.value) == (
-        f"--output no/file: there is no folder {tmp_path / 'no'}; make it first."
+        f"--output {parent}/x: there is no folder {tmp_path / parent}; make it first."
     )
 
 
@@ -179,12 +180,11 @@ def test_a_folder_in_place_of_a_file_is_named(tmp_path):
     assert str(refused.value) == f"{tmp_path} is a folder: give the path of a file."
 
 
-@pytest.mark.parametrize(("inside", "folder"), [("file", True), ("f", False), ("f/g", True)])
-def test_a_file_in_place_of_a_folder_is_refused(tmp_path, inside, folder):
+@pytest.mark.parametrize("path", ["file", "file/new", "file/new/deeper"])
+def test_a_file_in_place_of_a_folder_is_refused(tmp_path, path):
     (tmp_path / "file").write_bytes(b"")
-    path = tmp_path / "file" / inside if inside != "file" else tmp_path / "file"
     with pytest.raises(InputError, match=r"cannot be written \(Not a directory\): choose another"):
-        check_writable(path, folder=folder)
+        check_writable(tmp_path / path, folder=True)
 
 
 @pytest.mark.parametrize(

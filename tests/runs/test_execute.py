@@ -17,7 +17,7 @@ from pfbench.runs.engines import engine as engines
 from pfbench.runs.engines import making
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import PlannedRun
-from pfbench.runs.storage import keys, store
+from pfbench.runs.storage import keys
 from pfbench.runs.storage.store import Store
 
 SVRG = "svrg[batch=5,period=3,iterations=4,step=0.01]"
@@ -264,7 +264,7 @@ def test_a_store_that_cannot_be_written_is_refused_before_any_run(tmp_path, monk
     def refused(**where):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(store, "TemporaryFile", refused)
+    monkeypatch.setattr("pfbench.base.files.TemporaryFile", refused)
     monkeypatch.setattr(execute, "make", pytest.fail)
     with pytest.raises(StorageError, match=r"cannot be written \(Permission denied\): choose"):
         list(execute.sweep([PLAN], Store(tmp_path), engines.ThisProcess()))
