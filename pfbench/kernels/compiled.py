@@ -3,16 +3,11 @@
 Importing numba takes longer than all else that pfbench imports, and most verbs compile nothing.
 """
 
-import os
 from collections.abc import Callable
 from functools import cache, wraps
 from time import perf_counter
 from types import FunctionType
 from typing import Any, Self, TypeVar, cast
-
-# Waiting threads must sleep: on a busy machine, spinning ones slow every loop many times. The
-# OpenMP runtime reads this once, when numba loads it.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -90,13 +85,13 @@ def checked(index: int, n: int) -> int:
 class CompilationClock:
     """Seconds that this process spends compiling loops or loading them, while it is open.
 
-    After each compilation `ended` is told how many seconds it took. numba is imported before the
-    clock opens.
+    Before each compilation `begun` is called; after it `ended` is told how many seconds it took.
+    numba is imported before the clock opens.
     """
 
-    def __init__(self, ended: Callable[[float], None]) -> None:
+    def __init__(self, begun: Callable[[], None], ended: Callable[[float], None]) -> None:
         self.seconds = 0.0
-        self._ended = ended
+        self._begun, self._ended = begun, ended
         self._listener: Any = None
 
     def __enter__(self) -> Self:
@@ -111,6 +106,7 @@ class CompilationClock:
                 nonlocal depth, started
                 if depth == 0:
                     started = perf_counter()
+                    clock._begun()
                 depth += 1
 
             def on_end(self, event: Event) -> None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, stdtr, stdtrit  # beta and Student's t, as scipy.stats
+import scipy
 
 from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.errors import InputError
@@ -288,7 +288,7 @@ def _interval(samples: Array, quantile: float) -> Interval:
     if samples.size == 1:
         return Interval(-math.inf, math.inf)
     mean = float(samples.mean())
-    half = float(stdtrit(samples.size - 1, quantile)) * _standard_error(samples)
+    half = float(scipy.special.stdtrit(samples.size - 1, quantile)) * _standard_error(samples)
     return Interval(mean - half, mean + half)
 
 
@@ -467,7 +467,7 @@ def exponent_p_value(slopes: npt.ArrayLike, claimed: float, margin: float) -> fl
     error = _standard_error(values)
     if error == 0:
         return 0.0 if excess > ROUNDING else 1.0
-    return float(stdtr(values.size - 1, -excess / error))
+    return float(scipy.special.stdtr(values.size - 1, -excess / error))
 
 
 def exponent_rejected(
@@ -604,8 +604,8 @@ def decide_share(happened: npt.ArrayLike, most: float, level: float = CONFIDENCE
         raise InputError("happened must be 0 or 1 for each run.")
     share, level = real("most", most, above=0.0, most=1.0), _level(level)
     n, k = values.size, int(values.sum())
-    upper = float(betaincinv(k + 1, n - k, level)) if k < n else 1.0
-    lower = float(betaincinv(k, n - k + 1, 1 - level)) if k else 0.0
+    upper = float(scipy.special.betaincinv(k + 1, n - k, level)) if k < n else 1.0
+    lower = float(scipy.special.betaincinv(k, n - k + 1, 1 - level)) if k else 0.0
     largest = max(0.0, float(log_e_values(values, share).max()))
     measured = {
         "runs": float(n),

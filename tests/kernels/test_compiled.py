@@ -96,14 +96,15 @@ def test_the_clock_takes_the_time_of_each_compilation_once():
     def new(x):
         return doubled(x) + 1.0
 
-    took = []
-    with CompilationClock(took.append) as clock:
+    begun, took = [], []
+    with CompilationClock(lambda: begun.append(len(took)), took.append) as clock:
         assert new(1.0) == 3.0
         assert new(2.0) == 5.0
         first = clock.seconds
         assert first == sum(took) > 0.0
         new(1)
         assert clock.seconds > first
+    assert begun == list(range(len(took)))
     after = clock.seconds
     new(np.float32(1.0))
     assert clock.seconds == after == sum(took)

@@ -6,7 +6,6 @@ from time import perf_counter
 from typing import Any, cast
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.assumptions import ASSUMPTIONS, unmet
@@ -25,6 +24,7 @@ from pfbench.base.protocols import Algorithm, Backend, Choice, Measure, Problem,
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.kernels.compiled import CompilationClock
+from pfbench.kernels.libraries import one_blas_thread
 from pfbench.measures import BRACKETS, available, gradient_mapping_lambda, named
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import is_finite, keep
@@ -145,8 +145,7 @@ def solve(
         origin = driver.go_on(resume, at, *resumed(at, problem, backend, streams))
         renewing = cast("Renewing", chosen)
         states = renewing.run_from(ask, origin, streams["algorithm"], at.iterations)
-    # More BLAS threads would only spin beside the compiled loops, and change the last bits.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         status, reason = driver.drive(states, x0, streams["output"])
         taken = driver.checkpoint() if _by_a_limit(status, chosen) else None
         final = driver.final_measures()
@@ -408,7 +407,7 @@ class _Driver:
 
     def _loop(self, states: Iterator[State], rng: np.random.Generator) -> tuple[str, str]:
         ended: tuple[str, str] | None = None
-        with CompilationClock(self._extend_deadline) as compilation:
+        with CompilationClock(lambda: None, self._extend_deadline) as compilation:
             while not ended:
                 compiled = compilation.seconds
                 started = perf_counter()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
+import scipy
 
 from pfbench.base.constants import Constants
 from pfbench.problems.matrix_regression import MatrixRegression

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import ttest_1samp
+import scipy
 
 from pfbench.base.protocols import Problem
 from pfbench.problems.linear_models import LogCosh, NonconvexLogistic
@@ -167,7 +167,7 @@ def _sampled_mean(trial: Trial, problem: Problem, t: int) -> Evidence:
         ]
     )
     scale = float(np.abs(problem.gradient(problem.start())).max())
-    p_values = ttest_1samp(errors, 0.0, axis=0).pvalue
+    p_values = scipy.stats.ttest_1samp(errors, 0.0, axis=0).pvalue
     p_value = min(1.0, float(np.min(p_values)) * errors.shape[1])
     half = max(np.ptp([*vars(mean_interval(column)).values()]) / 2.0 for column in errors.T)
     off = float(np.abs(errors.mean(axis=0)).max()) / scale
