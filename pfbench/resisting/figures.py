@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError, StorageError
+from pfbench.base.files import check_writable
 from pfbench.problems.smoothness import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import DEPTH, GAP, chain_smoothness
 from pfbench.resisting.certificate import Outcome
@@ -40,12 +41,11 @@ def check_figure(path: Path) -> None:
     Raises
     ------
     InputError
-        If its suffix is not known, its folder is missing, or matplotlib is not installed.
+        If its suffix is not known, it cannot be written, or matplotlib is not installed.
     """
     if path.suffix not in SUFFIXES:
         raise InputError(f"the figure {path} must end in {', '.join(SUFFIXES)}.")
-    if not path.parent.is_dir():
-        raise InputError(f"there is no folder {path.parent} for the figure: make it first.")
+    check_writable(path, f"the figure {path}")
     try:
         import matplotlib  # noqa: F401
     except ImportError:
