@@ -112,7 +112,8 @@ def draw_calls(runs: Sequence[Reached], path: Path) -> None:
     """Draw LO calls to V <= eps D against epsilon, between the lower and upper bounds.
 
     Below are the lower bounds T(eps), with the certified smoothness and with the paper's 3^15;
-    above, what THEORY sections 3 to 5 guarantee on this family, where D^2 = 460^2 l delta/(12 L).
+    above, what lacoste2016 (6), qu2018 and shen2019 guarantee on this family, where
+    D^2 = 460^2 l delta/(12 L).
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """The rescaled family over epsilon: calls to V <= eps D against the lower bound T(eps).
 
 fbar is L-smooth with fbar(0) - min fbar <= delta, and no method that satisfies (14) has V <= eps D
-before T(eps) = (0.0016/12) L delta/(l eps^2) LO calls, rounded down (THEORY section 8). Each run is
-against the resisting oracle of its own epsilon, goes on beyond T until the target, and is censored
-where that takes too many calls.
+before T(eps) = (0.0016/12) L delta/(l eps^2) LO calls, rounded down (shen2019, theorem 5.1,
+with the constant l that is certified here). Each run is against the resisting oracle of its own
+epsilon, goes on beyond T until the target, and is censored where that takes too many calls.
 
 Once all directions are drawn the function is fixed, and the rest is an ordinary run in floating
 point. The chain amplifies rounding, so other units can change the calls of a method that oscillates

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import SMALL, SVRG
+from command_line import INTERRUPTIBLE, SMALL, SVRG
 
 import pfbench as package
 from pfbench.cli import catalogue
@@ -24,7 +24,7 @@ def start(folder, monkeypatch):
 
     def popen(*arguments, **options):
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
-        return subprocess.Popen([*COMMAND, *map(str, arguments)], **options)
+        return subprocess.Popen([*INTERRUPTIBLE, *map(str, arguments)], **options)
 
     return popen
 

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from command_line import SMALL
+from command_line import INTERRUPTIBLE, SMALL
 
 from pfbench.runs.storage.store import Store
 
@@ -278,7 +278,7 @@ def test_ctrl_c_ends_cleanly(folder, spec):
     )
     tests = os.pathsep.join(path for path in sys.path if path)
     process = subprocess.Popen(
-        [sys.executable, "-m", "pfbench", "run", "small.toml", "--jobs", "1"],
+        [*INTERRUPTIBLE, "run", "small.toml", "--jobs", "1"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

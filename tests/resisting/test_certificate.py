@@ -578,7 +578,7 @@ def test_what_is_not_given_is_filled_in():
     assert found["nfwu-sg"].step == pytest.approx(0.04 / (problem.L * D))
     cgs = found["cgs"]
     assert (cgs.restarts, cgs.period) == (1, 30)
-    # THEORY section 6: eta_{t,k} = 2 L D_t^2/(N_t k), here with D_t = D
+    # li2019, theorem 1: eta_{t,k} = 2 L D_t^2/(N_t k), here with D_t = D
     assert cgs.eta(1, 7) == pytest.approx(2.0 * problem.L * D**2 / (30 * 7))
     given = contestant("frank-wolfe[iterations=7,curvature=3.0]", problem).algorithm
     assert (given.iterations, given.curvature) == (7, 3.0)

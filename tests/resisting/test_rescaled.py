@@ -21,7 +21,7 @@ QUICK = ["frank-wolfe", "frank-wolfe[step=backtracking]"]
 
 
 def test_the_lower_bound_is_that_of_the_theory():
-    # THEORY section 8: T = (0.0016/12) L delta/(l eps^2), rounded down
+    # shen2019, theorem 5.1: T = (0.0016/12) L delta/(l eps^2), rounded down
     for epsilon, L, delta in ((1e-4, 1.0, 1.0), (3e-5, 2.0, 0.7), (0.01, 30.0, 900.0)):
         T = math.floor(0.0016 / 12.0 * L * delta / (chain_smoothness() * epsilon**2))
         (run,) = rescaled(["frank-wolfe"], [epsilon], L=L, delta=delta, most=1)

@@ -1,4 +1,4 @@
-"""THEORY section 3: sliding with eta = eps on the scale of the Frank-Wolfe gap."""
+"""The criteria of the papers: sliding with eta = eps on the scale of the Frank-Wolfe gap."""
 
 import numpy as np
 import pytest

@@ -57,7 +57,7 @@ def test_the_bound_of_lo_is_the_sum_over_all_inner_loops():
 
 
 def test_the_bounds_fit_together():
-    """At k = N_t the bound of the inner loop is at most half of delta0 2^-t (THEORY section 6)."""
+    """At k = N_t the bound of the inner loop is at most half of delta0 2^-t (li2019, cor. 3)."""
     for L, sigma in ((1.0, 1.0), (3.0, 0.2), (50.0, 1e-3)):
         N, squared = bounds.period(L, sigma), bounds.squared_distance(0.3, sigma, 2)
         assert bounds.inner_gap(L, squared, N) <= 0.5 * 0.3 / 4
