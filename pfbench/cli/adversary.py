@@ -124,7 +124,6 @@ def adversary(
     from pfbench.resisting.rescaled import MOST
     from pfbench.resisting.session import certificates, fits
     from pfbench.resisting.session import family as family_of
-    from pfbench.runs.storage.store import Store
 
     for name, value, least in (("--seed", seed, 0), ("--horizon", horizon, 1), ("--most", most, 1)):
         if value is not None:
@@ -164,7 +163,7 @@ def adversary(
                 iterations=iterations,
                 seed=seed,
                 engine=engine,
-                store=Store(store),
+                store=store,
                 again=output is not None or figure is not None,
                 progress=steps.advance,
             )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pfbench.base.checks import integer
@@ -51,7 +52,7 @@ def certificates(
     iterations: int | None = None,
     seed: int = 0,
     engine: Engine,
-    store: Store | None = None,
+    store: Path | None = None,
     again: bool = False,
     progress: Progress | None = None,
 ) -> list[Found]:
@@ -68,7 +69,7 @@ def certificates(
     engine
         Where certificates are made.
     store
-        Where they are kept and found; their transcripts are not kept.
+        The folder of the store where they are kept and found; their transcripts are not kept.
     again
         Whether to make those that the store has, for their transcripts and gaps.
     progress
@@ -87,7 +88,7 @@ def certificates(
     standing = [contestant(text, problem, iterations) for text in selectors]
     questions = [question(one, T, d, iterations, seed, again=again) for one in standing]
     found: dict[int, Found] = {}
-    for answer in answered(questions, engine, store):
+    for answer in answered(questions, engine, None if store is None else Store(store)):
         label, result = standing[answer.index].label, answer.result
         if answer.row is None:
             assert result is not None

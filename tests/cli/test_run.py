@@ -263,7 +263,7 @@ def test_two_sweeps_on_one_store(folder, spec):
     command = [sys.executable, "-m", "pfbench", "run", "small.toml", "--jobs", "1", "--json"]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     for process in both:
-        process.communicate(timeout=120)
+        process.communicate(timeout=300)
         assert process.returncode == 0
     assert len(kept(folder)) == 4
     assert list((folder / ".pfbench").rglob("*.partial")) == []
@@ -285,13 +285,13 @@ def test_ctrl_c_ends_cleanly(folder, spec):
         start_new_session=True,
         env=os.environ | {"PYTHONPATH": tests},
     )
-    until = time.monotonic() + 60.0
+    until = time.monotonic() + 300.0
     while not list(folder.rglob("*.parquet")) and time.monotonic() < until:
         time.sleep(0.05)
     time.sleep(0.3)
     # As a terminal does: to every process of the group.
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (1, "")
     assert "interrupted; 1 of 2 runs are kept" in err
     assert "Traceback" not in err

@@ -20,7 +20,6 @@ from pfbench.resisting.rescaled import epsilon_of
 from pfbench.resisting.session import certificates, family, fits, question
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.storage.keys import source_digest
-from pfbench.runs.storage.store import Store
 
 PLAIN = """
 from pfbench.base.state import State
@@ -127,7 +126,7 @@ BOTH = ["frank-wolfe[step=open-loop]", "ncgs[option=1]"]
 
 @pytest.mark.parametrize("engine", [ThisProcess(), LocalProcesses(2)], ids=["here", "processes"])
 def test_what_the_store_has_is_not_made_again(tmp_path, engine):
-    store, told = Store(tmp_path / "store"), []
+    store, told = tmp_path / "store", []
     options = {"engine": engine, "store": store, "progress": lambda: told.append(1)}
     made = certificates(BOTH, 6, **options)
     assert [one.label for one in made] == BOTH
@@ -142,7 +141,7 @@ def test_what_the_store_has_is_not_made_again(tmp_path, engine):
     anew = certificates(BOTH[:1], 6, again=True, **options)
     assert anew[0].outcome.certificate == made[0].certificate
     assert len(anew[0].outcome.transcript) == len(made[0].outcome.transcript)
-    assert len(list(store.folder.rglob("*.json"))) == 2
+    assert len(list(store.rglob("*.json"))) == 2
 
 
 def test_one_that_fails_leaves_the_others(own):
@@ -156,7 +155,8 @@ def test_one_that_fails_leaves_the_others(own):
 
 def test_nothing_runs_if_one_may_not_stand(tmp_path):
     with pytest.raises(Refused):
-        certificates([BOTH[0], "sfw"], 5, engine=None, store=Store(tmp_path))
+        certificates([BOTH[0], "sfw"], 5, engine=None, store=tmp_path / "store")
+    assert not (tmp_path / "store").exists()
     with pytest.raises(InputError, match="seed=-1"):
         certificates(BOTH, 5, seed=-1, engine=None)
     with pytest.raises(Refused):
