@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
 from pfbench.cli.options import STORE, Jobs, Scheduler, StoreFolder, check_place, engine_of
@@ -119,6 +118,7 @@ def adversary(
     if check is not None:
         _check(check, as_json=as_json)
         return
+    from pfbench.base.checks import integer
     from pfbench.resisting import every_contestant, write_certificate
     from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
     from pfbench.resisting.rescaled import MOST
@@ -203,6 +203,8 @@ def _check_output(output: Path, count: int) -> None:
 
 
 def _horizons(text: str) -> list[int]:
+    from pfbench.base.checks import integer
+
     try:
         found = [int(part) for part in text.split(",")]
     except ValueError:
