@@ -226,8 +226,16 @@ def test_one_figure_shows_one_horizon_and_one_scale(outcomes, tmp_path):
     assert_one_sentence(error, "one L")
 
 
-def test_a_figure_that_cannot_be_written_is_told(outcomes, tmp_path):
+def test_a_figure_that_cannot_be_written_is_told(outcomes, tmp_path, monkeypatch):
     (tmp_path / "a.svg").mkdir()
-    with pytest.raises(StorageError) as error:
+    with pytest.raises(InputError) as refused:
         draw_gaps(outcomes, tmp_path / "a.svg")
-    assert_one_sentence(error, "a.svg")
+    assert_one_sentence(refused, "is a folder")
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+    with pytest.raises(StorageError) as error:
+        draw_gaps(outcomes, tmp_path / "b.svg")
+    assert_one_sentence(error, "b.svg")
