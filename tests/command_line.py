@@ -1,12 +1,21 @@
 """What the tests of the command line share."""
 
 import json
+import sys
 from dataclasses import dataclass
 
 import pytest
 
 SMALL = "robust-matrix-recovery[rows=12,columns=10,rank=1,density=0.5]"
 """A problem of 60 components that is built and solved in milliseconds."""
+
+INTERRUPTIBLE = (
+    sys.executable,
+    "-c",
+    "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "runpy.run_module('pfbench', run_name='__main__', alter_sys=True)",
+)
+"""The command as a process that SIGINT ends, though the shell of the tests may ignore it."""
 
 SVRG = "nfwu-svrg[batch=7,period=4,iterations=10,step=0.1,output=last]"
 

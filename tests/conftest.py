@@ -1,5 +1,9 @@
-"""What all tests share: how hypothesis searches, and two problems small enough to enumerate."""
+"""What all tests share: how hypothesis searches, what is ended, two problems to enumerate."""
 
+import subprocess
+from contextlib import suppress
+
+import psutil
 import pytest
 from helpers import tiny_logistic, tiny_recovery
 from hypothesis import settings
@@ -10,6 +14,30 @@ from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 # The same examples on every run and machine: a test either fails for everyone or for no one.
 settings.register_profile("pfbench", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("pfbench")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_running(monkeypatch):
+    """End the processes that a test started, and those below them, even when it failed."""
+    started, begin = [], subprocess.Popen.__init__
+
+    def begun(self, *arguments, **options):
+        begin(self, *arguments, **options)
+        started.append(self)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", begun)
+    yield
+    for process in started:
+        if process.poll() is not None:
+            continue
+        with suppress(psutil.NoSuchProcess):
+            for below in psutil.Process(process.pid).children(recursive=True):
+                with suppress(psutil.NoSuchProcess):
+                    below.kill()
+        process.kill()
+        process.wait()
+        for stream in filter(None, (process.stdin, process.stdout, process.stderr)):
+            stream.close()
 
 
 @pytest.fixture(scope="session")

@@ -100,7 +100,7 @@ class LinearRule(Own):
 
 @dataclass(frozen=True, kw_only=True)
 class Internal(Own):
-    """THEORY section 8: gradient descent on internal points, then two LO outputs span the rest."""
+    """Breaks (14): gradient descent on internal points, then two LO outputs span the rest."""
 
     descent: int = 400
 

@@ -1,6 +1,6 @@
 """Small problems, and the same problems written down a second time as plain dense NumPy.
 
-The references follow the definitions in THEORY and share no code with pfbench, so that a test
+The references follow the definitions in the papers and share no code with pfbench, so that a test
 against them is a test against the definition.
 """
 

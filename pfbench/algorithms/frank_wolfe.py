@@ -25,7 +25,7 @@ from itertools import count
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
 
 from pfbench.algorithms.base import Algorithm, round_up
 from pfbench.base.checks import choice, integer, real
@@ -172,7 +172,7 @@ class FrankWolfe(Algorithm):
         def value(gamma: float) -> float:
             return ask.value(combine(x, v, gamma))
 
-        brent = minimize_scalar(
+        brent = scipy.optimize.minimize_scalar(
             value, bounds=(0.0, 1.0), method="bounded", options={"xatol": _LINE_SEARCH_TOLERANCE}
         )
         tried = [(float(brent.fun), float(brent.x))]

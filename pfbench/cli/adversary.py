@@ -1,14 +1,16 @@
 """``pfbench adversary``: the resisting oracle against algorithms, certificates, and their check."""
 
-import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pfbench.base.errors import InputError
-from pfbench.cli.options import STORE, StoreFolder
+from pfbench.base.files import check_writable
+from pfbench.cli.options import STORE, Jobs, Scheduler, StoreFolder, check_place, engine_of
 from pfbench.cli.printing import (
     AsJson,
     columns,
@@ -25,10 +27,18 @@ from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
     from pfbench.resisting import Certificate, Reached
-    from pfbench.resisting.certificate import Outcome
+    from pfbench.resisting.rescaled import Fit
+    from pfbench.resisting.session import Found
 
 ALL = "all"
 """In place of a selector: every algorithm of the catalogue that the theorem speaks of."""
+
+_NOT_WITH = {
+    "--horizon": ("--most",),
+    "--family": ("--output", "--dimension", "--iterations"),
+    "--check": ("--output", "--dimension", "--iterations", "--most", "--figure"),
+}
+"""What each way of calling the verb does not take."""
 
 
 def adversary(
@@ -87,6 +97,8 @@ def adversary(
         typer.Option(metavar="FILE", help="Draw the gaps, or the family: .svg, .pdf or .png."),
     ] = None,
     store: StoreFolder = STORE,
+    jobs: Jobs = None,
+    scheduler: Scheduler = None,
     as_json: AsJson = False,
 ) -> None:
     """Set the resisting oracle on an algorithm.
@@ -98,336 +110,96 @@ def adversary(
 
     Give one of --horizon, --family and --check.
     """
-    _exclusive(check, horizon, family, algorithm)
-    if figure is not None:
-        from pfbench.resisting.figures import check_figure
-
-        check_figure(figure)
+    given: dict[str, object] = {"--horizon": horizon, "--family": family, "--check": check}
+    given |= {"--algorithm": algorithm, "--output": output, "--dimension": dimension}
+    given |= {"--iterations": iterations, "--most": most, "--figure": figure}
+    _refuse_combinations(given)
+    check_place(jobs, scheduler)
     if check is not None:
-        _refuse(
-            "--check",
-            (
-                ("--output", output),
-                ("--dimension", dimension),
-                ("--iterations", iterations),
-                ("--most", most),
-                ("--figure", figure),
-            ),
-        )
         _check(check, as_json=as_json)
-    elif family is not None:
-        _refuse(
-            "--family",
-            (("--output", output), ("--dimension", dimension), ("--iterations", iterations)),
-        )
-        _family(_selectors(algorithm), family, most, seed, figure, as_json=as_json)
-    else:
-        _refuse("--horizon", (("--most", most),))
-        assert horizon is not None
-        selectors = _selectors(algorithm)
-        if output is not None:
-            _check_output(output, selectors)
-        _certify(
-            selectors,
-            horizon,
-            dimension,
-            iterations,
-            seed,
-            output,
-            figure,
-            store,
-            as_json=as_json,
-        )
+        return
+    from pfbench.base.checks import integer
+    from pfbench.resisting import every_contestant, write_certificate
+    from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
+    from pfbench.resisting.rescaled import MOST
+    from pfbench.resisting.session import certificates, fits
+    from pfbench.resisting.session import family as family_of
 
-
-def _exclusive(
-    check: Path | None, horizon: int | None, family: str | None, algorithm: list[str] | None
-) -> None:
-    given = [name for name, value in _modes(check, horizon, family) if value is not None]
-    if len(given) != 1:
-        found = " and ".join(given) if given else "none of them"
-        raise InputError(f"give one of --horizon, --family and --check, not {found}.")
-    if (check is None) == (algorithm is None):
-        what = "needs --algorithm" if check is None else "takes no --algorithm: leave it out"
-        raise InputError(f"{given[0]} {what}.")
-
-
-def _modes(
-    check: Path | None, horizon: int | None, family: str | None
-) -> Iterable[tuple[str, object]]:
-    return ("--horizon", horizon), ("--family", family), ("--check", check)
-
-
-def _refuse(mode: str, options: Iterable[tuple[str, object]]) -> None:
-    for name, value in options:
+    for name, value, least in (("--seed", seed, 0), ("--horizon", horizon, 1), ("--most", most, 1)):
         if value is not None:
+            integer(name, value, least=least)
+    if figure is not None:
+        check_figure(figure)
+    every = [[text] if text != ALL else every_contestant() for text in algorithm or ()]
+    selectors = list(dict.fromkeys(text for some in every for text in some))
+    horizons = [] if family is None else _horizons(family)
+    if output is not None:
+        _check_output(output, len(selectors))
+    for text in selectors:
+        _tell_import(text)
+    total = len(selectors) * max(1, len(horizons))
+    # Starting a process for one certificate takes longer than the certificate.
+    slots = 0 if jobs is None and scheduler is None and total == 1 else jobs
+    with closing(engine_of(slots, scheduler)) as engine:
+        if horizon is None:
+            with Steps("family", total, "runs", quiet=as_json) as steps:
+                runs = family_of(
+                    selectors,
+                    horizons,
+                    most=MOST if most is None else most,
+                    seed=seed,
+                    engine=engine,
+                    progress=steps.advance,
+                )
+            if figure is not None:
+                draw_calls(runs, figure)
+            _show_family(runs, fits(runs), as_json=as_json)
+            return
+        with Steps("adversary", total, "certificates", quiet=as_json) as steps:
+            found = certificates(
+                selectors,
+                horizon,
+                d=dimension,
+                iterations=iterations,
+                seed=seed,
+                engine=engine,
+                store=store,
+                again=output is not None or figure is not None,
+                progress=steps.advance,
+            )
+    outcomes = [(one.label, one.outcome) for one in found if one.outcome is not None]
+    if not as_json:
+        words = f"{plural(len(found), 'certificate')}, {len(outcomes):,} of them made now"
+        console(error=True).print(words)
+    if output is not None:
+        for _, outcome in outcomes:
+            write_certificate(outcome, output)
+    if figure is not None and outcomes:
+        draw_gaps(outcomes, figure)
+    _show_found(found, as_json=as_json)
+
+
+def _refuse_combinations(given: Mapping[str, object]) -> None:
+    modes = [mode for mode in _NOT_WITH if given[mode] is not None]
+    if len(modes) != 1:
+        found = " and ".join(modes) if modes else "none of them"
+        raise InputError(f"give one of --horizon, --family and --check, not {found}.")
+    (mode,) = modes
+    if (mode == "--check") != (given["--algorithm"] is None):
+        what = "takes no --algorithm: leave it out" if mode == "--check" else "needs --algorithm"
+        raise InputError(f"{mode} {what}.")
+    for name in _NOT_WITH[mode]:
+        if given[name] is not None:
             raise InputError(f"{name} does not go with {mode}: leave it out.")
 
 
-def _selectors(given: list[str] | None) -> list[str]:
-    from pfbench.resisting import every_contestant
-
-    found = [t for text in given or [] for t in (every_contestant() if text == ALL else [text])]
-    return list(dict.fromkeys(found))
-
-
-def _check_output(output: Path, selectors: Sequence[str]) -> None:
+def _check_output(output: Path, count: int) -> None:
     """Refuse a certificate that could not be written, before anything runs."""
-    if len(selectors) > 1:
-        raise InputError(f"--output {output} is for one algorithm, not {len(selectors)}.")
-    if output.is_dir():
-        raise InputError(f"--output {output} is a folder: give the path of a file.")
+    if count > 1:
+        raise InputError(f"--output {output} is for one algorithm, not {count}.")
     if output.suffix == ".npz":
         raise InputError(f"--output {output} is the certificate: let its name end in .json.")
-    if not output.parent.is_dir():
-        raise InputError(f"--output {output}: there is no folder {output.parent}; make it first.")
-    try:
-        with tempfile.NamedTemporaryFile(dir=output.parent, prefix=f".{output.name}."):
-            pass
-    except OSError as error:
-        raise InputError(
-            f"--output {output}: its folder is not writable ({error.strerror}); choose another."
-        ) from error
-
-
-# --- certificates ---------------------------------------------------------------------------------
-
-
-def _certify(
-    selectors: Sequence[str],
-    horizon: int,
-    dimension: int | None,
-    iterations: int | None,
-    seed: int,
-    output: Path | None,
-    figure: Path | None,
-    folder: Path,
-    *,
-    as_json: bool,
-) -> None:
-    from pfbench.base.checks import integer
-    from pfbench.resisting import certify, contestant, keeping, write
-    from pfbench.resisting.oracle import frame
-    from pfbench.runs.storage.store import Store
-
-    integer("--seed", seed, least=0)
-    problem = frame(integer("--horizon", horizon, least=1), dimension)
-    for text in selectors:
-        _tell_import(text)
-    standing = [contestant(text, problem, iterations) for text in selectors]
-    store, fresh = Store(folder), output is not None or figure is not None
-    keys = [keeping.key_of(one, horizon, dimension, seed) for one in standing]
-    stored = [None if fresh else keeping.find(store, key) for key in keys]
-    if None in stored:
-        store.check_writable()
-    found: list[Certificate] = []
-    outcomes: list[Outcome] = []
-    for one, key, known in zip(standing, keys, stored, strict=True):
-        if known is not None:
-            found.append(known)
-            continue
-        # Two online runs of about as many iterations as the horizon.
-        total = 2 * (horizon if iterations is None else iterations)
-        with Steps(one.label, total, "iterations", quiet=as_json) as steps:
-            outcomes.append(certify(one, horizon, d=dimension, seed=seed, watch=steps.reach))
-        found.append(outcomes[-1].certificate)
-        if output is not None:
-            write(outcomes[-1], output)
-        keeping.keep(store, key, one, found[-1].as_json())
-    if not as_json:
-        number = f"{plural(len(found), 'certificate')}, {len(outcomes):,} of them made now"
-        console(error=True).print(number)
-    if figure is not None:
-        from pfbench.resisting.figures import draw_gaps
-
-        draw_gaps([(s.label, o) for s, o in zip(standing, outcomes, strict=True)], figure)
-    if as_json:
-        described = [certificate.as_json() for certificate in found]
-        print_json(described[0] if len(described) == 1 else described)
-    elif len(found) == 1:
-        show_certificate(found[0])
-    else:
-        show_certificates([one.label for one in standing], found)
-    if not all(certificate.certified for certificate in found):
-        raise typer.Exit(1)
-
-
-def _check(path: Path, *, as_json: bool) -> None:
-    from pfbench.resisting import check
-
-    with Steps(f"checking {path.name}", None, "checks", quiet=as_json):
-        certificate = check(path, told=_tell_import).certificate
-    if as_json:
-        print_json(certificate.as_json())
-    else:
-        show_certificate(certificate)
-    if not certificate.certified:
-        raise typer.Exit(1)
-
-
-def _tell_import(selector: str) -> None:
-    """Print the name of somebody's own algorithm before it is imported."""
-    name = selector.partition("[")[0].strip()
-    if ":" in name:
-        console(error=True).print(f"importing {name}")
-
-
-def show_certificate(found: "Certificate") -> None:
-    """Print one certificate."""
-    before = {"lo": "LO calls", "gradient": "gradient queries", None: "calls"}[found.certified_for]
-    verdict = f"yes, before {found.horizon:,} {before}" if found.certified else "no"
-    reached = found.calls_to_target
-    show(
-        fields(
-            [
-                ("algorithm", found.algorithm),
-                ("certified", verdict),
-                ("horizon T", f"{found.horizon:,}"),
-                ("dimension", f"{found.dimension:,}"),
-                ("seed", str(found.seed)),
-            ]
-        ),
-        heading(
-            "what was found",
-            columns(
-                ("what", "value", "needed"),
-                [
-                    ("least gap before T", _gap(found.min_gap_over_diameter), "0.04 D or more"),
-                    (
-                        "calls to gap 0.04 D",
-                        "not reached" if reached is None else f"{reached:,}",
-                        "T or more",
-                    ),
-                    (
-                        "(i) answers of the fixed function",
-                        number(found.answer_max_relative_error),
-                        "1e-9 or less",
-                    ),
-                    (
-                        "(ii) queries of the algorithm",
-                        number(found.query_max_relative_error),
-                        "1e-9 or less",
-                    ),
-                    (
-                        "distance from the span of LO outputs",
-                        number(found.span_max_relative_distance),
-                        "1e-9 or less for LO",
-                    ),
-                    (
-                        "orthonormality of V",
-                        number(found.orthonormality_error),
-                        "1e-10 or less",
-                    ),
-                    ("gradient queries at new points", f"{found.queries:,}", ""),
-                    ("LO calls", f"{found.counts.lo:,}", ""),
-                    (
-                        "smoothness used",
-                        number(found.smoothness),
-                        f"certified (the paper: {found.paper_smoothness:,.0f})",
-                    ),
-                ],
-                right=("value",),
-            ),
-        ),
-        *([heading("findings", *found.findings)] if found.findings else []),
-    )
-
-
-def _gap(value: float) -> str:
-    return f"{value:.6g} D = {2.0 * value:.6g} R"
-
-
-def show_certificates(labels: Sequence[str], found: "Sequence[Certificate]") -> None:
-    """Print several certificates, one line each."""
-    rows = [
-        (
-            f"for {one.certified_for}" if one.certified else "no",
-            f"{2.0 * one.min_gap_over_diameter:.4g} R",
-            "not reached" if one.calls_to_target is None else f"{one.calls_to_target:,}",
-            f"{one.answer_max_relative_error:.1e}",
-            "no number"
-            if one.query_max_relative_error is None
-            else f"{one.query_max_relative_error:.1e}",
-            f"{one.counts.lo:,}",
-            label,
-        )
-        for label, one in zip(labels, found, strict=True)
-    ]
-    first = found[0]
-    names = "certified", "least gap", "calls to 0.08 R", "(i)", "(ii)", "LO", "algorithm"
-    show(
-        fields(
-            [
-                ("horizon T", f"{first.horizon:,}"),
-                ("dimension", f"{first.dimension:,}"),
-                ("floor", "0.08 R before T calls"),
-            ]
-        ),
-        heading(
-            plural(len(found), "algorithm"),
-            columns(names, rows, right=names[1:-1]),
-        ),
-    )
-    for label, one in zip(labels, found, strict=True):
-        for finding in one.findings:
-            complain(f"{label}: {finding}")
-
-
-# --- the family -----------------------------------------------------------------------------------
-
-
-def _family(
-    selectors: Sequence[str],
-    horizons: str,
-    most: int | None,
-    seed: int,
-    figure: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    from pfbench.base.checks import integer
-    from pfbench.resisting import contestant, fitted, rescaled
-    from pfbench.resisting.oracle import frame
-    from pfbench.resisting.rescaled import MOST, epsilon_of
-
-    integer("--seed", seed, least=0)
-    most = MOST if most is None else integer("--most", most, least=1)
-    epsilons = [epsilon_of(T) for T in _horizons(horizons)]
-    for text in selectors:
-        _tell_import(text)
-        contestant(text, frame(1))  # refuses what may not stand, before anything runs
-    runs: list[Reached] = []
-
-    def made(run: "Reached") -> None:
-        runs.append(run)
-        steps.advance()
-
-    with Steps("family", len(selectors) * len(epsilons), "runs", quiet=as_json) as steps:
-        rescaled(
-            selectors,
-            epsilons,
-            most=most,
-            seed=seed,
-            watch=made,
-        )
-    if figure is not None:
-        from pfbench.resisting.figures import draw_calls
-
-        draw_calls(runs, figure)
-    fits: list[dict[str, Any]] = []
-    for text in selectors:
-        own = [run for run in runs if run.algorithm == text]
-        try:
-            fit = fitted(own)
-        except InputError:
-            fits.append({"algorithm": text, "slope": None, "interval": None, "constant": None})
-        else:
-            described = {"slope": fit.slope, "interval": fit.interval, "constant": fit.constant}
-            fits.append({"algorithm": text, **described})
-    if as_json:
-        print_json({"schema": 1, "runs": [run.as_json() for run in runs], "fits": fits})
-    else:
-        _show_family(runs, fits)
+    check_writable(output, f"--output {output}")
 
 
 def _horizons(text: str) -> list[int]:
@@ -444,7 +216,135 @@ def _horizons(text: str) -> list[int]:
     return found
 
 
-def _show_family(runs: "Sequence[Reached]", fits: Sequence[dict[str, Any]]) -> None:
+def _tell_import(selector: str) -> None:
+    """Print the name of somebody's own algorithm before it is imported."""
+    name = selector.partition("[")[0].strip()
+    if ":" in name:
+        console(error=True).print(f"importing {name}")
+
+
+def _check(path: Path, *, as_json: bool) -> None:
+    from pfbench.resisting import check_certificate
+
+    with Steps(f"checking {path.name}", None, "checks", quiet=as_json):
+        certificate = check_certificate(path, told=_tell_import).certificate
+    if as_json:
+        print_json(certificate.as_json())
+    else:
+        show_certificate(certificate)
+    if not certificate.certified:
+        raise typer.Exit(1)
+
+
+# --- certificates ---------------------------------------------------------------------------------
+
+
+def _show_found(found: "Sequence[Found]", *, as_json: bool) -> None:
+    made = {one.label: one.certificate for one in found if one.certificate is not None}
+    if as_json and made:
+        described = [one.as_json() for one in made.values()]
+        print_json(described[0] if len(found) == 1 else described)
+    elif len(found) == 1:
+        for one in made.values():
+            show_certificate(one)
+    elif made:
+        show_certificates(made)
+    for lost in (one for one in found if one.lost):
+        complain(f"there is no certificate of {lost.label}: {lost.lost}")
+    if not all(one.certificate and one.certificate.certified for one in found):
+        raise typer.Exit(1)
+
+
+def show_certificate(found: "Certificate") -> None:
+    """Print one certificate."""
+    before = {"lo": "LO calls", "gradient": "gradient queries", None: "calls"}[found.certified_for]
+    verdict = f"yes, before {found.horizon:,} {before}" if found.certified else "no"
+    least, smoothness = found.min_gap_over_diameter, f"{found.paper_smoothness:,.0f}"
+    reached = "not reached" if found.calls_to_target is None else f"{found.calls_to_target:,}"
+    rows = [
+        ("least gap before T", f"{least:.6g} D = {2.0 * least:.6g} R", "0.04 D or more"),
+        ("calls to gap 0.04 D", reached, "T or more"),
+        (
+            "(i) answers of the fixed function",
+            number(found.answer_max_relative_error),
+            "1e-9 or less",
+        ),
+        ("(ii) queries of the algorithm", number(found.query_max_relative_error), "1e-9 or less"),
+        (
+            "distance from the span of LO outputs",
+            number(found.span_max_relative_distance),
+            "1e-9 or less for LO",
+        ),
+        ("orthonormality of V", number(found.orthonormality_error), "1e-10 or less"),
+        ("gradient queries at new points", f"{found.queries:,}", ""),
+        ("LO calls", f"{found.counts.lo:,}", ""),
+        ("smoothness used", number(found.smoothness), f"certified (the paper: {smoothness})"),
+    ]
+    show(
+        fields(
+            [
+                ("algorithm", found.algorithm),
+                ("certified", verdict),
+                ("horizon T", f"{found.horizon:,}"),
+                ("dimension", f"{found.dimension:,}"),
+                ("seed", str(found.seed)),
+            ]
+        ),
+        heading("what was found", columns(("what", "value", "needed"), rows, right=("value",))),
+        *([heading("findings", *found.findings)] if found.findings else []),
+    )
+
+
+def show_certificates(found: "Mapping[str, Certificate]") -> None:
+    """Print several certificates, one line each."""
+    rows = [
+        (
+            f"for {one.certified_for}" if one.certified else "no",
+            f"{2.0 * one.min_gap_over_diameter:.4g} R",
+            "not reached" if one.calls_to_target is None else f"{one.calls_to_target:,}",
+            f"{one.answer_max_relative_error:.1e}",
+            "no number"
+            if one.query_max_relative_error is None
+            else f"{one.query_max_relative_error:.1e}",
+            f"{one.counts.lo:,}",
+            label,
+        )
+        for label, one in found.items()
+    ]
+    first = next(iter(found.values()))
+    names = "certified", "least gap", "calls to 0.08 R", "(i)", "(ii)", "LO", "algorithm"
+    show(
+        fields(
+            [
+                ("horizon T", f"{first.horizon:,}"),
+                ("dimension", f"{first.dimension:,}"),
+                ("floor", "0.08 R before T calls"),
+            ]
+        ),
+        heading(
+            plural(len(found), "algorithm"),
+            columns(names, rows, right=names[1:-1]),
+        ),
+    )
+    for label, one in found.items():
+        for finding in one.findings:
+            complain(f"{label}: {finding}")
+
+
+# --- the family -----------------------------------------------------------------------------------
+
+
+def _show_family(
+    runs: "Sequence[Reached]", fits: "Mapping[str, Fit | None]", *, as_json: bool
+) -> None:
+    if as_json:
+        nothing = {"slope": None, "interval": None, "constant": None}
+        described: list[dict[str, Any]] = [
+            {"algorithm": text, **(nothing if fit is None else asdict(fit))}
+            for text, fit in fits.items()
+        ]
+        print_json({"schema": 1, "runs": [run.as_json() for run in runs], "fits": described})
+        return
     names = "epsilon", "T(eps)", "LO calls", "calls / T", "T, l = 3^15", "algorithm"
     rows = [
         (
@@ -457,7 +357,7 @@ def _show_family(runs: "Sequence[Reached]", fits: Sequence[dict[str, Any]]) -> N
         )
         for run in runs
     ]
-    slopes = [(*_slope(fit), fit["algorithm"]) for fit in fits]
+    slopes = [(*_slope(fit), text) for text, fit in fits.items()]
     show(
         columns(names, rows, right=names[:-1]),
         heading(
@@ -471,8 +371,8 @@ def _show_family(runs: "Sequence[Reached]", fits: Sequence[dict[str, Any]]) -> N
     )
 
 
-def _slope(fit: dict[str, Any]) -> tuple[str, str, str]:
-    if fit["slope"] is None:
+def _slope(fit: "Fit | None") -> tuple[str, str, str]:
+    if fit is None:
         return "too few runs reached their target", "", ""
-    low, high = fit["interval"]
-    return f"{fit['slope']:.3f}", f"{low:.3f} to {high:.3f}", f"{fit['constant']:.3g}"
+    low, high = fit.interval
+    return f"{fit.slope:.3f}", f"{low:.3f} to {high:.3f}", f"{fit.constant:.3g}"

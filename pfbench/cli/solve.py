@@ -1,7 +1,6 @@
 """``pfbench solve``: one run, or the same run with several seeds."""
 
 import statistics
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.base.files import whole
+from pfbench.base.files import check_writable, whole
 from pfbench.base.selectors import Selector
 from pfbench.cli.options import DryRun
 from pfbench.cli.printing import (
@@ -205,17 +204,7 @@ def check_trace(path: Path) -> None:
     """
     if path.suffix not in _SUFFIXES:
         raise InputError(f"--trace {path}: the name must end in {' or '.join(_SUFFIXES)}.")
-    if path.is_dir():
-        raise InputError(f"--trace {path} is a folder: give the path of a file.")
-    if not path.parent.is_dir():
-        raise InputError(f"--trace {path}: there is no folder {path.parent}; make it first.")
-    try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}."):
-            pass
-    except OSError as error:
-        raise InputError(
-            f"--trace {path}: its folder is not writable ({error.strerror}); choose another."
-        ) from error
+    check_writable(path, f"--trace {path}")
 
 
 def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:

@@ -1,1 +1,7 @@
 """Compiled loops that several rooms share; they know arrays and numbers, no problem and no set."""
+
+import os
+
+# Waiting threads must sleep: on a busy machine, spinning ones slow every loop many times. The
+# OpenMP runtime reads this once, when numba loads it.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -1,47 +1,76 @@
-"""The one place that touches numba's decorators, so that the rest of pfbench stays typed."""
+"""The one place that touches numba: what it compiles is compiled, and it is imported, when needed.
 
-import os
+Importing numba takes longer than all else that pfbench imports, and most verbs compile nothing.
+"""
+
 from collections.abc import Callable
+from functools import cache, wraps
 from time import perf_counter
+from types import FunctionType
 from typing import Any, Self, TypeVar, cast
-
-# Waiting threads must sleep: on a busy machine, spinning ones slow every loop many times. The
-# OpenMP runtime reads this once, when numba loads it.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
-import numba
-from numba.core.event import Event, Listener, register, unregister
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
     """Compile a loop for one thread; the machine code is cached beside the source."""
-    return cast(Function, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return _compiled(function)
 
 
 def compiled_parallel(function: Function) -> Function:
     """Compile a loop whose `parallel_range` runs over threads."""
-    return cast(
-        Function, numba.njit(cache=True, nogil=True, error_model="numpy", parallel=True)(function)
-    )
+    return _compiled(function, parallel=True)
 
 
 def compiled_vector(function: Function) -> Function:
     """Compile a loop whose sums may be reordered, so that it vectorises."""
-    return cast(
-        Function,
-        numba.njit(
-            cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz"}
-        )(function),
-    )
+    return _compiled(function, fastmath={"contract", "reassoc", "nsz"})
 
 
-parallel_range = numba.prange
+def parallel_range(stop: int) -> range:
+    """Return 0 .. stop - 1; in a loop of `compiled_parallel` they are spread over threads."""
+    return range(stop)
+
+
+def _compiled(function: Function, **options: Any) -> Function:
+    """Return a function that numba compiles at its first call."""
+
+    @cache
+    def dispatcher() -> Callable[..., Any]:
+        return _dispatcher(cast(FunctionType, function), options)
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        return dispatcher()(*arguments)
+
+    call.dispatcher = dispatcher  # type: ignore[attr-defined]
+    return cast(Function, call)
+
+
+def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Callable[..., Any]:
+    """Return numba's object of a loop, which compiles for each new type of the arguments.
+
+    numba sees the loop with the dispatchers of those that it calls in place of their functions.
+    """
+    import numba
+
+    known = dict(function.__globals__)
+    for name in function.__code__.co_names:
+        value: Any = known.get(name)
+        if value is parallel_range:
+            known[name] = numba.prange
+        elif hasattr(value, "dispatcher"):
+            known[name] = value.dispatcher()
+    defaults, closure = function.__defaults__, function.__closure__
+    seen = FunctionType(function.__code__, known, function.__name__, defaults, closure)
+    made = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(wraps(function)(seen))
+    return cast(Callable[..., Any], made)
 
 
 def threads() -> int:
     """Return the number of threads that parallel loops use."""
+    import numba
+
     return int(numba.get_num_threads())
 
 
@@ -53,39 +82,49 @@ def checked(index: int, n: int) -> int:
     return index
 
 
-class CompilationClock(Listener):
+class CompilationClock:
     """Seconds that this process spends compiling loops or loading them, while it is open.
 
     Before each compilation `begun` is called; after it `ended` is told how many seconds it took.
+    numba is imported before the clock opens.
     """
 
     def __init__(self, begun: Callable[[], None], ended: Callable[[float], None]) -> None:
         self.seconds = 0.0
         self._begun, self._ended = begun, ended
-        self._depth = 0
-        self._started = 0.0
-
-    def on_start(self, event: Event) -> None:
-        """Note when the outermost compilation starts."""
-        if self._depth == 0:
-            self._started = perf_counter()
-            self._begun()
-        self._depth += 1
-
-    def on_end(self, event: Event) -> None:
-        """Add the time of the outermost compilation."""
-        self._depth -= 1
-        if self._depth == 0:
-            took = perf_counter() - self._started
-            self.seconds += took
-            self._ended(took)
+        self._listener: Any = None
 
     def __enter__(self) -> Self:
-        register(_EVENT, self)  # type: ignore[no-untyped-call]
+        from numba.core.event import Event, Listener, register
+
+        clock, depth, started = self, 0, 0.0
+
+        class Compilations(Listener):
+            """Takes the time of the outermost compilation."""
+
+            def on_start(self, event: Event) -> None:
+                nonlocal depth, started
+                if depth == 0:
+                    started = perf_counter()
+                    clock._begun()
+                depth += 1
+
+            def on_end(self, event: Event) -> None:
+                nonlocal depth
+                depth -= 1
+                if depth == 0:
+                    took = perf_counter() - started
+                    clock.seconds += took
+                    clock._ended(took)
+
+        self._listener = Compilations()
+        register(_EVENT, self._listener)  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *exception: object) -> None:
-        unregister(_EVENT, self)  # type: ignore[no-untyped-call]
+        from numba.core.event import unregister
+
+        unregister(_EVENT, self._listener)  # type: ignore[no-untyped-call]
 
 
 _EVENT = "numba:compiler_lock"

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
+import scipy
 
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
+import scipy
 
 from pfbench.base.checks import real
 from pfbench.base.constants import Constants

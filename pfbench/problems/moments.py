@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
-import scipy.sparse
+import scipy
 
 from pfbench.points.operators import DenseOperator, Operator, SparseOperator
 from pfbench.points.pattern import Pattern

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
-import scipy.optimize
+import scipy
 
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import InputError

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
-import scipy.sparse.linalg
+import scipy
 
 from pfbench.base.checks import choice, finite_array, integer, real
 from pfbench.base.errors import InputError
@@ -174,6 +173,8 @@ class Sensing:
             top = float(np.linalg.eigvalsh(matrix)[-1])
             # Outside the span of the rows all eigenvalues are 0.
             return float(max(top, 0.0) if n < p else top) + 1e-12 * abs(top)
+        from scipy.sparse.linalg import LinearOperator, eigsh
+
         zero, share = np.zeros(n), np.full(n, 1.0 / n)
 
         def product(v: Floats) -> Floats:
@@ -182,10 +183,8 @@ class Sensing:
                 u -= self.normal(self.all, share, zero, self.normal(self.all, share, zero, v))
             return u.ravel()
 
-        operator = scipy.sparse.linalg.LinearOperator((p, p), matvec=product, dtype=np.float64)
-        found = scipy.sparse.linalg.eigsh(
-            operator, k=1, which="LA", v0=np.ones(p), tol=1e-4, return_eigenvectors=False
-        )
+        operator = LinearOperator((p, p), matvec=product, dtype=np.float64)
+        found = eigsh(operator, k=1, which="LA", v0=np.ones(p), tol=1e-4, return_eigenvectors=False)
         top = float(found[0])
         return top + 1e-4 * abs(top)
 

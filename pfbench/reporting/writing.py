@@ -2,7 +2,6 @@
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pfbench.base.errors import InputError, StorageError
+from pfbench.base.files import check_writable
 from pfbench.reporting import figures_svg, tables
 from pfbench.reporting.contents import Contents, contents
 from pfbench.reporting.markdown import document
@@ -37,14 +37,13 @@ def prepare(spec: Spec, folder: Path) -> None:
     for package in ("jinja2", "matplotlib", "plotly"):
         if find_spec(package) is None:
             raise InputError(f"reports need {package}, which is not installed: {EXTRA}.")
-    there = folder.absolute()
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    try:
-        with tempfile.NamedTemporaryFile(dir=there):
-            pass
-    except OSError as error:
-        raise _unwritable(folder, error) from error
+    check_writable(
+        folder,
+        f"the report folder {folder}",
+        folder=True,
+        remedy="choose another with -o",
+        error=StorageError,
+    )
 
 
 def write_report(

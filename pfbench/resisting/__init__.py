@@ -1,6 +1,6 @@
 """The resisting oracle: an online adversary, its transcript, and the certificate of a floor."""
 
-from pfbench.resisting.certificate import Certificate, certify, check, write
+from pfbench.resisting.certificate import Certificate, certify, check_certificate, write_certificate
 from pfbench.resisting.contestants import Contestant, contestant, every_contestant
 from pfbench.resisting.oracle import ResistingOracle
 from pfbench.resisting.rescaled import Reached, fitted, rescaled
@@ -13,10 +13,10 @@ __all__ = [
     "ResistingOracle",
     "Transcript",
     "certify",
-    "check",
+    "check_certificate",
     "contestant",
     "every_contestant",
     "fitted",
     "rescaled",
-    "write",
+    "write_certificate",
 ]

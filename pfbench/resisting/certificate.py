@@ -287,7 +287,7 @@ def transcript_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}.transcript.npz")
 
 
-def write(outcome: Outcome, path: Path) -> None:
+def write_certificate(outcome: Outcome, path: Path) -> None:
     """Write the transcript, then the certificate that names its hash.
 
     Raises
@@ -318,7 +318,7 @@ def _digest(content: dict[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def check(path: Path, *, told: Callable[[str], object] | None = None) -> Outcome:
+def check_certificate(path: Path, *, told: Callable[[str], object] | None = None) -> Outcome:
     """Check a certificate from its two files alone.
 
     The algorithm is made anew from its selector; orthonormality of V, both checks and all gaps are

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError, StorageError
+from pfbench.base.files import check_writable
 from pfbench.problems.smoothness import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import DEPTH, GAP, chain_smoothness
 from pfbench.resisting.certificate import Outcome
@@ -40,12 +41,11 @@ def check_figure(path: Path) -> None:
     Raises
     ------
     InputError
-        If its suffix is not known, its folder is missing, or matplotlib is not installed.
+        If its suffix is not known, it cannot be written, or matplotlib is not installed.
     """
     if path.suffix not in SUFFIXES:
         raise InputError(f"the figure {path} must end in {', '.join(SUFFIXES)}.")
-    if not path.parent.is_dir():
-        raise InputError(f"there is no folder {path.parent} for the figure: make it first.")
+    check_writable(path, f"the figure {path}")
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -112,7 +112,8 @@ def draw_calls(runs: Sequence[Reached], path: Path) -> None:
     """Draw LO calls to V <= eps D against epsilon, between the lower and upper bounds.
 
     Below are the lower bounds T(eps), with the certified smoothness and with the paper's 3^15;
-    above, what THEORY sections 3 to 5 guarantee on this family, where D^2 = 460^2 l delta/(12 L).
+    above, what lacoste2016 (6), qu2018 and shen2019 guarantee on this family, where
+    D^2 = 460^2 l delta/(12 L).
 
     Parameters
     ----------

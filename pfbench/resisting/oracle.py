@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from pfbench.base.checks import integer
 from pfbench.base.counts import Budget, Counts
@@ -32,6 +31,7 @@ from pfbench.base.protocols import Algorithm
 from pfbench.base.sample import Indices
 from pfbench.base.state import State
 from pfbench.kernels import chain
+from pfbench.kernels.libraries import one_blas_thread
 from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.single import check_single
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
@@ -328,8 +328,7 @@ def converse(
     start = np.zeros(backend.d)
     backend.note(State(start))
     ask = Oracles(backend, ledger, backend.set.diameter)
-    # More BLAS threads would change the last bits.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         states = iter(algorithm.run(ask, start.copy(), rng))
         while True:
             try:

@@ -1,4 +1,4 @@
-"""The two checks behind a certificate; neither is fed back into the other (THEORY section 8).
+"""The two checks behind a certificate; neither is fed back into the other (shen2019, theorem 5.1).
 
 (i) At every recorded query the fixed function gives the recorded answer. (ii) The algorithm, fed
 the recorded answers, asks the recorded queries. Together they say that this deterministic algorithm

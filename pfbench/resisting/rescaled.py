@@ -1,9 +1,9 @@
 """The rescaled family over epsilon: calls to V <= eps D against the lower bound T(eps).
 
 fbar is L-smooth with fbar(0) - min fbar <= delta, and no method that satisfies (14) has V <= eps D
-before T(eps) = (0.0016/12) L delta/(l eps^2) LO calls, rounded down (THEORY section 8). Each run is
-against the resisting oracle of its own epsilon, goes on beyond T until the target, and is censored
-where that takes too many calls.
+before T(eps) = (0.0016/12) L delta/(l eps^2) LO calls, rounded down (shen2019, theorem 5.1,
+with the constant l that is certified here). Each run is against the resisting oracle of its own
+epsilon, goes on beyond T until the target, and is censored where that takes too many calls.
 
 Once all directions are drawn the function is fixed, and the rest is an ordinary run in floating
 point. The chain amplifies rounding, so other units can change the calls of a method that oscillates
@@ -11,7 +11,7 @@ a little; the bound, calls >= T, does not depend on that.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -111,7 +111,6 @@ def rescaled(
     delta: float = 1.0,
     most: int = MOST,
     seed: int = 0,
-    watch: Callable[[Reached], object] | None = None,
 ) -> list[Reached]:
     """Return the calls of each algorithm to V <= epsilon D, for each epsilon.
 
@@ -129,8 +128,6 @@ def rescaled(
         LO calls after which a run is given up.
     seed
         Of the hidden directions.
-    watch
-        Is told each run.
 
     Raises
     ------
@@ -141,34 +138,22 @@ def rescaled(
     """
     integer("most", most, least=1)
     return [
-        one
-        for text in algorithms
-        for one in _family(text, epsilons, L, delta, most, seed, watch or (lambda _: None))
+        reached(text, epsilon, L, delta, most, seed) for text in algorithms for epsilon in epsilons
     ]
 
 
-def _family(
-    text: str,
-    epsilons: Sequence[float],
-    L: float,
-    delta: float,
-    most: int,
-    seed: int,
-    watch: Callable[[Reached], object],
-) -> Iterator[Reached]:
-    for epsilon in epsilons:
-        T, mu = scaled_chain(epsilon, L, delta)
-        problem = frame(T, L=L, mu=mu)
-        target = epsilon * problem.set.diameter
-        for algorithm in _horizons(contestant(text, problem).algorithm, T, most):
-            oracle = ResistingOracle(problem, stream(seed, "oracles"), record=False)
-            calls, reached = _calls(algorithm, oracle, target, most, seed)
-            if reached:
-                break
-        paper = lower_constant(PAPER_SMOOTHNESS) * L * delta / epsilon**2
-        one = Reached(text, epsilon, L, delta, T, paper, calls, censored=not reached)
-        watch(one)
-        yield one
+def reached(text: str, epsilon: float, L: float, delta: float, most: int, seed: int) -> Reached:
+    """Return one run of the family; see `rescaled`."""
+    T, mu = scaled_chain(epsilon, L, delta)
+    problem = frame(T, L=L, mu=mu)
+    target = epsilon * problem.set.diameter
+    for algorithm in _horizons(contestant(text, problem).algorithm, T, most):
+        oracle = ResistingOracle(problem, stream(seed, "oracles"), record=False)
+        calls, there = _calls(algorithm, oracle, target, most, seed)
+        if there:
+            break
+    paper = lower_constant(PAPER_SMOOTHNESS) * L * delta / epsilon**2
+    return Reached(text, epsilon, L, delta, T, paper, calls, censored=not there)
 
 
 def _horizons(made: Algorithm, T: int, most: int) -> Iterator[Algorithm]:

@@ -37,12 +37,18 @@ class Question:
         The modules from which the source that it depends on is reached.
     task
         What answers it.
+    row
+        The row of what the task returns; itself if not given.
+    again
+        Whether it is answered anew though the store has its row.
     """
 
     kind: str
     content: Mapping[str, Any] | None
     modules: frozenset[str]
     task: Task
+    row: Callable[[Any], Mapping[str, Any]] = dict
+    again: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,8 @@ def answered(
     keys = _keys(questions, notes, engine) if store else {}
     missing = []
     for index, question in enumerate(questions):
-        row = store.get_row(question.kind, keys[index]) if store and index in keys else None
+        known = store is not None and index in keys and not question.again
+        row = store.get_row(question.kind, keys[index]) if store and known else None
         if row is None:
             missing.append(index)
         else:
@@ -96,10 +103,11 @@ def answered(
         if result.status != "done":
             yield Answer(index, None, result)
             continue
+        row = questions[index].row(result.value)
         if store and index in keys:
             note = {"source": notes[index]}
-            store.put_row(questions[index].kind, keys[index], result.value, note)
-        yield Answer(index, result.value, result)
+            store.put_row(questions[index].kind, keys[index], row, note)
+        yield Answer(index, row, result)
 
 
 def _keys(

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from pfbench.base.checks import integer
 from pfbench.sets.body import Body, gradient, is_point, normalised
@@ -53,7 +53,7 @@ class Birkhoff(Body):
             If g has NaN or infinite entries.
         """
         scaled, _ = normalised(gradient(g, self.shape))
-        return self._vertex(linear_sum_assignment(scaled)[1])
+        return self._vertex(scipy.optimize.linear_sum_assignment(scaled)[1])
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether no entry is negative and rows and columns sum to 1, up to tolerance."""

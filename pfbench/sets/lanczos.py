@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import erfinv
+import scipy
 
 from pfbench.base.errors import Diverged
 from pfbench.kernels.tridiagonal import largest_eigenvalue, leading_eigenvector, polynomial_root
@@ -88,7 +88,10 @@ def leading_triple(
     start /= length
     # |gamma| is at least this, except with probability `failure` (Anderson's inequality).
     spread = (1.0 if warm is None else RANDOM_PART) / math.sqrt(N)
-    target = 0.0 if failure is None else -math.log(spread * math.sqrt(2) * erfinv(failure) / length)
+    target = 0.0
+    if failure is not None:
+        quantile = scipy.special.erfinv(failure)
+        target = -math.log(spread * math.sqrt(2) * quantile / length)
 
     most_steps = min(most_steps, M + 1, N)
     room = min(most_steps, 24)

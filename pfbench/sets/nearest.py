@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
+import scipy
 
 Floats = npt.NDArray[np.float64]
 

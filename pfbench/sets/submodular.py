@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import isotonic_regression
+import scipy
 
 from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.errors import InputError
@@ -244,7 +244,7 @@ class Permutahedron(Body):
         spread = float(self.entries[0] - self.entries[-1])
         gaps = np.minimum(0.5 * descending[:-1] - 0.5 * descending[1:], 0.5 * spread)
         capped = np.concatenate([[0.0], -2.0 * np.cumsum(gaps)])
-        rest = isotonic_regression(capped - self.entries, increasing=False).x
+        rest = scipy.optimize.isotonic_regression(capped - self.entries, increasing=False).x
         point = np.empty(self.d)
         point[order] = capped - rest
         return point

@@ -32,7 +32,7 @@ from pfbench.sets import L1Penalty
 
 
 def asvrg(P, x, rng, T, b, m, eta, L=inf):
-    """BASELINES 9, algorithm 2; L_eff = min(L, 1/(3 eta)); output: the last complete average."""
+    """Shang et al. 2018, alg. 2; L_eff = min(L, 1/(3 eta)); output: the last complete average."""
     n = P.n
     c = min(L, 1 / (3 * eta)) * eta
     weight = 1 - (max(n - b, 0) / (b * (n - 1))) * c / (1 - c)
@@ -51,7 +51,7 @@ def asvrg(P, x, rng, T, b, m, eta, L=inf):
 
 
 def katyusha(P, x, rng, T, b, m, eta, option=1):
-    """BASELINES 10 with eta = 1/(3L); output: the last complete average."""
+    """Allen-Zhu 2018, Katyusha-ns, with eta = 1/(3L); output: the last complete average."""
     y = z = snapshot = x
     t, s = 0, 0
     while t < T:
@@ -70,7 +70,7 @@ def katyusha(P, x, rng, T, b, m, eta, option=1):
 
 
 def rsag(P, x, rng, T, b, beta, momentum="nonconvex"):
-    """BASELINES 11; a batch of n is every component once (its deterministic case)."""
+    """Ghadimi and Lan 2016, RSAG; a batch of n is every component once (its deterministic case)."""
     ag = x
     for k in range(1, T + 1):
         alpha = 2 / (k + 1)
@@ -240,7 +240,7 @@ def test_theory_of_rsag(epsilon):
 @pytest.mark.parametrize("epsilon", [900.0, 4.0, 0.3, 1e-3])
 @pytest.mark.parametrize("ell", [0.0, 0.75])
 def test_theory_of_prox_rsag(epsilon, ell):
-    """THEORY qu2018-thm1-II with exact proximal maps: |theta0 - theta*| <= D, |theta*| <= M."""
+    """qu2018, thm 1 II, with exact proximal maps: |theta0 - theta*| <= D, |theta*| <= M."""
     c = Constants(n=9, D=3.0, L_f=1.5, L_ms=2.5, M=2.0, ell=ell)
 
     def bound(N):

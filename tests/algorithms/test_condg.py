@@ -143,7 +143,7 @@ def test_both_branches_of_the_line_search_are_reached(kind):
 @each_kind
 @given(seed=seeds, lam=st.floats(0.02, 20.0), share=st.floats(0.003, 1.0))
 def test_stop_count_and_distance(kind, seed, lam, share):
-    """THEORY 6: gap <= eta, at most 1 + ceil(6 D^2/(lam eta)) LO, |x - prox|^2 <= lam eta."""
+    """qu2018, condg: gap <= eta, at most 1 + ceil(6 D^2/(lam eta)) LO, |x - prox|^2 <= lam eta."""
     case = Case(kind, seed)
     eta = share * case.D**2 / lam
     x = case.dense(condg(case, case.l, case.u, lam, eta))

@@ -25,7 +25,7 @@ NATASHA = ALGORITHMS["natasha15"]
 
 
 def natasha(P, x, rng, T, B, p, sigma, alpha, b=1):
-    """BASELINES 12 with the average for x^, m = B/(p b); T inner steps in all."""
+    """Allen-Zhu 2018, Natasha1.5, with the average for x^, m = B/(p b); T inner steps in all."""
     m, t, centre = max(1, B // (p * b)), 0, x
     while True:
         snapshot = centre
@@ -89,7 +89,7 @@ def test_projections_onto_the_nuclear_ball_count_as_po():
 
 
 def test_an_epoch_costs_three_times_its_reference():
-    """BASELINES 12: SFO B + 2pm = 3B, PO pm = B, where p divides B."""
+    """Allen-Zhu 2018, Natasha1.5: SFO B + 2pm = 3B, PO pm = B, where p divides B."""
     problem = model(domain="penalty", n=12)
     _, counts = run(
         problem, "natasha15", iterations=30, snapshot=10, subepochs=5, sigma=0.1, step=0.1

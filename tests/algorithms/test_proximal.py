@@ -50,7 +50,7 @@ def stochastic_gradient(P, x, rng, T, step, b):
 
 
 def svrg(P, x, rng, T, step, b, m, B=None):
-    """BASELINES 4, 5, 7: the snapshot is the last iterate, m inner steps from t = 0."""
+    """Reddi et al. 2016, Li and Li 2018: the snapshot is the last iterate, m inner steps follow."""
     t = 0
     while t < T:
         snapshot = x
@@ -64,7 +64,7 @@ def svrg(P, x, rng, T, step, b, m, B=None):
 
 
 def saga(P, x, rng, T, step, b):
-    """BASELINES 6: a table of whole gradients; each distinct j once, at the old x."""
+    """Reddi et al. 2016: a table of whole gradients; each distinct j once, at the old x."""
     table = P.gradients(x)
     for _ in range(T):
         I, J = rng.integers(P.n, size=b), rng.integers(P.n, size=b)  # noqa: E741
@@ -76,7 +76,7 @@ def saga(P, x, rng, T, step, b):
 
 
 def spiderboost(P, x, rng, T, step, S, q, B=None):
-    """THEORY 7: x+ = prox(x - eta v), v recursive, a reference gradient where q divides k."""
+    """wang2019: x+ = prox(x - eta v), v recursive, a reference gradient where q divides k."""
     before = v = None
     for k in range(T):
         if k % q == 0:
@@ -255,7 +255,7 @@ def root_up(number, k):
 
 
 def schedule(name, n, eps):
-    """What BASELINES 4 to 7, 13 and THEORY 7 print, in exact arithmetic."""
+    """What the papers print, in exact arithmetic."""
     two_thirds, third = root_up(n * n, 3), max(1, root(n, 3))
     if name in ("prox-gd", "projected-gradient"):  # sqrt(2 L h0/(t+1)) <= eps
         return {"iterations": max(1, up(2 * L_F * DELTA / eps**2) - 1), "step": 1 / L_F}
@@ -306,7 +306,7 @@ def test_a_sampled_reference_is_not_the_theorems_schedule(name):
 
 @pytest.mark.parametrize("n", [1, 7, 60, 61, 1000, 9999])
 def test_the_online_schedule_of_prox_svrg_plus(n):
-    """BASELINES 7: B = min(n, 6 sigma^2/epsilon), n being the full gradient; all else the same."""
+    """Li and Li 2018: B = min(n, 6 sigma^2/epsilon), n being the full gradient; else the same."""
     for eps in (Fraction(20), Fraction(1), Fraction(1, 8), Fraction(1, 50), Fraction(1, 3000)):
         choice = algorithm("prox-svrg-plus", epsilon=float(eps), online=True)
         chosen, label = choice.resolve(constants(n))

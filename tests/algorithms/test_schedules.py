@@ -1,4 +1,4 @@
-"""The theorems' schedules (THEORY sections 4 and 5), derived again in exact arithmetic."""
+"""The theorems' schedules (lacoste2016, shen2019), derived again in exact arithmetic."""
 
 from fractions import Fraction
 from itertools import product
@@ -40,7 +40,7 @@ def root_up(number, k):
 
 
 def sizes(name, n, eps, L, L2):
-    """Return the batch and the period of THEORY section 5; the variance is 5/4."""
+    """Return the batch and the period of shen2019; the variance is 5/4."""
     if name == "nfwu-sg":
         return {"batch": ceil(4 * Fraction(5, 4) / eps**2)}
     if name == "nfwu-svrg":  # S = 4 n^(2/3), p = n^(1/3)

@@ -1,4 +1,4 @@
-"""The sliding methods against qu2018 and li2019 (THEORY section 6), written again."""
+"""The sliding methods against qu2018 and li2019 (their algorithms), written again."""
 
 from itertools import pairwise, product
 from math import ceil, comb, inf, log2, sqrt
@@ -260,7 +260,7 @@ def test_counts_of_gradients(kind, name, source, parameters):
 
 
 def test_ncgs_vr_costs_n_plus_2bm_an_epoch():
-    """THEORY 6: IFO = (T/m)(n + 2bm)."""
+    """qu2018, theorem 3: IFO = (T/m)(n + 2bm)."""
     problem = small("logistic")
     given = {"iterations": 15, "smoothness": 1.0, "batch": 7, "period": 5}
     _, counts = run(problem, "ncgs-vr", start("logistic"), **given)
@@ -301,7 +301,10 @@ def test_md_equals_the_ag_before_it_in_option_1(kind):
 @each_kind
 @pytest.mark.parametrize("eta", [0.3, 0.03, 0.003])
 def test_option_1_takes_few_inner_steps_in_total(kind, eta):
-    """THEORY 3: at most Delta max(2 D^2/(lambda eta^2), 2/eta), and none where V <= eta."""
+    """At most Delta max(2 D^2/(lambda eta^2), 2/eta), and none where V <= eta.
+
+    A step whose gap is above eta lowers F by min(lambda eta^2/(2 D^2), eta/2) or more.
+    """
     problem = small(kind)
     c, P = problem.constants(problem.start()), Plain(problem)
     states, counts = run(
@@ -368,7 +371,7 @@ def test_schedules_of_ncgs(epsilon):
 
 @pytest.mark.parametrize("epsilon", [500.0, 20.0, 0.5])
 def test_schedule_of_stochastic_ncgs(epsilon):
-    """THEORY qu2018-thm2 with eta = chi = 1/N and |theta*| <= M, |theta_0 - theta*| <= D."""
+    """qu2018, theorem 2, with eta = chi = 1/N and |theta*| <= M, |theta_0 - theta*| <= D."""
     L, D2, M2, ell, s2 = 2.0, 16.0, 9.0, 0.25, 2.25
 
     def bound(N):

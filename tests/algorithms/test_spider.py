@@ -29,7 +29,7 @@ from pfbench.runs.loop.solve import solve
 
 
 def sarah(P, x, rng, T, S, p, step, goes_on=False):
-    """BASELINES 8: outer loops of p steps; the next starts at x_t, t uniform in 0 .. p-1.
+    """Nguyen et al. 2017: outer loops of p steps; the next starts at x_t, t uniform in 0 .. p-1.
 
     t is drawn at the start of an outer loop. A loop that T cuts short before t leaves the output.
     """
@@ -51,7 +51,7 @@ def sarah(P, x, rng, T, S, p, step, goes_on=False):
 
 
 def spider(P, x, rng, T, S, q, step, lam=inf, option=2, tolerance=0.0):
-    """BASELINES 15."""
+    """Fang et al. 2018, algorithm 1."""
     before = v = None
     for k in range(T):
         v = P.full(x) if k % q == 0 else P.change(rng.integers(P.n, size=S), x, before) + v
@@ -64,7 +64,7 @@ def spider(P, x, rng, T, S, q, step, lam=inf, option=2, tolerance=0.0):
 
 
 def spiderboost_m(P, x, rng, T, S, q, beta):
-    """THEORY 7: alpha is 2/(m + 2) throughout epoch m = 0, 1, ..."""
+    """wang2019, Prox-SpiderBoost-M: alpha is 2/(m + 2) throughout epoch m = 0, 1, ..."""
     y = x
     z_before = v = None
     for k in range(T):
@@ -218,7 +218,7 @@ def test_the_first_epoch_of_the_momentum_form_is_prox_spiderboost_with_twice_bet
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_without_momentum_the_source_is_prox_spiderboost(domain):
-    """THEORY 7: lambda_k = beta makes x = y = z; so for the second implementation."""
+    """wang2019: lambda_k = beta makes x = y = z; so for the second implementation."""
     problem = model(domain=domain)
     P, rng = Plain(problem), np.random.default_rng(0)
     x = y = elsewhere(problem)

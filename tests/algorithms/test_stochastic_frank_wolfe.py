@@ -1,4 +1,4 @@
-"""sfw, svfw, sagafw against Reddi et al. 2016 (BASELINES 1 to 3), written again."""
+"""sfw, svfw, sagafw against Reddi et al. 2016, algorithms 2 to 4, written again."""
 
 from fractions import Fraction
 from math import ceil as up
@@ -39,7 +39,7 @@ def run(problem, name, x, seed=5, **parameters):
 
 
 def sfw(P, x, rng, T, gamma, b):
-    """BASELINES 1."""
+    """Reddi et al. 2016, algorithm 2."""
     for _ in range(T):
         g = P.component_gradients(x)[rng.integers(P.n, size=b)].mean(axis=0)
         v = minimiser(P.embedded(g), P.problem.set.radius)
@@ -48,7 +48,7 @@ def sfw(P, x, rng, T, gamma, b):
 
 
 def svfw(P, x, rng, T, gamma, b, m):
-    """BASELINES 2: the batch is drawn at the snapshot too."""
+    """Reddi et al. 2016, algorithm 3: the batch is drawn at the snapshot too."""
     for t in range(T):
         if t % m == 0:
             snapshot, full = x, P.component_gradients(x).mean(axis=0)
@@ -61,7 +61,7 @@ def svfw(P, x, rng, T, gamma, b, m):
 
 
 def sagafw(P, x, rng, T, gamma, b):
-    """BASELINES 3: I first, then J; the table moves at the old x."""
+    """Reddi et al. 2016, algorithm 4: I first, then J; the table moves at the old x."""
     a = P.component_gradients(x)
     for _ in range(T):
         I, J = rng.integers(P.n, size=b), rng.integers(P.n, size=b)  # noqa: E741
@@ -124,7 +124,7 @@ def test_counts(kind, parameters):
 
 
 def test_an_epoch_of_svfw_costs_n_plus_2bm():
-    """BASELINES 2: SFO n + 2bm, LO m."""
+    """Reddi et al. 2016, algorithm 3: SFO n + 2bm, LO m."""
     problem = small("logistic")
     given = {"iterations": 15, "step": 0.1, "batch": 7, "period": 5}
     _, counts = run(problem, "svfw", start("logistic"), **given)
@@ -174,7 +174,7 @@ def test_sfw_schedule(n, epsilon):
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("epsilon", ACCURACIES)
 def test_svfw_schedule(n, epsilon):
-    """BASELINES 2: m = n^(1/3) up, b = m^2, gamma = sqrt(2 h0/(3 T L D^2)), V <= epsilon."""
+    """Algorithm 3 there: m = n^(1/3) up, b = m^2, gamma = sqrt(2 h0/(3 T L D^2)), V <= epsilon."""
     chosen = ALGORITHMS["svfw"].theory(float(epsilon), constants(n))
     m = root_up(n, 3)
     assert (chosen.period, chosen.batch) == (m, m * m)
@@ -187,7 +187,7 @@ def test_svfw_schedule(n, epsilon):
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("option", ["repaired", "claimed"])
 def test_sagafw_schedule(n, option):
-    """BASELINES 3: the repaired batch n^(2/3), or the claimed n^(1/3); L is L_max."""
+    """Algorithm 4: the repaired batch n^(2/3), or the claimed n^(1/3); L is L_max."""
     chosen = ALGORITHMS["sagafw"].theory(0.125, constants(n), option=option)
     b = root_up(n**2, 3) if option == "repaired" else root_up(n, 3)
     assert chosen.batch == b

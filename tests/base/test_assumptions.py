@@ -22,7 +22,7 @@ from pfbench.runs.storage.store import Store
 from pfbench.sets import L1Ball, WholeSpace
 
 CONVEX_ONLY = {"asvrg", "prox-asvrg", "katyusha-ns", "prox-katyusha-ns"}
-"""BASELINES section 18: convex theory only."""
+"""Their papers have convex theory only."""
 
 EPOCH = {"iterations": 4, "batch": 3, "period": 2, "step": 0.01}
 

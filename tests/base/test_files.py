@@ -1,12 +1,16 @@
-"""A file is written whole or not at all."""
+"""A file is written whole or not at all; what cannot be written is told before."""
 
+import errno
 import os
 import stat
+import subprocess
+import sys
 
 import pytest
 
 from pfbench.base import files
-from pfbench.base.files import PARTIAL, whole
+from pfbench.base.errors import InputError, StorageError
+from pfbench.base.files import PARTIAL, check_writable, whole
 
 
 class Full(OSError):
@@ -111,3 +115,128 @@ def test_the_file_has_the_usual_permissions(tmp_path):
     (tmp_path / "plain").write_bytes(b"x")
     new, plain = ((tmp_path / name).stat().st_mode for name in ("new", "plain"))
     assert stat.S_IMODE(new) == stat.S_IMODE(plain)
+
+
+# --- writability ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def refusing(monkeypatch):
+    """Return a function that makes the system refuse new files with an error number."""
+
+    def refuse(number):
+        def fail(*, dir):
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(files, "TemporaryFile", fail)
+
+    return refuse
+
+
+@pytest.mark.parametrize("before", [None, b"old"])
+def test_a_file_that_can_be_written_is_left_as_it_is(tmp_path, before):
+    path = tmp_path / "file"
+    if before is not None:
+        path.write_bytes(before)
+        os.utime(path, (1, 1))
+    check_writable(path)
+    assert names(tmp_path) == ([] if before is None else ["file"])
+    if before is not None:
+        assert path.read_bytes() == before
+        assert path.stat().st_mtime == 1
+
+
+@pytest.mark.parametrize("inside", ["", "new", "new/deeper"])
+def test_a_folder_may_be_there_or_be_made_later(tmp_path, inside):
+    check_writable(tmp_path / inside, folder=True)
+    assert names(tmp_path) == []
+
+
+def test_a_relative_path_is_looked_up_where_we_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    check_writable(files.Path("file"))
+    check_writable(files.Path("new"), folder=True)
+    assert names(tmp_path) == []
+
+
+def test_a_device_needs_no_room_beside_it(refusing):
+    refusing(errno.EACCES)
+    check_writable(files.Path(os.devnull))
+
+
+@pytest.mark.parametrize("parent", ["no", "file"])
+def test_the_missing_folder_is_named(tmp_path, parent):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(InputError) as refused:
+        check_writable(tmp_path / parent / "x", f"--output {parent}/x")
+    assert str(refused.value) == (
+        f"--output {parent}/x: there is no folder {tmp_path / parent}; make it first."
+    )
+
+
+def test_a_folder_in_place_of_a_file_is_named(tmp_path):
+    with pytest.raises(InputError) as refused:
+        check_writable(tmp_path)
+    assert str(refused.value) == f"{tmp_path} is a folder: give the path of a file."
+
+
+@pytest.mark.parametrize("path", ["file", "file/new", "file/new/deeper"])
+def test_a_file_in_place_of_a_folder_is_refused(tmp_path, path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(InputError, match=r"cannot be written \(Not a directory\): choose another"):
+        check_writable(tmp_path / path, folder=True)
+
+
+@pytest.mark.parametrize(
+    ("number", "sentence"),
+    [
+        (errno.EACCES, "(Permission denied): use -o for another, or mend its permissions."),
+        (errno.EPERM, "(Operation not permitted): use -o for another, or mend its permissions."),
+        (errno.EROFS, "(Read-only file system): use -o for another."),
+        (errno.ENOSPC, "(No space left on device): use -o for another."),
+    ],
+)
+@pytest.mark.parametrize("folder", [False, True])
+def test_the_reason_decides_the_remedy(tmp_path, refusing, number, sentence, folder):
+    refusing(number)
+    with pytest.raises(StorageError) as refused:
+        check_writable(
+            tmp_path / "x", "it", folder=folder, remedy="use -o for another", error=StorageError
+        )
+    assert str(refused.value) == f"it cannot be written {sentence}"
+
+
+def test_a_name_that_leaves_no_room_for_the_partial_file_is_refused(tmp_path):
+    with pytest.raises(InputError, match="File name too long"):
+        check_writable(tmp_path / ("x" * 250))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_permissions_count_for_those_whom_they_bind(tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o555)
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open" / "file").write_bytes(b"")
+    for name, mode in ((".", 0o755), ("open", 0o777), ("open/file", 0o444)):
+        (tmp_path / name).chmod(mode)
+    code = """
+import os, sys
+from pathlib import Path
+from pfbench.base.errors import InputError
+from pfbench.base.files import check_writable
+os.setuid(65534)
+for path, folder in (("locked/new", True), ("locked/file", False), ("open/file", False),
+                     ("open/new", False)):
+    try:
+        check_writable(Path(path), folder=folder)
+    except InputError as error:
+        print(error)
+    else:
+        print("fine")
+"""
+    # Relative paths: somebody else may not pass through the folders above.
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    why = "cannot be written (Permission denied): choose another, or mend its permissions."
+    refused = [f"{path} {why}" for path in ("locked/new", "locked/file", "open/file")]
+    assert done.stdout.splitlines() == [*refused, "fine"]

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command_line import SMALL, SVRG
+from command_line import INTERRUPTIBLE, SMALL, SVRG
 
 import pfbench as package
 from pfbench.cli import catalogue
@@ -24,7 +24,7 @@ def start(folder, monkeypatch):
 
     def popen(*arguments, **options):
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
-        return subprocess.Popen([*COMMAND, *map(str, arguments)], **options)
+        return subprocess.Popen([*INTERRUPTIBLE, *map(str, arguments)], **options)
 
     return popen
 
@@ -33,7 +33,7 @@ def start(folder, monkeypatch):
 def finish(start):
     def run(*arguments, **options):
         process = start(*arguments, **options)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=300)
         return process.returncode, out, err
 
     return run
@@ -137,7 +137,7 @@ def test_an_interrupted_run_shows_how_far_it_came(start, folder):
     process = start("solve", "-p", SMALL, "-a", endless, "--trace", "t.csv", "--every", 10**12)
     assert "iterations" in process.stderr.readline()  # after five seconds
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (1, "")
     assert "killed: interrupted by the user" in out
     assert "fw_gap" in out
@@ -168,11 +168,11 @@ title = "S = 5"
         return len(list(folder.rglob("*.parquet")))
 
     process = start("report", "long.toml", "--jobs", 2, start_new_session=True)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while stored() < 3 and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (1, "")
     assert err.count("\n") <= 2
     assert "interrupted; every finished run is kept in .pfbench/store" in err.splitlines()[-1]

@@ -8,7 +8,7 @@ import sys
 import time
 
 import pytest
-from command_line import SMALL
+from command_line import INTERRUPTIBLE, SMALL
 
 from pfbench.runs.storage.store import Store
 
@@ -267,7 +267,7 @@ def test_two_sweeps_on_one_store(folder, spec):
     command = [sys.executable, "-m", "pfbench", "run", "small.toml", "--jobs", "1", "--json"]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     for process in both:
-        process.communicate(timeout=120)
+        process.communicate(timeout=300)
         assert process.returncode == 0
     assert len(kept(folder)) == 4
     assert list((folder / ".pfbench").rglob("*.partial")) == []
@@ -282,20 +282,20 @@ def test_ctrl_c_ends_cleanly(folder, spec):
     )
     tests = os.pathsep.join(path for path in sys.path if path)
     process = subprocess.Popen(
-        [sys.executable, "-m", "pfbench", "run", "small.toml", "--jobs", "1"],
+        [*INTERRUPTIBLE, "run", "small.toml", "--jobs", "1"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
         env=os.environ | {"PYTHONPATH": tests},
     )
-    until = time.monotonic() + 60.0
+    until = time.monotonic() + 300.0
     while not list(folder.rglob("*.parquet")) and time.monotonic() < until:
         time.sleep(0.05)
     time.sleep(0.3)
     # As a terminal does: to every process of the group.
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (1, "")
     assert "interrupted; 1 of 2 runs are kept" in err
     assert "Traceback" not in err

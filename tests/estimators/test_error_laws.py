@@ -1,4 +1,4 @@
-"""The five laws of THEORY section 5 for E|g_t - grad f(x_t)|^2, with each problem's own constants.
+"""The five laws of shen2019 for E|g_t - grad f(x_t)|^2, with each problem's own constants.
 
 The error is exact: a batch of 1 is enumerated over all n draws, and the draws are independent, so
 the two SPIDERs' errors add up along the epoch. A batch of S divides it by S (`test_moments`).

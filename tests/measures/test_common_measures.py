@@ -227,7 +227,7 @@ def test_the_gradient_mapping_of_a_huge_matrix_is_not_defined():
     assert gradient_mapping_sq(problem, State(problem.start())) is None
 
 
-# --- THEORY section 3: links between the criteria -------------------------------------------------
+# --- links between the criteria -------------------------------------------------------------------
 
 
 @EACH

@@ -16,7 +16,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.oracles import ledger as ledger_module
 
 THREE = np.array([0, 2, 2])
-MANY = Sample(np.array([1, 3]), np.array([10**9, 5]))  # THEORY section 6: m is about 1.3e9
+MANY = Sample(np.array([1, 3]), np.array([10**9, 5]))  # li2019, theorem 2: m is about 1.3e9
 
 
 @pytest.fixture(params=["recovery", "logistic"])

@@ -1,7 +1,7 @@
 """The hard instances: every oracle against its definition, every constant, every lower bound.
 
 The zero chain (shen2019 theorem 5.1), the finite-sum chain (Fang et al. 2018 theorem 3 in the
-version of BASELINES section 16) and |x|^2 on the simplex (Jaggi 2013).
+version of Fang et al. 2018, theorem 3) and |x|^2 on the simplex (Jaggi 2013).
 """
 
 import math

@@ -1,7 +1,7 @@
 """Every constant of every problem: no pair of points violates it, and a search comes close to it.
 
-The search is random over many scales, then local (L-BFGS from several starts) on the definition of
-THEORY section 1, with the plain NumPy references of helpers.py and with all points in the set.
+The search is random over many scales, then local (L-BFGS from several starts) on the definition,
+with the plain NumPy references of helpers.py and with all points in the set.
 """
 
 import math

@@ -369,7 +369,7 @@ def test_a_curvature_below_that_of_f_needs_no_tau():
     ("ratio", "printed", "corrected"), [(10, 3.9, 1.4), (40, 8.5, 0.0), (160, 19.0, 0.0)]
 )
 def test_lemma_1_as_printed_needs_a_constant_that_grows(ratio, printed, corrected):
-    """c in tau = c xi d/n on the worst rank-one direction (THEORY li2019-lemma1), d = 20."""
+    """c in tau = c xi d/n on the worst rank-one direction (li2019, lemma 1), d = 20."""
     data = synthetic_sensing(rows=20, columns=20, rank=1, n=20 * ratio, spike=1.0)
     problem = MatrixRegression(data)
     assert data.variances == (1.0, 1.0)

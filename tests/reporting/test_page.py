@@ -301,7 +301,7 @@ def test_two_studies_of_one_key_are_refused(spec, tmp_path):
 def test_a_folder_that_cannot_be_made_is_refused_in_one_sentence(spec, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(
-        StorageError, match=r"^the report cannot be written to .*file/report \("
+        StorageError, match=r"^the report folder .*file/report cannot be written \(Not a dir"
     ) as e:
         prepare(spec, tmp_path / "file" / "report")
     assert "\n" not in str(e.value)

@@ -38,6 +38,14 @@ def test_counts_are_exact_and_stand_beside_those_of_the_paper(results):
     assert cells(table, "S = √n", "SVRG")["SSO"] == 0
 
 
+@pytest.mark.parametrize("several", [{"restarts": 3}, {"probability": 0.1}])
+def test_the_papers_count_is_of_one_run_without_restarts(results, several):
+    (group, *_), run = results.groups[0], results.groups[0][0].runs[0]
+    assert tables.papers_sfo(group, run) is not None
+    changed = replace(run, parameters=run.parameters | several)
+    assert tables.papers_sfo(group, changed) is None
+
+
 def test_counts_that_differ_between_seeds_show_least_and_greatest(spec, outcomes):
     first = outcomes[0]
     run = replace(first.entry.run, counts=replace(first.entry.run.counts, lo=1234567))

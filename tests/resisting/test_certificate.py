@@ -27,7 +27,13 @@ from hypothesis import strategies as st
 from pfbench.base.errors import DataError, InputError, Refused
 from pfbench.base.state import State
 from pfbench.points import combine
-from pfbench.resisting import certify, check, contestant, every_contestant, write
+from pfbench.resisting import (
+    certify,
+    check_certificate,
+    contestant,
+    every_contestant,
+    write_certificate,
+)
 from pfbench.resisting.certificate import _digest, examine, transcript_path
 from pfbench.resisting.contestants import Contestant
 from pfbench.resisting.oracle import frame
@@ -359,7 +365,7 @@ def copied(transcript):
 def files(tmp_path, outcome):
     """A certificate and its transcript."""
     path = tmp_path / "fw.json"
-    write(outcome, path)
+    write_certificate(outcome, path)
     return path
 
 
@@ -368,7 +374,7 @@ def test_a_certificate_is_checked_from_its_files_alone(files, outcome, tmp_path)
     other.mkdir()
     for path in (files, transcript_path(files)):
         shutil.move(path, other / path.name)
-    found = check(other / files.name)
+    found = check_certificate(other / files.name)
     assert found.certificate == outcome.certificate
     assert found.certificate.certified
     stored = json.loads((other / files.name).read_text())
@@ -378,9 +384,9 @@ def test_a_certificate_is_checked_from_its_files_alone(files, outcome, tmp_path)
 
 
 def test_writing_leaves_two_files_and_replaces_old_ones(files, outcome):
-    write(outcome, files)
+    write_certificate(outcome, files)
     assert sorted(path.name for path in files.parent.iterdir()) == ["fw.json", "fw.transcript.npz"]
-    assert check(files).certificate.certified
+    assert check_certificate(files).certificate.certified
 
 
 def test_a_certificate_edited_by_one_digit_is_refused(files):
@@ -391,9 +397,9 @@ def test_a_certificate_edited_by_one_digit_is_refused(files):
         changed = text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1 :]
         files.write_text(changed)
         with pytest.raises(DataError):
-            check(files)
+            check_certificate(files)
     files.write_text(text)
-    assert check(files).certificate.certified
+    assert check_certificate(files).certificate.certified
 
 
 def test_a_transcript_edited_by_one_bit_is_refused(files):
@@ -405,7 +411,7 @@ def test_a_transcript_edited_by_one_bit_is_refused(files):
         changed[place] ^= 1
         beside.write_bytes(changed)
         with pytest.raises(DataError) as error:
-            check(files)
+            check_certificate(files)
         assert_one_sentence(error, "edited or replaced")
 
 
@@ -432,7 +438,7 @@ def forged(path, **changes):
 )
 def test_a_forged_certificate_is_not_certified(files, changes):
     forged(files, **changes)
-    found = check(files).certificate
+    found = check_certificate(files).certificate
     assert not found.certified
     assert found.certified_for is None
     assert found.findings
@@ -446,8 +452,8 @@ def test_a_certificate_that_was_refused_cannot_be_forged_into_one(tmp_path):
         row = [e for e in transcript.events() if e.kind == kind][3]
         transcript.rows[getattr(row, column)] *= 1.0 + 1e-6
         path = tmp_path / f"{change}.json"
-        write(replace(outcome, transcript=transcript), path)
-        assert not check(path).certificate.certified
+        write_certificate(replace(outcome, transcript=transcript), path)
+        assert not check_certificate(path).certificate.certified
 
 
 @pytest.mark.parametrize("cheat", [Draws, PastTheLedger])
@@ -455,9 +461,9 @@ def test_a_cheat_is_caught_from_its_files_too(tmp_path, cheat):
     """A forger strikes out what the online runs found: the replay finds it again."""
     algorithm = contestant(f"contenders:{cheat.__name__}", frame(6))
     path = tmp_path / "cheat.json"
-    write(certify(algorithm, 6), path)
+    write_certificate(certify(algorithm, 6), path)
     forged(path, certified=True, certified_for="lo", findings=[])
-    found = check(path).certificate
+    found = check_certificate(path).certificate
     assert not found.certified
     words = {Draws: "check (ii) fails", PastTheLedger: "asks past the ledger"}[cheat]
     assert any(words in finding for finding in found.findings)
@@ -467,9 +473,9 @@ def test_directions_that_are_not_orthonormal_are_refused(tmp_path, outcome):
     transcript = copied(outcome.transcript)
     transcript.directions[2] *= 1.0 + 1e-9
     path = tmp_path / "c.json"
-    write(replace(outcome, transcript=transcript), path)
+    write_certificate(replace(outcome, transcript=transcript), path)
     with pytest.raises(DataError) as error:
-        check(path)
+        check_certificate(path)
     assert_one_sentence(error, "orthonormal")
 
 
@@ -493,7 +499,7 @@ def test_directions_that_are_not_orthonormal_are_refused(tmp_path, outcome):
 def test_damaged_files_are_refused_in_one_sentence(files, damage, words):
     damage(files)
     with pytest.raises(DataError) as error:
-        check(files)
+        check_certificate(files)
     assert_one_sentence(error, words)
 
 
@@ -513,7 +519,7 @@ def test_what_is_no_transcript_is_refused_and_never_executed(files, content):
         beside.write_bytes(content)
     forged(files)
     with pytest.raises(DataError) as error:
-        check(files)
+        check_certificate(files)
     assert_one_sentence(error, "no transcript")
 
 
@@ -572,7 +578,7 @@ def test_what_is_not_given_is_filled_in():
     assert found["nfwu-sg"].step == pytest.approx(0.04 / (problem.L * D))
     cgs = found["cgs"]
     assert (cgs.restarts, cgs.period) == (1, 30)
-    # THEORY section 6: eta_{t,k} = 2 L D_t^2/(N_t k), here with D_t = D
+    # li2019, theorem 1: eta_{t,k} = 2 L D_t^2/(N_t k), here with D_t = D
     assert cgs.eta(1, 7) == pytest.approx(2.0 * problem.L * D**2 / (30 * 7))
     given = contestant("frank-wolfe[iterations=7,curvature=3.0]", problem).algorithm
     assert (given.iterations, given.curvature) == (7, 3.0)
@@ -584,9 +590,9 @@ def test_an_own_algorithm_is_made_again_from_its_selector(tmp_path):
     one = contestant("contenders:LinearRule[number=3]", problem)
     assert one.algorithm == LinearRule(number=3, iterations=6)
     path = tmp_path / "own.json"
-    write(certify(one, 6), path)
+    write_certificate(certify(one, 6), path)
     named = []
-    found = check(path, told=named.append).certificate
+    found = check_certificate(path, told=named.append).certificate
     assert found.certified_for == "lo"
     assert named == [found.algorithm] == [one.selector]
 

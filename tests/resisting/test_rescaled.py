@@ -21,7 +21,7 @@ QUICK = ["frank-wolfe", "frank-wolfe[step=backtracking]"]
 
 
 def test_the_lower_bound_is_that_of_the_theory():
-    # THEORY section 8: T = (0.0016/12) L delta/(l eps^2), rounded down
+    # shen2019, theorem 5.1: T = (0.0016/12) L delta/(l eps^2), rounded down
     for epsilon, L, delta in ((1e-4, 1.0, 1.0), (3e-5, 2.0, 0.7), (0.01, 30.0, 900.0)):
         T = math.floor(0.0016 / 12.0 * L * delta / (chain_smoothness() * epsilon**2))
         (run,) = rescaled(["frank-wolfe"], [epsilon], L=L, delta=delta, most=1)
@@ -116,10 +116,9 @@ def test_what_may_not_stand_is_refused():
         rescaled(["frank-wolfe"], [1e-4], most=0)
 
 
-def test_each_run_is_told():
-    told = []
-    runs = rescaled(QUICK, [epsilon_of(2), epsilon_of(3)], watch=told.append)
-    assert told == runs
+def test_runs_come_in_the_order_of_algorithms_and_accuracies():
+    runs = rescaled(QUICK, [epsilon_of(2), epsilon_of(3)])
+    assert [run.T for run in runs] == [2, 3] * 2
     assert [run.algorithm for run in runs] == [QUICK[0]] * 2 + [QUICK[1]] * 2
 
 
@@ -227,8 +226,16 @@ def test_one_figure_shows_one_horizon_and_one_scale(outcomes, tmp_path):
     assert_one_sentence(error, "one L")
 
 
-def test_a_figure_that_cannot_be_written_is_told(outcomes, tmp_path):
+def test_a_figure_that_cannot_be_written_is_told(outcomes, tmp_path, monkeypatch):
     (tmp_path / "a.svg").mkdir()
-    with pytest.raises(StorageError) as error:
+    with pytest.raises(InputError) as refused:
         draw_gaps(outcomes, tmp_path / "a.svg")
-    assert_one_sentence(error, "a.svg")
+    assert_one_sentence(refused, "is a folder")
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+    with pytest.raises(StorageError) as error:
+        draw_gaps(outcomes, tmp_path / "b.svg")
+    assert_one_sentence(error, "b.svg")

@@ -18,7 +18,7 @@ from pfbench.runs.engines import making
 from pfbench.runs.engines.unfinished import unfinished_run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.storage import keys, store
+from pfbench.runs.storage import keys
 from pfbench.runs.storage.planned import keys_of
 from pfbench.runs.storage.store import Store
 
@@ -266,7 +266,7 @@ def test_a_store_that_cannot_be_written_is_refused_before_any_run(tmp_path, monk
     def refused(**where):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(store, "TemporaryFile", refused)
+    monkeypatch.setattr("pfbench.base.files.TemporaryFile", refused)
     monkeypatch.setattr(execute, "make", pytest.fail)
     with pytest.raises(StorageError, match=r"cannot be written \(Permission denied\): choose"):
         list(execute.sweep([PLAN], Store(tmp_path), engines.ThisProcess()))

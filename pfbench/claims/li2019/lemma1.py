@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-import scipy.linalg
+import scipy
 
 from pfbench.claims.li2019.steps import STRONG, inner, known, restarts, share, summary
 from pfbench.sets import L1Ball

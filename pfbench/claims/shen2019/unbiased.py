@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSG, NFWUSPIDERG, NFWUSVRG
 from pfbench.base.protocols import Asked, Gradient, Problem
@@ -80,8 +81,6 @@ def _sampled_mean(trial: Trial, problem: Problem, t: int) -> Evidence:
 
     The point there depends on no draw. Each coordinate has a t-test, at the level split over them.
     """
-    from scipy.stats import ttest_1samp  # takes half a second to load
-
     algorithm = trial.make(batch=2, period=5, iterations=t + 1, step=0.2)
 
     def error(seed: int) -> Floats:
@@ -90,7 +89,7 @@ def _sampled_mean(trial: Trial, problem: Problem, t: int) -> Evidence:
 
     found = np.array([error(seed) for seed in trial.seeds(2000, "sampled mean")])
     scale = float(np.abs(problem.gradient(problem.start())).max())
-    p_values = ttest_1samp(found, 0.0, axis=0).pvalue
+    p_values = scipy.stats.ttest_1samp(found, 0.0, axis=0).pvalue
     p_value = min(1.0, float(np.min(p_values)) * found.shape[1])
     half = max(np.ptp([*vars(mean_interval(column)).values()]) / 2.0 for column in found.T)
     off = float(np.abs(found.mean(axis=0)).max()) / scale

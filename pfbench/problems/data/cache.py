@@ -1,7 +1,6 @@
 """Where the files of the data sets lie."""
 
 import os
-import tempfile
 from pathlib import Path
 
 from pfbench.base.errors import DataError, InputError
@@ -85,22 +84,3 @@ def sum_beside(path: Path) -> Path:
 def part_beside(path: Path) -> Path:
     """Return the path of an unfinished download of a file."""
     return path.with_name(f"{path.name}.part")
-
-
-def make_writable(folder: Path) -> None:
-    """Make a folder, and make sure that files can be written there.
-
-    Raises
-    ------
-    DataError
-        If not.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".pfbench-"):
-            pass
-    except OSError as error:
-        raise DataError(
-            f"the data folder {folder} is not writable ({error.strerror}): set {VARIABLE} to a "
-            "folder that is, and fetch again."
-        ) from error

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Literal
 
 from pfbench.base.errors import DataError
+from pfbench.base.files import check_writable
 from pfbench.problems.data.cache import (
+    VARIABLE,
     cache_folder,
     file_of,
     located,
-    make_writable,
     part_beside,
     sum_beside,
 )
@@ -176,7 +177,14 @@ def fetch(
             damaged = located(record, folder)
     file = file_of(record)
     home = folder / file.folder
-    make_writable(home)
+    check_writable(
+        home,
+        f"the data folder {home}",
+        folder=True,
+        remedy=f"set {VARIABLE} to another",
+        error=DataError,
+    )
+    home.mkdir(parents=True, exist_ok=True)
     path = home / file.filename
     part = part_beside(path)
     with exclusive(home, record.name):

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Protocol
 
-import numba
-from threadpoolctl import threadpool_limits
-
+from pfbench.kernels.libraries import one_blas_thread
 from pfbench.runs.engines.workers import Result, Task, attempt, run_tasks
 from pfbench.runs.storage.keys import environment
 
@@ -91,10 +89,12 @@ class LocalProcesses:
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Use one thread inside, so that a run has the same bits here as in a worker."""
+    import numba
+
     before = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             yield
     finally:
         numba.set_num_threads(before)

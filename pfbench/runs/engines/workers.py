@@ -22,8 +22,9 @@ from time import monotonic
 from types import ModuleType
 from typing import Any
 
-import numba
 from threadpoolctl import threadpool_limits
+
+from pfbench.kernels.libraries import LIBRARIES, load
 
 _GRACE = 2.0
 """Seconds that a worker gets to end by itself."""
@@ -184,7 +185,7 @@ def _context() -> BaseContext:
     """
     if "forkserver" in multiprocessing.get_all_start_methods():
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["pfbench.runs.loop.drive"])
+        context.set_forkserver_preload(["pfbench.runs.loop.drive", *LIBRARIES])
         return context
     return multiprocessing.get_context("spawn")
 
@@ -324,6 +325,9 @@ def _end_with_parent() -> None:
 
 def _use_one_thread() -> None:
     """Compute with one thread, so that N workers use N cores."""
+    import numba
+
+    load()
     # numba makes a lock of the default kind; only a forking one leaves nothing behind when its
     # process is killed.
     usual = multiprocessing.get_start_method()

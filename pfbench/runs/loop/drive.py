@@ -6,7 +6,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.errors import (
@@ -20,6 +19,7 @@ from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.kernels.compiled import CompilationClock
+from pfbench.kernels.libraries import one_blas_thread
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import is_finite, keep
 from pfbench.runs.loop.ready import Ready
@@ -108,8 +108,7 @@ def drive(
     ask = Oracles(backend, ledger, problem.set.diameter)
     states = algorithm.run(ask, keep(x0), streams["algorithm"])
     driver = _Driver(ready, ledger, every, stop, time_limit, watch)
-    # More BLAS threads would only spin beside the compiled loops, and change the last bits.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         status, reason = driver.drive(states, x0, streams["output"])
         at, trace = driver.at, driver.trace
         output = keep(at.state.x if at.output is None else at.output)

@@ -15,7 +15,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryFile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
-from pfbench.base.files import whole
+from pfbench.base.files import check_writable, whole
 from pfbench.runs.loop.run import Run
 from pfbench.runs.storage.damaged import DAMAGES, Damaged
 from pfbench.runs.storage.index import Index, Listing, Row, row_of
@@ -128,14 +127,13 @@ class Store:
         StorageError
             If it cannot.
         """
-        try:
-            with TemporaryFile(dir=self.folder / "runs"):
-                pass
-        except OSError as error:
-            raise StorageError(
-                f"the store {self.folder} cannot be written ({error.strerror}): choose another "
-                "with --store, or mend its permissions."
-            ) from error
+        check_writable(
+            self.folder / "runs",
+            f"the store {self.folder}",
+            folder=True,
+            remedy="choose another with --store",
+            error=StorageError,
+        )
 
     def put(
         self,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy.optimize
+import scipy
 
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants

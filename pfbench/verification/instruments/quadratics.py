@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
+import scipy
 
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pfbench.base.errors import DataError, InputError
-from pfbench.problems.data.cache import cache_folder, located, make_writable, places
+from pfbench.problems.data.cache import cache_folder, located, places
 from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, data_set
 
 
@@ -86,9 +86,3 @@ def test_each_form_of_a_file_is_found(tmp_path, name):
     path.parent.mkdir()
     path.touch()
     assert located(record, tmp_path) == path
-
-
-def test_an_unwritable_folder_is_refused(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(DataError, match=r"is not writable .*PFBENCH_DATA"):
-        make_writable(tmp_path / "file" / "below")

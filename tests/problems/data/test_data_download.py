@@ -366,7 +366,7 @@ def test_a_damaged_file_stays_where_the_download_fails(server, tmp_path):
 def test_a_folder_that_is_not_writable_is_named_before_anything_is_asked(server, tmp_path):
     (tmp_path / "toy").touch()
     with pytest.raises(
-        DataError, match=r"is not writable .*: set PFBENCH_DATA to a folder that is"
+        DataError, match=r"toy cannot be written \(Not a directory\): set PFBENCH_DATA to another\."
     ):
         fetch(server.toy(), folder=tmp_path)
     assert server.asked == []
@@ -382,7 +382,7 @@ def test_a_read_only_cache_can_be_read_but_not_fetched_to(server, tmp_path):
     try:
         assert fetch(server.toy(), folder=tmp_path).verified
         other = server.toy(sha256_arrays="0" * 64)
-        with pytest.raises(DataError, match="is not writable"):
+        with pytest.raises(DataError, match="cannot be written"):
             fetch(other, folder=tmp_path)
     finally:
         folder.chmod(0o755)

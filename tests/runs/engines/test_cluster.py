@@ -137,13 +137,13 @@ def processes(tmp_path):
     scheduler = dask("scheduler", "--port", "0", "--host", "127.0.0.1", *where)
     worker = dask("worker", *where, "--no-nanny", "--nthreads", "1", "--local-directory", tmp_path)
     try:
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while not file.exists() or not file.read_text().endswith("}"):
             assert time.monotonic() < until
             time.sleep(0.05)
         address = json.loads(file.read_text())["address"]
         with distributed.Client(address, set_as_default=False) as client:
-            client.wait_for_workers(1, timeout=30)
+            client.wait_for_workers(1, timeout=120)
         yield address, scheduler, worker
     finally:
         for process in (worker, scheduler):
@@ -183,6 +183,9 @@ def test_of_a_killed_scheduler_all_that_was_not_done_is_lost(processes, monkeypa
     # Dask tells it at once: neither limit is awaited.
     monkeypatch.setattr(cluster, "LOST", 600.0)
     monkeypatch.setattr(cluster, "CONNECT", 600.0)
+    # A worker that has just begun imports everything before it answers; on a busy machine, slowly.
+    monkeypatch.setattr(cluster, "ANSWER", 600.0)
+    monkeypatch.setattr(cluster, "DESERTED", 600.0)
     address, scheduler, _ = processes
     reason = f"the Dask scheduler {address} was lost"
     with closing(cluster.Cluster(address)) as engine:
