@@ -58,7 +58,6 @@ def forecast(
     from pfbench.algorithms import parameters_of
     from pfbench.base.assumptions import unmet
     from pfbench.base.selectors import Selector
-    from pfbench.cli.info import shape_of
     from pfbench.measures import named
     from pfbench.runs.loop.solve import check_ends, resolved
 
@@ -78,10 +77,10 @@ def forecast(
         "unmet": list(unmet(getattr(algorithm, "assumes", ()), problem)),
         "seeds": list(seeds),
         "n": problem.n,
-        "shape": shape_of(problem),
+        "shape": list(problem.shape),
         "counts": getattr(algorithm, "counts", "not stated"),
         "iterations": iterations,
-        "bytes": memory(shape_of(problem), iterations),
+        "bytes": memory(list(problem.shape), iterations),
         "seconds": seconds,
         "trial": {
             "status": trial.status,

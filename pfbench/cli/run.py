@@ -322,7 +322,6 @@ _UNKNOWN = {"iterations": None, "seconds": None, "bytes": None, "refused": "", "
 def trial_of(plan: "PlannedRun") -> dict[str, Any]:
     """Return what a short trial of a run lets expect; made in a worker."""
     from pfbench.cli.forecast import memory, tried
-    from pfbench.cli.info import shape_of
     from pfbench.runs.engines.making import resolve
 
     there = resolve(plan)
@@ -339,7 +338,7 @@ def trial_of(plan: "PlannedRun") -> dict[str, Any]:
     return {
         "iterations": iterations,
         "seconds": plan.time_limit if seconds is None else seconds,
-        "bytes": memory(shape_of(there.problem), iterations),
+        "bytes": memory(list(there.problem.shape), iterations),
         "failed": ended,
     }
 

@@ -26,10 +26,10 @@ from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.kernels.compiled import CompilationClock
 from pfbench.measures import BRACKETS, available, gradient_mapping_lambda, named
+from pfbench.measures.own import OwnMeasure
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import is_finite, keep
 from pfbench.runs.loop.checkpoint import Checkpoint
-from pfbench.runs.loop.own_measure import OwnMeasure
 from pfbench.runs.loop.renewal import Keeper, Stands, keeper, resumed
 from pfbench.runs.loop.run import STATUSES, TRACE_COLUMNS, Run
 from pfbench.runs.loop.stop import Stop
@@ -200,7 +200,7 @@ def resolved(problem: Problem, algorithm: Choice | Algorithm, x0: Point) -> tupl
 
 def check_offered(problem: Problem, backend: Backend, algorithm: Algorithm) -> None:
     """Refuse an algorithm that requires what the problem does not offer."""
-    lacks: Mapping[str, str] = getattr(problem, "lacks", {})
+    lacks = problem.lacks
     for verb in sorted(getattr(algorithm, "asks", algorithm.requires)):
         if verb in lacks:
             wants = _KINDS.get(verb, f"asks for {verb}")

@@ -24,7 +24,6 @@ from threadpoolctl import threadpool_info
 from pfbench.base.errors import InputError, WorkerDied
 from pfbench.base.protocols import Problem
 from pfbench.kernels.compiled import threads
-from pfbench.runs.planning.own_problem import OwnProblem
 
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
 
@@ -96,7 +95,7 @@ def run_key(
             type(problem).__qualname__,
             digest or problem.digest,
             # What somebody's digest covers is not known.
-            dict(problem.parameters) if isinstance(problem, OwnProblem) else {},
+            dict(problem.parameters) if ":" in problem.name else {},
         ],
         "algorithm": [type(algorithm).__qualname__, dict(parameters)],
         "seed": seed,
@@ -136,9 +135,7 @@ def modules_of(
         If there is no Python source of one that the run names.
     """
     named = {getattr(measure, "__module__", _LOOP) for measure in measures.values()}
-    # A function of somebody's module may return what a class of another one made.
-    made = problem.given if isinstance(problem, OwnProblem) else problem
-    modules = {type(part).__module__ for part in (problem, made, algorithm)}
+    modules = {type(part).__module__ for part in (problem, algorithm)}
     return frozenset({_LOOP, *modules, *named, *map(_module_of, own)})
 
 

@@ -93,7 +93,7 @@ def _known(problem: Quadratic) -> Instance:
 def _regression(seed: int) -> Instance:
     """Return strongly convex matrix regression over the nuclear ball, its minimiser computed."""
     data = synthetic_sensing(seed=seed, rows=8, columns=8, rank=2, n=160, spike=1.0)
-    problem = MatrixRegression(data, tolerance=1e-10)
+    problem = MatrixRegression(data, data.ball, tolerance=1e-10)
     least, start = problem.theta_hat(tolerance=1e-9).value, problem.start()
     constants = replace(problem.constants(start), delta=problem.value(start) - least)
     return Instance(problem, constants, lambda x: problem.value(x) - least)
@@ -471,7 +471,7 @@ def _needed(trial: Trial, d: int, ratio: int, seed: int, alpha: float, w: float)
     data = synthetic_sensing(
         seed=seed, rows=d, columns=d, rank=1, n=ratio * d, spike=1.0, sensing_variance=w
     )
-    problem: Any = MatrixRegression(data)
+    problem: Any = MatrixRegression(data, data.ball)
     answering = trial.subject.wrap(problem) if trial.subject.wrap else problem
     backend, zero = answering.open(np.random.default_rng(seed)), problem.start()
     needed = []
@@ -553,7 +553,8 @@ def figure1_smoothness(trial: Trial) -> Evidence:
     d, spike = trial.pick(20, 40), 1000.0
     parts, measured = {}, {}
     for seed in trial.seeds(3, "figure 1"):
-        problem = MatrixRegression(synthetic_sensing(seed=seed, rows=d, columns=d, spike=spike))
+        data = synthetic_sensing(seed=seed, rows=d, columns=d, spike=spike)
+        problem = MatrixRegression(data, data.ball)
         constants = problem.constants(problem.start())
         measured = {name: getattr(constants, name) for name in ("L_f", "L_ms", "L_max")}
         parts[str(seed)] = decide_inequality([constants.L_max / spike])
