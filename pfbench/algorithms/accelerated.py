@@ -211,7 +211,7 @@ class ProxRSAG(Accelerated):
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """Deterministic case, b = n, beta = 1/(2L), lambda_k = k beta/2 on a bounded set.
 
-        THEORY qu2018-thm1-II with exact proximal maps, which ncgs, option 2, is then: min |G|^2 <=
+        qu2018 theorem 1 with exact proximal maps, which ncgs, option 2, is then: min |G|^2 <=
         192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N <= epsilon.
         """
         purpose = f"the schedule of {cls.name}"

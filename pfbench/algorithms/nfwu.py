@@ -9,7 +9,7 @@ length, S the batch. The parameter `step` is the convex-combination weight eta/D
         x_{t+1} = x_t + (eta/D) (v_t - x_t)
     output x_{t0}, t0 uniform
 
-Each theorem's schedule is THEORY section 5: eta = epsilon/L, T = ceil(L Delta/epsilon^2), and the
+Each theorem's schedule (shen2019 theorem 3.1 and table 1): eta = epsilon/L, T = ceil(L Delta/epsilon^2), and the
 table's S times 1, 4, 4, 1, 4/3, so that E|g_t - grad f(x_t)|^2 <= epsilon^2/4.
 """
 
@@ -58,7 +58,7 @@ class NFWU(Estimating):
             real("probability", self.probability, above=0.0, most=0.5)
         if self.restarts is not None and self.probability is not None:
             raise InputError("restarts and probability both set the number of runs: give one.")
-        assert self.estimator
+        _ = self.estimator  # it refuses parameters out of range
 
     @property
     def runs(self) -> int:

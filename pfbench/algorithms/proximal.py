@@ -44,7 +44,7 @@ class ProximalMethod(Estimating):
         super().__post_init__()
         integer("iterations", self.iterations, least=1)
         real("step", self.step, above=0.0)
-        assert self.estimator
+        _ = self.estimator  # it refuses parameters out of range
 
     def run_from(
         self, ask: Asked, x: Point, rng: np.random.Generator, first: int

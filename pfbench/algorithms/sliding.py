@@ -14,7 +14,7 @@ import numpy as np
 from pfbench.algorithms.base import SEQUENCES_KEPT, Algorithm, Renewing, least, round_down, round_up
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError
 from pfbench.base.protocols import Asked
 from pfbench.base.sample import Sample
 from pfbench.base.state import Point, State
@@ -157,7 +157,7 @@ class StochasticNCGS(Sliding):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """THEORY qu2018-thm2, the provable form: the bound is at most epsilon, eta = chi = 1/N."""
+        """The bound of qu2018 theorem 2, in a provable form, is at most epsilon; eta = chi = 1/N."""
         purpose = f"the schedule of {cls.name}"
         L, ell = constants.smoothness(purpose), constants.need("ell", purpose)
         D2, M2 = constants.need("D", purpose) ** 2, constants.need("M", purpose) ** 2
@@ -203,16 +203,17 @@ class NCGSVR(Sliding, Renewing):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        assert SVRG(self.batch, self.period)
+        SVRG(self.batch, self.period)  # it refuses parameters out of range
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """E|G|^2 <= 18 L (Delta+1)/T <= epsilon; m = n^(1/3), b = n^(2/3), T a multiple of m."""
+        """E|G|^2 <= 18 L (Delta+1)/T <= epsilon; m = n^(1/3), b = n^(2/3), T a multiple of m.
+
+        The theorem needs m^2 <= 12 b, which holds for every n.
+        """
         purpose = f"the schedule of {cls.name}"
         L, delta, n = constants.smoothness(purpose), constants.need("delta", purpose), constants.n
         m, b = max(1, round(n ** (1 / 3))), max(1, round(n ** (2 / 3)))
-        if m * m > 12 * b:
-            raise Refused(f"the schedule of {cls.name} needs m^2 <= 12 b, got m = {m}, b = {b}.")
         T = m * max(1, round_up(18.0 * L * (delta + 1.0) / (epsilon * m)))
         return cls(**{"iterations": T, "smoothness": L, "batch": b, "period": m} | given)
 

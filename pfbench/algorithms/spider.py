@@ -35,7 +35,7 @@ class Recursive(Algorithm):
     def __post_init__(self) -> None:
         super().__post_init__()
         integer("iterations", self.iterations, least=1)
-        assert self.estimator
+        _ = self.estimator  # it refuses parameters out of range
 
     @property
     def estimator(self) -> SPIDERG:

@@ -1,4 +1,4 @@
-"""Oracle counts and budgets (THEORY of the counts: what is charged, and what stops a run)."""
+"""Oracle counts and budgets: what is charged, and what stops a run."""
 
 import math
 from dataclasses import asdict, dataclass, fields

@@ -139,7 +139,10 @@ class FiniteSum(ABC):
         if self.bounded:
             found["smooth"] = "it has a feasible set"
             if not self.set.has_projection:
-                found["prox"] = f"there is no projection onto the set {self.set.name}"
+                found["prox"] = (
+                    f"there is no projection onto the set {self.set.name} of points of shape "
+                    f"{self.shape}"
+                )
         elif self.penalty is not None:
             reason = "it has a penalty and no feasible set"
             found |= {"smooth": "it has a penalty", "lo": reason, "set": reason}

@@ -131,7 +131,7 @@ def test_iterates_equal_a_dense_implementation_with_full_svd(step, seed, asking)
     for t, state in enumerate(states):
         G = plain.embedded(plain.component_gradients(X).mean(axis=0))
         U, _, Vt = np.linalg.svd(G)
-        V = -problem.radius * np.outer(U[:, 0], Vt[0])
+        V = -problem.set.radius * np.outer(U[:, 0], Vt[0])
         gap = np.vdot(G, X - V)
         X = X + (2 / (t + 2) if step == "open-loop" else min(gap / C, 1.0)) * (V - X)
         np.testing.assert_allclose(state.x.matrix(), X, rtol=1e-8, atol=1e-8)
@@ -160,7 +160,7 @@ def dense_vertex(problem, G):
         v[k] = -problem.set.radius * np.sign(G[k])
         return v
     U, _, Vt = np.linalg.svd(G)
-    return -problem.radius * np.outer(U[:, 0], Vt[0])
+    return -problem.set.radius * np.outer(U[:, 0], Vt[0])
 
 
 def pedregosa2020(problem, T, L):

@@ -199,7 +199,7 @@ def test_curved_problems_have_the_wanted_condition(kappa):
 
 def test_lemma_1_measures_the_curvature_of_the_function():
     data = synthetic_sensing(seed=5, rows=6, columns=6, rank=1, n=24, spike=1.0)
-    problem = MatrixRegression(data)
+    problem = MatrixRegression(data, data.ball)
     zero = problem.start()
 
     def needs(V):
