@@ -9,8 +9,9 @@ length, S the batch. The parameter `step` is the convex-combination weight eta/D
         x_{t+1} = x_t + (eta/D) (v_t - x_t)
     output x_{t0}, t0 uniform
 
-Each theorem's schedule (shen2019 theorem 3.1 and table 1): eta = epsilon/L, T = ceil(L Delta/epsilon^2), and the
-table's S times 1, 4, 4, 1, 4/3, so that E|g_t - grad f(x_t)|^2 <= epsilon^2/4.
+Each theorem's schedule (shen2019 theorem 3.1, table 1): eta = epsilon/L,
+T = ceil(L Delta/epsilon^2), and the table's S times 1, 4, 4, 1, 4/3, so that
+E|g_t - grad f(x_t)|^2 <= epsilon^2/4.
 """
 
 import math

@@ -157,7 +157,7 @@ class StochasticNCGS(Sliding):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """The bound of qu2018 theorem 2, in a provable form, is at most epsilon; eta = chi = 1/N."""
+        """qu2018 theorem 2, as provable: the bound is at most epsilon, eta = chi = 1/N."""
         purpose = f"the schedule of {cls.name}"
         L, ell = constants.smoothness(purpose), constants.need("ell", purpose)
         D2, M2 = constants.need("D", purpose) ** 2, constants.need("M", purpose) ** 2

@@ -137,7 +137,7 @@ def test_a_table_is_one_stored_gradient_for_each_component(problem):
     if problem.sensing_variance == 0.0:
         assert len(table._points) == 1
     else:
-        assert set(table._points) == set(table._call_of)
+        assert len(table._points) == len(np.unique(table._points._call_of))
 
 
 def test_the_loops_for_several_threads_give_the_same(monkeypatch):
