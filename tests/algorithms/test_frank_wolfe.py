@@ -13,6 +13,7 @@ from pfbench.base.state import State
 from pfbench.measures import fw_gap
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import combine, distance, keep
+from pfbench.problems import FiniteSum
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.sets import Box
 
@@ -276,7 +277,7 @@ def test_schedule_of_backtracking_counts_with_twice_the_smoothness(asking):
     assert gaps.min() <= epsilon
 
 
-class Linear:
+class Linear(FiniteSum):
     """f(x) = <c, x> over a box: no curvature to estimate."""
 
     n, set = 1, Box(3)
@@ -284,20 +285,11 @@ class Linear:
     def __init__(self, c):
         self.c = np.asarray(c, dtype=float)
 
-    def start(self):
-        return np.zeros(3)
-
-    def open(self, rng):
-        return self
-
     def value(self, x):
         return float(self.c @ x)
 
     def gradient(self, x):
         return self.c.copy()
-
-    def lo(self, g):
-        return self.set.lo(g)
 
 
 def test_backtracking_takes_the_whole_step_where_f_is_linear():
@@ -337,6 +329,8 @@ class Image:
 
     Of a box this is a parallelepiped, and its vertices are those of the box.
     """
+
+    unconstrained = False
 
     def __init__(self, problem, M, b):
         self.problem, self.M, self.b, self.n = problem, M, b, problem.n

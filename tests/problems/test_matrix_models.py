@@ -410,7 +410,7 @@ def test_features_are_scaled_to_the_interval(five_classes):
 @pytest.mark.parametrize("most", [None, 4])
 def test_a_task_has_a_class_and_as_many_rows_of_others(five_classes, most):
     _, labels = five_classes
-    data = classes.class_tasks("made up", noise=0.0, copies=3, rows=most)
+    data = classes.ClassTasks(noise=0.0, copies=3, rows=most).draw("made up")
     sizes = np.bincount(labels.astype(int)) if most is None else np.array([4, 4, 4, 3, 4])
     others = np.minimum(sizes, 64 - np.bincount(labels.astype(int)))
     assert data.offsets.shape == (15,)
@@ -428,8 +428,8 @@ def test_a_task_has_a_class_and_as_many_rows_of_others(five_classes, most):
 
 
 def test_the_versions_of_a_class_differ_by_normal_noise(five_classes):
-    exact = classes.class_tasks("made up", noise=0.0, copies=40)
-    noisy = classes.class_tasks("made up", noise=0.2, copies=40)
+    exact = classes.ClassTasks(noise=0.0, copies=40).draw("made up")
+    noisy = classes.ClassTasks(noise=0.2, copies=40).draw("made up")
     assert_array_equal(exact.labels, noisy.labels)
     noise = noisy.features - exact.features
     # 19 520 entries: five standard deviations of their mean and of their mean square.
@@ -440,7 +440,7 @@ def test_the_versions_of_a_class_differ_by_normal_noise(five_classes):
 
 
 def test_the_synthetic_tasks_are_those_of_the_paper():
-    data = classes.synthetic_tasks(seed=1, rows=4000, columns=3, kinds=4, copies=2)
+    data = classes.SyntheticTasks(seed=1, rows=4000, columns=3, kinds=4, copies=2).draw()
     assert data.features.shape == (4 * 2 * 4000, 3)
     assert set(data.offsets) <= {-1.0, 1.0}
     assert_array_equal(data.offsets[::2], data.offsets[1::2])
@@ -461,7 +461,7 @@ def test_synthetic_labels_follow_the_losses_own_law():
     """One task of one feature: y = 1 with probability 1/(1 + exp(theta a + b))."""
     ones, expected, variance = 0, 0.0, 0.0
     for seed in range(30):
-        data = classes.synthetic_tasks(seed=seed, rows=400, columns=1, kinds=1, copies=1)
+        data = classes.SyntheticTasks(seed=seed, rows=400, columns=1, kinds=1, copies=1).draw()
         fits = []
         for theta in (-1.0, 1.0):
             q = 1.0 / (1.0 + np.exp(theta * data.features[:, 0] + data.offsets[0]))
@@ -473,7 +473,7 @@ def test_synthetic_labels_follow_the_losses_own_law():
 
 
 def test_synthetic_classes_have_a_low_rank_model_and_unit_rows():
-    data = classes.synthetic_classes(seed=2, rows=3000, columns=6, classes=4, rank=1)
+    data = classes.SyntheticClasses(seed=2, rows=3000, columns=6, classes=4, rank=1).draw()
     assert data.features.shape == (3000, 6)
     assert_allclose(np.linalg.norm(data.features, axis=1), 1.0)
     assert data.labels.max() < data.classes == 4
