@@ -32,6 +32,20 @@ from pfbench.base.state import Point
 Floats = npt.NDArray[np.float64]
 
 
+if TYPE_CHECKING:
+    derived = property
+else:
+
+    class derived:  # noqa: N801
+        """A property that gives way to an attribute of the object."""
+
+        def __init__(self, function: Callable[[Any], Any]) -> None:
+            self._function, self.__doc__ = function, function.__doc__
+
+        def __get__(self, owner: Any, cls: type | None = None) -> Any:
+            return self if owner is None else self._function(owner)
+
+
 class FiniteSum(ABC):
     """f = (1/n) sum of f_i over a feasible set, or over the whole space with a penalty or without.
 
@@ -107,34 +121,34 @@ class FiniteSum(ABC):
         vars(twin).update(name=name, parameters=MappingProxyType(dict(parameters)))
         return twin
 
-    @property
+    @derived
     def digest(self) -> str:
-        """What a stored run knows the problem's data by.
+        """A hash by which a stored run knows the problem's data.
 
-        Here it is a hash of name and parameters: these, and the source of the module, are then
+        Here it is one of name and parameters: these, and the source of the module, are then
         taken to determine the data. A problem that reads them from elsewhere states its own.
         """
         known = type(self).__qualname__, self.name, sorted(self.parameters.items())
         return hashlib.sha256(repr(known).encode()).hexdigest()
 
-    @property
+    @derived
     def shape(self) -> tuple[int, ...]:
         """Shape of a point."""
         return tuple(self.start().shape)
 
-    @property
+    @derived
     def bounded(self) -> bool:
         """Whether there is a feasible set."""
         return math.isfinite(self.set.diameter)
 
-    @property
+    @derived
     def unconstrained(self) -> bool:
         """Whether there is neither a set nor a penalty."""
         return self.penalty is None and not self.bounded
 
-    @property
+    @derived
     def lacks(self) -> Mapping[str, str]:
-        """What the problem cannot offer, by what algorithms require, with the reason."""
+        """Reasons why the problem cannot offer something, by what algorithms require."""
         found: dict[str, str] = {}
         if self.bounded:
             found["smooth"] = "it has a feasible set"

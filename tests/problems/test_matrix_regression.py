@@ -211,7 +211,7 @@ def test_a_runs_linear_minimisation_starts_warm_and_anew_for_each_run():
     problem, g = tiny(shape=(20, 20)), np.random.default_rng(8).standard_normal((20, 20))
     first, again = (problem.open(np.random.default_rng(0)) for _ in range(2))
     assert np.array_equal(first.lo(g).u, again.lo(g).u)
-    assert first._minimiser is not again._minimiser
+    assert first.lo.__self__ is not again.lo.__self__
 
 
 # --- constants ------------------------------------------------------------------------------------

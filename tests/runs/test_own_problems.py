@@ -102,7 +102,7 @@ def test_what_it_has_is_used_as_it_is():
     assert problem.lacks == {"smooth": "it has a ball"}
     assert not hasattr(problem.open(np.random.default_rng(0)), "batch")
     with pytest.raises(Refused, match="asks for batch, which own_things:Stated does not offer"):
-        solve(problem, algorithm("sfw", iterations=2, batch=3))
+        solve(problem, algorithm("sfw", iterations=2, step=0.1, batch=3))
 
 
 def test_oracles_that_are_left_out_follow_from_the_set_and_the_batch():
@@ -154,7 +154,7 @@ def test_without_component_gradients_a_method_that_needs_them_is_refused():
     problem = own("NoComponents")
     assert set(problem.lacks) == {"smooth", "hessian", "batch", "difference", "table"}
     with pytest.raises(Refused, match="states neither component"):
-        solve(problem, algorithm("sfw", iterations=2, batch=3))
+        solve(problem, algorithm("sfw", iterations=2, step=0.1, batch=3))
     with pytest.raises(Refused, match="no component gradients"):
         problem.component(0, np.zeros(3))
     assert solve(problem, algorithm("frank-wolfe", iterations=2)).status == "finished"
