@@ -123,7 +123,7 @@ class FiniteSum(ABC):
 
     @derived
     def digest(self) -> str:
-        """A hash by which a stored run knows the problem's data.
+        """Hash by which a stored run knows the problem's data.
 
         Here it is one of name and parameters: these, and the source of the module, are then
         taken to determine the data. A problem that reads them from elsewhere states its own.
