@@ -16,7 +16,7 @@ from pfbench.problems.linear_models import LinearModel, NonconvexLogistic
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
 from pfbench.problems.multiclass import MulticlassLogistic
 from pfbench.problems.multitask import MultitaskSigmoid
-from pfbench.sets import L1Ball
+from pfbench.sets import L1Ball, NuclearBall
 
 # --- making things --------------------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ def tiny_multiclass(seed=0, n=9, d=4, classes=3, radius=5.0, spread=1.0):
     rng = np.random.default_rng(seed)
     features = spread * rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.8)
     labels = np.r_[np.arange(classes), rng.integers(classes, size=n - classes)]
-    return MulticlassLogistic(features, labels, radius)
+    return MulticlassLogistic(features, labels, NuclearBall((d, classes), radius))
 
 
 def tiny_multitask(seed=0, n=9, d=4, m=3, radius=5.0, spread=1.0, offsets=True):
@@ -103,7 +103,8 @@ def tiny_multitask(seed=0, n=9, d=4, m=3, radius=5.0, spread=1.0, offsets=True):
     tasks = rng.permutation(np.r_[np.arange(m), rng.integers(m, size=n - m)])
     b = rng.standard_normal(m) if offsets else None
     features, labels = spread * rng.standard_normal((n, d)), rng.integers(2, size=n)
-    return MultitaskSigmoid(features, labels, radius, tasks=tasks, offsets=b)
+    ball = NuclearBall((d, m), radius)
+    return MultitaskSigmoid(features, labels, ball, tasks=tasks, offsets=b)
 
 
 class Echo:

@@ -102,7 +102,7 @@ class PlainNuclear(Plain):
 
     def prox(self, y, t):
         u, s, vt = np.linalg.svd(y.reshape(self.problem.shape), full_matrices=False)
-        radius = self.problem.radius
+        radius = self.problem.set.radius
         if s.sum() > radius:
             excess = (np.cumsum(s) - radius) / np.arange(1, s.size + 1)
             s = np.maximum(s - excess[np.flatnonzero(s > excess)[-1]], 0.0)

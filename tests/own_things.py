@@ -1,24 +1,22 @@
 """Problems and measures as somebody would write them, right and wrong, for MODULE:NAME."""
 
-import os
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 from misbehaving import Descent
-from scipy import sparse
 
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.points import combine
+from pfbench.problems import FiniteSum
 from pfbench.problems.linear_models import LogCosh
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
 
 
-class Quadratic:
+class Quadratic(FiniteSum):
     """The mean of |x - c_i|^2/2 over a ball; c_i are drawn. Only what is needed, and `batch`."""
 
     def __init__(self, rows=20, columns=3, seed=0, radius=1.0):
@@ -28,9 +26,6 @@ class Quadratic:
     @property
     def best(self):
         return self.set.project(self.centres.mean(axis=0))
-
-    def start(self):
-        return np.zeros(self.set.d)
 
     def value(self, x):
         return float(np.mean(np.sum((x - self.centres) ** 2, axis=1)) / 2)
@@ -68,6 +63,8 @@ class Restated(Stated):
 
 
 class _Backend:
+    unconstrained = False
+
     def __init__(self, problem):
         self.n, self._problem = problem.n, problem
 
@@ -79,6 +76,49 @@ class _Backend:
 
     def lo(self, g):
         return self._problem.set.lo(g)
+
+
+class ByComponents(Quadratic):
+    """The same, by its component gradients."""
+
+    batch = FiniteSum.batch
+
+    def component(self, i, x):
+        return x - self.centres[i]
+
+
+class NoComponents(Quadratic):
+    """Without component gradients."""
+
+    batch = FiniteSum.batch
+
+
+class Spelled(Quadratic):
+    """A problem with a parameter that is a text."""
+
+    def __init__(self, how: str = "plain", rows: int = 20):
+        super().__init__(rows)
+        self.how = how
+
+
+class Duck:
+    """All of the interface, and no `FiniteSum`."""
+
+    n, set = 1, L2Ball(2)
+
+    def start(self):
+        return np.zeros(2)
+
+    def value(self, x):
+        return 0.0
+
+    def gradient(self, x):
+        return np.zeros(2)
+
+
+class NoBackend(Quadratic):
+    def open(self, rng):
+        return object()
 
 
 class Free(Quadratic):
@@ -134,8 +174,11 @@ def needs(rows, columns=3):
     return Quadratic(rows, columns)
 
 
-class NoGradient(Quadratic):
-    gradient = property()
+class NoGradient(FiniteSum):
+    n, set = 3, L2Ball(2)
+
+    def value(self, x):
+        return 0.0
 
 
 class NoSet(Quadratic):
@@ -203,21 +246,6 @@ class NumberAsDigest(Quadratic):
     digest = 3
 
 
-class HoldsAFile(Quadratic):
-    def __init__(self):
-        super().__init__()
-        self.file = open(os.devnull)  # noqa: SIM115
-
-    def __del__(self):
-        self.file.close()
-
-
-class HoldsALambda(Quadratic):
-    def __init__(self, shift=1.0):
-        super().__init__()
-        self.rule = lambda x: x + shift
-
-
 class HidesAMistake(Quadratic):
     """What it states of its set fails; that is not the same as leaving it out."""
 
@@ -226,19 +254,6 @@ class HidesAMistake(Quadratic):
     @property
     def lacks(self):
         return self.no_such_attribute
-
-
-class Holds(Quadratic):
-    """Holds a bit of everything, itself too."""
-
-    def __init__(self):
-        super().__init__()
-        self.me, self.words = self, {"b", "a", "c"}
-        self.generator = np.random.default_rng(3)
-        self.sparse = sparse.csr_array(np.eye(3))
-        self.numbers = {"pair": (1, 2.5), "list": [True, None, b"x", np.float32(2.0)]}
-        self.objects = np.array([{"x": 1}, "y"], dtype=object)
-        self.path, self.function = Path("a"), nothing
 
 
 class FailsLater(Quadratic):

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Self
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
+from pfbench.base.parameters import Parameter, declared
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State, check_output
 from pfbench.estimators import Estimator
@@ -156,9 +157,9 @@ class Algorithm(ABC):
         return cls(**given)
 
     @classmethod
-    def parameters(cls) -> dict[str, str]:
-        """Return the names of the parameters, each with a line about it."""
-        return {f.name: f.metadata.get("about", "") for f in fields(cls)}
+    def parameters(cls) -> Mapping[str, Parameter]:
+        """Return the parameters by name: all fields of the class."""
+        return declared(cls, every=True)
 
     @classmethod
     def needed(cls) -> list[str]:

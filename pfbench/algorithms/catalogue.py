@@ -43,6 +43,7 @@ from pfbench.base.checks import choice, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
+from pfbench.base.parameters import Parameter, check_known, texts_of
 from pfbench.base.selectors import Selector
 
 SCHEDULES = ("theory", "practical", "explicit")
@@ -159,6 +160,23 @@ class AlgorithmChoice:
         return algorithm, self.schedule
 
 
+_OF_SCHEDULES: Mapping[str, Parameter] = MappingProxyType(
+    {
+        "epsilon": Parameter("accuracy that the schedule is for", "none"),
+        "schedule": Parameter("theory, practical or explicit", "as the others say", text=True),
+    }
+)
+"""What every algorithm has beside its own parameters."""
+
+
+def named_algorithm(selector: Selector) -> AlgorithmChoice:
+    """Choose the algorithm of a selector; its texts stay texts. See `algorithm`."""
+    if selector.name not in ALGORITHMS:
+        raise unknown("algorithm", selector.name, ALGORITHMS)
+    known = {**ALGORITHMS[selector.name].parameters(), **_OF_SCHEDULES}
+    return algorithm(selector.name, **selector.given(texts_of(known)))
+
+
 def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
     """Choose an algorithm by name; see ``pfbench info NAME`` for its parameters.
 
@@ -171,10 +189,7 @@ def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
     """
     if name not in ALGORITHMS:
         raise unknown("algorithm", name, ALGORITHMS)
-    known = [*ALGORITHMS[name].parameters(), "epsilon", "schedule"]
-    for parameter in parameters:
-        if parameter not in known:
-            raise unknown(f"parameter of {name}", parameter, known)
+    check_known(name, parameters, {**ALGORITHMS[name].parameters(), **_OF_SCHEDULES})
     if "schedule" in parameters:
         choice("schedule", parameters["schedule"], SCHEDULES)
     return AlgorithmChoice(name, MappingProxyType(dict(parameters)))

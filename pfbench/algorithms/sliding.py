@@ -206,7 +206,10 @@ class NCGSVR(Sliding):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """E|G|^2 <= 18 L (Delta+1)/T <= epsilon; m = n^(1/3), b = n^(2/3), T a multiple of m."""
+        """E|G|^2 <= 18 L (Delta+1)/T <= epsilon; m = n^(1/3), b = n^(2/3), T a multiple of m.
+
+        The theorem needs m^2 <= 12 b, which holds for every n.
+        """
         purpose = f"the schedule of {cls.name}"
         L, delta, n = constants.smoothness(purpose), constants.need("delta", purpose), constants.n
         m, b = max(1, round(n ** (1 / 3))), max(1, round(n ** (2 / 3)))

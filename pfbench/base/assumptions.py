@@ -6,7 +6,8 @@ Algorithms declare `assumes`, problems state `properties`; both take their words
 import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any
+
+from pfbench.base.protocols import Problem
 
 ASSUMPTIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -21,13 +22,13 @@ ASSUMPTIONS: Mapping[str, str] = MappingProxyType(
 """Every assumption by its name, with what it says."""
 
 
-def known_of(problem: Any) -> frozenset[str]:
+def known_of(problem: Problem) -> frozenset[str]:
     """Return what a problem is known to meet: its `properties`, and what its set shows."""
-    known: frozenset[str] = getattr(problem, "properties", frozenset())
+    known = problem.properties
     return known | {"bounded domain"} if math.isfinite(problem.set.diameter) else known
 
 
-def unmet(assumes: Iterable[str], problem: Any) -> tuple[str, ...]:
+def unmet(assumes: Iterable[str], problem: Problem) -> tuple[str, ...]:
     """Return the assumptions that a problem is not known to meet, in alphabetical order.
 
     A problem is only asked for its properties, which may be costly, if something is assumed.

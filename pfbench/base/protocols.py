@@ -45,6 +45,10 @@ class Backend(Protocol):
     def n(self) -> int:
         """Number of components."""
 
+    @property
+    def unconstrained(self) -> bool:
+        """Whether there is neither set nor penalty: prox is then x - lam g, and not counted."""
+
     def gradient(self, x: Point) -> Gradient:
         """Return the gradient of f at x; a recorded step of x is applied on the way."""
 
@@ -71,7 +75,15 @@ class Backend(Protocol):
 
 
 class FeasibleSet(Protocol):
-    """A convex compact set."""
+    """A convex compact set, or the whole space."""
+
+    @property
+    def name(self) -> str:
+        """As a selector writes it."""
+
+    @property
+    def has_projection(self) -> bool:
+        """Whether `project` answers, or refuses."""
 
     @property
     def diameter(self) -> float:
@@ -92,6 +104,9 @@ class FeasibleSet(Protocol):
     def random_vertex(self, rng: np.random.Generator) -> Point:
         """Return a random vertex."""
 
+    def start(self) -> Point:
+        """Return a fresh copy of the fixed start point: 0 where it is in the set, else a vertex."""
+
 
 class Penalty(Protocol):
     """A convex penalty h >= 0 with an easy proximal map."""
@@ -104,9 +119,14 @@ class Penalty(Protocol):
 
 
 class Problem(Protocol):
-    """A finite sum over a feasible set, with its constants; the same for every run."""
+    """A finite sum over a feasible set, with its constants; the same for every run.
 
-    name: ClassVar[str]
+    All derive from `pfbench.problems.base.FiniteSum`.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its name, as a selector writes it."""
 
     @property
     def n(self) -> int:
@@ -117,12 +137,36 @@ class Problem(Protocol):
         """The feasible set."""
 
     @property
+    def penalty(self) -> Penalty | None:
+        """The penalty h on the whole space, None for none."""
+
+    @property
     def parameters(self) -> Mapping[str, Any]:
         """The parameters that define the problem, by name."""
 
     @property
     def digest(self) -> str:
         """A hash of the problem's data."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a point."""
+
+    @property
+    def properties(self) -> frozenset[str]:
+        """What is known of f, in the words of `pfbench.base.assumptions`."""
+
+    @property
+    def best_known(self) -> tuple[float, str] | None:
+        """The least known value of f + h with where it comes from, None if none is known."""
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """What the problem cannot offer, by what algorithms require, with the reason."""
+
+    @property
+    def unconstrained(self) -> bool:
+        """Whether there is neither a set nor a penalty."""
 
     def start(self) -> Point:
         """Return a fresh copy of the fixed start point."""

@@ -1,7 +1,7 @@
 """Selectors: a name with parameters, as in ``nfwu-svrg[batch=37,period=13]``."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -13,10 +13,21 @@ _FORM = re.compile(r"\s*([A-Za-z0-9_.:-]+)\s*(?:\[(.*)\])?\s*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Selector:
-    """A name and its parameters (int, float, bool or str)."""
+    """A name and its parameters (int, float, bool or str).
+
+    Attributes
+    ----------
+    name, parameters
+        The name, and the parameters' values as they look like.
+    texts
+        The values as they were written, where they were.
+    """
 
     name: str
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    texts: Mapping[str, str] = field(
+        default_factory=lambda: MappingProxyType({}), compare=False, repr=False
+    )
 
     @classmethod
     def parse(cls, text: str) -> "Selector":
@@ -31,17 +42,25 @@ class Selector:
         if match is None:
             raise InputError(f"cannot read {text!r}: write NAME or NAME[key=value,key=value].")
         name, inside = match.groups()
-        parameters: dict[str, Any] = {}
+        texts: dict[str, str] = {}
         for part in (inside or "").split(","):
             if not part.strip():
                 continue
             key, equals, value = (piece.strip() for piece in part.partition("="))
             if not key or not equals or not value:
                 raise InputError(f"cannot read {part.strip()!r} in {text!r}: write key=value.")
-            if key in parameters:
+            if key in texts:
                 raise InputError(f"{key} is given twice in {text!r}.")
-            parameters[key] = _value(value)
-        return cls(name, MappingProxyType(parameters))
+            texts[key] = value
+        values = {key: _value(value) for key, value in texts.items()}
+        return cls(name, MappingProxyType(values), MappingProxyType(texts))
+
+    def given(self, texts: Collection[str]) -> dict[str, Any]:
+        """Return the parameters; those named in `texts` as they were written."""
+        return {
+            key: self.texts.get(key, value) if key in texts else value
+            for key, value in self.parameters.items()
+        }
 
     def __str__(self) -> str:
         if not self.parameters:

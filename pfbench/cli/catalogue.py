@@ -5,11 +5,13 @@ from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from importlib.resources import files
 from inspect import getdoc
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError
+from pfbench.base.parameters import Listed
 
 
 @dataclass(frozen=True)
@@ -26,30 +28,37 @@ class Item:
         return {"schema": 1, **asdict(self)}
 
 
+def _items(kind: str, listed: Mapping[str, Listed]) -> Iterator[Item]:
+    return (Item(name, kind, one.source, one.summary) for name, one in listed.items())
+
+
 def algorithms() -> Iterator[Item]:
     """Yield the algorithms."""
     from pfbench.algorithms import ALGORITHMS
 
-    for cls in ALGORITHMS.values():
-        yield Item(cls.name, "algorithm", cls.source, cls.summary)
+    return _items("algorithm", ALGORITHMS)
 
 
 def problems() -> Iterator[Item]:
     """Yield the problems."""
     from pfbench.problems import PROBLEMS
 
-    for family in PROBLEMS.values():
-        yield Item(family.name, "problem", family.source, family.summary)
+    return _items("problem", PROBLEMS)
 
 
 def sets() -> Iterator[Item]:
     """Yield the feasible sets and the penalties."""
-    from pfbench.sets.catalogue import PENALTY_ENTRIES, SET_ENTRIES
+    from pfbench.sets.catalogue import PENALTIES, SETS
 
-    for entry in SET_ENTRIES.values():
-        yield Item(entry.name, "set", entry.source, entry.summary)
-    for entry in PENALTY_ENTRIES.values():
-        yield Item(entry.name, "penalty", entry.source, entry.summary)
+    return chain(_items("set", SETS), _items("penalty", PENALTIES))
+
+
+def measures() -> Iterator[Item]:
+    """Yield the measures."""
+    from pfbench.measures import MEANING
+
+    for name, meaning in MEANING.items():
+        yield Item(name, "measure", meaning.source, meaning.summary)
 
 
 def claims() -> Iterator[Item]:
@@ -85,6 +94,7 @@ KINDS: Mapping[str, Callable[[], Iterator[Item]]] = MappingProxyType(
         "algorithms": algorithms,
         "problems": problems,
         "sets": sets,
+        "measures": measures,
         "claims": claims,
         "reports": reports,
         "data": data_sets,

@@ -25,7 +25,7 @@ def expected_run(
     """Return what would run, as ``--dry-run --json`` prints it; nothing is stored."""
     from pfbench.algorithms import parameters_of
     from pfbench.base.selectors import Selector
-    from pfbench.runs.forecast import forecast, shape_of
+    from pfbench.runs.forecast import forecast
 
     problem, algorithm = ready.problem, ready.algorithm
     found = forecast(ready, seed=seeds[0], budget=budget, time_limit=time_limit)
@@ -39,7 +39,7 @@ def expected_run(
         "unmet": list(ready.unmet),
         "seeds": list(seeds),
         "n": problem.n,
-        "shape": shape_of(problem),
+        "shape": list(problem.shape),
         "counts": getattr(algorithm, "counts", "not stated"),
         "iterations": found.iterations,
         "bytes": found.bytes,

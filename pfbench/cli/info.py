@@ -1,15 +1,17 @@
 """``pfbench info``: one thing whole."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import replace
 from inspect import getdoc
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
 from pfbench.base.errors import DataError
+from pfbench.base.parameters import Parameter
 from pfbench.base.selectors import Selector
 from pfbench.cli.catalogue import Item, find, first_line, specs
 from pfbench.cli.claims import describe, show_claim
@@ -70,31 +72,50 @@ def result(function: Any) -> str:
     return text.replace("Refuse:", "none:", 1)
 
 
+def _parameters(known: Mapping[str, Parameter]) -> list[Description]:
+    """Describe parameters, of whatever they are."""
+    return [
+        {
+            "name": name,
+            "default": None if one.needed else one.default,
+            "needed": one.needed,
+            "sources": list(one.sources),
+            "about": one.about,
+        }
+        for name, one in known.items()
+    ]
+
+
+def _table(parameters: list[Description]) -> RenderableType:
+    """Return the table of described parameters."""
+    rows = [
+        (
+            p["name"],
+            p["default"] or "needed",
+            p["about"] + (f" (for {', '.join(p['sources'])})" if p["sources"] else ""),
+        )
+        for p in parameters
+    ]
+    return heading("parameters", columns(("name", "default", "meaning"), rows))
+
+
 # --- algorithms -----------------------------------------------------------------------------------
 
 
 def _algorithm(selector: Selector, item: Item) -> Description:
-    from pfbench.algorithms import ALGORITHMS, Algorithm, algorithm
+    from pfbench.algorithms import ALGORITHMS, Algorithm
+    from pfbench.algorithms.catalogue import named_algorithm
     from pfbench.claims.catalogue import CLAIMS
     from pfbench.oracles import Oracles
 
-    algorithm(item.name, **selector.parameters)
+    named_algorithm(replace(selector, name=item.name))
     cls = ALGORITHMS[item.name]
-    defaults = {field.name: field.default for field in fields(cls)}
     has_theory = getdoc(cls.theory) != getdoc(Algorithm.theory)
     schedule = [first_line(cls.theory).removeprefix("Return the schedule of ")]
     if hasattr(cls, "sample_sizes"):
         schedule.append(first_line(cls.sample_sizes))
     return {
-        "parameters": [
-            {
-                "name": name,
-                "default": None if defaults[name] is MISSING else _default(defaults[name]),
-                "needed": name in cls.needed(),
-                "about": text,
-            }
-            for name, text in cls.parameters().items()
-        ],
+        "parameters": _parameters(cls.parameters()),
         "theory": "; ".join(schedule) if has_theory else None,
         "requires": {
             verb: _PROBLEMS.get(verb) or result(getattr(Oracles, verb))
@@ -107,10 +128,6 @@ def _algorithm(selector: Selector, item: Item) -> Description:
     }
 
 
-def _default(value: Any) -> Any:
-    return "none" if value is None else value
-
-
 def _meanings(assumptions: list[str]) -> str:
     from pfbench.base.assumptions import ASSUMPTIONS
 
@@ -118,10 +135,6 @@ def _meanings(assumptions: list[str]) -> str:
 
 
 def _show_algorithm(about: Description) -> None:
-    rows = [
-        (p["name"], "needed" if p["needed"] else str(p["default"]), p["about"])
-        for p in about["parameters"]
-    ]
     drawn = "no: it is deterministic" if about["deterministic"] else "yes, from --seed"
     show(
         pairs(
@@ -134,7 +147,7 @@ def _show_algorithm(about: Description) -> None:
             ]
         ),
         heading("it requires", pairs(about["requires"].items())),
-        heading("parameters", columns(("name", "default", "meaning"), rows)),
+        _table(about["parameters"]),
     )
     if about["theory"]:
         show(
@@ -156,15 +169,7 @@ def _problem(selector: Selector, item: Item) -> Description:
     family = PROBLEMS[item.name]
     about: Description = {
         "sources": list(family.sources),
-        "parameters": [
-            {
-                "name": name,
-                "default": parameter.default,
-                "sources": list(parameter.sources),
-                "about": parameter.about,
-            }
-            for name, parameter in family.parameters().items()
-        ],
+        "parameters": _parameters(family.parameters()),
     }
     try:
         return about | _built(selector, item)
@@ -180,16 +185,16 @@ def _built(selector: Selector, item: Item) -> Description:
     from pfbench.base.constants import MEANING as CONSTANTS
     from pfbench.measures import MEANING as MEASURES
     from pfbench.measures import available
-    from pfbench.problems import problem
+    from pfbench.problems.catalogue import named_problem
 
-    built = problem(item.name, **selector.parameters)
+    built = named_problem(replace(selector, name=item.name))
     constants = built.constants(built.start())
-    best = getattr(built, "best_known", None)
+    best = built.best_known
     return {
         "selector": str(Selector(item.name, selector.parameters)),
         "built": {
             "n": built.n,
-            "shape": shape_of(built),
+            "shape": list(built.shape),
             "digest": built.digest,
             "properties": sorted(known_of(built)),
             "best_known": None if best is None else {"value": best[0], "source": best[1]},
@@ -202,15 +207,12 @@ def _built(selector: Selector, item: Item) -> Description:
                 }
                 for name, derivation in constants.derivations.items()
             ],
-            "measures": {name: MEASURES.get(name, "") for name in available(built)},
+            "measures": {
+                name: MEASURES[name].summary if name in MEASURES else ""
+                for name in available(built)
+            },
         },
     }
-
-
-def shape_of(problem: Any) -> list[int]:
-    """Return the shape of a problem's points."""
-    shape = getattr(problem, "shape", None)
-    return [int(side) for side in (shape if shape is not None else (problem.d,))]
 
 
 def in_words(shape: list[int]) -> str:
@@ -221,18 +223,10 @@ def in_words(shape: list[int]) -> str:
 
 
 def _show_problem(about: Description) -> None:
-    rows = [
-        (
-            p["name"],
-            p["default"],
-            p["about"] + (f" (for {', '.join(p['sources'])})" if p["sources"] else ""),
-        )
-        for p in about["parameters"]
-    ]
     data = [("data", ", ".join(about["sources"]))] if about["sources"] else []
     show(
         pairs([*_head(about), *data]),
-        heading("parameters", columns(("name", "default", "meaning"), rows)),
+        _table(about["parameters"]),
     )
     built = about["built"]
     if built is None:
@@ -270,31 +264,27 @@ def _show_problem(about: Description) -> None:
 
 def _set(selector: Selector, item: Item) -> Description:
     from pfbench.problems import PROBLEMS
-    from pfbench.sets.catalogue import PENALTY_ENTRIES, SET_ENTRIES
+    from pfbench.sets.catalogue import PENALTIES, SETS
 
-    entry = (SET_ENTRIES if item.kind == "set" else PENALTY_ENTRIES)[item.name]
+    cls: Any = (SETS if item.kind == "set" else PENALTIES)[item.name]
     about: Description = {
-        "points": entry.points,
-        "parameters": [
-            {"name": name, "needed": name in entry.required, "about": text}
-            for name, text in entry.parameters.items()
-        ],
-        "python": entry.needs or None,
+        "points": cls.points,
+        "parameters": _parameters(cls.parameters()),
+        "python": cls.needs or None,
     }
     if item.kind == "set":
         about |= {
-            "diameter": first_line(entry.cls.diameter),
-            "linear_minimisation": result(entry.cls.lo),
-            "projection": result(entry.cls.project),
+            "diameter": first_line(cls.diameter),
+            "linear_minimisation": result(cls.lo),
+            "projection": result(cls.project),
         }
     else:
-        about |= {"prox": result(entry.cls.prox)}
-    vectors = entry.takes((6,))
+        about |= {"prox": result(cls.prox)}
     about["problems"] = {
-        family.name: "its only set" if family.own_set else f"{item.kind}={item.name}"
-        for family in PROBLEMS.values()
-        if (item.kind == "set" and family.own_set == item.name)
-        or (vectors and item.kind in family.parameters())
+        one.name: "its only set" if one.own_set == item.name else f"{item.kind}={item.name}"
+        for one in PROBLEMS.values()
+        if (item.kind == "set" and one.own_set == item.name)
+        or (not cls.needs and one.takes(item.kind, cls.points))
     }
     return about
 
@@ -312,15 +302,26 @@ def _show_set(about: Description) -> None:
                 *_head(about),
                 ("points", about["points"]),
                 *((title, about[key]) for title, key in known.items() if key in about),
-                *(
-                    ("parameter", f"{p['name']}: {p['about']}{', needed' if p['needed'] else ''}")
-                    for p in about["parameters"]
-                ),
                 *(("problem", f"{name} ({how})") for name, how in about["problems"].items()),
                 *([("in Python", f"it needs {about['python']}")] if about["python"] else []),
             ]
-        )
+        ),
+        *([_table(about["parameters"])] if about["parameters"] else []),
     )
+
+
+def _measure(selector: Selector, item: Item) -> Description:
+    from pfbench.measures import BRACKETS, MEASURES
+
+    return {"interval": item.name in BRACKETS, "everywhere": item.name in MEASURES}
+
+
+def _show_measure(about: Description) -> None:
+    value = (
+        "an interval, certified; a column NAME_lower beside" if about["interval"] else "a number"
+    )
+    where = "every problem" if about["everywhere"] else "final values, or single problems"
+    show(pairs([*_head(about), ("value", value), ("measured on", where)]))
 
 
 def _data(selector: Selector, item: Item) -> Description:
@@ -431,6 +432,7 @@ _KINDS: Mapping[
         "problem": (_problem, _show_problem),
         "set": (_set, _show_set),
         "penalty": (_set, _show_set),
+        "measure": (_measure, _show_measure),
         "data": (_data, _show_data),
         "report": (_report, _show_report),
         "claim": (lambda selector, item: describe(item.name), show_claim),

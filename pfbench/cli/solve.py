@@ -267,7 +267,7 @@ def _final(run: "Run") -> Table:
 
     shown = _shown([run])
     rows = [
-        (name, number(value), MEANING.get(name, ""))
+        (name, number(value), MEANING[name].summary if name in MEANING else "")
         for name, value in run.final.items()
         if name in shown
     ]

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import NamedTuple
 
 from pfbench.base.names import unknown
 from pfbench.base.protocols import Measure, Problem
 from pfbench.measures import common
+from pfbench.measures.own import OwnMeasure
 
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
@@ -18,19 +20,40 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 )
 """The measures that every problem has; a problem adds its own."""
 
-MEANING: Mapping[str, str] = MappingProxyType(
+
+class Meaning(NamedTuple):
+    """What a measure means, in a line, and where it is from."""
+
+    summary: str
+    source: str
+
+
+_ERROR = "root mean square error"
+
+MEANING: Mapping[str, Meaning] = MappingProxyType(
     {
-        "objective": "Psi = f + h",
-        "value": "f",
-        "fw_gap": "Frank-Wolfe gap max <grad f(x), x - u> over u in the set; exact, or a certified "
-        "upper bound",
-        "fw_gap_lower": "certified lower bound of fw_gap",
-        "gradient_mapping_sq": "squared norm of the gradient mapping at lambda",
-        "gradient_mapping_lambda": "that lambda, 1/(2 max(L_f, L_ms))",
-        "estimator_error": "distance of the gradient estimate from the gradient (not in final)",
-        "rmse_heldout": "root mean square error on the held-out entries",
-        "rmse_heldout_mean": "the same error of predicting the mean of the observed entries",
-        "rmse_truth": "root mean square error of all entries against the underlying matrix",
+        "objective": Meaning("Psi = f + h", "the problem"),
+        "value": Meaning("f", "the problem"),
+        "fw_gap": Meaning(
+            "Frank-Wolfe gap max <grad f(x), x - u> over u in the set; exact, or a certified upper "
+            "bound",
+            "Jaggi 2013",
+        ),
+        "fw_gap_lower": Meaning("certified lower bound of fw_gap", "Jaggi 2013"),
+        "gradient_mapping_sq": Meaning(
+            "squared norm of the gradient mapping at lambda", "Ghadimi, Lan, Zhang 2016"
+        ),
+        "gradient_mapping_lambda": Meaning("that lambda, 1/(2 max(L_f, L_ms))", "pfbench"),
+        "estimator_error": Meaning(
+            "distance of the gradient estimate from the gradient (not in final)", "shen2019 (9)"
+        ),
+        "rmse_heldout": Meaning(f"{_ERROR} on the held-out entries", "shen2019 section 6"),
+        "rmse_heldout_mean": Meaning(
+            "the same error of predicting the mean of the observed entries", "pfbench"
+        ),
+        "rmse_truth": Meaning(
+            f"{_ERROR} of all entries against the underlying matrix", "li2019 section 4"
+        ),
     }
 )
 """What each measure means, those of single problems among them."""
@@ -41,7 +64,8 @@ BRACKETS = frozenset({"fw_gap"})
 
 def available(problem: Problem) -> dict[str, Measure]:
     """Return all measures of a problem by name."""
-    return {**MEASURES, **problem.measures()}
+    own = problem.measures().items()
+    return {**MEASURES, **{name: OwnMeasure(measure) for name, measure in own}}
 
 
 def named(problem: Problem, names: list[str]) -> dict[str, Measure]:

@@ -26,17 +26,17 @@ def value(problem: Problem, state: State) -> float:
 
 def objective(problem: Problem, state: State) -> float:
     """Return Psi(x) = f(x) + h(x); f(x) where h is the indicator of a set."""
-    penalty = getattr(problem, "penalty", None)
-    return value(problem, state) + (0.0 if penalty is None else penalty.value(state.x))
+    h = problem.penalty
+    return value(problem, state) + (0.0 if h is None else h.value(state.x))
 
 
 def fw_gap(problem: Problem, state: State) -> Bracket | None:
-    """Return bounds of V(x) = max over u in C of <grad f(x), x - u> (THEORY section 3).
+    """Return bounds of V(x) = max over u in C of <grad f(x), x - u> (Jaggi 2013).
 
     Both are the exact gap, or a certified interval where the minimisation is not exact; None where
     there is no feasible set.
     """
-    if "lo" in getattr(problem, "lacks", {}):
+    if "lo" in problem.lacks:
         return None
     x, g = gradient_at(problem, state.x)
     at_x = inner(g, x)

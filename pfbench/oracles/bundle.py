@@ -28,7 +28,7 @@ class Oracles:
         self._backend = backend
         self._ledger = ledger
         self._spent, self._quiet = ledger.spent, ledger.quiet
-        self._unconstrained = getattr(backend, "unconstrained", False)
+        self._unconstrained = backend.unconstrained
         self.n = backend.n
         self.D = diameter
 

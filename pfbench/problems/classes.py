@@ -1,11 +1,13 @@
 """Where the rows of multiclass and multitask problems come from: data sets, or synthetic ones."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.checks import integer, real
+from pfbench.base.parameters import parameter
 from pfbench.problems.data.loading import load_multiclass
 
 Floats = npt.NDArray[np.float64]
@@ -29,6 +31,15 @@ class TaskRows(NamedTuple):
     offsets: Floats
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScaledClasses:
+    """A data set with several classes, every feature scaled to [-1, 1]."""
+
+    def draw(self, name: str) -> Labelled:
+        """See `scaled_classes`."""
+        return scaled_classes(name)
+
+
 def scaled_classes(source: str) -> Labelled:
     """Return a data set whose every feature is scaled to [-1, 1] (a constant one is 0).
 
@@ -50,117 +61,120 @@ def scaled_classes(source: str) -> Labelled:
     return Labelled(features, data.labels.astype(np.int64), data.classes)
 
 
-def synthetic_classes(
-    *, seed: int = 0, rows: int = 2000, columns: int = 20, classes: int = 5, rank: int = 2
-) -> Labelled:
-    """Draw isotropic rows on the unit sphere, and classes by the model with a low-rank matrix.
+@dataclass(frozen=True, kw_only=True)
+class SyntheticClasses:
+    """Isotropic rows on the unit sphere, and classes by the model with a low-rank matrix.
 
     The class of a row a is drawn with the probabilities softmax(W'a), W = 5 U V' with U and V
     standard normal, shapes (columns, rank) and (classes, rank).
-
-    Raises
-    ------
-    InputError
-        If a number is out of range.
     """
-    rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
-    n, d = integer("rows", rows, least=1), integer("columns", columns, least=1)
-    C, r = integer("classes", classes, least=2), integer("rank", rank, least=1)
-    features = rng.standard_normal((n, d))
-    features /= np.linalg.norm(features, axis=1, keepdims=True)
-    scores = 5.0 * (features @ rng.standard_normal((d, r))) @ rng.standard_normal((C, r)).T
-    # The largest of scores with Gumbel noise has the law softmax(scores).
-    labels = (scores + rng.gumbel(size=(n, C))).argmax(axis=1)
-    features.flags.writeable = False
-    return Labelled(features, labels, C)
+
+    seed: int = parameter(0, "seed of the problem's data")
+    rows: int = parameter(2000, "number of rows (n)")
+    columns: int = parameter(20, "length of a row (d)")
+    classes: int = parameter(5, "number of classes")
+    rank: int = parameter(2, "rank of the underlying matrix")
+
+    def draw(self, name: str = "synthetic") -> Labelled:
+        """Return the rows with their classes; InputError if a number is out of range."""
+        rng = np.random.default_rng(np.random.SeedSequence(integer("seed", self.seed, least=0)))
+        n, d = integer("rows", self.rows, least=1), integer("columns", self.columns, least=1)
+        C, r = integer("classes", self.classes, least=2), integer("rank", self.rank, least=1)
+        features = rng.standard_normal((n, d))
+        features /= np.linalg.norm(features, axis=1, keepdims=True)
+        scores = 5.0 * (features @ rng.standard_normal((d, r))) @ rng.standard_normal((C, r)).T
+        # The largest of scores with Gumbel noise has the law softmax(scores).
+        labels = (scores + rng.gumbel(size=(n, C))).argmax(axis=1)
+        features.flags.writeable = False
+        return Labelled(features, labels, C)
 
 
-def synthetic_tasks(
-    *, seed: int = 0, rows: int = 100, columns: int = 30, kinds: int = 6, copies: int = 5
-) -> TaskRows:
-    """Draw the tasks of qu2018 section 6.1.2; its m, K, n, d are kinds, copies, rows, columns.
+@dataclass(frozen=True, kw_only=True)
+class SyntheticTasks:
+    """The tasks of qu2018 section 6.1.2; its m, K, n, d are kinds, copies, rows, columns.
 
     Task (i, k) has rows from N(0, U_i (D_i + D_ik) U_i'), U_i standard normal, the diagonal of D_i
     uniform in (1, 2) and that of D_ik in (0, 0.1); its label is 1 with probability
     1/(1 + exp(<a, theta_i> + b_i)), the entries of theta_i and b_i being -1 or 1 with equal
     probability.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range.
     """
-    rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
-    n, d = integer("rows", rows, least=1), integer("columns", columns, least=1)
-    m, K = integer("kinds", kinds, least=1), integer("copies", copies, least=1)
-    features = np.empty((m, K, n, d))
-    labels = np.empty((m, K, n), dtype=np.int64)
-    offsets = np.empty((m, K))
-    for i in range(m):
-        U, D = rng.standard_normal((d, d)), rng.uniform(1.0, 2.0, size=d)
-        theta, b = rng.choice((-1.0, 1.0), size=d), rng.choice((-1.0, 1.0))
-        offsets[i] = b
-        for k in range(K):
-            root = np.sqrt(D + rng.uniform(0.0, 0.1, size=d))[:, None] * U.T
-            np.matmul(rng.standard_normal((n, d)), root, out=features[i, k])
-            # y = 1 with probability 1/(1 + exp(z)): a logistic variable lies above z.
-            labels[i, k] = rng.logistic(size=n) > features[i, k] @ theta + b
-    features.flags.writeable = False
-    tasks = np.repeat(np.arange(m * K), n)
-    return TaskRows(features.reshape(-1, d), labels.ravel(), tasks, offsets.ravel())
+
+    seed: int = parameter(0, "seed of the problem's data")
+    rows: int = parameter(100, "rows of each task")
+    columns: int = parameter(30, "length of a row (d)")
+    kinds: int = parameter(6, "number of kinds of tasks (m)")
+    copies: int = parameter(5, "tasks of each kind (K)")
+
+    def draw(self, name: str = "synthetic") -> TaskRows:
+        """Return the rows of all tasks; InputError if a number is out of range."""
+        rng = np.random.default_rng(np.random.SeedSequence(integer("seed", self.seed, least=0)))
+        n, d = integer("rows", self.rows, least=1), integer("columns", self.columns, least=1)
+        m, K = integer("kinds", self.kinds, least=1), integer("copies", self.copies, least=1)
+        features = np.empty((m, K, n, d))
+        labels = np.empty((m, K, n), dtype=np.int64)
+        offsets = np.empty((m, K))
+        for i in range(m):
+            U, D = rng.standard_normal((d, d)), rng.uniform(1.0, 2.0, size=d)
+            theta, b = rng.choice((-1.0, 1.0), size=d), rng.choice((-1.0, 1.0))
+            offsets[i] = b
+            for k in range(K):
+                root = np.sqrt(D + rng.uniform(0.0, 0.1, size=d))[:, None] * U.T
+                np.matmul(rng.standard_normal((n, d)), root, out=features[i, k])
+                # y = 1 with probability 1/(1 + exp(z)): a logistic variable lies above z.
+                labels[i, k] = rng.logistic(size=n) > features[i, k] @ theta + b
+        features.flags.writeable = False
+        tasks = np.repeat(np.arange(m * K), n)
+        return TaskRows(features.reshape(-1, d), labels.ravel(), tasks, offsets.ravel())
 
 
-def class_tasks(
-    source: str, *, seed: int = 0, copies: int = 5, noise: float = 0.05, rows: int | None = None
-) -> TaskRows:
-    """Make the tasks of qu2018 section 6.2 from a data set with several classes.
+@dataclass(frozen=True, kw_only=True)
+class ClassTasks:
+    """The tasks of qu2018 section 6.2, from a data set with several classes.
 
     For each class: its rows with label 1, and as many rows of other classes, uniform without
     replacement, with label 0 (all others, if there are fewer). Of these, `copies` noisy versions,
     each one task: every feature, scaled to [-1, 1], plus normal noise of standard deviation
     `noise`. There is no offset. The paper gives neither the law nor the size of its "small noise".
-
-    Parameters
-    ----------
-    source
-        Name of the data set.
-    seed
-        Seed of the rows that are drawn and of the noise.
-    copies
-        Noisy versions of each class.
-    noise
-        Standard deviation of the noise.
-    rows
-        Most rows of each class, drawn uniformly; None for all.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range.
-    DataError
-        If the data are missing or damaged.
     """
-    rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
-    K, scale = integer("copies", copies, least=1), real("noise", noise, least=0.0)
-    most = None if rows is None else integer("rows", rows, least=1)
-    features, labels, classes = scaled_classes(source)
-    chosen = []
-    for c in range(classes):
-        own, others = np.flatnonzero(labels == c), np.flatnonzero(labels != c)
-        if most is not None and own.size > most:
-            own = np.sort(rng.choice(own, size=most, replace=False))
-        drawn = rng.choice(others, size=min(own.size, others.size), replace=False)
-        chosen.append((own, np.sort(drawn)))
-    sizes = [own.size + drawn.size for own, drawn in chosen for _ in range(K)]
-    noisy = np.empty((sum(sizes), features.shape[1]))
-    targets = np.empty(len(noisy), dtype=np.int64)
-    first = 0
-    for own, drawn in chosen:
-        both = features[np.concatenate([own, drawn])]
-        for _ in range(K):
-            part = slice(first, first + len(both))
-            noisy[part] = both + scale * rng.standard_normal(both.shape)
-            targets[part] = np.arange(len(both)) < own.size
-            first = part.stop
-    noisy.flags.writeable = False
-    return TaskRows(noisy, targets, np.repeat(np.arange(len(sizes)), sizes), np.zeros(len(sizes)))
+
+    seed: int = parameter(0, "seed of the problem's data")
+    copies: int = parameter(5, "noisy versions of each class (K)")
+    noise: float = parameter(0.05, "standard deviation of the noise of a feature")
+    rows: int | None = parameter(None, "most rows of each class, drawn uniformly", "all")
+
+    def draw(self, name: str) -> TaskRows:
+        """Return the rows of all tasks.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range.
+        DataError
+            If the data are missing or damaged.
+        """
+        rng = np.random.default_rng(np.random.SeedSequence(integer("seed", self.seed, least=0)))
+        K, scale = integer("copies", self.copies, least=1), real("noise", self.noise, least=0.0)
+        most = None if self.rows is None else integer("rows", self.rows, least=1)
+        features, labels, classes = scaled_classes(name)
+        chosen = []
+        for c in range(classes):
+            own, others = np.flatnonzero(labels == c), np.flatnonzero(labels != c)
+            if most is not None and own.size > most:
+                own = np.sort(rng.choice(own, size=most, replace=False))
+            drawn = rng.choice(others, size=min(own.size, others.size), replace=False)
+            chosen.append((own, np.sort(drawn)))
+        sizes = [own.size + drawn.size for own, drawn in chosen for _ in range(K)]
+        noisy = np.empty((sum(sizes), features.shape[1]))
+        targets = np.empty(len(noisy), dtype=np.int64)
+        first = 0
+        for own, drawn in chosen:
+            both = features[np.concatenate([own, drawn])]
+            for _ in range(K):
+                part = slice(first, first + len(both))
+                noisy[part] = both + scale * rng.standard_normal(both.shape)
+                targets[part] = np.arange(len(both)) < own.size
+                first = part.stop
+        noisy.flags.writeable = False
+        return TaskRows(
+            noisy, targets, np.repeat(np.arange(len(sizes)), sizes), np.zeros(len(sizes))
+        )

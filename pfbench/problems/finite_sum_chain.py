@@ -4,14 +4,13 @@ f_i(x) = lambda H_K(x_[i]/beta), x_[i] the i-th block of K coordinates, beta = s
 lambda = 2 epsilon^2 l sqrt n/L, K = Delta/(12 lambda) rounded down; l is the certified smoothness
 of H_K. A call of f_i at a point that is 0 beyond coordinate k of block i shows at most coordinate
 k + 1, so |grad f| > epsilon until at least n K/2 component gradients were used, by every method
-that starts at 0 and moves within what it was shown. This is pfbench's version (BASELINES section
-16): no rotation of the coordinates, no bounded domain, no quadratic.
+that starts at 0 and moves within what it was shown. This is pfbench's version: no rotation
+of the coordinates, no bounded domain, no quadratic.
 """
 
 import hashlib
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -24,16 +23,16 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import chain
+from pfbench.problems.base import FiniteSum
 from pfbench.problems.sizes import check_length, rounded_down
 from pfbench.problems.smoothness import chain_bounds
-from pfbench.problems.stateless import Stateless
 from pfbench.sets.whole import WholeSpace
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class FiniteSumChain(Stateless):
+class FiniteSumChain(FiniteSum):
     """n chains of K links on blocks of their own, over the whole space R^(n K).
 
     Attributes
@@ -46,8 +45,6 @@ class FiniteSumChain(Stateless):
         L, the mean-squared smoothness.
     delta
         Delta, an upper bound of f(0) - inf f.
-    parameters
-        The defining parameters by name, as `pfbench info` and stored runs show them.
 
     Raises
     ------
@@ -56,19 +53,12 @@ class FiniteSumChain(Stateless):
     """
 
     name: ClassVar[str] = "finite-sum-chain"
-    source: ClassVar[str] = "Fang et al. 2018 theorem 3, BASELINES section 16"
-    properties: ClassVar[frozenset[str]] = frozenset()
-    best_known: ClassVar[tuple[float, str] | None] = None
-    unconstrained: ClassVar[bool] = True
-    lacks: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {"lo": "it has no feasible set", "set": "it has no feasible set"}
-    )
+    source: ClassVar[str] = "Fang et al. 2018 theorem 3"
 
     n: int
     epsilon: float
     smoothness: float = 1.0
     delta: float = 1.0
-    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         integer("n", self.n, least=1)
@@ -125,10 +115,6 @@ class FiniteSumChain(Stateless):
         numbers = self.name, self.n, self.epsilon, self.smoothness, self.delta
         return hashlib.sha256(repr(numbers).encode()).hexdigest()
 
-    def start(self) -> Floats:
-        """Return 0, where only the first coordinate of each block is known."""
-        return np.zeros(self.d)
-
     # --- oracles ------------------------------------------------------------------------------
 
     @cached_property
@@ -177,7 +163,7 @@ class FiniteSumChain(Stateless):
     # --- constants ----------------------------------------------------------------------------
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of THEORY section 1 for this problem."""
+        """Return all constants of this problem."""
         bounds, L, root = chain_bounds(), self.smoothness, math.sqrt(self.n)
         squares = self.length * (self._slope * bounds.slope) ** 2
         numbers: dict[str, Any] = {

@@ -7,12 +7,10 @@ space with a penalty h or without.
 
 import hashlib
 import math
-from abc import ABC
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +19,13 @@ import scipy
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import FeasibleSet, Penalty
+from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import linear
+from pfbench.problems.base import FiniteSum
 from pfbench.problems.moments import certified_by, least_moment, moment_norm
-from pfbench.problems.stateless import Stateless
-from pfbench.sets.whole import WholeSpace
+from pfbench.problems.shared_terms import SharedTerms
+from pfbench.sets.catalogue import AnySet
 
 Floats = npt.NDArray[np.float64]
 
@@ -35,29 +34,6 @@ _LEAST_SQUARES = 2e9
 
 SUP_REGULARISER_THIRD = 4.6685593
 """sup |r'''| of r(t) = t^2/(1+t^2), attained at t^2 = 1 - 2/sqrt 5; rounded up."""
-
-
-class Domain(FeasibleSet, Protocol):
-    """A set of vectors, or the whole space."""
-
-    @property
-    def name(self) -> str:
-        """As a selector writes it."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """(d,)."""
-
-    @property
-    def diameter_is_exact(self) -> bool:
-        """Whether the diameter is the exact one."""
-
-    @property
-    def has_projection(self) -> bool:
-        """Whether there is a projection."""
-
-    def start(self) -> Floats:
-        """Return the fixed start point."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +89,7 @@ SQUARE = Loss(linear.SQUARE, math.inf, 1.0, 0.0, 0.0, "r^2/2: phi'' = 1, phi''' 
 
 
 @dataclass(frozen=True, eq=False)
-class LinearModel(Stateless, ABC):
+class LinearModel(FiniteSum):
     """A linear model on given data.
 
     Parameters
@@ -128,8 +104,6 @@ class LinearModel(Stateless, ABC):
         Weight of the non-convex regulariser, at least 0.
     penalty
         A penalty h on the whole space; not together with a set.
-    parameters
-        The defining parameters by name, as `pfbench info` and stored runs show them.
 
     Raises
     ------
@@ -137,16 +111,13 @@ class LinearModel(Stateless, ABC):
         If the data are empty, not finite or of differing lengths, or a set and a penalty are given.
     """
 
-    name: ClassVar[str]
-    source: ClassVar[str]
     loss: ClassVar[Loss]
 
     features: Any
     labels: Floats
-    set: Domain
+    set: AnySet
     alpha: float = 0.0
     penalty: Penalty | None = None
-    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         real("alpha", self.alpha, least=0.0)
@@ -167,29 +138,6 @@ class LinearModel(Stateless, ABC):
     def _check_labels(self, labels: Floats) -> None:
         """Refuse labels that the loss does not know."""
         return
-
-    @property
-    def bounded(self) -> bool:
-        """Whether there is a feasible set."""
-        return not isinstance(self.set, WholeSpace)
-
-    @property
-    def unconstrained(self) -> bool:
-        """Whether there is neither a set nor a penalty."""
-        return self.penalty is None and not self.bounded
-
-    @property
-    def lacks(self) -> Mapping[str, str]:
-        """What the problem cannot offer, by what algorithms require, with the reason."""
-        if self.bounded:
-            found = {"smooth": "it has a feasible set"}
-            if not self.set.has_projection:
-                found["prox"] = f"there is no projection onto the set {self.set.name}"
-            return found
-        if self.penalty is not None:
-            reason = "it has a penalty and no feasible set"
-            return {"smooth": "it has a penalty", "lo": reason, "set": reason}
-        return {"lo": "it has no feasible set", "set": "it has no feasible set"}
 
     @property
     def properties(self) -> frozenset[str]:
@@ -268,10 +216,6 @@ class LinearModel(Stateless, ABC):
             digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
         return digest.hexdigest()
 
-    def start(self) -> Floats:
-        """Return the set's start point: 0 where 0 is in it, else its first vertex."""
-        return self.set.start()
-
     # --- oracles ------------------------------------------------------------------------------
 
     def value(self, x: Floats) -> float:
@@ -300,13 +244,6 @@ class LinearModel(Stateless, ABC):
         linear.add_differences(self.loss.kind, self.data, indices, weights, x, y, g)
         return g
 
-    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
-        """Return the projection of x - lam g onto the set, or the proximal map of lam h there."""
-        y = x - lam * g
-        return np.asarray(
-            self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
-        )
-
     def hessian(self, s: Floats) -> "LinearHessian":
         """Return all component Hessians at s."""
         return LinearHessian(self, s)
@@ -322,7 +259,7 @@ class LinearModel(Stateless, ABC):
     # --- constants ----------------------------------------------------------------------------
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of THEORY section 1 for this problem."""
+        """Return all constants of this problem."""
         a, top, squares, loss = self.alpha, self._norms, self._row_squares, self.loss
         h = 0.0 if self.penalty is None else self.penalty.value(start)
         certified = certified_by(self._csr)
@@ -434,10 +371,7 @@ class LinearTable:
         self._problem = problem
         self._slopes = np.empty(problem.n)
         linear.slopes_at(problem.loss.kind, problem.data, np.arange(problem.n), x, self._slopes)
-        self._calls = 0
-        self._call_of = np.zeros(problem.n, dtype=np.int64)
-        self._rows_of = {0: problem.n}
-        self._regulariser = {0: problem._regulariser_slope(x)}
+        self._regulariser = SharedTerms(problem.n, problem._regulariser_slope(x))
         self.mean = problem.gradient(x)
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
@@ -454,20 +388,8 @@ class LinearTable:
         self.mean = self.mean + self._change(distinct, weights, slopes, x)
         self._slopes[distinct] = slopes
         if self._problem.alpha > 0.0:
-            self._note_call(distinct, x)
+            self._regulariser.store(distinct, self._problem._regulariser_slope(x))
         return change
-
-    def _note_call(self, distinct: npt.NDArray[np.int64], x: Floats) -> None:
-        """Store the regulariser's gradient at x for these rows; drop those no row has any more."""
-        calls, rows = np.unique(self._call_of[distinct], return_counts=True)
-        for call, count in zip(calls.tolist(), rows.tolist(), strict=True):
-            self._rows_of[call] -= count
-            if self._rows_of[call] == 0:
-                del self._rows_of[call], self._regulariser[call]
-        self._calls += 1
-        self._call_of[distinct] = self._calls
-        self._rows_of[self._calls] = distinct.size
-        self._regulariser[self._calls] = self._problem._regulariser_slope(x)
 
     def _slopes_at(self, indices: npt.NDArray[np.int64], x: Floats) -> Floats:
         out = np.empty(indices.size)
@@ -479,10 +401,8 @@ class LinearTable:
     ) -> Floats:
         g: Floats = weights.sum() * self._problem._regulariser_slope(x)
         if self._problem.alpha > 0.0:
-            calls, position = np.unique(self._call_of[indices], return_inverse=True)
-            shares = np.bincount(position, weights=weights)
-            for call, share in zip(calls.tolist(), shares.tolist(), strict=True):
-                g -= share * self._regulariser[call]
+            for share, slope in self._regulariser.shares(indices, weights):
+                g -= share * slope
         change = weights * (slopes - self._slopes[indices])
         linear.add_rows(self._problem.data, indices, change, g)
         return g
@@ -493,7 +413,7 @@ class NonconvexLogistic(LinearModel):
     """Logistic regression with the non-convex regulariser; labels are +1 and -1."""
 
     name = "nonconvex-logistic"
-    source = "wang2019 section 5; THEORY section 10"
+    source = "wang2019 section 5"
     loss = LOGISTIC
 
     alpha: float = 0.1

@@ -1,4 +1,4 @@
-"""Finite sums over matrices of moderate size, in the nuclear-norm ball: points are dense arrays.
+"""Finite sums over matrices of moderate size: points are dense arrays.
 
 Each component looks at a matrix X, shape (d, m), through one data row: f_i(X) = phi_i(z_i), where
 z_i is linear in X. Multiclass: z_i = X'a_i, all m classes. Multitask: z_i = <a_i, x_t>, the column
@@ -7,23 +7,21 @@ Inside, a matrix is read as its transpose, one contiguous row for each class or 
 """
 
 import hashlib
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.checks import finite_array, real
+from pfbench.base.checks import finite_array
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
-from pfbench.problems.nuclear_backend import NuclearBackend
-from pfbench.sets import NuclearBall
-from pfbench.sets.nuclear import DENSE_ENTRIES
+from pfbench.problems.base import drawn
+from pfbench.problems.over_matrices import OverMatrices
+from pfbench.sets.catalogue import AnySet
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -36,18 +34,9 @@ Slopes = Callable[[Any, Numbers], Floats]
 _BLOCK_ENTRIES = 1 << 17
 """Entries of the rows that are worked on together, about 1 MB: they stay in the cache."""
 
-COMMON: MappingProxyType[str, str] = MappingProxyType(
-    {
-        "n": "number of rows",
-        "D": "2 radius: the distance of X and -X, rank one, on the boundary",
-        "M": "radius: a matrix's Frobenius norm is at most its nuclear norm",
-    }
-)
-"""Derivations that both problems share."""
-
 
 @dataclass(frozen=True, eq=False)
-class MatrixModel(ABC):
+class MatrixModel(OverMatrices):
     """What the problems of this module share.
 
     Parameters
@@ -56,13 +45,11 @@ class MatrixModel(ABC):
         Rows a_i, shape (n, d).
     labels
         One number for each row, shape (n,).
-    radius
-        Radius of the nuclear-norm ball.
+    set
+        The feasible set, of matrices of the problem's shape.
     tolerance
-        Relative residual at which a run's linear minimisation stops (heuristic; the measured gap
-        is certified apart).
-    parameters
-        The defining parameters by name, as `pfbench info` and stored runs show them.
+        Relative residual at which a run's linear minimisation over the nuclear-norm ball stops
+        (heuristic; the measured gap is certified apart).
 
     Raises
     ------
@@ -70,20 +57,12 @@ class MatrixModel(ABC):
         If the data are empty, not finite, or of differing lengths, or a number is out of range.
     """
 
-    name: ClassVar[str]
-    source: ClassVar[str]
-    best_known: ClassVar[tuple[float, str] | None] = None
-    """The least known value of f and where it comes from: none is provable."""
-
     features: Floats
     labels: npt.NDArray[Any]
-    radius: float = 10.0
+    set: AnySet
     tolerance: float = 1e-4
-    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
-        real("radius", self.radius, above=0.0)
-        real("tolerance", self.tolerance, above=0.0, most=1.0)
         finite_array("the features", self.features)
         if np.ndim(self.features) != 2 or 0 in np.shape(self.features):
             raise InputError(
@@ -104,33 +83,10 @@ class MatrixModel(ABC):
         """Number of features."""
         return int(np.shape(self.features)[1])
 
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """(d, m)."""
-
-    @cached_property
-    def set(self) -> NuclearBall:
-        """The nuclear-norm ball."""
-        return NuclearBall(self.shape, self.radius)
-
-    @property
-    def properties(self) -> frozenset[str]:
-        """What is known of f: "convex" if it is."""
-        return frozenset()
-
-    @property
-    def lacks(self) -> Mapping[str, str]:
-        """What the problem cannot offer, by what algorithms require, with the reason."""
-        found = {"smooth": "it has a feasible set"}
-        if self.shape[0] * self.shape[1] > DENSE_ENTRIES:
-            found["prox"] = f"its matrices have more than {DENSE_ENTRIES} entries"
-        return found
-
     @cached_property
     def digest(self) -> str:
         """A hash of the data and of the numbers beside them."""
-        numbers = (self.shape, self.radius, self.tolerance)
+        numbers = (self.shape, self.set, self.tolerance)
         digest = hashlib.sha256(repr(numbers).encode())
         for array in self._arrays():
             digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
@@ -140,35 +96,28 @@ class MatrixModel(ABC):
     def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
         """Return the arrays that define the problem."""
 
-    def start(self) -> Floats:
-        """Return the zero matrix, shape (d, m)."""
-        return self.set.start()
-
-    def open(self, rng: np.random.Generator) -> "MatrixBackend":
-        """Return a fresh backend; its linear minimisation is warm-started from call to call."""
-        return MatrixBackend(self, rng)
-
-    def measures(self) -> Mapping[str, Measure]:
-        """Return no measures beyond the common ones."""
-        return {}
-
     # --- the function -----------------------------------------------------------------------------
-
-    @abstractmethod
-    def value(self, x: Floats) -> float:
-        """Return f(x)."""
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (d, m)."""
         return self.mean_of(None, self.slopes(x))
 
-    def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return certified bounds of the minimum of <g, v> over the ball."""
-        return self.set.minimum(g)
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled component gradients at x, shape (d, m)."""
+        return self.mean_of(sample, self.slopes(x))
 
-    def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
-        """Return the projection of x - lam g onto the ball; above 4 000 000 entries `Refused`."""
-        return self.set.project(x - lam * g)
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d, m)."""
+        at_x, at_y = self.slopes(x), self.slopes(y)
+        return self.mean_of(sample, lambda *of: at_x(*of) - at_y(*of))
+
+    def hessian(self, s: Floats) -> "MatrixHessian":
+        """Return all component Hessians at s."""
+        return MatrixHessian(self, s)
+
+    def table(self, x: Floats) -> "MatrixTable":
+        """Return a table with every component gradient at x."""
+        return MatrixTable(self, x)
 
     # --- components -------------------------------------------------------------------------------
 
@@ -225,10 +174,7 @@ class MatrixModel(ABC):
         """
         if sample is None:
             return self.sum_of(None, np.full(self.n, 1.0 / self.n), slopes)
-        indices, weights = weighted(sample)
-        if indices.min() < 0 or indices.max() >= self.n:
-            raise IndexError("a sampled component index is outside 0 .. n - 1")
-        return self.sum_of(indices, weights, slopes)
+        return self.sum_of(*drawn(sample, self.n), slopes)
 
     def sum_of(self, indices: Integers | None, weights: Floats, slopes: Slopes) -> Floats:
         """As `mean_of`, with a weight for each component."""
@@ -251,27 +197,6 @@ def owned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         array = array.copy()
         array.flags.writeable = False
     return array
-
-
-class MatrixBackend(NuclearBackend[MatrixModel]):
-    """What answers the oracles of one run."""
-
-    def batch(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of the sampled component gradients at x, shape (d, m)."""
-        return self._problem.mean_of(sample, self._problem.slopes(x))
-
-    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d, m)."""
-        at_x, at_y = self._problem.slopes(x), self._problem.slopes(y)
-        return self._problem.mean_of(sample, lambda *of: at_x(*of) - at_y(*of))
-
-    def hessian(self, s: Floats) -> "MatrixHessian":
-        """Return all component Hessians at s."""
-        return MatrixHessian(self._problem, s)
-
-    def table(self, x: Floats) -> "MatrixTable":
-        """Return a table with every component gradient at x."""
-        return MatrixTable(self._problem, x)
 
 
 class MatrixHessian:

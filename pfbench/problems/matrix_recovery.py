@@ -27,7 +27,7 @@ from pfbench.points import Factored, Pattern, RankOne, SparseOperator, keep
 from pfbench.points.factored import Factors, frobenius_norm
 from pfbench.points.operators import Operator
 from pfbench.points.pattern import checked_positions
-from pfbench.problems.nuclear_backend import NuclearBackend
+from pfbench.problems.base import FiniteSum, Opened
 from pfbench.sets import NuclearBall
 
 Floats = npt.NDArray[np.float64]
@@ -76,7 +76,7 @@ class Observations:
 
 
 @dataclass(frozen=True, eq=False)
-class RobustMatrixRecovery:
+class RobustMatrixRecovery(FiniteSum):
     """The problem on given observations.
 
     Parameters
@@ -92,8 +92,6 @@ class RobustMatrixRecovery:
     tolerance
         Relative residual at which a run's linear minimisation stops (heuristic; the measured gap
         is certified apart).
-    parameters
-        What `pfbench info` and stored runs show; the defining parameters by name.
 
     Raises
     ------
@@ -110,7 +108,6 @@ class RobustMatrixRecovery:
     sigma: float = 1.0
     scaling: str = "mean"
     tolerance: float = 1e-4
-    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         real("radius", self.radius, above=0.0)
@@ -120,7 +117,7 @@ class RobustMatrixRecovery:
         data = self.observations
         finite_array("the observed entries", data.values, shape=np.shape(data.rows))
         finite_array("the held-out entries", data.held_values, shape=np.shape(data.held_rows))
-        assert self.pattern.n == data.values.size
+        _ = self._ordered  # refuses positions that repeat or lie outside
         checked_positions("held-out", data.held_rows, data.held_columns, data.shape)
 
     # --- data ---------------------------------------------------------------------------------
@@ -178,11 +175,6 @@ class RobustMatrixRecovery:
         """The factor of psi in one f_i: n times `scale`."""
         return self.scale * self.n
 
-    @property
-    def properties(self) -> frozenset[str]:
-        """What is known of f: nothing beyond its smoothness."""
-        return frozenset()
-
     @cached_property
     def best_known(self) -> tuple[float, str] | None:
         """The least known value of f with where it comes from, None if none is known.
@@ -201,9 +193,10 @@ class RobustMatrixRecovery:
         """Return the zero matrix."""
         return Factored.zero(self.pattern)
 
-    def open(self, rng: np.random.Generator) -> "RecoveryBackend":
+    def open(self, rng: np.random.Generator) -> Opened:
         """Return a fresh backend; its linear minimisation is warm-started from call to call."""
-        return RecoveryBackend(self, rng)
+        minimiser = self.set.minimiser(rng, self.tolerance)
+        return Opened(self, lambda g: minimiser.lo(self.operator(g)))
 
     # --- the function -------------------------------------------------------------------------
 
@@ -252,10 +245,42 @@ class RobustMatrixRecovery:
         projected = self.set.project_factors(x.matrix() - lam * self.operator(g).dense())
         return Factored.from_factors(self.pattern, projected)
 
+    def lo(self, g: Any) -> RankOne:
+        """Return -radius times the leading singular pair of a gradient or tilted gradient."""
+        return self.set.lo(self.operator(g))
+
+    def batch(self, sample: Indices, x: Factored) -> Floats:
+        """Return the mean of the sampled component gradients, shape (n,)."""
+        indices, weights = weighted(sample)
+        g = np.zeros(self.n)
+        weights *= self.component_scale
+        rows = self.pattern.rows
+        welsch.add_slopes(indices, weights, rows, x.reading(), self.targets, self.sigma, g)
+        return g
+
+    def difference(self, sample: Indices, x: Factored, y: Factored) -> Floats:
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (n,)."""
+        indices, weights = weighted(sample)
+        g = np.zeros(self.n)
+        weights *= self.component_scale
+        rows, at_x, at_y = self.pattern.rows, x.reading(), y.reading()
+        welsch.add_slope_differences(
+            indices, weights, rows, at_x, at_y, self.targets, self.sigma, g
+        )
+        return g
+
+    def hessian(self, s: Factored) -> "RecoveryHessian":
+        """Return all component Hessians at s: one number each."""
+        return RecoveryHessian(self, s)
+
+    def table(self, x: Factored) -> "RecoveryTable":
+        """Return a table with every component gradient at x: one number each."""
+        return RecoveryTable(self, x)
+
     # --- constants ----------------------------------------------------------------------------
 
     def constants(self, start: Factored) -> Constants:
-        """Return all constants of THEORY section 1 for this problem."""
+        """Return all constants of this problem."""
         n, s, sigma = self.n, self.component_scale, self.sigma
         s1 = s / sigma
         s3 = s * SUP_THIRD * sigma**-1.5
@@ -332,50 +357,6 @@ class RobustMatrixRecovery:
 
 def _rms(errors: Floats) -> float:
     return math.sqrt(float(errors @ errors) / errors.size)
-
-
-class RecoveryBackend(NuclearBackend[RobustMatrixRecovery]):
-    """What answers the oracles of one run on a matrix recovery problem."""
-
-    def batch(self, sample: Indices, x: Factored) -> Floats:
-        """Return the mean of the sampled component gradients, shape (n,)."""
-        problem = self._problem
-        indices, weights = weighted(sample)
-        g = np.zeros(self.n)
-        weights *= problem.component_scale
-        rows = problem.pattern.rows
-        welsch.add_slopes(indices, weights, rows, x.reading(), problem.targets, problem.sigma, g)
-        return g
-
-    def difference(self, sample: Indices, x: Factored, y: Factored) -> Floats:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (n,)."""
-        problem = self._problem
-        indices, weights = weighted(sample)
-        g = np.zeros(self.n)
-        weights *= problem.component_scale
-        welsch.add_slope_differences(
-            indices,
-            weights,
-            problem.pattern.rows,
-            x.reading(),
-            y.reading(),
-            problem.targets,
-            problem.sigma,
-            g,
-        )
-        return g
-
-    def lo(self, g: Any) -> RankOne:
-        """Return -radius times the leading singular pair of a gradient or tilted gradient."""
-        return self._minimiser.lo(self._problem.operator(g))
-
-    def hessian(self, s: Factored) -> "RecoveryHessian":
-        """Return all component Hessians at s: one number each."""
-        return RecoveryHessian(self._problem, s)
-
-    def table(self, x: Factored) -> "RecoveryTable":
-        """Return a table with every component gradient at x: one number each."""
-        return RecoveryTable(self._problem, x)
 
 
 class RecoveryHessian:

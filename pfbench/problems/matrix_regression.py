@@ -1,4 +1,4 @@
-"""Matrix regression over the nuclear-norm ball (li2019 section 2.1, losses (7) and (8)).
+"""Matrix regression over a set of matrices (li2019 section 2.1, losses (7) and (8)).
 
 Observed are y_i = <X_i, Theta*> + e_i and Z_i = X_i + W_i, the entries of W_i of variance w.
 
@@ -11,26 +11,26 @@ the subtracted term removes the bias that W brings, and makes f non-convex where
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from pfbench.base.checks import real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import Refused
 from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.state import State
 from pfbench.kernels import sensing as loops
-from pfbench.problems.nuclear_backend import NuclearBackend
+from pfbench.problems.over_matrices import OverMatrices
 from pfbench.problems.restricted_convexity import RestrictedConvexity, restricted_convexity
-from pfbench.problems.sensing import NUCLEAR_NORM, Sensing, blocks, dense
-from pfbench.sets import NuclearBall
+from pfbench.problems.sensing import Sensing, blocks, dense
+from pfbench.problems.shared_terms import SharedTerms
+from pfbench.sets.catalogue import AnySet
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,38 +47,34 @@ class Minimiser(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixRegression:
+class MatrixRegression(OverMatrices):
     """The problem on given data. Points and gradients are arrays of shape (M, N).
 
     Parameters
     ----------
     data
         Sensing matrices and targets.
-    radius
-        Radius of the nuclear-norm ball.
+    set
+        The feasible set, of matrices of the problem's shape.
     tolerance
-        Relative residual at which a run's linear minimisation stops (heuristic; the measured gap
-        is certified apart).
-    parameters
-        The defining parameters by name, as `pfbench info` and stored runs show them.
+        Relative residual at which a run's linear minimisation over the nuclear-norm ball stops
+        (heuristic; the measured gap is certified apart).
 
     Raises
     ------
     InputError
-        If the radius or the tolerance is out of range.
+        If the tolerance is out of range, or the set is of points of another shape.
     """
 
     name: ClassVar[str] = "matrix-regression"
     source: ClassVar[str] = "li2019 section 2.1, losses (7) and (8); section 4"
 
     data: Sensing
-    radius: float = NUCLEAR_NORM
+    set: AnySet
     tolerance: float = 1e-4
-    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
-        real("radius", self.radius, above=0.0)
-        real("tolerance", self.tolerance, above=0.0, most=1.0)
+        self._check_set()
 
     # --- data ---------------------------------------------------------------------------------
 
@@ -98,11 +94,6 @@ class MatrixRegression:
         return self.data.sensing_variance
 
     @cached_property
-    def set(self) -> NuclearBall:
-        """The nuclear-norm ball."""
-        return NuclearBall(self.data.shape, self.radius)
-
-    @cached_property
     def truth(self) -> Floats | None:
         """Theta*, shape (M, N), where it is known."""
         return None if self.data.truth is None else dense(self.data.truth)
@@ -116,18 +107,13 @@ class MatrixRegression:
         }
         return frozenset(name for name, holds in known.items() if holds)
 
-    @property
-    def lacks(self) -> Mapping[str, str]:
-        """What the problem cannot offer, by what algorithms require, with the reason."""
-        return {"smooth": "it has a feasible set"}
-
     @cached_property
     def digest(self) -> str:
         """A hash of matrices and targets and of the numbers beside them."""
         truth = () if self.data.truth is None else self.data.truth
         numbers = (
             self.shape,
-            self.radius,
+            self.set,
             self.sensing_variance,
             self.tolerance,
             self.data.variances,
@@ -139,14 +125,6 @@ class MatrixRegression:
         for block in blocks(*self.data.rows.shape):
             digest.update(self.data.rows[block].astype("<f8").tobytes())
         return digest.hexdigest()
-
-    def start(self) -> Floats:
-        """Return the zero matrix."""
-        return np.zeros(self.shape)
-
-    def open(self, rng: np.random.Generator) -> "RegressionBackend":
-        """Return a fresh backend; its linear minimisation is warm-started from call to call."""
-        return RegressionBackend(self, rng)
 
     # --- the function -------------------------------------------------------------------------
 
@@ -165,19 +143,29 @@ class MatrixRegression:
         data = self.data
         return data.normal(data.all, np.full(self.n, 1.0 / self.n), data.y, x)
 
-    def minimum(self, g: Any) -> tuple[float, float]:
-        """Return certified bounds of the minimum of <g, v> over the ball."""
-        return self.set.minimum(g)
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled component gradients, shape (M, N)."""
+        indices, weights = weighted(sample)
+        g = self.data.normal(indices, weights, self.data.y[indices], x)
+        return g - self.sensing_variance * x
 
-    def prox(self, x: Floats, g: Any, lam: float) -> Floats:
-        """Return the projection of x - lam g onto the nuclear ball.
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (M, N).
 
-        Raises
-        ------
-        Refused
-            If the matrix has more than 4 000 000 entries.
+        The gradients are affine: one pass over the rows with x - y does for both points.
         """
-        return self.set.project(x - lam * g)
+        indices, weights = weighted(sample)
+        u = x - y
+        g = self.data.normal(indices, weights, np.zeros(indices.size), u)
+        return g - self.sensing_variance * u
+
+    def hessian(self, s: Floats) -> "RegressionHessian":
+        """Return all component Hessians, the same at every point."""
+        return RegressionHessian(self)
+
+    def table(self, x: Floats) -> "RegressionTable":
+        """Return a table with every component gradient at x."""
+        return RegressionTable(self, x)
 
     # --- restricted strong convexity ----------------------------------------------------------
 
@@ -210,7 +198,7 @@ class MatrixRegression:
     # --- the minimiser ------------------------------------------------------------------------
 
     def theta_hat(self, tolerance: float = 1e-10, most: int = 20_000) -> Minimiser:
-        """Minimise f over the ball by accelerated projected gradients, for small data.
+        """Minimise f over the set by accelerated projected gradients, for small data.
 
         Stops at a Frank-Wolfe gap of at most `tolerance` (1 + |f|), or after `most` steps. Where f
         is convex, the gap is an upper bound of f - min f: a certificate. Where it is not, the
@@ -258,19 +246,19 @@ class MatrixRegression:
 
     @cached_property
     def _spread(self) -> float:
-        """sup over the ball of the root of E |grad f_i - grad f|^2, from above."""
-        squares, mean = self.data.squares, self._mean_slope(self.start())
+        """sup over the set of the root of E |grad f_i - grad f|^2, from above."""
+        squares, mean = self.data.squares, self._mean_slope(np.zeros(self.shape))
         at_zero = float((self.data.y**2 * squares).mean()) - float(np.vdot(mean, mean))
         top = self.data.largest(squares, centred=True)
-        return math.sqrt(max(0.0, at_zero)) + self.radius * math.sqrt(max(0.0, top))
+        return math.sqrt(max(0.0, at_zero)) + self.set.largest_norm * math.sqrt(max(0.0, top))
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of THEORY section 1 for these data."""
+        """Return all constants of this problem."""
         w, restricted = self.sensing_variance, self.restricted_convexity
         corrected = w > 0.0
         derivations = {
             "n": "number of sensing matrices",
-            "D": "2 radius: the distance of V and -V, rank one, on the boundary",
+            **self._of_the_set,
             "L_f": "largest |eigenvalue| of the Hessian E z z' - w I, z = vec(Z)",
             "L_ms": (
                 "root of the largest eigenvalue of E (z z' - w I)^2 = E (|z|^2 - 2 w) z z' + w^2 I"
@@ -278,15 +266,14 @@ class MatrixRegression:
             "L_max": "max |Z_i|_F^2 - w, or w if that is larger",
             "L2_ms": "0: every f_i is quadratic",
             "sigma2": (
-                "(root of the variance at 0 + radius root of lambda_max(E |z|^2 z z' - (E z z')^2))"
-                "^2: the gradients are affine, |x|_F <= radius"
+                "(root of the variance at 0 + M root of lambda_max(E |z|^2 z z' - (E z z')^2))^2"
+                ": the gradients are affine, |x|_F <= M"
             ),
             "delta": (
-                "f(start) + w radius^2/2, since f >= -w |x|_F^2/2"
+                "f(start) + w M^2/2, since f >= -w |x|_F^2/2"
                 if corrected
                 else "f(start) - 0, since f >= 0"
             ),
-            "M": "radius: a matrix's Frobenius norm is at most its nuclear norm",
             "ell": (
                 "w: no f_i, hence not f, curves down by more" if corrected else "0: f is convex"
             ),
@@ -301,8 +288,8 @@ class MatrixRegression:
             L_max=max(float(self.data.squares.max()) - w, w),
             L2_ms=0.0,
             sigma2=self._spread**2,
-            delta=self.value(start) + 0.5 * w * self.radius**2,
-            M=self.radius,
+            delta=self.value(start) + 0.5 * w * self.set.largest_norm**2,
+            M=self.set.largest_norm,
             ell=w,
             sigma_hat=restricted.sigma_hat if restricted.holds else math.inf,
             derivations=MappingProxyType(derivations),
@@ -321,49 +308,19 @@ class MatrixRegression:
         return float(np.linalg.norm(state.x - self.truth)) / math.sqrt(math.prod(self.shape))
 
 
-class RegressionBackend(NuclearBackend[MatrixRegression]):
-    """What answers the oracles of one run on a matrix regression problem."""
-
-    def batch(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of the sampled component gradients, shape (M, N)."""
-        indices, weights = weighted(sample)
-        targets = self._problem.data.y[indices]
-        g = self._problem.data.normal(indices, weights, targets, x)
-        return g - self._problem.sensing_variance * x
-
-    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (M, N).
-
-        The gradients are affine: one pass over the rows with x - y does for both points.
-        """
-        indices, weights = weighted(sample)
-        u = x - y
-        g = self._problem.data.normal(indices, weights, np.zeros(indices.size), u)
-        return g - self._problem.sensing_variance * u
-
-    def hessian(self, s: Floats) -> "RegressionHessian":
-        """Return all component Hessians, the same at every point."""
-        return RegressionHessian(self)
-
-    def table(self, x: Floats) -> "RegressionTable":
-        """Return a table with every component gradient at x."""
-        return RegressionTable(self._problem, x)
-
-
 class RegressionHessian:
     """The component Hessians z z' - w I; nothing is stored."""
 
-    def __init__(self, backend: RegressionBackend) -> None:
-        self._backend = backend
-        self._all = np.arange(backend.n)
+    def __init__(self, problem: MatrixRegression) -> None:
+        self._problem = problem
 
     def product(self, x: Floats, y: Floats) -> Floats:
         """Return the mean Hessian times x - y, shape (M, N)."""
-        return self._backend.difference(self._all, x, y)
+        return self._problem.difference(self._problem.data.all, x, y)
 
     def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of the sampled component Hessians times x - y, shape (M, N)."""
-        return self._backend.difference(sample, x, y)
+        return self._problem.difference(sample, x, y)
 
 
 class RegressionTable:
@@ -376,9 +333,7 @@ class RegressionTable:
     def __init__(self, problem: MatrixRegression, x: Floats) -> None:
         self._problem = problem
         self._products = problem.data.products(problem.data.all, x)
-        self._call_of = np.zeros(problem.n, dtype=np.int64)
-        self._points = {0: x.copy()}
-        self._calls = 0
+        self._points = SharedTerms(problem.n, x.copy())
         self.mean = problem.gradient(x)
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
@@ -395,11 +350,7 @@ class RegressionTable:
         self.mean = self.mean + self._change(distinct, weights, products, x)
         self._products[distinct] = products
         if self._problem.sensing_variance > 0.0:
-            self._calls += 1
-            self._call_of[distinct] = self._calls
-            self._points[self._calls] = x.copy()
-            for gone in self._points.keys() - set(np.unique(self._call_of).tolist()):
-                del self._points[gone]
+            self._points.store(distinct, x.copy())
         return change
 
     def _change(
@@ -410,8 +361,6 @@ class RegressionTable:
         change = weights * (products - self._products[indices])
         loops.add_rows(problem.data.rows, indices, change, g.reshape(-1))
         if problem.sensing_variance > 0.0:
-            calls, position = np.unique(self._call_of[indices], return_inverse=True)
-            shares = np.bincount(position, weights=weights)
-            for call, share in zip(calls.tolist(), shares.tolist(), strict=True):
-                g -= problem.sensing_variance * share * (x - self._points[call])
+            for share, point in self._points.shares(indices, weights):
+                g -= problem.sensing_variance * share * (x - point)
         return g

@@ -1,4 +1,4 @@
-"""Multinomial logistic regression over the nuclear-norm ball (qu2018 section 1)."""
+"""Multinomial logistic regression over a set of matrices (qu2018 section 1)."""
 
 import math
 from dataclasses import dataclass, field
@@ -13,7 +13,6 @@ from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.problems.matrix_models import (
-    COMMON,
     Floats,
     Integers,
     MatrixModel,
@@ -54,6 +53,7 @@ class MulticlassLogistic(MatrixModel):
                 raise InputError(
                     f"classes={self.classes} must be above the largest label, {labels.max():g}."
                 )
+        self._check_set()
         self._arrays()  # a later change of the user's arrays does not reach the problem
 
     @cached_property
@@ -131,7 +131,7 @@ class MulticlassLogistic(MatrixModel):
         return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of THEORY section 1 for this problem."""
+        """Return all constants of this problem."""
         top, squares = self._norms, self._row_squares
         certified = certified_by(self._data[0])
         return Constants(
@@ -143,10 +143,11 @@ class MulticlassLogistic(MatrixModel):
             L2_ms=SOFTMAX_THIRD * math.sqrt(top[2]),
             sigma2=2.0 * float(squares.mean()),
             delta=self.value(start),
-            M=self.radius,
+            M=self.set.largest_norm,
             ell=0.0,
             derivations=MappingProxyType(
-                COMMON
+                {"n": "number of rows"}
+                | self._of_the_set
                 | {
                     "L_f": (
                         "lambda_max(A'A/n)/2: diag(p) - pp' <= 1/2, attained where two classes have"

@@ -1,4 +1,4 @@
-"""Multitask learning with a bounded loss over the nuclear-norm ball (qu2018 (2), section 6)."""
+"""Multitask learning with a bounded loss over a set of matrices (qu2018 (2), section 6)."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,6 @@ from pfbench.base.errors import InputError
 from pfbench.kernels import multitask
 from pfbench.kernels.compiled import threads
 from pfbench.problems.matrix_models import (
-    COMMON,
     Floats,
     Integers,
     MatrixModel,
@@ -57,7 +56,7 @@ class MultitaskSigmoid(MatrixModel):
         The task of each row, whole numbers from 0 up, shape (n,); every task needs a row.
         Components are numbered by task, and inside a task in the given order.
     offsets
-        b_t, shape (m,); 0 if not given. They are not optimised: the ball bounds X alone.
+        b_t, shape (m,); 0 if not given. They are not optimised: the set bounds X alone.
     """
 
     name = "multitask-sigmoid"
@@ -80,6 +79,7 @@ class MultitaskSigmoid(MatrixModel):
             )
         if self.offsets is not None:
             finite_array("the offsets", self.offsets, shape=(int(tasks.max()) + 1,))
+        self._check_set()
         self._arrays()  # a later change of the user's arrays does not reach the problem
 
     @cached_property
@@ -171,7 +171,7 @@ class MultitaskSigmoid(MatrixModel):
         return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of THEORY section 1 for this problem."""
+        """Return all constants of this problem."""
         top, squares = self._norms, self._row_squares
         longest = int(np.diff(self._data.bounds).max())
         certified = certified_by(self._data.values[:longest])
@@ -186,10 +186,11 @@ class MultitaskSigmoid(MatrixModel):
             L2_ms=SIGMOID_THIRD * math.sqrt(top[2]),
             sigma2=SIGMOID_SLOPE**2 * float(squares.mean()),
             delta=self.value(start),
-            M=self.radius,
+            M=self.set.largest_norm,
             ell=SIGMOID_LOWER * top[0],
             derivations=MappingProxyType(
-                COMMON
+                {"n": "number of rows"}
+                | self._of_the_set
                 | {
                     "L_f": (
                         "sup|psi''| = 0.15406, at s = (15 - sqrt 33)/24, times the largest "

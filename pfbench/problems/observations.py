@@ -1,12 +1,15 @@
 """Where the observed entries of a matrix come from: synthetic, digits, MovieLens."""
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import InputError
+from pfbench.base.parameters import parameter
 from pfbench.points.factored import Factors
 from pfbench.problems.data.loading import load_digits_matrix, load_ratings
 from pfbench.problems.matrix_recovery import Observations
@@ -16,49 +19,61 @@ Floats = npt.NDArray[np.float64]
 _MOST_POSITIONS = 1 << 62
 
 
-def synthetic(
-    *,
-    seed: int = 0,
-    rows: int = 200,
-    columns: int = 200,
-    rank: int = 5,
-    noise: float = 10.0,
-    outliers: float = 0.05,
-    density: float = 0.1,
-) -> Observations:
-    """Draw the low-rank matrix of shen2019 section 6 and observe a part of its entries.
+@dataclass(frozen=True, kw_only=True)
+class SyntheticEntries:
+    """A part of the entries of the low-rank matrix of shen2019 section 6.
 
     Singular values 50 2^(k-rank), k = 1..rank, and uniform singular vectors; a share `outliers`
     of all entries is changed by uniform noise in [-noise, noise]; a share `density` of all
     entries, uniform without replacement, is observed.
-
-    Raises
-    ------
-    InputError
-        If a size, share or noise is out of range, or no entry would be observed.
     """
-    rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
-    M, N = integer("rows", rows, least=1), integer("columns", columns, least=1)
-    if integer("rank", rank, least=1) > min(M, N):
-        raise InputError(f"rank={rank} must be at most {min(M, N)}, the smaller side.")
-    if M * N > _MOST_POSITIONS:
-        raise InputError(f"rows={M} times columns={N} must be at most 2^62 positions.")
-    real("noise", noise, least=0.0)
-    real("outliers", outliers, least=0.0, most=1.0)
-    n = round(real("density", density, above=0.0, most=1.0) * M * N)
-    if n < 1:
-        raise InputError(f"density={density} observes no entry of a {M} x {N} matrix: raise it.")
-    left, right = (np.linalg.qr(rng.standard_normal((size, rank)))[0] for size in (M, N))
-    weights = 50.0 * 2.0 ** np.arange(1.0 - rank, 1.0)
-    truth = Factors(weights, np.ascontiguousarray(left.T), np.ascontiguousarray(right.T))
-    positions = np.sort(rng.choice(M * N, size=n, replace=False, shuffle=False))
-    i, j = np.divmod(positions, N)
-    values = np.einsum("kj,kj->j", truth.left[:, i] * weights[:, None], truth.right[:, j])
-    # Of the changed entries, this many are observed (the same law as changing all M N first).
-    changed = round(outliers * M * N)
-    hit = _hypergeometric(rng, changed, M * N - changed, n)
-    values[rng.choice(n, size=hit, replace=False)] += rng.uniform(-noise, noise, size=hit)
-    return Observations((M, N), i, j, values, truth=truth)
+
+    seed: int = parameter(0, "seed of the problem's data")
+    rows: int = parameter(200, "rows of the matrix (M)")
+    columns: int = parameter(200, "columns of the matrix (N)")
+    rank: int = parameter(5, "rank of the underlying matrix")
+    noise: float = parameter(10.0, "uniform in [-noise, noise] on the outliers")
+    outliers: float = parameter(0.05, "share of all entries that are changed by noise")
+    density: float = parameter(0.1, "share of all entries that are observed")
+
+    def draw(self, name: str = "synthetic") -> Observations:
+        """Return the observed entries.
+
+        Raises
+        ------
+        InputError
+            If a size, share or noise is out of range, or no entry would be observed.
+        """
+        rank, noise, outliers, density = self.rank, self.noise, self.outliers, self.density
+        rng = np.random.default_rng(np.random.SeedSequence(integer("seed", self.seed, least=0)))
+        M, N = integer("rows", self.rows, least=1), integer("columns", self.columns, least=1)
+        if integer("rank", rank, least=1) > min(M, N):
+            raise InputError(f"rank={rank} must be at most {min(M, N)}, the smaller side.")
+        if M * N > _MOST_POSITIONS:
+            raise InputError(f"rows={M} times columns={N} must be at most 2^62 positions.")
+        real("noise", noise, least=0.0)
+        real("outliers", outliers, least=0.0, most=1.0)
+        n = round(real("density", density, above=0.0, most=1.0) * M * N)
+        if n < 1:
+            raise InputError(
+                f"density={density} observes no entry of a {M} x {N} matrix: raise it."
+            )
+        left, right = (np.linalg.qr(rng.standard_normal((size, rank)))[0] for size in (M, N))
+        weights = 50.0 * 2.0 ** np.arange(1.0 - rank, 1.0)
+        truth = Factors(weights, np.ascontiguousarray(left.T), np.ascontiguousarray(right.T))
+        positions = np.sort(rng.choice(M * N, size=n, replace=False, shuffle=False))
+        i, j = np.divmod(positions, N)
+        values = np.einsum("kj,kj->j", truth.left[:, i] * weights[:, None], truth.right[:, j])
+        # Of the changed entries, this many are observed (the same law as changing all M N first).
+        changed = round(outliers * M * N)
+        hit = _hypergeometric(rng, changed, M * N - changed, n)
+        values[rng.choice(n, size=hit, replace=False)] += rng.uniform(-noise, noise, size=hit)
+        return Observations((M, N), i, j, values, truth=truth)
+
+
+def synthetic(**given: Any) -> Observations:
+    """Draw `SyntheticEntries` with these parameters."""
+    return SyntheticEntries(**given).draw()
 
 
 def _hypergeometric(rng: np.random.Generator, good: int, bad: int, sample: int) -> int:
@@ -69,56 +84,78 @@ def _hypergeometric(rng: np.random.Generator, good: int, bad: int, sample: int) 
     return int(rng.binomial(sample, good / (good + bad)))
 
 
-def digits(*, seed: int = 0, density: float = 0.5, heldout: float = 0.1) -> Observations:
-    """Observe a share of the pixels of scikit-learn's 1797 digit images, as an 1797 x 64 matrix.
+@dataclass(frozen=True, kw_only=True)
+class DigitPixels:
+    """A share of the pixels of scikit-learn's 1797 digit images, as an 1797 x 64 matrix.
 
     Pixels are 0 to 16; the mean of the observed ones is subtracted. A further share `heldout` of
     all pixels is held out.
-
-    Raises
-    ------
-    InputError
-        If a share is out of range or the two exceed 1 together.
-    DataError
-        If scikit-learn is not installed.
     """
-    matrix = load_digits_matrix()
-    M, N = matrix.shape
-    real("density", density, above=0.0, most=1.0)
-    real("heldout", heldout, least=0.0, most=1.0)
-    if density + heldout > 1.0:
-        raise InputError(f"density={density} and heldout={heldout} exceed 1 together: lower one.")
-    rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
-    order = rng.permutation(M * N)
-    seen, held = round(density * M * N), round(heldout * M * N)
-    i, j = np.divmod(order, N)
-    return _centred(M, N, i, j, matrix.ravel()[order], seen, held)
+
+    seed: int = parameter(0, "seed of the problem's data")
+    density: float = parameter(0.5, "share of all entries that are observed")
+    heldout: float = parameter(0.1, "share of the entries or ratings that is held out")
+
+    def draw(self, name: str = "digits") -> Observations:
+        """Return the observed and the held-out pixels.
+
+        Raises
+        ------
+        InputError
+            If a share is out of range or the two exceed 1 together.
+        DataError
+            If scikit-learn is not installed.
+        """
+        density, heldout = self.density, self.heldout
+        matrix = load_digits_matrix()
+        M, N = matrix.shape
+        real("density", density, above=0.0, most=1.0)
+        real("heldout", heldout, least=0.0, most=1.0)
+        if density + heldout > 1.0:
+            raise InputError(
+                f"density={density} and heldout={heldout} exceed 1 together: lower one."
+            )
+        rng = np.random.default_rng(np.random.SeedSequence(integer("seed", self.seed, least=0)))
+        order = rng.permutation(M * N)
+        seen, held = round(density * M * N), round(heldout * M * N)
+        i, j = np.divmod(order, N)
+        return _centred(M, N, i, j, matrix.ravel()[order], seen, held)
 
 
-def movielens(
-    *, seed: int = 0, edition: str = "latest-small", heldout: float = 0.2
-) -> Observations:
+@dataclass(frozen=True, kw_only=True)
+class MovieRatings:
     """Ratings of movies by users as a matrix; a share `heldout` of the ratings is held out.
 
     `edition` is one of MovieLens (latest-small, 100k, 1m, 10m, 25m) or the path of a
     `ratings.csv`, `ratings.dat` or `u.data`. The mean of the other ratings is subtracted.
-
-    Raises
-    ------
-    InputError
-        If the share is out of range or there is no such edition or file.
-    DataError
-        If the data are not in the cache, damaged or malformed.
     """
-    real("heldout", heldout, least=0.0, most=1.0)
-    rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
-    ratings = load_ratings(str(edition))
-    i, j, (M, N) = ratings.positions()
-    order = rng.permutation(ratings.values.size)
-    held = round(heldout * order.size)
-    if held == order.size:
-        raise InputError(f"heldout={heldout} leaves no rating to learn from: lower it.")
-    return _centred(M, N, i[order], j[order], ratings.values[order], order.size - held, held)
+
+    seed: int = parameter(0, "seed of the problem's data")
+    edition: str = parameter(
+        "latest-small", "latest-small, 100k, 1m, 10m, 25m, or the path of a ratings file"
+    )
+    heldout: float = parameter(0.2, "share of the entries or ratings that is held out")
+
+    def draw(self, name: str = "movielens") -> Observations:
+        """Return the ratings.
+
+        Raises
+        ------
+        InputError
+            If the share is out of range or there is no such edition or file.
+        DataError
+            If the data are not in the cache, damaged or malformed.
+        """
+        heldout = self.heldout
+        real("heldout", heldout, least=0.0, most=1.0)
+        rng = np.random.default_rng(np.random.SeedSequence(integer("seed", self.seed, least=0)))
+        ratings = load_ratings(self.edition)
+        i, j, (M, N) = ratings.positions()
+        order = rng.permutation(ratings.values.size)
+        held = round(heldout * order.size)
+        if held == order.size:
+            raise InputError(f"heldout={heldout} leaves no rating to learn from: lower it.")
+        return _centred(M, N, i[order], j[order], ratings.values[order], order.size - held, held)
 
 
 def _centred(

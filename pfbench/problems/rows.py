@@ -1,50 +1,66 @@
 """Where the rows and labels of linear models come from: data sets, or synthetic ones."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.checks import integer, real
+from pfbench.base.parameters import parameter
+from pfbench.problems.data.loading import load_classification
 
 Floats = npt.NDArray[np.float64]
 
 
-def synthetic_rows(
-    signs: bool = False,
-    *,
-    seed: int = 0,
-    rows: int = 2000,
-    columns: int = 20,
-    noise: float = 0.1,
-) -> tuple[Floats, Floats]:
-    """Draw isotropic rows on the unit sphere and labels of a linear model.
+@dataclass(frozen=True, kw_only=True)
+class SyntheticRows:
+    """Isotropic rows on the unit sphere, and labels of a linear model."""
 
-    Parameters
-    ----------
-    signs
-        Return the signs of the labels; set by the problem, not by its user.
-    seed
-        Seed of the data.
-    rows, columns
-        n and d.
-    noise
-        Standard deviation of what is added to <a_i, w>, w standard normal.
+    seed: int = parameter(0, "seed of the problem's data")
+    rows: int = parameter(2000, "number of rows (n)")
+    columns: int = parameter(20, "length of a row (d)")
+    noise: float = parameter(0.1, "standard deviation of what is added to a label")
 
-    Returns
-    -------
-    features, labels
-        Shapes (n, d) and (n,).
+    def draw(self, name: str = "synthetic") -> tuple[Any, Floats]:
+        """Return features (n, d) and labels (n,): <a_i, w> and noise, w standard normal.
 
-    Raises
-    ------
-    InputError
-        If a size or the noise is out of range.
-    """
-    rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
-    n, d = integer("rows", rows, least=1), integer("columns", columns, least=1)
-    features = rng.standard_normal((n, d))
-    features /= np.linalg.norm(features, axis=1, keepdims=True)
-    labels: Any = features @ rng.standard_normal(d)
-    labels += real("noise", noise, least=0.0) * rng.standard_normal(n)
-    return features, np.where(labels >= 0.0, 1.0, -1.0) if signs else labels
+        Raises
+        ------
+        InputError
+            If a size or the noise is out of range.
+        """
+        rng = np.random.default_rng(np.random.SeedSequence(integer("seed", self.seed, least=0)))
+        n, d = integer("rows", self.rows, least=1), integer("columns", self.columns, least=1)
+        features = rng.standard_normal((n, d))
+        features /= np.linalg.norm(features, axis=1, keepdims=True)
+        labels: Any = features @ rng.standard_normal(d)
+        labels += real("noise", self.noise, least=0.0) * rng.standard_normal(n)
+        return features, labels
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinaryData:
+    """A data set with two classes, as it is."""
+
+    def draw(self, name: str) -> tuple[Any, Floats]:
+        """Return features, sparse (n, d), and labels +1 and -1 (n,).
+
+        Raises
+        ------
+        DataError
+            If the data are missing or damaged.
+        """
+        data = load_classification(name)
+        return data.features, data.labels
+
+
+def synthetic_rows(signs: bool = False, **given: Any) -> tuple[Floats, Floats]:
+    """Draw `SyntheticRows` with these parameters; with `signs`, the labels' signs, +1 for 0."""
+    features, labels = SyntheticRows(**given).draw()
+    return features, signs_of(labels) if signs else labels
+
+
+def signs_of(labels: Floats) -> Floats:
+    """Return 1 where a label is at least 0, else -1."""
+    return np.where(labels >= 0.0, 1.0, -1.0)

@@ -13,9 +13,11 @@ import scipy
 
 from pfbench.base.checks import choice, finite_array, integer, real
 from pfbench.base.errors import InputError
+from pfbench.base.parameters import parameter
 from pfbench.kernels import sensing as loops
 from pfbench.kernels.compiled import threads
 from pfbench.points.factored import Factors
+from pfbench.sets import NuclearBall
 
 Floats = npt.NDArray[np.float64]
 
@@ -98,6 +100,11 @@ class Sensing:
     def n(self) -> int:
         """Number of sensing matrices."""
         return int(self.matrices.shape[0])
+
+    @property
+    def ball(self) -> NuclearBall:
+        """The feasible set of li2019 section 4: the nuclear-norm ball of radius 50."""
+        return NuclearBall(self.shape, NUCLEAR_NORM)
 
     @cached_property
     def rows(self) -> npt.NDArray[Any]:
@@ -208,80 +215,79 @@ class Sensing:
         return max(0.0, float(least - 1e-12 * self.largest_eigenvalue))
 
 
-def synthetic_sensing(
-    *,
-    seed: int = 0,
-    rows: int = 20,
-    columns: int = 20,
-    rank: int = 5,
-    n: int | None = None,
-    noise: float = 1.0,
-    spike: float = 100.0,
-    storage: str = "float64",
-    sensing_variance: float = 0.0,
-) -> Sensing:
-    """Draw the data of li2019 section 4.
+@dataclass(frozen=True, kw_only=True)
+class SyntheticSensing:
+    """The data of li2019 section 4.
 
     Theta* has equal singular values, sum 50, and uniform singular vectors; the entries of X_i are
     independent and normal of variance 1, but `spike` for the first one; e_i has the standard
     deviation `noise`. The paper has 250 or 300 rows and columns, rank 5 or 10, spike 1000 or
-    10 000, and does not say which noise.
-
-    Parameters
-    ----------
-    seed
-        Seed of the data. With the same seed, another `sensing_variance` changes only the W_i.
-    rows, columns
-        M and N.
-    rank
-        r, of Theta*.
-    n
-        Number of sensing matrices; 10 r max(M, N) if not given, as in the paper.
-    noise
-        Standard deviation of e_i.
-    spike
-        Variance of the first entry of X_i (the paper's L).
-    storage
-        float64, or float32 to halve memory and time: the problem is then that of the rounded Z_i.
-    sensing_variance
-        w, variance of the entries of W_i.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range or the data would not fit into 64 GiB.
+    10 000, and does not say which noise. With the same seed, another `sensing_variance` changes
+    only the W_i.
     """
-    rng = np.random.default_rng(np.random.SeedSequence(integer("seed", seed, least=0)))
-    M, N = integer("rows", rows, least=1), integer("columns", columns, least=1)
-    if integer("rank", rank, least=1) > min(M, N):
-        raise InputError(f"rank={rank} must be at most {min(M, N)}, the smaller side.")
-    n = 10 * rank * max(M, N) if n is None else integer("n", n, least=1)
-    real("noise", noise, least=0.0)
-    real("spike", spike, above=0.0)
-    real("sensing_variance", sensing_variance, least=0.0)
-    kind = STORAGE[choice("storage", storage, STORAGE)]
-    if n * M * N > _MOST_ENTRIES:
-        raise InputError(
-            f"{n} sensing matrices of {M} x {N} have more than 2^33 entries: lower n, rows "
-            "or columns."
-        )
-    left, right = (np.linalg.qr(rng.standard_normal((size, rank)))[0] for size in (M, N))
-    weights = np.full(rank, NUCLEAR_NORM / rank)
-    truth = Factors(weights, np.ascontiguousarray(left.T), np.ascontiguousarray(right.T))
-    matrices, targets = np.empty((n, M * N), dtype=kind), np.empty(n)
-    theta = dense(truth).ravel()
-    for block in blocks(n, M * N):
-        drawn = rng.standard_normal((block.stop - block.start, M * N))
-        drawn[:, 0] *= math.sqrt(spike)
-        matrices[block] = drawn
-        targets[block] = matrices[block].astype(np.float64, copy=False) @ theta
-    targets += noise * rng.standard_normal(n)
-    if sensing_variance > 0.0:
+
+    seed: int = parameter(0, "seed of the problem's data")
+    rows: int = parameter(20, "rows of the matrix (M)")
+    columns: int = parameter(20, "columns of the matrix (N)")
+    rank: int = parameter(5, "rank of the underlying matrix")
+    n: int | None = parameter(None, "number of sensing matrices", "10 rank max(rows, columns)")
+    noise: float = parameter(1.0, "standard deviation of what is added to a target")
+    spike: float = parameter(
+        100.0, "variance of the first entry of a sensing matrix; the others have 1"
+    )
+    storage: str = parameter(
+        "float64", "of the sensing matrices: float64, or float32 (rounded, half the memory)"
+    )
+    sensing_variance: float = parameter(
+        0.0, "w, variance of noise in the sensing matrices: 0 is loss (7), else (8)"
+    )
+
+    def draw(self, name: str = "synthetic") -> Sensing:
+        """Return sensing matrices and targets.
+
+        Raises
+        ------
+        InputError
+            If a number is out of range or the data would not fit into 64 GiB.
+        """
+        rank, noise, spike = self.rank, self.noise, self.spike
+        sensing_variance = self.sensing_variance
+        rng = np.random.default_rng(np.random.SeedSequence(integer("seed", self.seed, least=0)))
+        M, N = integer("rows", self.rows, least=1), integer("columns", self.columns, least=1)
+        if integer("rank", rank, least=1) > min(M, N):
+            raise InputError(f"rank={rank} must be at most {min(M, N)}, the smaller side.")
+        n = 10 * rank * max(M, N) if self.n is None else integer("n", self.n, least=1)
+        real("noise", noise, least=0.0)
+        real("spike", spike, above=0.0)
+        real("sensing_variance", sensing_variance, least=0.0)
+        kind = STORAGE[choice("storage", self.storage, STORAGE)]
+        if n * M * N > _MOST_ENTRIES:
+            raise InputError(
+                f"{n} sensing matrices of {M} x {N} have more than 2^33 entries: lower n, rows "
+                "or columns."
+            )
+        left, right = (np.linalg.qr(rng.standard_normal((size, rank)))[0] for size in (M, N))
+        weights = np.full(rank, NUCLEAR_NORM / rank)
+        truth = Factors(weights, np.ascontiguousarray(left.T), np.ascontiguousarray(right.T))
+        matrices, targets = np.empty((n, M * N), dtype=kind), np.empty(n)
+        theta = dense(truth).ravel()
         for block in blocks(n, M * N):
             drawn = rng.standard_normal((block.stop - block.start, M * N))
-            matrices[block] += math.sqrt(sensing_variance) * drawn
-    variances = (min(spike, 1.0), max(spike, 1.0)) if M * N > 1 else (spike, spike)
-    return Sensing((M, N), matrices, targets, truth, variances, float(sensing_variance))
+            drawn[:, 0] *= math.sqrt(spike)
+            matrices[block] = drawn
+            targets[block] = matrices[block].astype(np.float64, copy=False) @ theta
+        targets += noise * rng.standard_normal(n)
+        if sensing_variance > 0.0:
+            for block in blocks(n, M * N):
+                drawn = rng.standard_normal((block.stop - block.start, M * N))
+                matrices[block] += math.sqrt(sensing_variance) * drawn
+        variances = (min(spike, 1.0), max(spike, 1.0)) if M * N > 1 else (spike, spike)
+        return Sensing((M, N), matrices, targets, truth, variances, float(sensing_variance))
+
+
+def synthetic_sensing(**given: Any) -> Sensing:
+    """Draw `SyntheticSensing` with these parameters."""
+    return SyntheticSensing(**given).draw()
 
 
 def blocks(n: int, p: int) -> Iterator[slice]:

@@ -6,8 +6,7 @@ while k + 1 < N. One projection solves the problem.
 """
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -32,8 +31,6 @@ class SimplexNorm(SingleComponent):
     ----------
     columns
         N, at least 2.
-    parameters
-        The defining parameters by name, as `pfbench info` and stored runs show them.
 
     Raises
     ------
@@ -42,11 +39,10 @@ class SimplexNorm(SingleComponent):
     """
 
     name: ClassVar[str] = "simplex-norm"
-    source: ClassVar[str] = "Jaggi 2013, BASELINES section 17"
+    source: ClassVar[str] = "Jaggi 2013 section 4"
     properties: ClassVar[frozenset[str]] = frozenset({"convex", "restricted strong convexity"})
 
     columns: int
-    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         check_length("a point", integer("columns", self.columns, least=2))
@@ -79,7 +75,7 @@ class SimplexNorm(SingleComponent):
         return lambda v: 2.0 * v
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of THEORY section 1 for this problem."""
+        """Return all constants of this problem."""
         numbers: dict[str, Any] = {
             "n": 1,
             "D": self.set.diameter,

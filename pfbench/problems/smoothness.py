@@ -1,7 +1,7 @@
 """Certified bounds of the zero chain: how smooth H_T is, for every length T.
 
 shen2019 lemma 7.1 states that H_T is 3^15-smooth. Here the constant is bounded from the chain's own
-functions. Each row of the tridiagonal Hessian of H_T has at most the entries (THEORY section 8)
+functions. Each row of the tridiagonal Hessian of H_T has at most the entries (shen2019 section 7.1)
 
     diagonal      |Psi''| Phi + Psi |Phi''|
     off-diagonal  Psi' Phi', twice

@@ -8,8 +8,7 @@ fixed in advance that holds for such methods only; the resisting oracle makes it
 
 import hashlib
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -45,7 +44,7 @@ def scaled_chain(epsilon: float, L: float, delta: float) -> tuple[int, float]:
 
     fbar is L-smooth, fbar(0) - min fbar <= delta, and its Frank-Wolfe gap is at least epsilon times
     its diameter until T vectors are known: mu = l epsilon/(0.04 L), and
-    T = (0.0016/12) L delta/(l epsilon^2), rounded down (shen2019 (18), THEORY section 8).
+    T = (0.0016/12) L delta/(l epsilon^2), rounded down (shen2019 (18)).
 
     Raises
     ------
@@ -96,8 +95,6 @@ class ZeroChain(SingleComponent):
         L; the certified constant l of f if not given, and then fbar = mu^2 f(x/mu).
     mu
         Scale of the points.
-    parameters
-        The defining parameters by name, as `pfbench info` and stored runs show them.
 
     Raises
     ------
@@ -107,15 +104,12 @@ class ZeroChain(SingleComponent):
 
     name: ClassVar[str] = "zero-chain"
     source: ClassVar[str] = "shen2019 theorem 5.1 and section 7.1"
-    properties: ClassVar[frozenset[str]] = frozenset()
-    best_known: ClassVar[tuple[float, str] | None] = None
 
     horizon: int
     columns: int
     directions: Floats | None = None
     smoothness: float | None = None
     mu: float = 1.0
-    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         T = integer("horizon", self.horizon, least=1)
@@ -199,7 +193,7 @@ class ZeroChain(SingleComponent):
     # --- constants ----------------------------------------------------------------------------
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of THEORY section 1 for this problem."""
+        """Return all constants of this problem."""
         bounds, scale, height, mu = chain_bounds(), chain_smoothness(), self._height, self.mu
         numbers: dict[str, Any] = {
             "n": 1,

@@ -33,7 +33,7 @@ from pfbench.base.state import State
 from pfbench.kernels import chain
 from pfbench.kernels.libraries import one_blas_thread
 from pfbench.oracles import Ledger, Oracles
-from pfbench.problems.single import check_single
+from pfbench.problems.base import drawn
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.resisting.exchange import INSIDE, Exchange, norm_of_gradient
 from pfbench.resisting.transcript import Recorder, Transcript, fingerprint
@@ -74,6 +74,7 @@ class Answering(ABC):
     """What answers for one component, and tallies what it is really asked, as the ledger counts."""
 
     n = 1
+    unconstrained = False
 
     def __init__(self) -> None:
         self._asked = dict.fromkeys(Counts().as_dict(), 0)
@@ -89,13 +90,13 @@ class Answering(ABC):
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the gradient at x of the only component, shape (d,)."""
-        check_single(sample)
+        drawn(sample, self.n)
         self.count(sfo=len(sample))
         return self._gradient(x)
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return grad f(x) - grad f(y), shape (d,): two queries."""
-        check_single(sample)
+        drawn(sample, self.n)
         self.count(sfo=2 * len(sample))
         return self._gradient(x) - self._gradient(y)
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 from pfbench.base.counts import Budget
-from pfbench.base.protocols import Problem
 from pfbench.oracles import Ledger
 from pfbench.points.factored import most_atoms
 from pfbench.runs.loop.drive import drive
@@ -57,7 +56,7 @@ def forecast(
     seconds = trial.seconds if whole else _seconds(ready.algorithm, iterations, trial)
     if time_limit is not None and seconds is not None:
         seconds = min(seconds, time_limit)
-    return Forecast(trial, iterations, seconds, _memory(shape_of(ready.problem), iterations))
+    return Forecast(trial, iterations, seconds, _memory(ready.problem.shape, iterations))
 
 
 def trial_of(plan: PlannedRun) -> dict[str, Any]:
@@ -73,12 +72,6 @@ def trial_of(plan: PlannedRun) -> dict[str, Any]:
         "status": found.trial.status,
         "stop_reason": found.trial.stop_reason,
     }
-
-
-def shape_of(problem: Problem) -> list[int]:
-    """Return the shape of a problem's points."""
-    shape = getattr(problem, "shape", None)
-    return [int(side) for side in (shape if shape is not None else problem.start().shape)]
 
 
 def _iterations(ready: Ready, budget: Budget | None, trial: Run) -> int | None:

@@ -10,6 +10,7 @@ from pfbench.sets.box import Box, KSparse
 from pfbench.sets.catalogue import PENALTIES, SETS, feasible_set, penalty
 from pfbench.sets.flow import UnitFlow
 from pfbench.sets.groups import GroupLasso
+from pfbench.sets.matrices import ColumnBall, MatrixBall, RowBall, SpectralBall
 from pfbench.sets.matroid import (
     GraphicMatroid,
     Matroid,
@@ -33,6 +34,7 @@ __all__ = [
     "Birkhoff",
     "Body",
     "Box",
+    "ColumnBall",
     "GraphicMatroid",
     "GroupLasso",
     "GroupPenalty",
@@ -41,6 +43,7 @@ __all__ = [
     "L1Penalty",
     "L2Ball",
     "LinfBall",
+    "MatrixBall",
     "Matroid",
     "MatroidBase",
     "NuclearBall",
@@ -50,9 +53,11 @@ __all__ = [
     "PartitionMatroid",
     "Penalty",
     "Permutahedron",
+    "RowBall",
     "Simplex",
     "SpanningTree",
     "Spectrahedron",
+    "SpectralBall",
     "SubmodularBase",
     "UniformMatroid",
     "UnitFlow",

@@ -19,6 +19,7 @@ class L1Ball(VectorSet):
     """Vectors of length d whose absolute entries sum to at most `radius`."""
 
     name = "l1"
+    summary = "vectors whose moduli sum to at most radius"
 
     @property
     def diameter(self) -> float:
@@ -57,6 +58,7 @@ class L2Ball(VectorSet):
     """Vectors of length d with Euclidean norm at most `radius`; every boundary point is extreme."""
 
     name = "l2"
+    summary = "vectors of Euclidean norm at most radius"
 
     @property
     def diameter(self) -> float:
@@ -105,6 +107,7 @@ class LinfBall(VectorSet):
     """Vectors of length d with every entry in [-radius, radius]."""
 
     name = "linf"
+    summary = "vectors with every modulus at most radius"
 
     @property
     def diameter(self) -> float:

@@ -25,7 +25,9 @@ class Birkhoff(Body):
     """
 
     name: ClassVar[str] = "birkhoff"
+    summary: ClassVar[str] = "doubly stochastic matrices: convex hull of the permutation matrices"
     source: ClassVar[str] = "Birkhoff 1946; Crouse 2016 (linear assignment)"
+    points: ClassVar[str] = "square matrices"
 
     m: int
 
@@ -41,6 +43,11 @@ class Birkhoff(Body):
     def diameter(self) -> float:
         """Exact: the distance of two permutations that agree nowhere, sqrt(2m) (0 if m = 1)."""
         return math.sqrt(2.0 * self.m) if self.m > 1 else 0.0
+
+    @property
+    def largest_norm(self) -> float:
+        """Exact, that of a vertex: sqrt(m)."""
+        return math.sqrt(self.m)
 
     def lo(self, g: Any) -> Floats:
         """Return the matrix of a perfect matching of least cost g, shape (m, m); O(m^3).

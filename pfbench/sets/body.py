@@ -3,12 +3,14 @@
 import dataclasses
 import hashlib
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, TypeGuard
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.errors import Diverged, InputError, Refused
+from pfbench.base.parameters import Parameter, declared
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -90,18 +92,35 @@ class Body(Described, ABC):
     ----------
     name
         As a selector writes it.
+    summary
+        A line about it.
     source
         Where the linear minimisation is from.
+    points
+        What its points are: vectors, matrices, square matrices.
+    needs
+        What it needs from Python, with the call that makes it; empty if a selector can say all.
     diameter_is_exact
         Whether `diameter` is the diameter, or an upper bound of it.
-    has_projection
-        Whether `project` answers, or refuses.
     """
 
     name: ClassVar[str]
+    summary: ClassVar[str] = ""
     source: ClassVar[str]
+    points: ClassVar[str] = "vectors"
+    needs: ClassVar[str] = ""
     diameter_is_exact: ClassVar[bool] = True
-    has_projection: ClassVar[bool] = False
+
+    @classmethod
+    def parameters(cls) -> Mapping[str, Parameter]:
+        """Return the parameters of its selector by name: the fields that declare themselves."""
+        return declared(cls)
+
+    @classmethod
+    def of_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
+        """Build it for points of a shape that fits `points`, from its parameters."""
+        make: Callable[..., Self] = cls
+        return make(shape if cls.points == "matrices" else shape[0], **parameters)
 
     @property
     @abstractmethod
@@ -109,9 +128,19 @@ class Body(Described, ABC):
         """Shape of a point."""
 
     @property
+    def has_projection(self) -> bool:
+        """Whether `project` answers, or refuses."""
+        return False
+
+    @property
     @abstractmethod
     def diameter(self) -> float:
         """Euclidean diameter; see `diameter_is_exact`."""
+
+    @property
+    def largest_norm(self) -> float:
+        """An upper bound of the Euclidean norm of a point."""
+        return float(np.linalg.norm(self.start())) + self.diameter
 
     @abstractmethod
     def lo(self, g: Any) -> Any:

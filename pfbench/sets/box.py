@@ -1,7 +1,7 @@
 """Boxes, and the polytope of sparse sign vectors."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.errors import InputError
+from pfbench.base.parameters import parameter
 from pfbench.sets.body import Body, frozen, gradient, is_point, projectable
 from pfbench.sets.vectors import VectorSet
 
@@ -33,12 +34,13 @@ class Box(Body):
     """
 
     name: ClassVar[str] = "box"
+    summary: ClassVar[str] = "vectors between a lower and an upper bound"
     source: ClassVar[str] = "separable: each entry on its own"
     has_projection: ClassVar[bool] = True
 
     d: int
-    lower: float | Floats = -1.0
-    upper: float | Floats = 1.0
+    lower: float | Floats = parameter(-1.0, "least value of every entry")
+    upper: float | Floats = parameter(1.0, "largest value of every entry")
 
     def __post_init__(self) -> None:
         integer("d", self.d, least=1)
@@ -126,9 +128,10 @@ class KSparse(VectorSet):
     """
 
     name = "k-sparse"
+    summary = "convex hull of the vectors with k entries +-radius and 0 elsewhere"
     source = "Argyriou, Foygel, Srebro 2012; Jaggi 2013 section 4"
 
-    k: int = field(kw_only=True)
+    k: int = parameter(MISSING, "number of nonzero entries of a vertex", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

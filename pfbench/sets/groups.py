@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
+from pfbench.base.parameters import parameter
 from pfbench.sets.body import Integers, gradient, projectable
 from pfbench.sets.simplex import project_simplex
 from pfbench.sets.vectors import VectorSet
@@ -96,9 +97,10 @@ class GroupLasso(VectorSet):
     """
 
     name = "group-lasso"
+    summary = "vectors whose groups' Euclidean norms sum to at most radius"
     source = "Yuan, Lin 2006; Jaggi 2013 section 4"
 
-    groups: Groups = field(kw_only=True)
+    groups: Groups = parameter(MISSING, "length of consecutive groups of entries", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,16 +2,17 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
+from pfbench.base.parameters import Parameter
 from pfbench.kernels.graphs import greedy_forest
 from pfbench.sets.body import Body, Described, frozen, gradient, is_point
 from pfbench.sets.flow import checked_edges
@@ -318,6 +319,7 @@ class MatroidBase(_Bases):
     """
 
     name: ClassVar[str] = "matroid-base"
+    summary: ClassVar[str] = "convex hull of a matroid's bases (here: of all sets of k entries)"
 
     matroid: Matroid
 
@@ -327,6 +329,17 @@ class MatroidBase(_Bases):
                 f"a {type(self.matroid).__name__} is no matroid: wrap an independence oracle as "
                 "OracleMatroid(d, oracle)."
             )
+
+    @classmethod
+    def parameters(cls) -> Mapping[str, Parameter]:
+        """Return k, the rank of a uniform matroid; others are built in Python."""
+        about = "rank of the uniform matroid; MatroidBase(matroid) takes any other"
+        return {"k": Parameter(about, "")}
+
+    @classmethod
+    def of_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
+        """Build the convex hull of all sets of k entries."""
+        return cls(UniformMatroid(shape[0], **parameters))
 
     @property
     def _matroid(self) -> Matroid:
@@ -351,6 +364,8 @@ class SpanningTree(_Bases):
     """
 
     name: ClassVar[str] = "spanning-tree"
+    summary: ClassVar[str] = "convex hull of the spanning trees of a connected graph"
+    needs: ClassVar[str] = "a graph: SpanningTree(edges)"
     source: ClassVar[str] = "Kruskal 1956; Edmonds 1971"
 
     edges: Integers

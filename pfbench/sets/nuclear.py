@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import real
 from pfbench.base.errors import Diverged, Refused
 from pfbench.points import Factored, Pattern, RankOne
 from pfbench.points.factored import Factors, orthogonalised
 from pfbench.points.operators import DenseOperator, Operator, SparseOperator, TiltedOperator
 from pfbench.sets.lanczos import leading_triple
+from pfbench.sets.matrices import MatrixBall
 from pfbench.sets.simplex import project_simplex
 
 Floats = npt.NDArray[np.float64]
@@ -30,8 +31,8 @@ CERTIFICATE_FAILURE = 1e-9
 _CERTIFICATE_TOLERANCE = 1e-3
 
 
-@dataclass(frozen=True)
-class NuclearBall:
+@dataclass(frozen=True, repr=False, eq=False)
+class NuclearBall(MatrixBall):
     """All M x N matrices whose singular values sum to at most `radius`.
 
     Raises
@@ -41,26 +42,23 @@ class NuclearBall:
     """
 
     name: ClassVar[str] = "nuclear"
+    summary: ClassVar[str] = "matrices whose singular values sum to at most radius"
     source: ClassVar[str] = "Jaggi 2013 section 4; Golub-Kahan-Lanczos"
-    diameter_is_exact: ClassVar[bool] = True
-    has_projection: ClassVar[bool] = True
-
-    shape: tuple[int, int]
-    radius: float
-
-    def __post_init__(self) -> None:
-        for size in self.shape:
-            integer("matrix size", size, least=1)
-        real("radius", self.radius, above=0.0)
 
     @property
     def diameter(self) -> float:
         """2 radius: the distance of -X and X for a rank-one X on the boundary."""
         return 2.0 * self.radius
 
-    def start(self) -> Floats:
-        """Return the zero matrix, shape (M, N)."""
-        return np.zeros(self.shape)
+    @property
+    def largest_norm(self) -> float:
+        """The radius: a matrix's Frobenius norm is at most its nuclear norm."""
+        return self.radius
+
+    @property
+    def has_projection(self) -> bool:
+        """Whether a matrix has at most 4 000 000 entries, which a projection forms."""
+        return self.shape[0] * self.shape[1] <= DENSE_ENTRIES
 
     def minimiser(self, rng: np.random.Generator, tolerance: float) -> "NuclearMinimiser":
         """Return a linear minimisation that starts each call near the last one's vertex."""
@@ -101,8 +99,8 @@ class NuclearBall:
 
     def check_dense(self) -> None:
         """Refuse sizes at which a projection would form a matrix above 4 000 000 entries."""
-        M, N = self.shape
-        if M * N > DENSE_ENTRIES:
+        if not self.has_projection:
+            M, N = self.shape
             raise Refused(
                 f"a projection onto the nuclear ball would form a {M} x {N} matrix, above "
                 f"{DENSE_ENTRIES} entries: use a projection-free method on this problem."
@@ -139,11 +137,11 @@ class NuclearBall:
         elif isinstance(x, RankOne):
             norm = abs(x.scale) * float(np.linalg.norm(x.u) * np.linalg.norm(x.v))
         else:
-            array = np.asarray(x)
-            if array.shape != self.shape or not np.isfinite(array).all():
-                return False
-            norm = float(scipy.linalg.svdvals(array).sum())
+            return super().contains(x, tolerance)
         return norm <= self.radius * (1.0 + tolerance)
+
+    def _holds(self, x: Floats, tolerance: float) -> bool:
+        return float(scipy.linalg.svdvals(x).sum()) <= self.radius * (1.0 + tolerance)
 
     def random_vertex(self, rng: np.random.Generator, pattern: Pattern | None = None) -> RankOne:
         """Return radius times the outer product of two uniform unit vectors."""

@@ -1,9 +1,10 @@
 """Convex penalties h with their proximal maps argmin_x t h(x) + |x - y|^2 / 2."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import scipy
 
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import Diverged, InputError, Refused
+from pfbench.base.parameters import Parameter, declared, parameter
 from pfbench.sets.body import Integers
 from pfbench.sets.groups import Groups, checked_groups, group_labels, group_norms, rescaled
 from pfbench.sets.nuclear import DENSE_ENTRIES
@@ -24,6 +26,8 @@ class Penalty(ABC):
 
     Attributes
     ----------
+    points
+        What it takes: arrays, matrices or vectors.
     lower_bound
         The least value of h.
     dual
@@ -37,11 +41,24 @@ class Penalty(ABC):
     """
 
     name: ClassVar[str]
+    summary: ClassVar[str]
     source: ClassVar[str]
+    points: ClassVar[str] = "arrays"
+    needs: ClassVar[str] = ""
     dual: ClassVar[str]
     lower_bound: ClassVar[float] = 0.0
 
-    weight: float = 1.0
+    weight: float = parameter(1.0, "factor of the penalty's norm, at least 0")
+
+    @classmethod
+    def parameters(cls) -> Mapping[str, Parameter]:
+        """Return the parameters of its selector by name: the fields that declare themselves."""
+        return declared(cls)
+
+    @classmethod
+    def of_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
+        """Build it for points of a shape that fits `points`, from its parameters."""
+        return cls(**parameters)
 
     def __post_init__(self) -> None:
         real("weight", self.weight, least=0.0)
@@ -74,6 +91,7 @@ class L1Penalty(Penalty):
     """Weight times the sum of moduli; takes arrays of any shape."""
 
     name = "l1"
+    summary = "weight times the sum of moduli"
     source = "Donoho, Johnstone 1994 (soft threshold)"
     dual = "linf"
 
@@ -100,6 +118,8 @@ class NuclearPenalty(Penalty):
     """Weight times the sum of singular values of a dense M x N array."""
 
     name = "nuclear"
+    summary = "weight times the sum of singular values"
+    points = "matrices"
     source = "Cai, Candes, Shen 2010 (singular value threshold)"
     dual = "spectral"
 
@@ -158,16 +178,23 @@ class GroupPenalty(Penalty):
     """
 
     name = "group"
+    summary = "weight times the sum of the groups' Euclidean norms"
+    points = "vectors"
     source = "Yuan, Lin 2006 (block soft threshold)"
     dual = "largest norm of a group"
 
     d: int = field(kw_only=True)
-    groups: Groups = field(kw_only=True)
+    groups: Groups = parameter(MISSING, "length of consecutive groups of entries", kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         integer("d", self.d, least=1)
         object.__setattr__(self, "groups", checked_groups(self.d, self.groups))
+
+    @classmethod
+    def of_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
+        """Build it for vectors."""
+        return cls(d=shape[0], **parameters)
 
     @cached_property
     def _labels(self) -> Integers:

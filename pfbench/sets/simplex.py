@@ -29,6 +29,7 @@ class Simplex(VectorSet):
     """Nonnegative vectors of length d whose entries sum to `radius`."""
 
     name = "simplex"
+    summary = "nonnegative vectors that sum to radius"
 
     @property
     def diameter(self) -> float:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import scipy
 
 from pfbench.base.checks import integer, real
+from pfbench.base.parameters import parameter
 from pfbench.points import RankOne
 from pfbench.sets.body import Body, gradient, is_point, normalised, projectable
 from pfbench.sets.simplex import project_simplex
@@ -31,11 +32,13 @@ class Spectrahedron(Body):
     """
 
     name: ClassVar[str] = "spectrahedron"
+    summary: ClassVar[str] = "positive semidefinite matrices of trace radius"
     source: ClassVar[str] = "Hazan 2008; Jaggi 2013 section 4"
+    points: ClassVar[str] = "square matrices"
     has_projection: ClassVar[bool] = True
 
     d: int
-    radius: float = 1.0
+    radius: float = parameter(1.0, "size of the set, positive")
 
     def __post_init__(self) -> None:
         integer("d", self.d, least=1)
@@ -50,6 +53,11 @@ class Spectrahedron(Body):
     def diameter(self) -> float:
         """Exact: the distance of two orthogonal vertices, radius times sqrt 2 (0 if d = 1)."""
         return self.radius * math.sqrt(2.0) if self.d > 1 else 0.0
+
+    @property
+    def largest_norm(self) -> float:
+        """Exact, that of a vertex: radius."""
+        return self.radius
 
     def lo(self, g: Any) -> RankOne:
         """Return radius times uu' for a unit eigenvector u of the least eigenvalue of g; O(d^3).

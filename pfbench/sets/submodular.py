@@ -1,7 +1,7 @@
 """The base polytope of a submodular function, and the permutahedron."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -12,6 +12,7 @@ import scipy
 
 from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.errors import InputError
+from pfbench.base.parameters import Parameter
 from pfbench.sets.body import Body, frozen, gradient, is_point, projectable
 from pfbench.sets.nearest import distance_bounds
 
@@ -43,6 +44,8 @@ class SubmodularBase(Body):
     """
 
     name: ClassVar[str] = "submodular-base"
+    summary: ClassVar[str] = "base polytope of a submodular function"
+    needs: ClassVar[str] = "a function: SubmodularBase(d, function)"
     source: ClassVar[str] = "Edmonds 1970 (greedy algorithm); Bach 2013"
     diameter_is_exact: ClassVar[bool] = False
 
@@ -181,6 +184,7 @@ class Permutahedron(Body):
     """
 
     name: ClassVar[str] = "permutahedron"
+    summary: ClassVar[str] = "radius times the convex hull of the permutations of (1, ..., d)"
     source: ClassVar[str] = "Rado 1952; Lim, Wright 2016; Blondel et al. 2020 (projection)"
     has_projection: ClassVar[bool] = True
 
@@ -193,6 +197,16 @@ class Permutahedron(Body):
                 f"entries of shape {entries.shape} must be a vector of at least one number."
             )
         object.__setattr__(self, "entries", frozen(np.sort(entries)[::-1]))
+
+    @classmethod
+    def parameters(cls) -> Mapping[str, Parameter]:
+        """Return the radius, that of `standard`; other polytopes are built in Python."""
+        return {"radius": Parameter("size of the set, positive", "1.0")}
+
+    @classmethod
+    def of_shape(cls, shape: tuple[int, ...], **parameters: Any) -> "Permutahedron":
+        """Build the standard one; see `standard`."""
+        return cls.standard(shape[0], **parameters)
 
     @classmethod
     def standard(cls, d: int, radius: float = 1.0) -> "Permutahedron":

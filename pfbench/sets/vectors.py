@@ -1,6 +1,5 @@
 """What the sets of vectors share: their size, their checks, and their unit vertices."""
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,6 +8,8 @@ import numpy.typing as npt
 
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import Diverged
+from pfbench.base.parameters import parameter
+from pfbench.sets.body import Body
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,7 +22,7 @@ def winner(g: Floats, index: int) -> int:
 
 
 @dataclass(frozen=True)
-class VectorSet(ABC):
+class VectorSet(Body):
     """A convex compact set of vectors of length `d`, scaled by `radius`.
 
     Raises
@@ -30,13 +31,11 @@ class VectorSet(ABC):
         If d is below 1 or the radius is not positive and finite.
     """
 
-    name: ClassVar[str]
     source: ClassVar[str] = "Jaggi 2013 section 4"
-    diameter_is_exact: ClassVar[bool] = True
     has_projection: ClassVar[bool] = True
 
     d: int
-    radius: float = 1.0
+    radius: float = parameter(1.0, "size of the set, positive")
 
     def __post_init__(self) -> None:
         integer("d", self.d, least=1)
@@ -46,31 +45,6 @@ class VectorSet(ABC):
     def shape(self) -> tuple[int]:
         """(d,)."""
         return (self.d,)
-
-    @property
-    @abstractmethod
-    def diameter(self) -> float:
-        """Euclidean diameter, exact."""
-
-    @abstractmethod
-    def lo(self, g: Floats) -> Floats:
-        """Return a vertex, shape (d,), that minimises <g, v>; ties go to the lowest index."""
-
-    @abstractmethod
-    def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return the exact minimum of <g, v> over the set, twice: a bracket of width 0."""
-
-    @abstractmethod
-    def project(self, y: Floats) -> Floats:
-        """Return the nearest point of the set, shape (d,)."""
-
-    @abstractmethod
-    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether x is in the set, up to a relative tolerance."""
-
-    @abstractmethod
-    def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a random vertex (for a ball: a uniform point of the sphere)."""
 
     def start(self) -> Floats:
         """Return the fixed start point: 0 where it is in the set, else a vertex."""

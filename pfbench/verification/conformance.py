@@ -141,7 +141,7 @@ class _Watched:
 
     def __init__(self, backend: Any) -> None:
         self._backend, self.asked = backend, set[str]()
-        self.unconstrained = getattr(backend, "unconstrained", False)
+        self.unconstrained = backend.unconstrained
         self.n = backend.n
 
     def __getattr__(self, name: str) -> Any:
@@ -172,7 +172,7 @@ def _asks(problem: Problem, algorithm: Algorithm) -> str:
             break
     # `asks` says what a run with these parameters requires, where that is more.
     allowed = set(getattr(algorithm, "asks", algorithm.requires))
-    if getattr(problem, "unconstrained", False):
+    if problem.unconstrained:
         allowed.add("prox")
     extra = watched.asked - allowed
     if extra:

@@ -13,6 +13,7 @@ from pfbench.base.state import State
 from pfbench.measures import fw_gap
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import combine, distance, keep
+from pfbench.problems import FiniteSum
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.sets import Box
 
@@ -131,7 +132,7 @@ def test_iterates_equal_a_dense_implementation_with_full_svd(step, seed, asking)
     for t, state in enumerate(states):
         G = plain.embedded(plain.component_gradients(X).mean(axis=0))
         U, _, Vt = np.linalg.svd(G)
-        V = -problem.radius * np.outer(U[:, 0], Vt[0])
+        V = -problem.set.radius * np.outer(U[:, 0], Vt[0])
         gap = np.vdot(G, X - V)
         X = X + (2 / (t + 2) if step == "open-loop" else min(gap / C, 1.0)) * (V - X)
         np.testing.assert_allclose(state.x.matrix(), X, rtol=1e-8, atol=1e-8)
@@ -160,7 +161,7 @@ def dense_vertex(problem, G):
         v[k] = -problem.set.radius * np.sign(G[k])
         return v
     U, _, Vt = np.linalg.svd(G)
-    return -problem.radius * np.outer(U[:, 0], Vt[0])
+    return -problem.set.radius * np.outer(U[:, 0], Vt[0])
 
 
 def pedregosa2020(problem, T, L):
@@ -276,7 +277,7 @@ def test_schedule_of_backtracking_counts_with_twice_the_smoothness(asking):
     assert gaps.min() <= epsilon
 
 
-class Linear:
+class Linear(FiniteSum):
     """f(x) = <c, x> over a box: no curvature to estimate."""
 
     n, set = 1, Box(3)
@@ -284,20 +285,11 @@ class Linear:
     def __init__(self, c):
         self.c = np.asarray(c, dtype=float)
 
-    def start(self):
-        return np.zeros(3)
-
-    def open(self, rng):
-        return self
-
     def value(self, x):
         return float(self.c @ x)
 
     def gradient(self, x):
         return self.c.copy()
-
-    def lo(self, g):
-        return self.set.lo(g)
 
 
 def test_backtracking_takes_the_whole_step_where_f_is_linear():
@@ -337,6 +329,8 @@ class Image:
 
     Of a box this is a parallelepiped, and its vertices are those of the box.
     """
+
+    unconstrained = False
 
     def __init__(self, problem, M, b):
         self.problem, self.M, self.b, self.n = problem, M, b, problem.n

@@ -14,7 +14,7 @@ import pfbench as pf
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.assumptions import ASSUMPTIONS, known_of, unmet
 from pfbench.base.errors import Refused
-from pfbench.problems import PROBLEMS
+from pfbench.problems import PROBLEMS, FiniteSum
 from pfbench.runs.execute import check
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.planning.plan import PlannedRun
@@ -201,7 +201,17 @@ def test_a_users_own_algorithm_and_problem_need_not_state_anything():
             return iter(())
 
     assert solve(model("robust-regression"), Plain()).unmet == ()
-    bare = type("Bare", (), {"set": WholeSpace(3)})()
+
+    class Bare(FiniteSum):
+        n, set = 1, WholeSpace(3)
+
+        def value(self, x):
+            return 0.0
+
+        def gradient(self, x):
+            return 0.0 * x
+
+    bare = Bare()
     assert unmet({"convex"}, bare) == ("convex",)
     assert known_of(bare) == frozenset()
 

@@ -76,6 +76,7 @@ def test_a_problem_shows_which_source_knows_a_parameter(pfbench):
     assert parameters["rank"] == {
         "name": "rank",
         "default": "5",
+        "needed": False,
         "sources": ["synthetic"],
         "about": "rank of the underlying matrix",
     }
@@ -96,7 +97,7 @@ def test_a_set_names_the_problems_that_take_it(pfbench):
     assert simplex["problems"]["nonconvex-logistic"] == "set=simplex"
     nuclear = pfbench("info", "nuclear", "--json").json
     assert nuclear["problems"]["robust-matrix-recovery"] == "its only set"
-    assert nuclear["problems"]["multiclass-logistic"] == "its only set"
+    assert nuclear["problems"]["multiclass-logistic"] == "set=nuclear"
     assert "nonconvex-logistic" not in nuclear["problems"]
     assert "simplex-norm" not in nuclear["problems"]
     assert simplex["problems"]["simplex-norm"] == "its only set"

@@ -2,7 +2,7 @@
 
 import pytest
 
-KINDS = ("algorithms", "problems", "sets", "claims", "reports", "data")
+KINDS = ("algorithms", "problems", "sets", "measures", "claims", "reports", "data")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -27,6 +27,7 @@ def test_every_kind_has_its_members(pfbench):
     assert {"l1", "l2", "linf", "simplex", "nuclear"} <= names["sets"]
     assert {"a9a", "movielens-latest-small", "digits"} <= names["data"]
     assert names["reports"] >= {"gradient-estimators"}
+    assert {"objective", "fw_gap", "rmse_truth"} <= names["measures"]
 
 
 def test_without_a_kind_everything_is_listed(pfbench):

@@ -33,7 +33,7 @@ from pfbench.measures import (
     value,
 )
 from pfbench.points import combine, inner, keep
-from pfbench.problems.linear_models import NonconvexLogistic
+from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
 from pfbench.sets import L1Ball, L2Ball, LinfBall, NuclearBall, Simplex, WholeSpace, penalty
 
@@ -225,6 +225,15 @@ def test_the_gradient_mapping_of_a_huge_matrix_is_not_defined():
     observations = Observations((2001, 2000), np.array([0]), np.array([0]), np.ones(1))
     problem = RobustMatrixRecovery(observations)
     assert gradient_mapping_sq(problem, State(problem.start())) is None
+
+
+def test_without_curvature_there_is_no_gradient_mapping():
+    """L_f = L_ms = 0: no lambda = 1/(2 L)."""
+    problem = LeastSquares(np.zeros((3, 2)), np.ones(3), L2Ball(2))
+    state = State(problem.start())
+    assert problem.constants(state.x).L == 0.0
+    assert gradient_mapping_lambda(problem, state) is None
+    assert gradient_mapping_sq(problem, state) is None
 
 
 # --- links between the criteria -------------------------------------------------------------------

@@ -62,6 +62,11 @@ def test_a_small_pattern_stays_in_one_piece():
         ([3], [0], ["inside", "3 x 2"]),
         ([0], [2], ["inside", "3 x 2"]),
         ([-1], [0], ["inside"]),
+        # Another position is good.
+        ([0, 1], [-1, 1], ["inside", "3 x 2"]),
+        ([0, 1], [0, 2], ["inside", "3 x 2"]),
+        ([0, -1], [0, 1], ["inside", "3 x 2"]),
+        ([3, 0], [0, 1], ["inside", "3 x 2"]),
         ([0, 2, 0], [1, 1, 1], ["(0, 1)", "more than once"]),
         ([0.5], [0], ["integers"]),
         ([0], ["a"], ["integers"]),

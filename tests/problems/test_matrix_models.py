@@ -22,6 +22,7 @@ from pfbench.problems.data.loading import Classification, load_multiclass
 from pfbench.problems.multiclass import MulticlassLogistic
 from pfbench.problems.multitask import MultitaskSigmoid
 from pfbench.runs.loop.solve import solve
+from pfbench.sets import NuclearBall
 
 PAIR = pytest.mark.parametrize("make", [tiny_multiclass, tiny_multitask])
 
@@ -73,7 +74,8 @@ def test_several_threads_give_the_bits_of_one(monkeypatch):
 @pytest.mark.parametrize("z", [-800.0, -40.0, -1.0, 0.0, 1.0, 40.0, 800.0])
 @pytest.mark.parametrize("y", [0, 1])
 def test_the_sigmoid_loss_far_from_zero_neither_overflows_nor_cancels(z, y):
-    problem = MultitaskSigmoid(np.ones((1, 1)), np.array([y]), tasks=np.array([0]))
+    ball = NuclearBall((1, 1), 10.0)
+    problem = MultitaskSigmoid(np.ones((1, 1)), np.array([y]), ball, tasks=np.array([0]))
     x = np.array([[z]])
     s = math.exp(-np.logaddexp(0.0, -z if y else z))
     assert_allclose(problem.value(x), s**2, rtol=1e-13)
@@ -86,7 +88,9 @@ def test_the_sigmoid_loss_far_from_zero_neither_overflows_nor_cancels(z, y):
 
 @pytest.mark.parametrize("z", [-1e300, -800.0, 0.0, 800.0, 1e300])
 def test_the_softmax_far_from_zero_does_not_overflow(z):
-    problem = MulticlassLogistic(np.ones((1, 1)), np.array([0]), classes=2)
+    problem = MulticlassLogistic(
+        np.ones((1, 1)), np.array([0]), NuclearBall((1, 2), 10.0), classes=2
+    )
     x = np.array([[z, 0.0]])
     assert_allclose(problem.value(x), np.logaddexp(0.0, -z), rtol=1e-13)
     p = math.exp(-np.logaddexp(0.0, -z))
@@ -125,7 +129,7 @@ def test_a_run_is_warm_started_and_the_next_run_is_not(make):
     first, second = (vertices(problem.open(np.random.default_rng(3))) for _ in range(2))
     assert_array_equal(first, second)
     assert not np.array_equal(first[0], first[1])
-    exact = -problem.radius * np.linalg.norm(g, 2)
+    exact = -problem.set.radius * np.linalg.norm(g, 2)
     for v in first:
         assert exact <= np.vdot(g, v) * (1.0 - 1e-13) <= exact * (1.0 - 1e-6)
 
@@ -135,6 +139,7 @@ def test_arrays_of_the_user_are_copied_and_read_only_ones_are_shared(make):
     tiny = make()
     features, labels = tiny.features.copy(), tiny.labels.copy()
     more = {"tasks": np.sort(tiny.tasks)} if make is tiny_multitask else {}
+    more["set"] = tiny.set
     problem = type(tiny)(features, labels, **more)
     features[:], labels[:] = 100.0, 0
     x = np.random.default_rng(0).standard_normal(problem.shape)
@@ -149,7 +154,7 @@ def test_components_are_numbered_by_task_and_then_as_given():
     again = MultitaskSigmoid(
         problem.features[order],
         problem.labels[order],
-        problem.radius,
+        problem.set,
         tasks=problem.tasks[order],
         offsets=problem.offsets,
     )
@@ -191,8 +196,9 @@ def test_an_algorithm_without_a_set_is_refused(make):
 
 
 def test_a_projection_of_a_huge_matrix_is_refused_before_the_run():
-    wide = MulticlassLogistic(np.ones((1, 2001)), np.array([0]), classes=2000)
-    assert "4000000" in wide.lacks["prox"]
+    ball = NuclearBall((2001, 2000))
+    wide = MulticlassLogistic(np.ones((1, 2001)), np.array([0]), ball, classes=2000)
+    assert "nuclear of points of shape (2001, 2000)" in wide.lacks["prox"]
     assert "prox" not in tiny_multiclass().lacks
 
 
@@ -287,7 +293,7 @@ def plain_projection(y, radius):
 
 def plain_minimum(problem, iterations=4000):
     """Accelerated projected gradient in NumPy, from the definitions alone."""
-    reference, radius = reference_of(problem), problem.radius
+    reference, radius = reference_of(problem), problem.set.radius
     step = 2.0 * len(reference.A) / np.linalg.norm(reference.A, 2) ** 2
     x = z = np.zeros(problem.shape)
     for k in range(iterations):
@@ -300,7 +306,8 @@ def plain_minimum(problem, iterations=4000):
 def noisy_classes(radius):
     """Rows whose classes are drawn regardless of them: no direction separates any two classes."""
     rng = np.random.default_rng(5)
-    return MulticlassLogistic(rng.standard_normal((60, 4)), rng.integers(3, size=60), radius)
+    ball = NuclearBall((4, 3), radius)
+    return MulticlassLogistic(rng.standard_normal((60, 4)), rng.integers(3, size=60), ball)
 
 
 def test_in_a_large_ball_the_minimum_is_the_unconstrained_one_of_scipy():
@@ -403,7 +410,7 @@ def test_features_are_scaled_to_the_interval(five_classes):
 @pytest.mark.parametrize("most", [None, 4])
 def test_a_task_has_a_class_and_as_many_rows_of_others(five_classes, most):
     _, labels = five_classes
-    data = classes.class_tasks("made up", noise=0.0, copies=3, rows=most)
+    data = classes.ClassTasks(noise=0.0, copies=3, rows=most).draw("made up")
     sizes = np.bincount(labels.astype(int)) if most is None else np.array([4, 4, 4, 3, 4])
     others = np.minimum(sizes, 64 - np.bincount(labels.astype(int)))
     assert data.offsets.shape == (15,)
@@ -421,8 +428,8 @@ def test_a_task_has_a_class_and_as_many_rows_of_others(five_classes, most):
 
 
 def test_the_versions_of_a_class_differ_by_normal_noise(five_classes):
-    exact = classes.class_tasks("made up", noise=0.0, copies=40)
-    noisy = classes.class_tasks("made up", noise=0.2, copies=40)
+    exact = classes.ClassTasks(noise=0.0, copies=40).draw("made up")
+    noisy = classes.ClassTasks(noise=0.2, copies=40).draw("made up")
     assert_array_equal(exact.labels, noisy.labels)
     noise = noisy.features - exact.features
     # 19 520 entries: five standard deviations of their mean and of their mean square.
@@ -433,7 +440,7 @@ def test_the_versions_of_a_class_differ_by_normal_noise(five_classes):
 
 
 def test_the_synthetic_tasks_are_those_of_the_paper():
-    data = classes.synthetic_tasks(seed=1, rows=4000, columns=3, kinds=4, copies=2)
+    data = classes.SyntheticTasks(seed=1, rows=4000, columns=3, kinds=4, copies=2).draw()
     assert data.features.shape == (4 * 2 * 4000, 3)
     assert set(data.offsets) <= {-1.0, 1.0}
     assert_array_equal(data.offsets[::2], data.offsets[1::2])
@@ -454,7 +461,7 @@ def test_synthetic_labels_follow_the_losses_own_law():
     """One task of one feature: y = 1 with probability 1/(1 + exp(theta a + b))."""
     ones, expected, variance = 0, 0.0, 0.0
     for seed in range(30):
-        data = classes.synthetic_tasks(seed=seed, rows=400, columns=1, kinds=1, copies=1)
+        data = classes.SyntheticTasks(seed=seed, rows=400, columns=1, kinds=1, copies=1).draw()
         fits = []
         for theta in (-1.0, 1.0):
             q = 1.0 / (1.0 + np.exp(theta * data.features[:, 0] + data.offsets[0]))
@@ -466,7 +473,7 @@ def test_synthetic_labels_follow_the_losses_own_law():
 
 
 def test_synthetic_classes_have_a_low_rank_model_and_unit_rows():
-    data = classes.synthetic_classes(seed=2, rows=3000, columns=6, classes=4, rank=1)
+    data = classes.SyntheticClasses(seed=2, rows=3000, columns=6, classes=4, rank=1).draw()
     assert data.features.shape == (3000, 6)
     assert_allclose(np.linalg.norm(data.features, axis=1), 1.0)
     assert data.labels.max() < data.classes == 4
@@ -486,7 +493,8 @@ def test_a_seed_fixes_the_data_and_the_catalogue_builds_them(name):
     assert build(seed=3, radius=2.0).set.radius == 2.0
     assert first.shape[0] == 5
     assert first.parameters["seed"] == 3
-    assert PROBLEMS[name].own_set == "nuclear"
+    assert PROBLEMS[name].takes("set", "matrices")
+    assert not PROBLEMS[name].takes("set", "vectors")
 
 
 def test_the_digits_as_tasks_and_as_classes():
@@ -510,7 +518,8 @@ TASKS, CLASSES = "multitask-sigmoid", "multiclass-logistic"
         (TASKS, {"source": 3}, ["source", "'3'"]),
         (TASKS, {"source": "digits", "kinds": 3}, ["'kinds'", "source digits"]),
         (TASKS, {"noise": 0.1}, ["'noise'", "source synthetic"]),
-        (TASKS, {"set": "l1"}, ["'set'"]),
+        (TASKS, {"set": "l1"}, ["set l1 is for vectors", "nuclear, spectral"]),
+        (TASKS, {"set": "spectrahedron", "kinds": 2}, ["for square matrices", "(30, 10)"]),
         (TASKS, {"radius": -1.0}, ["radius=-1", "greater than 0"]),
         (TASKS, {"radius": math.nan}, ["radius=nan", "finite"]),
         (TASKS, {"tolerance": 0.0}, ["tolerance=0", "greater than 0"]),
@@ -533,38 +542,44 @@ def test_bad_parameters_by_name(name, parameters, words):
     assert_one_sentence(error, *words)
 
 
+BALL = NuclearBall((2, 2))
 ROWS, Y = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([0, 1, 1])
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: MulticlassLogistic(ROWS * math.nan, Y), ["features", "6 NaN", "clean"]),
-        (lambda: MulticlassLogistic(ROWS * math.inf, Y), ["features", "infinite"]),
-        (lambda: MulticlassLogistic([["a", "b"]], Y), ["features", "numbers"]),
-        (lambda: MulticlassLogistic(ROWS[0], Y), ["features", "(2,)", "matrix"]),
-        (lambda: MulticlassLogistic(ROWS[:0], Y[:0]), ["features", "(0, 2)", "one row"]),
-        (lambda: MulticlassLogistic(ROWS[:, :0], Y), ["features", "(3, 0)", "one feature"]),
-        (lambda: MulticlassLogistic(ROWS, Y[:2]), ["labels", "(2,)", "(3,)"]),
-        (lambda: MulticlassLogistic(ROWS, Y + 0.5), ["labels", "whole numbers"]),
-        (lambda: MulticlassLogistic(ROWS, Y - 1), ["labels", "from 0"]),
-        (lambda: MulticlassLogistic(ROWS, Y * math.nan), ["labels", "NaN"]),
-        (lambda: MulticlassLogistic(ROWS, ["x", "y", "z"]), ["labels", "numbers"]),
-        (lambda: MulticlassLogistic(ROWS, Y, classes=1), ["classes=1", "largest label, 1"]),
-        (lambda: MulticlassLogistic(ROWS, Y, classes=2.0), ["classes=2.0", "integer"]),
-        (lambda: MulticlassLogistic(ROWS, Y, -1.0), ["radius=-1", "greater than 0"]),
-        (lambda: MultitaskSigmoid(ROWS, Y + 1, tasks=Y), ["labels", "0 or 1"]),
-        (lambda: MultitaskSigmoid(ROWS, Y, tasks=Y[:2]), ["tasks", "(2,)", "(3,)"]),
-        (lambda: MultitaskSigmoid(ROWS, Y, tasks=Y - 1), ["tasks", "from 0"]),
-        (lambda: MultitaskSigmoid(ROWS, Y, tasks=Y / 2), ["tasks", "whole numbers"]),
-        (lambda: MultitaskSigmoid(ROWS, Y, tasks=2 * Y), ["largest task is 2", "without gaps"]),
-        (lambda: MultitaskSigmoid(ROWS, Y, tasks=Y, offsets=[1.0]), ["offsets", "(1,)", "(2,)"]),
+        (lambda: MulticlassLogistic(ROWS * math.nan, Y, BALL), ["features", "6 NaN", "clean"]),
+        (lambda: MulticlassLogistic(ROWS * math.inf, Y, BALL), ["features", "infinite"]),
+        (lambda: MulticlassLogistic([["a", "b"]], Y, BALL), ["features", "numbers"]),
+        (lambda: MulticlassLogistic(ROWS[0], Y, BALL), ["features", "(2,)", "matrix"]),
+        (lambda: MulticlassLogistic(ROWS[:0], Y[:0], BALL), ["features", "(0, 2)", "one row"]),
+        (lambda: MulticlassLogistic(ROWS[:, :0], Y, BALL), ["features", "(3, 0)", "one feature"]),
+        (lambda: MulticlassLogistic(ROWS, Y[:2], BALL), ["labels", "(2,)", "(3,)"]),
+        (lambda: MulticlassLogistic(ROWS, Y + 0.5, BALL), ["labels", "whole numbers"]),
+        (lambda: MulticlassLogistic(ROWS, Y - 1, BALL), ["labels", "from 0"]),
+        (lambda: MulticlassLogistic(ROWS, Y * math.nan, BALL), ["labels", "NaN"]),
+        (lambda: MulticlassLogistic(ROWS, ["x", "y", "z"], BALL), ["labels", "numbers"]),
+        (lambda: MulticlassLogistic(ROWS, Y, BALL, classes=1), ["classes=1", "largest label, 1"]),
+        (lambda: MulticlassLogistic(ROWS, Y, BALL, classes=2.0), ["classes=2.0", "integer"]),
+        (lambda: MulticlassLogistic(ROWS, Y, NuclearBall((2, 3))), ["(2, 3)", "(2, 2)", "equal"]),
+        (lambda: MultitaskSigmoid(ROWS, Y + 1, BALL, tasks=Y), ["labels", "0 or 1"]),
+        (lambda: MultitaskSigmoid(ROWS, Y, BALL, tasks=Y[:2]), ["tasks", "(2,)", "(3,)"]),
+        (lambda: MultitaskSigmoid(ROWS, Y, BALL, tasks=Y - 1), ["tasks", "from 0"]),
+        (lambda: MultitaskSigmoid(ROWS, Y, BALL, tasks=Y / 2), ["tasks", "whole numbers"]),
         (
-            lambda: MultitaskSigmoid(ROWS, Y, tasks=Y, offsets=[1.0, math.inf]),
+            lambda: MultitaskSigmoid(ROWS, Y, BALL, tasks=2 * Y),
+            ["largest task is 2", "without gaps"],
+        ),
+        (
+            lambda: MultitaskSigmoid(ROWS, Y, BALL, tasks=Y, offsets=[1.0]),
+            ["offsets", "(1,)", "(2,)"],
+        ),
+        (
+            lambda: MultitaskSigmoid(ROWS, Y, BALL, tasks=Y, offsets=[1.0, math.inf]),
             ["offsets", "infinite"],
         ),
-        (lambda: MultitaskSigmoid(ROWS, Y, 0.0, tasks=Y), ["radius=0", "greater than 0"]),
-        (lambda: MultitaskSigmoid(ROWS, Y, 1.0, 2.0, tasks=Y), ["tolerance=2", "at most 1"]),
+        (lambda: MultitaskSigmoid(ROWS, Y, BALL, 2.0, tasks=Y), ["tolerance=2", "at most 1"]),
     ],
 )
 def test_bad_data(make, words):

@@ -106,7 +106,7 @@ def test_large_sparse_problems_are_drawn_without_a_dense_matrix():
 
 
 def test_digits_are_centred_and_hold_out_other_pixels():
-    data = observations.digits(density=0.3, heldout=0.2)
+    data = observations.DigitPixels(density=0.3, heldout=0.2).draw()
     total = 1797 * 64
     assert data.shape == (1797, 64)
     assert data.values.size == round(0.3 * total)

@@ -79,6 +79,10 @@ REFUSED = {
         lambda: SubmodularBase(4, lambda s: float(len(s) ** 2)),
         ["not submodular", "element"],
     ),
+    "supermodular above one element": (
+        lambda: SubmodularBase(3, lambda s: (0.0, 1.0, 1.0, 1.5)[len(s)]),
+        ["not submodular", "adds 0 to", "but 0.5 with"],
+    ),
     "permutahedron empty": (lambda: Permutahedron([]), ["(0,)", "at least one"]),
     "permutahedron nan": (lambda: Permutahedron([1.0, math.nan]), ["entries", "NaN"]),
     "permutahedron radius": (lambda: Permutahedron.standard(3, -1.0), ["radius=-1"]),

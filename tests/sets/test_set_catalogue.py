@@ -6,6 +6,7 @@ from helpers import assert_one_sentence
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
+from pfbench.points import RankOne
 from pfbench.sets import (
     PENALTIES,
     SETS,
@@ -22,16 +23,23 @@ from pfbench.sets import (
     feasible_set,
     penalty,
 )
-from pfbench.sets.catalogue import PENALTY_ENTRIES, SET_ENTRIES
+from pfbench.sets.catalogue import takes
 
 NAMES = [
-    *("nuclear", "spectrahedron", "l1", "l2", "linf", "box", "simplex", "k-sparse", "group-lasso"),
+    *("nuclear", "spectral", "spectrahedron", "row-norm", "column-norm"),
+    *("l1", "l2", "linf", "box", "simplex", "k-sparse", "group-lasso"),
     *("birkhoff", "unit-flow", "spanning-tree", "matroid-base", "submodular-base"),
     "permutahedron",
 ]
 SHAPES = {"vectors": (4,), "matrices": (3, 2), "square matrices": (3, 3), "arrays": (4,)}
 SAMPLES = {"k": 2, "groups": 2, "radius": 1.5, "lower": -2.0, "upper": 3.0, "weight": 0.5}
-BUILT = [name for name in SET_ENTRIES if SET_ENTRIES[name].build is not None]
+BUILT = [name for name, cls in SETS.items() if not cls.needs]
+
+
+def chosen_of(entry):
+    """All parameters, and those that are needed."""
+    known = entry.parameters()
+    return list(known), [name for name, one in known.items() if one.needed]
 
 
 def test_every_set_and_penalty_has_its_name():
@@ -41,21 +49,22 @@ def test_every_set_and_penalty_has_its_name():
         assert all(cls.name == name and cls.source for name, cls in classes.items())
 
 
-@pytest.mark.parametrize("entries", [SET_ENTRIES, PENALTY_ENTRIES])
+@pytest.mark.parametrize("entries", [SETS, PENALTIES])
 def test_every_entry_has_one_line_and_says_how_it_is_built(entries):
     for name, entry in entries.items():
         assert entry.name == name
         assert entry.summary
         assert "\n" not in entry.summary
-        assert (entry.build is None) == bool(entry.needs)
-        assert set(entry.required) <= set(entry.parameters) <= set(SAMPLES)
+        assert takes(entry, SHAPES[entry.points]) == (not entry.needs)
+        assert set(entry.parameters()) <= set(SAMPLES)
+        assert all(one.about for one in entry.parameters().values())
 
 
 @pytest.mark.parametrize("name", BUILT)
 def test_every_set_that_can_be_is_built_with_all_and_with_its_required_parameters(name):
-    entry = SET_ENTRIES[name]
+    entry = SETS[name]
     shape = SHAPES[entry.points]
-    for chosen in (entry.parameters, entry.required):
+    for chosen in chosen_of(entry):
         body = feasible_set(name, shape, **{key: SAMPLES[key] for key in chosen})
         assert isinstance(body, SETS[name])
         assert tuple(body.shape) == shape
@@ -63,14 +72,16 @@ def test_every_set_that_can_be_is_built_with_all_and_with_its_required_parameter
         assert body.contains(v)
         assert body.diameter > 0.0
         assert isinstance(type(body).diameter_is_exact, bool)
-        assert isinstance(type(body).has_projection, bool)
+        assert isinstance(body.has_projection, bool)
+        length = np.linalg.norm(v.matrix() if isinstance(v, RankOne) else v)
+        assert length <= body.largest_norm * (1.0 + 1e-12)
 
 
-@pytest.mark.parametrize("name", PENALTY_ENTRIES)
+@pytest.mark.parametrize("name", PENALTIES)
 def test_every_penalty_is_built(name):
-    entry = PENALTY_ENTRIES[name]
+    entry = PENALTIES[name]
     shape = SHAPES[entry.points]
-    for chosen in (entry.parameters, entry.required):
+    for chosen in chosen_of(entry):
         h = penalty(name, shape, **{key: SAMPLES[key] for key in chosen})
         assert isinstance(h, PENALTIES[name])
         assert h.value(np.ones(shape)) > 0.0

@@ -45,7 +45,7 @@ def design(
         spike=1.0,
         sensing_variance=sensing_variance,
     )
-    return MatrixRegression(data)
+    return MatrixRegression(data, data.ball)
 
 
 _LOSSES = {

@@ -79,7 +79,7 @@ def matrix_regression(seed: int = 0) -> MatrixRegression:
     inexact.
     """
     data = synthetic_sensing(seed=seed, rows=8, columns=8, rank=2, n=160, spike=1.0)
-    return MatrixRegression(data, tolerance=1e-10)
+    return MatrixRegression(data, data.ball, tolerance=1e-10)
 
 
 SINGULAR = instance(restricted, d=256, support=3, blind=4)

@@ -73,5 +73,5 @@ class _Runs:
         n, root = self._problem.n, math.sqrt(self._problem.n)
         epochs = -(-K // math.floor(root))
         self.calls.append(counts.sfo / (n * epochs + 2 * math.ceil(root) * (K - epochs)))
-        if not getattr(self._problem, "unconstrained", False):
+        if not self._problem.unconstrained:
             self.calls += [counts.po / K, K / max(counts.po, 1)]

@@ -85,7 +85,7 @@ class Ready:
             If the problem lacks it, or what it opened for the run has no such oracle.
         """
         name, problem = self.algorithm.name, self.problem.name
-        lacks: Mapping[str, str] = getattr(self.problem, "lacks", {})
+        lacks = self.problem.lacks
         for verb in sorted(getattr(self.algorithm, "asks", self.algorithm.requires)):
             if verb in lacks:
                 wants = _KINDS.get(verb, f"asks for {verb}")

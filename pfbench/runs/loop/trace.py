@@ -8,7 +8,7 @@ from pfbench.base.errors import Diverged, PfbenchError, StalePoint
 from pfbench.base.protocols import Measure, Problem
 from pfbench.base.state import State
 from pfbench.measures import BRACKETS, available, gradient_mapping_lambda
-from pfbench.runs.loop.own_measure import OwnMeasure
+from pfbench.measures.own import OwnMeasure
 from pfbench.runs.loop.run import TRACE_COLUMNS
 
 

@@ -2,18 +2,18 @@
 
 import inspect
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
-from pfbench.algorithms.catalogue import AlgorithmChoice, algorithm
+from pfbench.algorithms.catalogue import AlgorithmChoice, named_algorithm
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.measures import MEANING, available, named
-from pfbench.problems.catalogue import problem
-from pfbench.runs.loop.own_measure import OwnMeasure
+from pfbench.measures.own import OwnMeasure
+from pfbench.problems.catalogue import named_problem
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.stop import in_trace
-from pfbench.runs.planning.own_problem import OwnProblem
+from pfbench.runs.planning.own_problem import own_problem
 from pfbench.runs.planning.user_code import load, made
 
 _TAKEN = frozenset({*TRACE_COLUMNS, *MEANING, "key", "seed"})
@@ -32,8 +32,8 @@ def chosen_problem(text: str) -> Problem:
     """
     selector = Selector.parse(text)
     if ":" not in selector.name:
-        return problem(selector.name, **selector.parameters)
-    return cast(Problem, OwnProblem(selector, made(selector)))
+        return named_problem(selector)
+    return own_problem(selector, made(selector))
 
 
 def chosen_algorithm(text: str) -> AlgorithmChoice | Algorithm:
@@ -46,7 +46,7 @@ def chosen_algorithm(text: str) -> AlgorithmChoice | Algorithm:
     """
     selector = Selector.parse(text)
     if ":" not in selector.name:
-        return algorithm(selector.name, **selector.parameters)
+        return named_algorithm(selector)
     found: Algorithm = made(selector)
     lacks = [part for part in ("name", "requires", "output", "run") if not hasattr(found, part)]
     if lacks:

@@ -63,9 +63,9 @@ def made(selector: Selector) -> Any:
         if given:
             raise InputError(f"{name} is no class or function: leave its parameters out.")
         return found
-    _check_parameters(found, selector)
+    texts = _check_parameters(found, selector)
     try:
-        return found(**given)
+        return found(**selector.given(texts))
     except PfbenchError:
         raise
     except Exception as error:
@@ -73,12 +73,15 @@ def made(selector: Selector) -> Any:
         raise InputError(f"{selector} fails with {type(error).__name__}: {words}.") from error
 
 
-def _check_parameters(function: Any, selector: Selector) -> None:
-    """Refuse parameters that a class or function does not take, and those that it lacks."""
+def _check_parameters(function: Any, selector: Selector) -> list[str]:
+    """Refuse parameters that a class or function does not take, and those that it lacks.
+
+    Return those that it declares to be texts.
+    """
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # written in C, which tells nothing
-        return
+        return []
     by_name = {p.name: p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     if not any(p.kind is p.VAR_KEYWORD for p in parameters):
         for name in selector.parameters:
@@ -90,3 +93,4 @@ def _check_parameters(function: Any, selector: Selector) -> None:
         raise InputError(
             f"{selector.name} needs {', '.join(missing)}: write {selector.name}[{missing[0]}=...]."
         )
+    return [name for name, p in by_name.items() if p.annotation in (str, "str")]

@@ -8,7 +8,6 @@ from typing import Any
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.selectors import Selector
 from pfbench.runs.planning.limits import anytime, limits_of, unlimited
-from pfbench.runs.planning.own_problem import OwnProblem
 from pfbench.runs.planning.plan import PlannedRun, own_names
 from pfbench.runs.planning.resolve import Resolved, plain, resolve
 from pfbench.runs.storage.keys import content_key, has_source, no_source, source_digest, source_note
@@ -75,17 +74,14 @@ def modules_of(plan: PlannedRun, there: Resolved) -> frozenset[str]:
     InputError
         If there is no Python source of one that the run names.
     """
-    problem = there.on.problem
-    # A function of somebody's module may return what a class of another one made.
-    made = problem.given if isinstance(problem, OwnProblem) else problem
-    kinds = {type(part).__module__ for part in (problem, made)}
+    problem = type(there.on.problem).__module__
     algorithm = type(there.fit.algorithm).__module__ if there.fit else _ALGORITHMS
     measures = {getattr(measure, "__module__", _LOOP) for measure in there.measures.values()}
     own = {text.partition(":")[0].strip() for text in plan.own_selectors}
     for module in sorted(own):
         if not has_source(module):
             raise no_source(module)
-    return frozenset({_LOOP, algorithm, *kinds, *measures, *own})
+    return frozenset({_LOOP, problem, algorithm, *measures, *own})
 
 
 def _content(plan: PlannedRun, there: Resolved, *, limited: bool = True) -> dict[str, Any]:
@@ -102,7 +98,7 @@ def _content(plan: PlannedRun, there: Resolved, *, limited: bool = True) -> dict
             type(problem).__qualname__,
             there.on.digest,
             # What somebody's digest covers is not known.
-            dict(problem.parameters) if isinstance(problem, OwnProblem) else {},
+            dict(problem.parameters) if ":" in problem.name else {},
         ],
         "algorithm": _algorithm(plan, there, limited),
         "seed": plan.seed,

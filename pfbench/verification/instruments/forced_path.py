@@ -12,7 +12,7 @@ from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
-from pfbench.problems.stateless import Stateless
+from pfbench.problems.base import FiniteSum
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,6 +22,7 @@ class Segment:
     """All points r e_0, 0 <= r <= length, of R^d."""
 
     name: ClassVar[str] = "segment"
+    has_projection: ClassVar[bool] = True
 
     d: int
     length: float
@@ -58,9 +59,13 @@ class Segment:
         v[0] = self.length * rng.integers(2)
         return v
 
+    def start(self) -> Floats:
+        """Return 0."""
+        return np.zeros(self.d)
+
 
 @dataclass(frozen=True)
-class ForcedPath(Stateless):
+class ForcedPath(FiniteSum):
     """A finite sum on a segment whose linear minimisation always returns the far end.
 
     f_i(x) = s_i (sigma + h(r)) x_k - c r with r = x_0, signs s_i = +1, -1 in turn, k running
@@ -115,11 +120,6 @@ class ForcedPath(Stateless):
     def parameters(self) -> Mapping[str, Any]:
         """The parameters by name."""
         return MappingProxyType({"n": self.n, "d": self.d, "L": self.L, "L2": self.L2})
-
-    @property
-    def digest(self) -> str:
-        """The parameters as text."""
-        return repr(self)
 
     def start(self) -> Floats:
         """Return the point `begin` e_0."""

@@ -17,8 +17,8 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weighted
+from pfbench.problems.base import FiniteSum
 from pfbench.problems.single import Operator, SingleComponent
-from pfbench.problems.stateless import Stateless
 from pfbench.sets import Box, L1Ball, L2Ball, LinfBall, Simplex
 
 Floats = npt.NDArray[np.float64]
@@ -74,6 +74,7 @@ class Hull:
     """
 
     name: ClassVar[str] = "hull"
+    has_projection: ClassVar[bool] = False
 
     vertices: Floats
 
@@ -115,9 +116,13 @@ class Hull:
         """Return a uniformly random vertex."""
         return np.array(self.vertices[int(rng.integers(len(self.vertices)))])
 
+    def start(self) -> Floats:
+        """Return the first vertex."""
+        return np.array(self.vertices[0])
+
 
 @dataclass(frozen=True, eq=False)
-class Indefinite(Stateless):
+class Indefinite(FiniteSum):
     """f_i(x) = <b + s_i, x> + x'(A + t_i I)x/2 over a set, the s_i and the t_i with mean 0.
 
     So f(x) = <b, x> + x'Ax/2, and an estimate of its gradient errs by what the s_i and t_i are in
@@ -188,18 +193,9 @@ class Indefinite(Stateless):
         """The sizes by name."""
         return MappingProxyType({"n": self.n, "d": self.b.size})
 
-    @property
-    def digest(self) -> str:
-        """The sizes as text: instances are never stored."""
-        return f"{self.name}{self.n}x{self.b.size}"
-
     def start(self) -> Floats:
         """Return a copy of the start point."""
         return self.begin.copy()
-
-    def open(self, rng: np.random.Generator) -> Any:
-        """Return itself; it answers no Hessians and no tables."""
-        return self
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants; all but sigma2, a bound, are exact."""
@@ -418,17 +414,11 @@ class DoubleWell(SingleComponent):
     centre: Floats
     weights: Floats
     begin: Floats
-    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     @cached_property
     def set(self) -> LinfBall:
         """The box."""
         return LinfBall(self.begin.size, 2.0)
-
-    @property
-    def digest(self) -> str:
-        """The size as text: instances are never stored."""
-        return f"{self.name}{self.begin.size}"
 
     def start(self) -> Floats:
         """Return a copy of the start point."""

@@ -13,17 +13,17 @@ import scipy
 
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import InputError
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weighted
-from pfbench.problems.stateless import Stateless
+from pfbench.problems.base import FiniteSum
 from pfbench.sets import L1Ball, L2Ball, Simplex
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Quadratic(Stateless):
+class Quadratic(FiniteSum):
     """f_i(x) = <c, u> + <a_i, u>^2/2 + shift |u|^2/2 with u = x - theta_hat, over a set of vectors.
 
     f(theta_hat) = 0, so that f is the suboptimality itself, without cancellation. theta_hat is the
@@ -87,11 +87,6 @@ class Quadratic(Stateless):
         """The sizes by name."""
         return MappingProxyType({"n": self.n, "d": self.rows.shape[1]})
 
-    @property
-    def digest(self) -> str:
-        """The sizes as text: instances are never stored."""
-        return f"{self.name}{self.rows.shape}"
-
     def start(self) -> Floats:
         """Return a copy of the start point."""
         return self.begin.copy()
@@ -148,10 +143,6 @@ class Quadratic(Stateless):
     def hessian(self, s: Floats) -> "QuadraticHessian":
         """Return all component Hessians, the same at every point."""
         return QuadraticHessian(self)
-
-    def table(self, x: Floats) -> Any:
-        """Refuse: no method that is tested here keeps one."""
-        raise Refused("the known quadratic keeps no table of component gradients.")
 
 
 class QuadraticHessian:

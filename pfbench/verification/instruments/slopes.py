@@ -12,10 +12,9 @@ import numpy.typing as npt
 
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, Refused
-from pfbench.base.protocols import Hessian
+from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
-from pfbench.problems.stateless import Stateless
+from pfbench.problems.base import FiniteSum
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
 
@@ -23,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Slope(Stateless):
+class Slope(FiniteSum):
     """A finite sum on the line, f' = g almost everywhere on the way to its minimiser 0.
 
     f_i(x) = (g^2/a) log cosh(a x/g) + s_i k(x) with signs s_i = +1, -1 in turn and
@@ -93,26 +92,9 @@ class Slope(Stateless):
         return L1Penalty(self.weight) if self.weight > 0.0 else None
 
     @property
-    def unconstrained(self) -> bool:
-        """Whether there is no penalty."""
-        return self.weight == 0.0
-
-    @property
-    def lacks(self) -> Mapping[str, str]:
-        """No linear minimisation; not smooth where there is a penalty."""
-        reason = "it has no feasible set"
-        lacking = {"lo": reason, "set": reason}
-        return lacking if self.unconstrained else {**lacking, "smooth": "it has a penalty"}
-
-    @property
     def parameters(self) -> Mapping[str, Any]:
         """The parameters by name."""
         return MappingProxyType({"n": self.n, "g": self.g, "gap": self.gap, "sigma": self.sigma})
-
-    @property
-    def digest(self) -> str:
-        """The parameters as text."""
-        return repr(self)
 
     @cached_property
     def curvature(self) -> float:
@@ -159,10 +141,6 @@ class Slope(Stateless):
         r, s = float(x[0]), float(y[0])
         change = self._spread(r) - self._spread(s)
         return np.array([self._slope(r) - self._slope(s) + _sign(sample) * change])
-
-    def hessian(self, s: Floats) -> Hessian:
-        """Refuse: no method of this paper asks for it."""
-        raise Refused("the slope offers no Hessians: take forced-path.")
 
     def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
         """Return the proximal map of lam h at x - lam g."""

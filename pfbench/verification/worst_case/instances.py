@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,8 @@ class Separable(ABC):
     begin
         The start point, shape (d,).
     """
+
+    unconstrained: ClassVar[bool] = False
 
     set: FeasibleSet
     begin: Floats

@@ -379,7 +379,7 @@ def test_an_oracle_that_the_problem_lacks_is_refused_by_name(dense):
             whole = super().open(rng)
 
             class Backend:
-                n = whole.n
+                n, unconstrained = whole.n, whole.unconstrained
                 gradient, batch = whole.gradient, whole.batch
                 difference, lo = whole.difference, whole.lo
 

@@ -1,8 +1,6 @@
 """Somebody's own problem: what is checked, what it may leave out, and what its digest covers."""
 
-import os
 import py_compile
-import subprocess
 import sys
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from scipy.optimize import minimize_scalar
 from pfbench.algorithms import algorithm
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import Problem
+from pfbench.base.sample import Sample
 from pfbench.runs.engines.making import make
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.planning import resolve as resolving
@@ -48,10 +47,11 @@ def plan(problem="own_things:Quadratic", algorithm=DESCENT, **more):
         ("ready[rows=3]", "leave its parameters out"),
         ("raises[seed=3]", "own_things:raises[seed=3] fails with ValueError: no such file"),
         ("refuses", "seed=0 must be greater than 0"),
-        ("nothing", "NoneType lacks n, set, start(), value(x), gradient(x)"),
-        ("number", "int lacks n, set"),
-        ("NoGradient", "NoGradient lacks gradient(x);"),
-        ("NoSet", "lacks diameter, contains(x), lo(g), minimum(g)"),
+        ("nothing", "NoneType does not derive from pfbench.problems.FiniteSum"),
+        ("number", "int does not derive from"),
+        ("Duck", "Duck does not derive from"),
+        ("NoGradient", "abstract method"),
+        ("NoSet", "lacks name, diameter, has_projection, contains(x), lo(g), minimum(g)"),
         ("HalfN", "n of own_things:HalfN=2.5 must be an integer"),
         ("Outside", "is outside its set"),
         ("Wanders", "differs from call to call"),
@@ -64,8 +64,7 @@ def plan(problem="own_things:Quadratic", algorithm=DESCENT, **more):
         ("OtherComponents", "its n=20 components"),
         ("Both", "own_things:Both has a feasible set and a penalty"),
         ("NumberAsDigest", "must be a text"),
-        ("HoldsAFile", "give it a digest"),
-        ("HoldsALambda", "give it a digest"),
+        ("NoBackend", "object lacks n, unconstrained"),
     ],
 )
 def test_what_is_no_problem_is_refused_in_one_sentence(name, words):
@@ -103,6 +102,8 @@ def test_what_it_has_is_used_as_it_is():
     assert problem.constants(problem.start()).L_f == 1.0
     assert problem.lacks == {"smooth": "it has a ball"}
     assert not hasattr(problem.open(np.random.default_rng(0)), "batch")
+    with pytest.raises(Refused, match="asks for batch, which own_things:Stated does not offer"):
+        solve(problem, algorithm("sfw", iterations=2, step=0.1, batch=3))
 
 
 def test_oracles_that_are_left_out_follow_from_the_set_and_the_batch():
@@ -120,7 +121,50 @@ def test_oracles_that_are_left_out_follow_from_the_set_and_the_batch():
     constants = problem.constants(x)
     assert (constants.n, constants.D) == (ROWS, 1.4)
     assert set(constants.derivations) == {"n", "D"}
-    assert not hasattr(backend, "hessian")
+    assert problem.lacks["hessian"] == "it states no Hessians"
+    with pytest.raises(Refused, match="offers no Hessians"):
+        backend.hessian(x)
+
+
+def test_a_batch_follows_from_component_gradients_and_one_from_the_other():
+    """Of 20 components, with repetitions and with a sample's counts, and SAGA's table."""
+    by_batch, by_component, rng = own("Quadratic"), own("ByComponents"), np.random.default_rng(4)
+    x, y = rng.standard_normal((2, COLUMNS))
+    S = np.array([3, 0, 3, 19])
+    centres = by_batch.centres
+    np.testing.assert_allclose(by_batch.component(3, x), x - centres[3])
+    np.testing.assert_allclose(by_component.batch(S, x), x - centres[S].mean(axis=0))
+    weighed = Sample(np.array([3, 5]), np.array([3, 1]))
+    expected = x - 0.75 * centres[3] - 0.25 * centres[5]
+    np.testing.assert_allclose(by_component.batch(weighed, x), expected)
+    table, stored = by_component.table(x), np.tile(x, (ROWS, 1)) - centres
+    np.testing.assert_allclose(table.mean, stored.mean(axis=0), atol=1e-15)
+    np.testing.assert_allclose(table.difference(S, y), y - x)
+    np.testing.assert_allclose(table.replace(S, y), y - x)
+    stored[S] = y - centres[S]
+    np.testing.assert_allclose(table.mean, stored.mean(axis=0), atol=1e-15)
+    np.testing.assert_allclose(
+        table.difference(np.array([3, 4]), x), ((x - y) + 0.0 * x) / 2.0, atol=1e-15
+    )
+    for bad in ([-1], [ROWS]):
+        with pytest.raises(IndexError, match="outside"):
+            by_component.batch(np.array(bad), x)
+
+
+def test_without_component_gradients_a_method_that_needs_them_is_refused():
+    problem = own("NoComponents")
+    assert set(problem.lacks) == {"smooth", "hessian", "batch", "difference", "table"}
+    with pytest.raises(Refused, match="states neither component"):
+        solve(problem, algorithm("sfw", iterations=2, step=0.1, batch=3))
+    with pytest.raises(Refused, match="no component gradients"):
+        problem.component(0, np.zeros(3))
+    assert solve(problem, algorithm("frank-wolfe", iterations=2)).status == "finished"
+
+
+@pytest.mark.parametrize("text", ["nan", "1e5", "007", "TRUE", "plain"])
+def test_a_parameter_that_is_a_text_stays_one(text):
+    assert own(f"Spelled[how={text},rows=7]").how == text
+    assert own(f"Spelled[how={text},rows=7]").n == 7
 
 
 def test_a_part_that_fails_is_not_taken_for_one_that_is_left_out():
@@ -205,39 +249,17 @@ def test_a_measure_that_its_problem_fails_ends_the_run():
 # --- digest and key -------------------------------------------------------------------------------
 
 
-def test_the_digest_covers_what_the_object_holds():
-    same = {own("Quadratic").digest, own("Quadratic[rows=20]").digest}
-    others = {own(f"Quadratic[{p}]").digest for p in ("rows=21", "seed=1", "radius=2", "columns=2")}
-    assert len(same) == 1
-    assert len(others | same) == 5
-
-
-def test_one_changed_bit_of_the_data_is_another_digest(monkeypatch):
-    before = own("ready").digest
-    assert own("ready").digest == before
-    changed = own_things.ready.centres.copy()
-    changed[3, 1] = np.nextafter(changed[3, 1], 9.0)
-    monkeypatch.setattr(own_things.ready, "centres", changed)
-    assert own("ready").digest != before
-
-
-def test_the_digest_is_the_same_in_every_process():
-    code = (
-        "from pfbench.runs.planning.selecting import chosen_problem\n"
-        "print(chosen_problem('own_things:Holds').digest)"
-    )
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env=os.environ
-            | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        for seed in ("1", "2")
+def test_a_digest_that_is_not_stated_is_of_name_and_parameters():
+    """With the source of the module, which the key covers, these determine the data."""
+    digests = {
+        own(f"{name}{p}").digest
+        for name in ("Quadratic", "Free")
+        for p in ("", "[columns=3]", "[columns=2]")
     }
-    assert found == {own("Holds").digest}
+    assert len(digests) == 6
+    assert own("Quadratic[rows=7,columns=2]").digest == own("Quadratic[columns=2,rows=7]").digest
+    assert own("ready").digest != own("Quadratic[rows=5]").digest
+    assert own("made[rows=11]").digest == own_things.made(rows=11).digest
 
 
 @pytest.fixture
@@ -258,6 +280,7 @@ def module(tmp_path, monkeypatch):
         "def read():\n"
         "    problem = Quadratic()\n"
         "    problem.centres = np.loadtxt('centres.txt').reshape(20, 3)\n"
+        "    problem.digest = str(problem.centres.sum())\n"
         "    return problem\n"
         "def norm(problem, state):\n"
         "    return 0.0\n"

@@ -1,4 +1,4 @@
-"""Somebody's own measure: given copies, and held to what a measure may return."""
+"""Somebody's own measure, or a problem's: given copies, and held to what one may return."""
 
 import math
 import reprlib

@@ -1,0 +1,131 @@
+"""Parameters of what has a name: declared once, as fields of a dataclass, with a line about each.
+
+    rows: int = parameter(2000, "number of rows")
+
+A field without `about` in its metadata is no parameter.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, Protocol
+
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown
+
+_TEXTS = (str, str | None, "str", "str | None")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of an algorithm, a problem, a source of data, a set or a penalty.
+
+    Attributes
+    ----------
+    about
+        A line about it.
+    default
+        Its default in words; empty if it is needed.
+    text
+        Whether its value is a text: it then stays one, whatever it looks like.
+    sources
+        The sources of data that know it; empty if all do.
+    """
+
+    about: str
+    default: str
+    text: bool = False
+    sources: tuple[str, ...] = ()
+
+    @property
+    def needed(self) -> bool:
+        """Whether there is no default."""
+        return not self.default
+
+
+def parameter(default: Any, about: str, words: str = "", **options: Any) -> Any:
+    """Return the field of a parameter: its default, a line about it, a computed default in words.
+
+    The default is `MISSING` if it is needed; options are those of `dataclasses.field`.
+    """
+    metadata = {"about": about} | ({"words": words} if words else {})
+    return field(default=default, metadata=metadata, **options)
+
+
+class Listed(Protocol):
+    """A named thing with parameters: an algorithm, a family of problems, a set, a penalty."""
+
+    @property
+    def name(self) -> str:
+        """As a selector writes it."""
+
+    @property
+    def summary(self) -> str:
+        """A line about it."""
+
+    @property
+    def source(self) -> str:
+        """Where it is from."""
+
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Return its parameters by name."""
+
+
+def declared(cls: Any, *, every: bool = False) -> dict[str, Parameter]:
+    """Return the parameters that a dataclass declares, by name; with `every`, all its fields."""
+    return {
+        f.name: Parameter(
+            f.metadata.get("about", ""),
+            f.metadata.get("words", "" if f.default is MISSING else in_words(f.default)),
+            f.type in _TEXTS,
+        )
+        for f in fields(cls)
+        if every or "about" in f.metadata
+    }
+
+
+def texts_of(known: Mapping[str, Parameter]) -> list[str]:
+    """Return the names of the parameters whose values are texts."""
+    return [name for name, parameter in known.items() if parameter.text]
+
+
+def in_words(value: Any) -> str:
+    """Return a value as the command line would write it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "none" if value is None else str(value)
+
+
+def check_known(kind: str, given: Iterable[str], known: Mapping[str, Parameter]) -> None:
+    """Refuse a parameter that a `kind` of thing does not have; the nearest one is suggested."""
+    for name in given:
+        if name not in known:
+            raise unknown(f"parameter of {kind}", name, known)
+
+
+def check_complete(what: str, given: Iterable[str], known: Mapping[str, Parameter]) -> None:
+    """Refuse to leave out a parameter that has no default."""
+    for name, parameter in known.items():
+        if parameter.needed and name not in given:
+            raise InputError(f"{what} needs {name}, the {parameter.about}.")
+
+
+def joined(alternatives: Mapping[str, Mapping[str, Parameter]]) -> dict[str, Parameter]:
+    """Return the parameters of all alternatives, each with the alternatives that know it.
+
+    Defaults that differ are told one by one.
+    """
+    found: dict[str, dict[str, Parameter]] = {}
+    for choice, known in alternatives.items():
+        for name, parameter in known.items():
+            found.setdefault(name, {})[choice] = parameter
+    return {name: _joined(by, len(alternatives)) for name, by in found.items()}
+
+
+def _joined(by: Mapping[str, Parameter], alternatives: int) -> Parameter:
+    first = next(iter(by.values()))
+    defaults = {choice: one.default for choice, one in by.items()}
+    alike = len(set(defaults.values())) == 1
+    words = ", ".join(f"{default} ({choice})" for choice, default in defaults.items())
+    about = "; ".join(dict.fromkeys(one.about for one in by.values()))
+    sources = () if len(by) == alternatives else tuple(by)
+    return Parameter(about, first.default if alike else words, first.text, sources)

@@ -1,0 +1,299 @@
+"""What a problem is: a finite sum over a set, or with a penalty. Ours and anybody's derive from it.
+
+A problem states `n`, `set`, `value` and `gradient`, and component gradients if it is a sum. All
+else follows from these, or is lacking for a reason that `lacks` gives.
+"""
+
+import hashlib
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from copy import copy
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.constants import Constants
+from pfbench.base.errors import Refused
+from pfbench.base.protocols import (
+    Backend,
+    FeasibleSet,
+    Gradient,
+    Hessian,
+    Measure,
+    Penalty,
+    Table,
+)
+from pfbench.base.sample import Indices, weighted
+from pfbench.base.state import Point
+
+Floats = npt.NDArray[np.float64]
+
+
+if TYPE_CHECKING:
+    derived = property
+else:
+
+    class derived:  # noqa: N801
+        """A property that gives way to an attribute of the object."""
+
+        def __init__(self, function: Callable[[Any], Any]) -> None:
+            self._function, self.__doc__ = function, function.__doc__
+
+        def __get__(self, owner: Any, cls: type | None = None) -> Any:
+            return self if owner is None else self._function(owner)
+
+
+class FiniteSum(ABC):
+    """f = (1/n) sum of f_i over a feasible set, or over the whole space with a penalty or without.
+
+    A problem never changes. Unless `open` says otherwise it is its own backend: its oracles are
+    exact and have no state.
+
+    Class attributes
+    ----------------
+    name
+        As a selector writes it.
+    source
+        Where the problem is from.
+
+    Attributes
+    ----------
+    n
+        Number of components.
+    set
+        The feasible set; `WholeSpace` for none.
+    penalty
+        The penalty h on the whole space, None for none; not together with a set.
+    properties
+        What is known of f, in the words of `pfbench.base.assumptions`.
+    best_known
+        The least known value of f + h with where it comes from, None if none is known.
+    parameters
+        The parameters that define the problem, by name; see `called`.
+    """
+
+    name: ClassVar[str] = "own"
+    source: ClassVar[str] = "somebody's own"
+
+    if TYPE_CHECKING:  # a subclass has them as fields, attributes or properties
+
+        @property
+        @abstractmethod
+        def n(self) -> int:
+            """See above; so in the next ones."""
+
+        @property
+        @abstractmethod
+        def set(self) -> FeasibleSet:
+            """See above."""
+
+        @property
+        def penalty(self) -> Penalty | None:
+            """See above."""
+            return None
+
+        @property
+        def properties(self) -> frozenset[str]:
+            """See above."""
+            return frozenset()
+
+        @property
+        def best_known(self) -> tuple[float, str] | None:
+            """See above."""
+            return None
+
+        @property
+        def parameters(self) -> Mapping[str, Any]:
+            """See above."""
+            return {}
+
+    else:
+        penalty = best_known = None
+        properties = frozenset()
+        parameters = MappingProxyType({})
+
+    def called(self, name: str, parameters: Mapping[str, Any]) -> Self:
+        """Return this problem under the name and parameters that build it again."""
+        twin = copy(self)
+        vars(twin).update(name=name, parameters=MappingProxyType(dict(parameters)))
+        return twin
+
+    @derived
+    def digest(self) -> str:
+        """Hash by which a stored run knows the problem's data.
+
+        Here it is one of name and parameters: these, and the source of the module, are then
+        taken to determine the data. A problem that reads them from elsewhere states its own.
+        """
+        known = type(self).__qualname__, self.name, sorted(self.parameters.items())
+        return hashlib.sha256(repr(known).encode()).hexdigest()
+
+    @derived
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a point."""
+        return tuple(self.start().shape)
+
+    @derived
+    def bounded(self) -> bool:
+        """Whether there is a feasible set."""
+        return math.isfinite(self.set.diameter)
+
+    @derived
+    def unconstrained(self) -> bool:
+        """Whether there is neither a set nor a penalty."""
+        return self.penalty is None and not self.bounded
+
+    @derived
+    def lacks(self) -> Mapping[str, str]:
+        """Reasons why the problem cannot offer something, by what algorithms require."""
+        found: dict[str, str] = {}
+        if self.bounded:
+            found["smooth"] = "it has a feasible set"
+            if not self.set.has_projection:
+                found["prox"] = (
+                    f"there is no projection onto the set {self.set.name} of points of shape "
+                    f"{self.shape}"
+                )
+        elif self.penalty is not None:
+            reason = "it has a penalty and no feasible set"
+            found |= {"smooth": "it has a penalty", "lo": reason, "set": reason}
+        else:
+            found |= dict.fromkeys(("lo", "set"), "it has no feasible set")
+        if self.n > 1 and not (self._states("batch") or self._states("component")):
+            reason = "it states neither component(i, x) nor batch(sample, x)"
+            found |= dict.fromkeys(("batch", "difference", "table"), reason)
+        if not self._states("hessian"):
+            found["hessian"] = "it states no Hessians"
+        return found
+
+    def _states(self, verb: str) -> bool:
+        """Return whether a subclass defines this verb itself."""
+        return getattr(type(self), verb) is not getattr(FiniteSum, verb)
+
+    def start(self) -> Any:
+        """Return a fresh copy of the fixed start point, by default that of the set."""
+        return self.set.start()
+
+    def constants(self, start: Any) -> Constants:
+        """Return the constants, each with its derivation: here n and D, as no more is known."""
+        words = {"n": "stated by the problem", "D": "diameter of its set"}
+        return Constants(self.n, self.set.diameter, derivations=MappingProxyType(words))
+
+    def measures(self) -> Mapping[str, Measure]:
+        """Return the problem's own measures, by name."""
+        return {}
+
+    def open(self, rng: np.random.Generator) -> Backend:
+        """Return what answers the oracles of one run, by default the problem itself.
+
+        `rng` is for approximate oracles that draw random numbers; see `Opened`.
+        """
+        return self
+
+    # --- the function -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def value(self, x: Any) -> float:
+        """Return f(x)."""
+
+    @abstractmethod
+    def gradient(self, x: Any) -> Gradient:
+        """Return the gradient at x, exactly."""
+
+    def component(self, i: int, x: Any) -> Gradient:
+        """Return the gradient of f_i at x."""
+        if self._states("batch"):
+            return self.batch(np.array([i]), x)
+        if self.n > 1:
+            raise Refused(f"{self.name} has no component gradients: {self.lacks['batch']}.")
+        return self.gradient(x)
+
+    def batch(self, sample: Indices, x: Any) -> Gradient:
+        """Return the mean of the sampled component gradients at x."""
+        indices, weights = drawn(sample, self.n)
+        if self.n == 1:
+            return self.gradient(x)
+        pairs = zip(indices.tolist(), weights.tolist(), strict=True)
+        return np.asarray(sum(weight * self.component(i, x) for i, weight in pairs))
+
+    def difference(self, sample: Indices, x: Any, y: Any) -> Gradient:
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample."""
+        return self.batch(sample, x) - self.batch(sample, y)
+
+    def hessian(self, s: Any) -> Hessian:
+        """Return all component Hessians at s; refused, as they do not follow from the rest."""
+        raise Refused(f"{self.name} offers no Hessians.")
+
+    def table(self, x: Any) -> Table:
+        """Return a table with every component gradient at x."""
+        return GradientTable(self, x)
+
+    # --- the set ----------------------------------------------------------------------------------
+
+    def lo(self, g: Any) -> Point:
+        """Return a vertex of the set that minimises <g, v>; refused where there is no set."""
+        return self.set.lo(g)
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return certified bounds of the minimum of <g, v> over the set; refused without one."""
+        return self.set.minimum(g)
+
+    def prox(self, x: Any, g: Any, lam: float) -> Any:
+        """Return the projection of x - lam g onto the set, or the proximal map of lam h there."""
+        y = x - lam * g
+        return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
+
+
+def drawn(sample: Indices, n: int) -> tuple[npt.NDArray[np.int64], Floats]:
+    """Return the indices and weights of a sample of n components; refuse others by IndexError."""
+    indices, weights = weighted(sample)
+    if indices.min() < 0 or indices.max() >= n:
+        raise IndexError("a sampled component index is outside 0 .. n - 1")
+    return indices, weights
+
+
+class Opened:
+    """The oracles of one run: those of the problem, and a linear minimisation with a state.
+
+    Parameters
+    ----------
+    problem
+        It answers all but `lo`.
+    lo
+        Returns a vertex that minimises <g, v>, perhaps near the last one.
+    """
+
+    def __init__(self, problem: FiniteSum, lo: Callable[[Any], Point]) -> None:
+        self.n, self.unconstrained = problem.n, problem.unconstrained
+        self.gradient, self.value, self.prox = problem.gradient, problem.value, problem.prox
+        self.batch, self.difference = problem.batch, problem.difference
+        self.hessian, self.table = problem.hessian, problem.table
+        self.lo = lo
+
+
+class GradientTable:
+    """The gradient of each component where it was last asked: n arrays of a point's shape."""
+
+    def __init__(self, problem: FiniteSum, x: Any) -> None:
+        self._problem = problem
+        self._stored = np.array([problem.component(i, x) for i in range(problem.n)])
+        self.mean: Gradient = self._stored.mean(axis=0)
+
+    def difference(self, sample: Indices, x: Any) -> Gradient:
+        """Return the mean of grad f_i(x) - a_i over the sample."""
+        fresh = self._problem.batch(sample, x)
+        if self._problem.n == 1:
+            return np.asarray(fresh - self._stored[0])
+        indices, weights = weighted(sample)
+        return np.asarray(fresh - np.tensordot(weights, self._stored[indices], axes=1))
+
+    def replace(self, sample: Indices, x: Any) -> Gradient:
+        """As `difference`, then store grad f_i(x) once for each distinct index."""
+        change = self.difference(sample, x)
+        for i in np.unique(weighted(sample)[0]).tolist():
+            self._stored[i] = self._problem.component(i, x)
+        self.mean = self._stored.mean(axis=0)
+        return change

@@ -1,0 +1,402 @@
+"""The families of problems: what a selector can say of each, and how it is built from that."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from pfbench.base.checks import choice, integer
+from pfbench.base.errors import InputError
+from pfbench.base.parameters import check_known, declared, parameter
+from pfbench.base.protocols import Penalty
+from pfbench.problems.base import FiniteSum
+from pfbench.problems.classes import ClassTasks, ScaledClasses, SyntheticClasses, SyntheticTasks
+from pfbench.problems.data.catalogue import DATA_SETS
+from pfbench.problems.finite_sum_chain import FiniteSumChain
+from pfbench.problems.linear_models import (
+    LeastSquares,
+    LinearModel,
+    LogCosh,
+    NonconvexLogistic,
+    RobustRegression,
+)
+from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.problems.matrix_regression import MatrixRegression
+from pfbench.problems.multiclass import MulticlassLogistic
+from pfbench.problems.multitask import MultitaskSigmoid
+from pfbench.problems.observations import DigitPixels, MovieRatings, SyntheticEntries
+from pfbench.problems.rows import BinaryData, SyntheticRows, signs_of
+from pfbench.problems.sensing import NUCLEAR_NORM, SyntheticSensing
+from pfbench.problems.simplex_norm import SimplexNorm
+from pfbench.problems.zero_chain import ZeroChain, random_directions, scaled_chain
+from pfbench.sets import WholeSpace, feasible_set, penalty
+from pfbench.sets.catalogue import AnySet
+
+Classes = Mapping[str, type[Any]]
+
+_NONE: Classes = MappingProxyType({})
+_SEVERAL_CLASSES = (
+    "digits",
+    *(name for name, record in DATA_SETS.items() if record.task == "multiclass"),
+)
+_TWO_CLASSES = tuple(name for name, record in DATA_SETS.items() if record.task == "binary")
+
+
+def source(default: str) -> Any:
+    """Return the parameter that names where the data come from."""
+    return parameter(default, "where the data come from")
+
+
+def tolerance() -> Any:
+    """Return the parameter of a run's linear minimisation over the nuclear-norm ball."""
+    return parameter(1e-4, "relative residual at which a run's linear minimisation stops")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family(ABC):
+    """What a selector says of a problem; the fields that declare themselves are its parameters.
+
+    Class attributes
+    ----------------
+    problem
+        The class of the problem.
+    summary
+        A line about it.
+    sources
+        What draws its data, by the value of `source`.
+    points
+        What its points are where it takes any set of them: vectors or matrices.
+    own_set
+        Its only feasible set, or the one that it has if none is named.
+    own_radius
+        Radius of that set, unless it is given.
+
+    Attributes
+    ----------
+    rest
+        The parameters of the source, the set and the penalty.
+    """
+
+    problem: ClassVar[type[FiniteSum]]
+    summary: ClassVar[str]
+    sources: ClassVar[Classes] = _NONE
+    points: ClassVar[str] = ""
+    own_set: ClassVar[str] = ""
+    own_radius: ClassVar[float] = 1.0
+
+    rest: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @abstractmethod
+    def build(self) -> FiniteSum:
+        """Return the problem."""
+
+    def _drawn(self, source: str) -> Any:
+        """Return what the source makes; parameters that it does not know are refused."""
+        drawing = self.sources[choice("source", source, self.sources)]
+        check_known(f"the source {source}", self.rest, declared(drawing))
+        return drawing(**self.rest).draw(source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverAnySet(Family):
+    """A family that takes any set of its points; `of_set` are the parameters of the set."""
+
+    of_set: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "see below")
+
+    def _feasible(self, shape: tuple[int, ...]) -> AnySet:
+        given = {name: value for name, value in self.of_set.items() if value is not None}
+        name = self.set or self.own_set
+        if name == self.own_set:
+            given = {"radius": self.own_radius} | given
+        return feasible_set(name, shape, **given)
+
+
+# --- over vectors ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearFamily(OverAnySet):
+    """A linear model on rows."""
+
+    problem: ClassVar[type[LinearModel]]
+    sources = MappingProxyType(
+        dict.fromkeys(_TWO_CLASSES, BinaryData) | {"synthetic": SyntheticRows}
+    )
+    points = "vectors"
+    own_set = "l1"
+    own_radius = 10.0
+
+    source: str = source("synthetic")
+    set: str | None = parameter(
+        None,
+        "feasible set, see `pfbench list sets`; none for the whole space",
+        "l1 where there is no penalty; none for the whole space",
+    )
+    penalty: str | None = parameter(
+        None, "penalty h on the whole space, see `pfbench list sets`", "none"
+    )
+
+    def build(self) -> LinearModel:
+        """Return the model."""
+        features, labels = self._drawn(self.source)
+        feasible, added = self._domain(features.shape[1])
+        return self.problem(features, labels, feasible, penalty=added)
+
+    def _domain(self, d: int) -> tuple[AnySet, Penalty | None]:
+        """Return the feasible set and the penalty; the l1 ball if neither is given."""
+        given = {name: value for name, value in self.of_set.items() if value is not None}
+        if self.penalty is not None and self.set is not None:
+            raise InputError(
+                f"set={self.set} and penalty={self.penalty} exclude each other: leave one out."
+            )
+        if self.penalty is not None:
+            return WholeSpace(d), penalty(self.penalty, (d,), **given)
+        if self.set == "none":
+            if given:
+                raise InputError(f"set=none takes no {next(iter(given))}: leave it out.")
+            return WholeSpace(d), None
+        return self._feasible((d,)), None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogisticFamily(LinearFamily):
+    """The non-convex logistic problem."""
+
+    problem = NonconvexLogistic
+    summary = "logistic regression with the regulariser alpha sum x^2/(1+x^2)"
+
+    source: str = source("breast-cancer")
+    alpha: float = parameter(0.1, "weight of the non-convex regulariser")
+
+    def build(self) -> NonconvexLogistic:
+        """Return the problem; its labels are the signs of what the source has."""
+        features, labels = self._drawn(self.source)
+        feasible, added = self._domain(features.shape[1])
+        return NonconvexLogistic(features, signs_of(labels), feasible, self.alpha, added)
+
+
+class RobustRegressionFamily(LinearFamily):
+    """Robust regression."""
+
+    problem = RobustRegression
+    summary = "regression with the loss log(1 + r^2/2)"
+
+
+class LogCoshFamily(LinearFamily):
+    """The log-cosh problem."""
+
+    problem = LogCosh
+    summary = "regression with the loss log cosh r, convex"
+
+
+class LeastSquaresFamily(LinearFamily):
+    """Least squares."""
+
+    problem = LeastSquares
+    summary = "least squares, a convex quadratic"
+
+
+# --- over matrices --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecoveryFamily(Family):
+    """Robust matrix recovery.
+
+    radius and sigma default to the paper's 100 and 1 for synthetic data; for real data to
+    3 |Y|_F of the centred observed entries Y and to twice their variance.
+    """
+
+    problem = RobustMatrixRecovery
+    summary = "low-rank matrix recovery with the bounded loss 1 - exp(-z^2/2 sigma)"
+    sources = MappingProxyType(
+        {"synthetic": SyntheticEntries, "digits": DigitPixels, "movielens": MovieRatings}
+    )
+    own_set = "nuclear"
+
+    source: str = source("synthetic")
+    radius: float | None = parameter(
+        None,
+        "radius of the feasible set",
+        "100 (synthetic), else 3 |Y|_F of the centred observed entries Y",
+    )
+    sigma: float | None = parameter(
+        None,
+        "scale of the loss 1 - exp(-z^2/(2 sigma))",
+        "1 (synthetic), else twice the variance of the observed entries",
+    )
+    scaling: str = parameter(
+        "mean", "mean: f = (1/n) sum; sum: f = sum, as shen2019 (4) is printed"
+    )
+    tolerance: float = tolerance()
+
+    def build(self) -> RobustMatrixRecovery:
+        """Return the problem."""
+        observed = self._drawn(self.source)
+        radius, sigma = 100.0, 1.0
+        if self.source != "synthetic":
+            square = float(observed.values @ observed.values)
+            radius, sigma = 3.0 * math.sqrt(square), 2.0 * square / observed.values.size
+        return RobustMatrixRecovery(
+            observed,
+            radius=radius if self.radius is None else self.radius,
+            sigma=sigma if self.sigma is None else self.sigma,
+            scaling=self.scaling,
+            tolerance=self.tolerance,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixFamily(OverAnySet):
+    """A problem over a set of matrices."""
+
+    points = "matrices"
+    own_set = "nuclear"
+    own_radius = 10.0
+
+    set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "nuclear")
+    tolerance: float = tolerance()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultitaskFamily(MatrixFamily):
+    """Several tasks."""
+
+    problem = MultitaskSigmoid
+    summary = "several binary tasks with the bounded loss (y - 1/(1 + exp z))^2"
+    sources = MappingProxyType(
+        {"synthetic": SyntheticTasks} | dict.fromkeys(_SEVERAL_CLASSES, ClassTasks)
+    )
+
+    source: str = source("synthetic")
+
+    def build(self) -> MultitaskSigmoid:
+        """Return the problem."""
+        rows, labels, tasks, offsets = self._drawn(self.source)
+        feasible = self._feasible((rows.shape[1], offsets.size))
+        return MultitaskSigmoid(
+            rows, labels, feasible, self.tolerance, tasks=tasks, offsets=offsets
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MulticlassFamily(MatrixFamily):
+    """Multinomial logistic regression."""
+
+    problem = MulticlassLogistic
+    summary = "multinomial logistic regression over a set of matrices, convex"
+    sources = MappingProxyType(
+        {"synthetic": SyntheticClasses} | dict.fromkeys(_SEVERAL_CLASSES, ScaledClasses)
+    )
+
+    source: str = source("digits")
+
+    def build(self) -> MulticlassLogistic:
+        """Return the problem."""
+        rows, labels, classes = self._drawn(self.source)
+        feasible = self._feasible((rows.shape[1], classes))
+        return MulticlassLogistic(rows, labels, feasible, self.tolerance, classes=classes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixRegressionFamily(MatrixFamily):
+    """Matrix regression on synthetic data."""
+
+    problem = MatrixRegression
+    summary = "matrix regression, convex or with noisy sensing matrices, over a set of matrices"
+    sources = MappingProxyType({"synthetic": SyntheticSensing})
+    own_radius = NUCLEAR_NORM
+
+    source: str = source("synthetic")
+
+    def build(self) -> MatrixRegression:
+        """Return the problem."""
+        data = self._drawn(self.source)
+        return MatrixRegression(data, self._feasible(data.shape), self.tolerance)
+
+
+# --- without data ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimplexNormFamily(Family):
+    """|x|^2 on the simplex."""
+
+    problem = SimplexNorm
+    summary = "|x|^2 on the unit simplex: hard for linear minimisation from a vertex, convex"
+    own_set = "simplex"
+
+    columns: int = parameter(1000, "length of a point (d)")
+
+    def build(self) -> SimplexNorm:
+        """Return the problem."""
+        return SimplexNorm(self.columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZeroChainFamily(Family):
+    """The zero chain, as it is with T = horizon, or scaled for an accuracy epsilon.
+
+    The hidden directions are the first unit vectors, or random ones if there is a seed.
+    """
+
+    problem = ZeroChain
+    summary = "chain of hidden directions on a ball: hard for linear minimisation, non-convex"
+    own_set = "l2"
+
+    horizon: int | None = parameter(None, "length T of the chain", "50, or from epsilon")
+    epsilon: float | None = parameter(
+        None, "accuracy for which the instance is hard", "none: the chain as it is"
+    )
+    smoothness: float | None = parameter(None, "L of the instance", "1 with epsilon")
+    delta: float | None = parameter(None, "upper bound of f(0) - inf f", "1 with epsilon")
+    columns: int | None = parameter(
+        None, "length of a point (d)", "horizon, or twice that with a seed"
+    )
+    seed: int | None = parameter(
+        None, "seed of the hidden directions", "none: the hidden directions are unit vectors"
+    )
+
+    def build(self) -> ZeroChain:
+        """Return the problem."""
+        smoothness = self.smoothness
+        if self.epsilon is None:
+            for name, given in (("smoothness", smoothness), ("delta", self.delta)):
+                if given is not None:
+                    raise InputError(f"{name} scales the chain for an accuracy: give epsilon too.")
+            T = 50 if self.horizon is None else integer("horizon", self.horizon, least=1)
+            mu = 1.0
+        else:
+            if self.horizon is not None:
+                raise InputError("epsilon determines the horizon: leave one of the two out.")
+            smoothness = 1.0 if smoothness is None else smoothness
+            delta = 1.0 if self.delta is None else self.delta
+            T, mu = scaled_chain(self.epsilon, smoothness, delta)
+        columns = self.columns
+        if columns is None:
+            columns = T if self.seed is None else 2 * T
+        directions = None
+        if self.seed is not None:
+            d, seed = integer("columns", columns, least=T), integer("seed", self.seed, least=0)
+            directions = random_directions(d, T, seed)
+        return ZeroChain(T, columns, directions, smoothness, mu)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FiniteSumChainFamily(Family):
+    """The chain on n blocks."""
+
+    problem = FiniteSumChain
+    summary = "n chains on blocks of their own: hard for component gradients, non-convex"
+
+    n: int = parameter(16, "number of components")
+    epsilon: float = parameter(0.003, "accuracy for which the instance is hard")
+    smoothness: float = parameter(1.0, "L of the instance, the mean-squared one")
+    delta: float = parameter(1.0, "upper bound of f(0) - inf f")
+
+    def build(self) -> FiniteSumChain:
+        """Return the problem."""
+        return FiniteSumChain(self.n, self.epsilon, self.smoothness, self.delta)

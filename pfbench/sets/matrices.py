@@ -1,0 +1,229 @@
+"""Balls of norms of matrices beside the nuclear one: spectral norm, norms of rows or columns."""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from pfbench.base.checks import integer, real
+from pfbench.base.parameters import parameter
+from pfbench.points import RankOne
+from pfbench.sets.body import Body, gradient, is_point, normalised, projectable
+from pfbench.sets.groups import GroupLasso
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MatrixBall(Body):
+    """The M x N matrices whose norm is at most `radius`, as dense arrays.
+
+    Raises
+    ------
+    InputError
+        If a size is below 1 or the radius is not positive and finite.
+    """
+
+    points: ClassVar[str] = "matrices"
+
+    size: tuple[int, int]
+    radius: float = parameter(1.0, "size of the set, positive")
+
+    def __post_init__(self) -> None:
+        for side in self.size:
+            integer("matrix size", side, least=1)
+        real("radius", self.radius, above=0.0)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(M, N)."""
+        return self.size
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether the norm of x (an array or a vertex) is at most ``radius (1 + tol)``."""
+        if isinstance(x, RankOne):
+            x = x.matrix()
+        return is_point(x, self.shape) and self._holds(x, tolerance)
+
+    @property
+    def has_projection(self) -> bool:
+        """Whether `project` answers: it does."""
+        return True
+
+    @abstractmethod
+    def _holds(self, x: Floats, tolerance: float) -> bool:
+        """Return whether a finite matrix is in the ball, up to a relative tolerance."""
+
+    def start(self) -> Floats:
+        """Return the zero matrix, shape (M, N)."""
+        return np.zeros(self.shape)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SpectralBall(MatrixBall):
+    """Matrices whose singular values are all at most `radius`."""
+
+    name: ClassVar[str] = "spectral"
+    summary: ClassVar[str] = "matrices whose singular values are all at most radius"
+    source: ClassVar[str] = "Jaggi 2013 section 4 (Schatten norms)"
+
+    @property
+    def largest_norm(self) -> float:
+        """Exact: radius sqrt(min(M, N)), where all singular values are radius."""
+        return self.radius * math.sqrt(min(self.shape))
+
+    @property
+    def diameter(self) -> float:
+        """Exact: the distance of a vertex and its negative, 2 radius sqrt(min(M, N))."""
+        return 2.0 * self.largest_norm
+
+    def _holds(self, x: Floats, tolerance: float) -> bool:
+        scaled, exponent = normalised(x)
+        largest = float(scipy.linalg.svdvals(scaled, check_finite=False)[0])
+        return float(np.ldexp(largest, exponent)) <= self.radius * (1.0 + tolerance)
+
+    def lo(self, g: Any) -> Floats:
+        """Return -radius UV' for a singular value decomposition U S V' of g; O(M N min(M, N)).
+
+        Where g has not full rank, the SVD completes U and V, so that it is a vertex.
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        u, vt = _singular(normalised(gradient(g, self.shape))[0])[::2]
+        return np.asarray(-self.radius * (u @ vt))
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return minus radius times the nuclear norm of g, twice.
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        scaled, exponent = normalised(gradient(g, self.shape))
+        total = float(scipy.linalg.svdvals(scaled, check_finite=False).sum())
+        value = float(np.ldexp(-self.radius * total, exponent))
+        return value, value
+
+    def project(self, y: Any) -> Floats:
+        """Return the nearest matrix of the ball: its singular values are cut at radius.
+
+        Raises
+        ------
+        Diverged
+            If y has NaN or infinite entries.
+        """
+        y = projectable(y, self.shape)
+        scaled, exponent = normalised(y)
+        u, s, vt = _singular(scaled)
+        cut = float(np.ldexp(self.radius, -exponent))
+        if s[0] <= cut:
+            return np.array(y)
+        return np.asarray(np.ldexp((u * np.minimum(s, cut)) @ vt, exponent))
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return radius times a uniformly random partial isometry."""
+        return self.lo(rng.standard_normal(self.shape))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RowBall(MatrixBall):
+    """Matrices whose rows' Euclidean norms sum to at most `radius`."""
+
+    name: ClassVar[str] = "row-norm"
+    summary: ClassVar[str] = "matrices whose rows' Euclidean norms sum to at most radius"
+    source: ClassVar[str] = "Yuan, Lin 2006; Jaggi 2013 section 4"
+
+    @cached_property
+    def _flat(self) -> GroupLasso:
+        """The same set, of the rows one after the other."""
+        return GroupLasso(math.prod(self.shape), self.radius, groups=self.shape[1])
+
+    def _laid(self, x: Floats) -> Floats:
+        """Return the rows one after the other."""
+        return x.ravel()
+
+    def _upright(self, x: Floats) -> Floats:
+        """Return the matrix of these rows."""
+        return x.reshape(self.shape)
+
+    @property
+    def largest_norm(self) -> float:
+        """Exact, that of a vertex: radius."""
+        return self.radius
+
+    @property
+    def diameter(self) -> float:
+        """Exact: the distance of a vertex and its negative, 2 radius."""
+        return 2.0 * self.radius
+
+    def lo(self, g: Any) -> Floats:
+        """Return -radius g_i/|g_i| in the row i of largest norm, 0 elsewhere; O(MN).
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        return self._upright(self._flat.lo(self._laid(gradient(g, self.shape))))
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return minus radius times the largest norm of a row of g, twice.
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        return self._flat.minimum(self._laid(gradient(g, self.shape)))
+
+    def project(self, y: Any) -> Floats:
+        """Return the nearest matrix of the ball: the vector of the rows' norms is projected.
+
+        Raises
+        ------
+        Diverged
+            If y has NaN or infinite entries.
+        """
+        return self._upright(self._flat.project(self._laid(projectable(y, self.shape))))
+
+    def _holds(self, x: Floats, tolerance: float) -> bool:
+        return self._flat.contains(self._laid(x), tolerance)
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a uniform point of the sphere in a uniformly random row."""
+        return self._upright(self._flat.random_vertex(rng))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ColumnBall(RowBall):
+    """Matrices whose columns' Euclidean norms sum to at most `radius`; see `RowBall`."""
+
+    name: ClassVar[str] = "column-norm"
+    summary: ClassVar[str] = "matrices whose columns' Euclidean norms sum to at most radius"
+
+    @cached_property
+    def _flat(self) -> GroupLasso:
+        """The same set, of the columns one after the other."""
+        return GroupLasso(math.prod(self.shape), self.radius, groups=self.shape[0])
+
+    def _laid(self, x: Floats) -> Floats:
+        """Return the columns one after the other."""
+        return x.T.ravel()
+
+    def _upright(self, x: Floats) -> Floats:
+        """Return the matrix of these columns."""
+        return np.ascontiguousarray(x.reshape(self.shape[::-1]).T)
+
+
+def _singular(array: Floats) -> tuple[Floats, Floats, Floats]:
+    u, s, vt = scipy.linalg.svd(array, full_matrices=False, check_finite=False)
+    return u, s, vt
