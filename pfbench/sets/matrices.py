@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
+import scipy
 
 from pfbench.base.checks import integer, real
 from pfbench.base.parameters import parameter
