@@ -6,6 +6,7 @@ lost; ``family``, the content key without the limits that a run of another lengt
 and ``source``, by which the store knows runs that no plan asks for any more.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -190,16 +191,13 @@ def _longest(
     plans: Sequence[PlannedRun], keys: Mapping[PlannedRun, Keys]
 ) -> tuple[list[PlannedRun], list[PlannedRun]]:
     """Part runs into those that can be cut from no other of them, and the others."""
-    alike: dict[str, list[PlannedRun]] = {}
+    limits = defaultdict(list)
     for plan in plans:
-        alike.setdefault(keys[plan].family, []).append(plan)
-    now = []
-    for group in alike.values():
-        limits = [keys[plan].limits for plan in group]
-        now += [
-            plan
-            for plan, mine in zip(group, limits, strict=True)
-            if not any(within(mine, others) for others in limits)
-        ]
-    first = set(now)
-    return now, [plan for plan in plans if plan not in first]
+        limits[keys[plan].family].append(keys[plan].limits)
+    now: list[PlannedRun] = []
+    later: list[PlannedRun] = []
+    for plan in plans:
+        mine = keys[plan]
+        contained = any(within(mine.limits, others) for others in limits[mine.family])
+        (later if contained else now).append(plan)
+    return now, later

@@ -1,7 +1,6 @@
 """Looking after a store: checking every file, clearing away, and merging two stores."""
 
 import json
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -10,13 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pfbench.base.errors import InputError
 from pfbench.base.files import PARTIAL
-from pfbench.runs.loop.run import TRACE_COLUMNS, Run
+from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.user_code import is_ours
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.keys import source_digest
-from pfbench.runs.storage.store import DAMAGED, KINDS, Entry, Store, notes_of, parse
+from pfbench.runs.storage.store import DAMAGED, KINDS, Entry, Store, parse
 
 LEFTOVER_AGE = 3600.0
 """Seconds without a change after which a temporary file is one that a killed process left."""
@@ -211,10 +212,10 @@ def _remove_empty(folder: Path) -> None:
 def _state(store: Store, kind: str, key: str, sources: Callable[[frozenset[str]], str]) -> str:
     """Return whether an entry is outdated, or why it is kept."""
     try:
-        notes = notes_of(kind, key, store.read(store.path(key, kind)) or b"")
+        _, header = parse(kind, key, store.read(store.path(key, kind)) or b"")
     except Damaged:
         return "damaged"
-    note = notes.get("source")
+    note = header.get("notes", {}).get("source")
     if not isinstance(note, Mapping) or {"modules", "digest"} - set(note):
         return "unnoted"
     modules = frozenset(map(str, note["modules"]))
@@ -266,26 +267,20 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
     refused, damaged = [], []
     for kind, key, path, data in _files(other, progress):
         try:
-            theirs = parse(kind, key, data)
+            theirs, header = parse(kind, key, data)
         except Damaged as damage:
             damaged.append(Damage(kind, key, path, damage.what, damage.detail))
             continue
         ours = store.get(key) if kind == "run" else store.get_row(kind, key)
         difference = None if ours is None else _difference(kind, ours, theirs)
         if ours is None or (difference and _killed(ours)):
-            store.write(kind, key, data, _header(kind, theirs))
+            store.write(kind, key, data, header)
             taken += 1
         elif difference is None or _killed(theirs):
             equal += 1
         else:
             refused.append((kind, key, difference))
     return Merged(taken, equal, refused, damaged)
-
-
-def _header(kind: str, content: Any) -> Mapping[str, Any]:
-    if kind != "run":
-        return {"row": content}
-    return {"run": content.run.as_json(), "notes": content.notes}
 
 
 def _killed(content: Any) -> bool:
@@ -320,16 +315,8 @@ def _trace_difference(ours: Run, theirs: Run) -> str | None:
         return "columns of the trace"
     if len(ours.rows) != len(theirs.rows):
         return "length of the trace"
-    for place, name in enumerate(ours.columns):
-        if name != TRACE_COLUMNS[-1] and not all(
-            _same(row[place], other[place])
-            for row, other in zip(ours.rows, theirs.rows, strict=True)
-        ):
+    columns = zip(*ours.rows, strict=True), zip(*theirs.rows, strict=True)
+    for name, mine, other in zip(ours.columns, *columns, strict=False):
+        if name not in _TIMES and not np.array_equal(mine, other, equal_nan=True):
             return f"column {name} of the trace"
     return None
-
-
-def _same(a: Any, b: Any) -> bool:
-    if a == b:
-        return True
-    return isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b)
