@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,7 +28,7 @@ from pfbench.resisting.oracle import ResistingOracle, converse, frame
 from pfbench.resisting.replay import (
     TOLERANCE,
     Answers,
-    Queries,
+    Recorded,
     check_answers,
     check_queries,
     orthonormality,
@@ -163,13 +164,11 @@ def certify(
         If the algorithm uses up the dimension.
     """
     problem = frame(T, d)
-    iterations = 0
+    iterations = count(1)
 
     def told(*_: Any) -> bool:
-        nonlocal iterations
-        iterations += 1
         if watch is not None:
-            watch(iterations)
+            watch(next(iterations))
         return False
 
     # The same oracle twice; only the algorithm's own random numbers differ.
@@ -247,7 +246,7 @@ def examine(
     return certificate, answers
 
 
-def _refusals(answers: Answers, queries: Queries, skew: float) -> list[str]:
+def _refusals(answers: Answers, queries: Recorded, skew: float) -> list[str]:
     found = []
     if not skew <= ORTHONORMAL:
         found.append(f"the hidden directions are not orthonormal: they are off by {skew:.2g}.")
@@ -261,13 +260,13 @@ def _refusals(answers: Answers, queries: Queries, skew: float) -> list[str]:
             "check (ii) fails: fed the recorded answers alone, it does not ask the recorded "
             f"queries ({queries.departed}), as if it knew what the oracle hides."
         )
-    elif queries.ledger is not None and queries.asked != queries.ledger:
-        found.append(_past_the_ledger(queries.asked, queries.ledger))
+    elif queries.ledger is not None and queries.counts() != queries.ledger:
+        found.append(_past_the_ledger(queries.counts(), queries.ledger))
     return found
 
 
-def _leaves(queries: Queries) -> str:
-    if queries.projected:
+def _leaves(queries: Recorded) -> str:
+    if queries.counts().po:
         why = "it projects, so its points are not determined by LO outputs"
     elif not queries.distance <= TOLERANCE:
         why = (
@@ -371,12 +370,8 @@ def check_certificate(path: Path, *, told: Callable[[str], object] | None = None
     if differing:
         findings.append(f"its {differing} is not what the files show.")
     if differing or not stored["certified"]:
-        certificate = replace(
-            certificate,
-            certified=False,
-            certified_for=None,
-            findings=tuple(dict.fromkeys(findings)),
-        )
+        told_once = tuple(dict.fromkeys(findings))
+        certificate = replace(certificate, certified=False, certified_for=None, findings=told_once)
     return Outcome(certificate, transcript, answers)
 
 

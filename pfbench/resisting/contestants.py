@@ -79,7 +79,8 @@ def contestant(text: str, problem: ZeroChain, iterations: int | None = None) -> 
         parameters = {name: v for name, v in parameters_of(made).items() if v is not None}
         named = Selector(given.name, parameters)
     admit(made)
-    _check_ends(made)
+    if getattr(made, "endless", False):
+        raise InputError(f"{made.name} without iterations never ends: give iterations.")
     return Contestant(made, str(named), text.strip())
 
 
@@ -148,11 +149,6 @@ def _admit_kind(kind: type[Algorithm]) -> None:
         )
 
 
-def _check_ends(made: Algorithm) -> None:
-    if getattr(made, "endless", False):
-        raise InputError(f"{made.name} without iterations never ends: give iterations.")
-
-
 def _of_catalogue(given: Selector, problem: ZeroChain, T: int) -> Algorithm:
     cls = ALGORITHMS[given.name]
     constants = problem.constants(problem.start())
@@ -198,8 +194,4 @@ def _with_iterations(given: Selector, T: int) -> Selector:
 
 def _made(selector: Selector) -> Algorithm:
     """Return somebody's own algorithm."""
-    found: Algorithm = user_code.made(selector)
-    lacks = [a for a in ("name", "requires", "deterministic", "run") if not hasattr(found, a)]
-    if lacks:
-        raise InputError(f"{selector.name} is no algorithm: it lacks {', '.join(lacks)}.")
-    return found
+    return user_code.own_algorithm(selector, ("name", "requires", "deterministic", "run"))

@@ -180,8 +180,8 @@ class Transcript:
         numbers = V.dtype == rows.dtype == np.float64 and bool(np.isfinite(V).all())
         sound = matrices and numbers and bool(np.isfinite(rows).all())
         sound = sound and len({column.shape for column in events.values()}) == 1
-        for name, low in (("point", -1), ("toward", -1), ("answer", -1)):
-            sound = sound and bool(((events[name] >= low) & (events[name] < len(rows))).all())
+        for name in ("point", "toward", "answer"):
+            sound = sound and bool(((events[name] >= -1) & (events[name] < len(rows))).all())
         sound = sound and bool(((events["kind"] >= 0) & (events["kind"] < len(KINDS))).all())
         if not sound:
             raise DataError(f"{path} is damaged, or no transcript: make it anew.")

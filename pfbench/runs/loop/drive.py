@@ -15,7 +15,6 @@ from pfbench.base.errors import (
     TimeLimitReached,
     in_words,
 )
-from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.kernels.compiled import CompilationClock
@@ -261,13 +260,9 @@ class _Driver:
         return None
 
 
-def _weight(algorithm: Algorithm) -> Callable[[int], float] | None:
+def _weight(algorithm: Any) -> Callable[[int], float] | None:
     """Return the weights of an output that is drawn; None where it is the last iterate."""
     if algorithm.output == "weighted":
         weight: Callable[[int], float] | None = getattr(algorithm, "output_weight", None)
         return weight
-    return _uniform if algorithm.output == "uniform" else None
-
-
-def _uniform(iteration: int) -> float:
-    return 1.0
+    return (lambda iteration: 1.0) if algorithm.output == "uniform" else None

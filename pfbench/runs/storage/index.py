@@ -68,8 +68,7 @@ class Listing:
 def row_of(kind: str, key: str, header: Mapping[str, Any]) -> Row:
     """Return the row of an entry from the metadata of its file."""
     content = header["run"] if kind == "run" else header["row"]
-    found: dict[str, Any] = dict.fromkeys(ROW)
-    found |= {name: content.get(name) for name in ROW if name in content}
+    found = {name: content.get(name) for name in ROW}
     if kind == "run":
         notes = header.get("notes", {})
         found |= {name: notes.get(name) for name in ("family", "limits")}

@@ -13,6 +13,7 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -90,10 +91,8 @@ class Store:
     def __init__(self, folder: Path, *, make: bool = True) -> None:
         self.folder = folder
         self._index = Index(folder)
-        if not make:
-            if not (folder / "runs").is_dir():
-                raise InputError(f"there is no store in {folder}: name another with --store.")
-            return
+        if not make and not (folder / "runs").is_dir():
+            raise InputError(f"there is no store in {folder}: name another with --store.")
         try:
             (folder / "runs").mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -328,40 +327,30 @@ def _parse_run(key: str, data: bytes) -> tuple[Entry, Mapping[str, Any]]:
     import pyarrow.parquet as pq
 
     _check_marks(data)
-    try:
+    with _damaged("unreadable"):
         source = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
         table = source.read()
         metadata = table.schema.metadata or {}
         header = json.loads(metadata[_METADATA])
         digest = _digest(metadata[_METADATA], table)
-    except MemoryError:
-        raise
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        raise Damaged("unreadable", _first_line(error)) from error
     _check_header(header, "run", key)
     # Files from before the hash was introduced have the JSON alone.
     if len(metadata) > 1 and metadata.get(_DIGEST) != digest.encode():
         raise Damaged("wrong content", DAMAGES["wrong content"])
-    try:
+    with _damaged("incomplete"):
         run = _run(header["run"], table)
         return Entry(key, run, header["environment"], header.get("notes", {})), header
-    except (KeyError, TypeError, ValueError) as error:
-        raise Damaged("incomplete", _first_line(error)) from error
 
 
 def _parse_row(kind: str, key: str, data: bytes) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     if not data.endswith(b"}\n"):
         raise Damaged("truncated", f"{len(data)} bytes that do not end as JSON does")
-    try:
+    with _damaged("unreadable"):
         header = json.loads(data)
-    except ValueError as error:
-        raise Damaged("unreadable", _first_line(error)) from error
     _check_header(header, kind, key)
-    try:
+    with _damaged("incomplete"):
         row: Mapping[str, Any] = header["row"]
         same = header["kind"] == kind and header["sha256"] == _row_digest(row)
-    except (KeyError, TypeError, ValueError) as error:
-        raise Damaged("incomplete", _first_line(error)) from error
     if not same:
         raise Damaged("wrong content", DAMAGES["wrong content"])
     if not isinstance(row, dict):
@@ -382,18 +371,13 @@ def _row(kind: str, key: str, path: str) -> Row:
         raise
     except OSError as error:
         raise _unreadable(path, error) from error
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with _damaged("unreadable"):
         header = json.loads((pq.read_metadata(path).metadata or {})[_METADATA])
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        raise Damaged("unreadable", _first_line(error)) from error
     _check_header(header, kind, key)
-    try:
+    with _damaged("incomplete"):
         return row_of(kind, key, header)
-    except (AttributeError, KeyError, TypeError) as error:
-        raise Damaged("incomplete", _first_line(error)) from error
 
 
 def _check_marks(data: bytes) -> None:
@@ -467,9 +451,17 @@ def _row_digest(row: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(row, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
-def _first_line(error: BaseException) -> str:
-    lines = str(error).splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0]}" if isinstance(error, KeyError) else lines[0]
+@contextmanager
+def _damaged(what: str) -> Iterator[None]:
+    """Refuse a file whose bytes raise anything inside: libraries have many errors for them."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        first = (str(error).splitlines() or [""])[0]
+        kind = f"{type(error).__name__}: " if isinstance(error, KeyError) else ""
+        raise Damaged(what, f"{kind}{first}") from error
 
 
 def _unreadable(path: Path | str, error: OSError) -> StorageError:

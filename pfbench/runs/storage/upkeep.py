@@ -145,7 +145,7 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
         Remove nothing, and say what would be.
     """
     leftovers, size, kept = [], 0, dict.fromkeys(KEPT, 0)
-    for path in [*_temporary(store), *_of_earlier_versions(store)]:
+    for path in (path for pattern in _LEFTOVERS for path in sorted(store.folder.glob(pattern))):
         try:
             stamp = path.stat()
         except FileNotFoundError:
@@ -169,7 +169,9 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
     if not dry:
         for path in [*leftovers, *(store.path(key, kind) for kind, key in outdated)]:
             path.unlink(missing_ok=True)
-        _remove_empty(store.folder / _CHECKPOINTS)
+        for folder in [*store.folder.glob("checkpoints/??"), store.folder / "checkpoints"]:
+            with suppress(OSError):  # something may be left in them
+                folder.rmdir()
         store.listing()
     return Collected(leftovers, outdated, size, {name: n for name, n in kept.items() if n})
 
@@ -184,29 +186,9 @@ KEPT = {
 """Why something is kept, by name."""
 
 
-_CHECKPOINTS = "checkpoints"
-"""The folder in which earlier versions kept from where a run could be extended."""
-
-_SECOND_INDEX = "families.jsonl"
-"""Their index of the limits of runs, which is now part of the one index."""
-
-
-def _temporary(store: Store) -> Iterator[Path]:
-    for pattern in (f".*{PARTIAL}", f"*/??/.*{PARTIAL}"):
-        yield from sorted(store.folder.glob(pattern))
-
-
-def _of_earlier_versions(store: Store) -> Iterator[Path]:
-    yield from sorted(store.folder.glob(f"{_CHECKPOINTS}/??/[!.]*.npz"))
-    if (store.folder / _SECOND_INDEX).is_file():
-        yield store.folder / _SECOND_INDEX
-
-
-def _remove_empty(folder: Path) -> None:
-    """Remove a folder and its shards, unless something is left in them."""
-    for one in [*folder.glob("??"), folder]:
-        with suppress(OSError):
-            one.rmdir()
+_LEFTOVERS = (f".*{PARTIAL}", f"*/??/.*{PARTIAL}", "checkpoints/??/[!.]*.npz", "families.jsonl")
+"""Files that nobody reads: temporary ones, and two kinds of earlier versions, which kept from where
+a run could be extended, and an index of the limits of runs."""
 
 
 def _state(store: Store, kind: str, key: str, sources: Callable[[frozenset[str]], str]) -> str:
