@@ -18,8 +18,8 @@ from typing import Any, Self
 import numpy as np
 
 from pfbench.base.counts import Counts
-from pfbench.base.errors import DataError, StorageError
-from pfbench.base.files import whole
+from pfbench.base.errors import DataError
+from pfbench.base.files import storing, whole
 from pfbench.base.protocols import Algorithm
 from pfbench.problems.smoothness import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
@@ -300,14 +300,8 @@ def write_certificate(outcome: Outcome, path: Path) -> None:
     content["transcript"] = {"file": beside.name, "sha256": digest}
     content["digest"] = _digest(content)
     text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
-    try:
-        with whole(path) as file:
-            file.write(f"{text}\n".encode())
-    except OSError as error:
-        raise StorageError(
-            f"the certificate {path} could not be written ({error.strerror}): free some space or "
-            "choose another folder."
-        ) from error
+    with storing(f"the certificate {path}"), whole(path) as file:
+        file.write(f"{text}\n".encode())
 
 
 def _digest(content: dict[str, Any]) -> str:
@@ -401,23 +395,16 @@ def _read(path: Path) -> dict[str, Any]:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"the certificate {path} cannot be read ({error.strerror}).") from error
-    except ValueError as error:
-        raise DataError(f"{path} is damaged, or no certificate: make it anew.") from error
-    try:
-        missing = [field.name for field in fields(Certificate) if field.name not in content]
-        if missing:
-            raise KeyError(missing[0])
+        Certificate.of(content)
         if content["schema"] != SCHEMA:
             raise DataError(f"{path} has schema {content['schema']}, this version reads {SCHEMA}.")
         if content["digest"] != _digest(content):
             raise DataError(f"{path} was edited: its digest is not that of its content.")
-        beside = content["transcript"]["file"]
-        Counts(**content["counts"])
-        content["transcript"]["sha256"]
+        beside, _ = content["transcript"]["file"], content["transcript"]["sha256"]
         if not re.fullmatch(r"[^/\\]+", beside):
             raise DataError(f"{path} names a transcript in another folder: move it beside it.")
+    except OSError as error:
+        raise DataError(f"the certificate {path} cannot be read ({error.strerror}).") from error
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path} is damaged, or no certificate: make it anew.") from error
     return dict(content)

@@ -1,7 +1,6 @@
 """Who may stand against the resisting oracle, and with which parameters."""
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
@@ -109,11 +108,8 @@ def every_contestant() -> list[str]:
     Those of NFWU that use gradients alone (n = 1 leaves them nothing to draw), Frank-Wolfe with
     each step rule, NCGS with both options, and CGS.
     """
-    first_order = [
-        name
-        for name, cls in ALGORITHMS.items()
-        if issubclass(cls, NFWU) and cls.requires <= OFFERED
-    ]
+    nfwu = {name: cls for name, cls in ALGORITHMS.items() if issubclass(cls, NFWU)}
+    first_order = [name for name, cls in nfwu.items() if cls.requires <= OFFERED]
     steps = [f"frank-wolfe[step={step}]" for step in STEPS]
     return [*steps, *first_order, "ncgs[option=1]", "ncgs[option=2]", "cgs"]
 
@@ -185,10 +181,9 @@ def _defaults(
 def _with_iterations(given: Selector, T: int) -> Selector:
     """Return the selector with T iterations if they are a parameter that is not given."""
     found = user_code.load(given.name)
-    if isinstance(found, type) and dataclasses.is_dataclass(found):
-        names = {field.name for field in dataclasses.fields(found)}
-        if "iterations" in names:
-            return Selector(given.name, {"iterations": T} | dict(given.parameters))
+    declared = fields(found) if isinstance(found, type) and is_dataclass(found) else ()
+    if "iterations" in {field.name for field in declared}:
+        return Selector(given.name, {"iterations": T} | dict(given.parameters))
     return given
 
 

@@ -121,7 +121,7 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
                 now.append(plan)
                 continue
             for same in missing[keys[plan].key]:
-                yield Outcome(same, *_as_planned(same, keys[same], *known))
+                yield _as_planned(same, keys[same], *known)
         now, waiting = _longest(now, keys)
         now.sort(key=lambda plan: plan.problem)
         for result in engine.do([_task(plan, keys[plan]) for plan in now]):
@@ -170,7 +170,7 @@ def _keys(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict[P
     return keys_of(plans, environment)
 
 
-def _as_planned(plan: PlannedRun, keys: Keys, entry: Entry, origin: str) -> tuple[Entry, str]:
+def _as_planned(plan: PlannedRun, keys: Keys, entry: Entry, origin: str) -> Outcome:
     """Return a run of other limits as if it had been planned so."""
     run = replace(
         entry.run,
@@ -179,7 +179,7 @@ def _as_planned(plan: PlannedRun, keys: Keys, entry: Entry, origin: str) -> tupl
         parameters=keys.parameters,
         schedule=keys.schedule,
     )
-    return replace(entry, run=run), origin
+    return Outcome(plan, replace(entry, run=run), origin)
 
 
 def _task(plan: PlannedRun, keys: Keys) -> Task:

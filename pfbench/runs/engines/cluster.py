@@ -162,7 +162,8 @@ class Cluster:
 
     def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """See `Engine.do`."""
-        reason = f"the Dask scheduler {self._address} was lost"
+        scheduler = f"the Dask scheduler {self._address}"
+        reason = f"{scheduler} was lost"
         if self._client.status != "running":
             yield from (_lost(index, reason) for index in range(len(tasks)))
             return
@@ -193,8 +194,7 @@ class Cluster:
                     if now - heard > LOST or self._client.status == "closed":
                         break
                     if now - manned > DESERTED:
-                        where = f"the Dask scheduler {self._address}"
-                        reason = f"{where} has had no workers for {DESERTED:g} s"
+                        reason = f"{scheduler} has had no workers for {DESERTED:g} s"
                         break
                     continue
                 # Dask cancels all tasks here when their scheduler is lost or begins anew.

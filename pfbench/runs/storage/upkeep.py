@@ -157,15 +157,13 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
         size += stamp.st_size
     outdated = []
     sources = cache(source_digest)
-    for kind in KINDS:
-        for key in store.keys(kind):
-            progress()
-            state = _state(store, kind, key, sources)
-            if state != "outdated":
-                kept[state] += 1
-                continue
-            outdated.append((kind, key))
-            size += store.path(key, kind).stat().st_size
+    for kind, key, _, data in _files(store, progress):
+        state = _state(kind, key, data, sources)
+        if state != "outdated":
+            kept[state] += 1
+            continue
+        outdated.append((kind, key))
+        size += len(data)
     if not dry:
         for path in [*leftovers, *(store.path(key, kind) for kind, key in outdated)]:
             path.unlink(missing_ok=True)
@@ -191,10 +189,10 @@ _LEFTOVERS = (f".*{PARTIAL}", f"*/??/.*{PARTIAL}", "checkpoints/??/[!.]*.npz", "
 a run could be extended, and an index of the limits of runs."""
 
 
-def _state(store: Store, kind: str, key: str, sources: Callable[[frozenset[str]], str]) -> str:
+def _state(kind: str, key: str, data: bytes, sources: Callable[[frozenset[str]], str]) -> str:
     """Return whether an entry is outdated, or why it is kept."""
     try:
-        _, header = parse(kind, key, store.read(store.path(key, kind)) or b"")
+        _, header = parse(kind, key, data)
     except Damaged:
         return "damaged"
     note = header.get("notes", {}).get("source")

@@ -38,7 +38,8 @@ def write_wide(entries: Iterable[Entry], view: View, folder: Path) -> list[Path]
 
     A cell is empty where a run has no such measure.
     """
-    measures = _measures(entries)
+    names = dict.fromkeys(name for entry in entries for name in entry.run.columns)
+    measures = [name for name in names if name not in TRACE_COLUMNS]
 
     def lines() -> Iterator[Sequence[Any]]:
         for entry in entries:
@@ -88,11 +89,6 @@ def write_csv(path: Path, head: Sequence[str], lines: Iterable[Sequence[Any]]) -
         writer.writerow(head)
         writer.writerows(lines)
     return path
-
-
-def _measures(entries: Iterable[Entry]) -> list[str]:
-    names = (name for entry in entries for name in entry.run.columns)
-    return [name for name in dict.fromkeys(names) if name not in TRACE_COLUMNS]
 
 
 # --- benchopt -------------------------------------------------------------------------------------
