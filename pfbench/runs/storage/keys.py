@@ -13,7 +13,7 @@ import multiprocessing
 import platform
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -104,12 +104,20 @@ def check_source(note: Mapping[str, Any]) -> None:
         )
 
 
-def no_source(module: str) -> InputError:
-    """Return the refusal of a module by whose source no stored run could be known."""
-    return InputError(
-        f"{module} has no Python source that a stored run could be known by: name a module "
-        "that has one, and imports it."
-    )
+def need_sources(modules: Iterable[str]) -> None:
+    """Refuse modules by whose source no stored run could be known.
+
+    Raises
+    ------
+    InputError
+        If one has none; the first in the alphabet is named.
+    """
+    for module in sorted(modules):
+        if not has_source(module):
+            raise InputError(
+                f"{module} has no Python source that a stored run could be known by: name a "
+                "module that has one, and imports it."
+            )
 
 
 def has_source(module: str) -> bool:

@@ -10,7 +10,7 @@ from pfbench.base.selectors import Selector
 from pfbench.runs.planning.limits import anytime, limits_of
 from pfbench.runs.planning.plan import PlannedRun, own_names
 from pfbench.runs.planning.resolve import Resolved, plain, resolve
-from pfbench.runs.storage.keys import content_key, has_source, no_source, source_digest, source_note
+from pfbench.runs.storage.keys import content_key, need_sources, source_digest, source_note
 
 _LOOP = "pfbench.runs.loop.drive"
 _ALGORITHMS = "pfbench.algorithms.catalogue"
@@ -78,9 +78,7 @@ def modules_of(plan: PlannedRun, there: Resolved) -> frozenset[str]:
     algorithm = type(there.fit.algorithm).__module__ if there.fit else _ALGORITHMS
     measures = {getattr(measure, "__module__", _LOOP) for measure in there.measures.values()}
     own = {text.partition(":")[0].strip() for text in plan.own_selectors}
-    for module in sorted(own):
-        if not has_source(module):
-            raise no_source(module)
+    need_sources(own)
     return frozenset({_LOOP, problem, algorithm, *measures, *own})
 
 

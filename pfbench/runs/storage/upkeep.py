@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -72,27 +72,33 @@ def check_files(
         If the system does not let a file be read.
     """
     number, found = 0, []
-    for kind, key, path, data in _files(store, progress):
+    for kind, key, data, content in _contents(store, progress):
         number += 1
-        try:
-            parse(kind, key, data)
-        except Damaged as damage:
+        if isinstance(content, Damage):
             aside = store.set_aside(kind, key, data) if repair else None
-            found.append(Damage(kind, key, path, damage.what, damage.detail, aside))
+            found.append(replace(content, aside=aside))
     if repair:
         _take_up(store)
     return number, found
 
 
-def _files(store: Store, progress: Progress) -> Iterator[tuple[str, str, Path, bytes]]:
-    """Yield kind, key, path and bytes of every file that is still there when it is read."""
+def _contents(
+    store: Store, progress: Progress
+) -> Iterator[tuple[str, str, bytes, tuple[Any, Mapping[str, Any]] | Damage]]:
+    """Yield kind, key, bytes and content (see `parse`) of every file that is still there."""
     for kind in KINDS:
         for key in store.keys(kind):
             path = store.path(key, kind)
             data = store.read(path)
             progress()
-            if data is not None:
-                yield kind, key, path, data
+            if data is None:
+                continue
+            content: tuple[Any, Mapping[str, Any]] | Damage
+            try:
+                content = parse(kind, key, data)
+            except Damaged as damage:
+                content = Damage(kind, key, path, damage.what, damage.detail)
+            yield kind, key, data, content
 
 
 def _take_up(store: Store) -> None:
@@ -157,8 +163,8 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
         size += stamp.st_size
     outdated = []
     sources = cache(source_digest)
-    for kind, key, _, data in _files(store, progress):
-        state = _state(kind, key, data, sources)
+    for kind, key, data, content in _contents(store, progress):
+        state = "damaged" if isinstance(content, Damage) else _state(content[1], sources)
         if state != "outdated":
             kept[state] += 1
             continue
@@ -189,12 +195,8 @@ _LEFTOVERS = (f".*{PARTIAL}", f"*/??/.*{PARTIAL}", "checkpoints/??/[!.]*.npz", "
 a run could be extended, and an index of the limits of runs."""
 
 
-def _state(kind: str, key: str, data: bytes, sources: Callable[[frozenset[str]], str]) -> str:
+def _state(header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]) -> str:
     """Return whether an entry is outdated, or why it is kept."""
-    try:
-        _, header = parse(kind, key, data)
-    except Damaged:
-        return "damaged"
     note = header.get("notes", {}).get("source")
     if not isinstance(note, Mapping) or {"modules", "digest"} - set(note):
         return "unnoted"
@@ -245,12 +247,11 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
         raise InputError(f"{other.folder} is the store itself: name another one to merge.")
     taken = equal = 0
     refused, damaged = [], []
-    for kind, key, path, data in _files(other, progress):
-        try:
-            theirs, header = parse(kind, key, data)
-        except Damaged as damage:
-            damaged.append(Damage(kind, key, path, damage.what, damage.detail))
+    for kind, key, data, content in _contents(other, progress):
+        if isinstance(content, Damage):
+            damaged.append(content)
             continue
+        theirs, header = content
         ours = store.get(key) if kind == "run" else store.get_row(kind, key)
         difference = None if ours is None else _difference(kind, ours, theirs)
         if ours is None or (difference and _killed(ours)):
