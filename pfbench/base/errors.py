@@ -33,6 +33,11 @@ class WorkerDied(PfbenchError):
     """A process that makes runs was killed from outside, or is not fit to make one."""
 
 
+def in_words(error: BaseException) -> str:
+    """Return what an error says, after its type if it is none of pfbench's."""
+    return str(error) if isinstance(error, PfbenchError) else f"{type(error).__name__}: {error}"
+
+
 class BudgetExhausted(BaseException):
     """Raised by the oracles before a call that would exceed the budget.
 

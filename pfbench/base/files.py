@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
-from pfbench.base.errors import InputError, PfbenchError
+from pfbench.base.errors import InputError, PfbenchError, StorageError
 
 PARTIAL = ".partial"
 """The end of the name of a file that is being written, or that a killed process left."""
@@ -47,6 +47,24 @@ def whole(path: Path) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def storing(what: str) -> Iterator[None]:
+    """Say in one sentence that the system does not let something be written inside.
+
+    Raises
+    ------
+    StorageError
+        In place of an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{what} could not be written ({error.strerror}): free some space or choose another "
+            "folder."
+        ) from error
 
 
 def _beside(path: Path) -> Path:

@@ -34,8 +34,7 @@ class Oracles:
 
     def gradient(self, x: Point) -> Gradient:
         """Return the full gradient at x: 1 FO, n SFO."""
-        charges = (SFO, self.n), (FO, 1)
-        return self._ledger.ask(charges, self._backend.gradient, x)
+        return self._ledger.ask(((SFO, self.n), (FO, 1)), self._backend.gradient, x)
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of the sampled component gradients at x: len(sample) SFO."""
@@ -103,8 +102,7 @@ class CountedHessian:
 
     def batch(self, sample: Indices, x: Point, y: Point) -> Gradient:
         """Return the mean of the sampled component Hessians times x - y: len(sample) HVP."""
-        charges = ((HVP, len(sample)),)
-        return self._ledger.ask(charges, self._hessian.batch, sample, x, y)
+        return self._ledger.ask(((HVP, len(sample)),), self._hessian.batch, sample, x, y)
 
 
 class CountedTable:
@@ -123,10 +121,8 @@ class CountedTable:
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of grad f_i(x) - a_i over the sample: len(sample) SFO."""
-        charges = ((SFO, len(sample)),)
-        return self._ledger.ask(charges, self._table.difference, sample, x)
+        return self._ledger.ask(((SFO, len(sample)),), self._table.difference, sample, x)
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
         """As `difference`, and store grad f_i(x) as the new a_i: len(sample) SFO."""
-        charges = ((SFO, len(sample)),)
-        return self._ledger.ask(charges, self._table.replace, sample, x)
+        return self._ledger.ask(((SFO, len(sample)),), self._table.replace, sample, x)

@@ -57,8 +57,7 @@ class Atoms:
         if vertex is self.newest:
             return self.used - 1
         if self.used == len(self.left):
-            self.left = _grown(self.left)
-            self.right = _grown(self.right)
+            self.left, self.right = _grown(self.left), _grown(self.right)
         self.left[self.used] = vertex.u
         self.right[self.used] = vertex.v
         self.used += 1
@@ -80,20 +79,6 @@ def most_atoms(shape: tuple[int, int]) -> int:
 
 class _Trail:
     """The shared storage of one sequence: the values, the atoms, and where both stand."""
-
-    __slots__ = (
-        "atoms",
-        "before",
-        "current",
-        "limit",
-        "no_left",
-        "no_right",
-        "pattern",
-        "previous",
-        "step",
-        "values",
-        "weights",
-    )
 
     def __init__(self, pattern: Pattern, values: Floats, atoms: Atoms, weights: Floats) -> None:
         self.pattern = pattern
@@ -197,8 +182,7 @@ class Factored:
 
     def factors(self) -> Factors:
         """Return the point's own weights and its atoms (atoms of weight 0 left out)."""
-        atoms, weights = self.atoms_and_weights()
-        return _chosen(atoms, weights)
+        return _chosen(*self.atoms_and_weights())
 
     def matrix(self) -> Floats:
         """Return the dense matrix, shape (M, N)."""
@@ -282,7 +266,8 @@ class Factored:
         trail.previous, trail.current = trail.current, self._token
         self._base = self._vertex = None
         if np.count_nonzero(trail.weights) > trail.limit:
-            trail.atoms, trail.weights = _compressed(trail.atoms, trail.weights)
+            compressed = orthogonalised(_chosen(trail.atoms, trail.weights))
+            trail.atoms, trail.weights = _as_atoms(compressed)
             trail.limit = max(trail.limit, 2 * trail.atoms.used)
 
     def atoms_and_weights(self) -> tuple[Atoms, Floats]:
@@ -334,10 +319,6 @@ def _as_atoms(factors: Factors) -> tuple[Atoms, Floats]:
     atoms.left[:count] = factors.left
     atoms.right[:count] = factors.right
     return atoms, np.array(factors.weights, dtype=np.float64)
-
-
-def _compressed(atoms: Atoms, weights: Floats) -> tuple[Atoms, Floats]:
-    return _as_atoms(orthogonalised(_chosen(atoms, weights)))
 
 
 def orthogonalised(factors: Factors) -> Factors:

@@ -105,16 +105,14 @@ class SparseOperator:
 class TiltedOperator:
     """The matrix ``G + c (X - U)`` for a sparse G and two factored points, taken as they stand."""
 
-    def __init__(self, pattern: Pattern, g: Floats, factors: Factors) -> None:
-        self.pattern = pattern
-        self.sparse = SparseOperator(pattern, g)
-        self.factors = factors
-        self.shape: tuple[int, int] = pattern.shape
+    def __init__(self, sparse: SparseOperator, factors: Factors) -> None:
+        self.sparse, self.pattern, self.factors = sparse, sparse.pattern, factors
+        self.shape: tuple[int, int] = sparse.shape
 
     @classmethod
     def of(cls, g: Floats, x: Factored, u: Factored, c: float) -> "TiltedOperator":
         """Return g + c (x - u)."""
-        return cls(x.pattern, g, mixture(x, u, c, -c))
+        return cls(SparseOperator(x.pattern, g), mixture(x, u, c, -c))
 
     def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
         """See `Operator`."""
@@ -142,9 +140,7 @@ class TiltedOperator:
     def scaled(self, factor: float) -> "TiltedOperator":
         """See `Operator`."""
         weights, left, right = self.factors
-        return TiltedOperator(
-            self.pattern, factor * self.sparse.g, Factors(factor * weights, left, right)
-        )
+        return TiltedOperator(self.sparse.scaled(factor), Factors(factor * weights, left, right))
 
     def largest(self) -> float:
         """See `Operator`."""

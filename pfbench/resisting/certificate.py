@@ -11,14 +11,15 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from pfbench.base.counts import Counts
-from pfbench.base.errors import DataError, StorageError
-from pfbench.base.files import whole
+from pfbench.base.errors import DataError
+from pfbench.base.files import storing, whole
 from pfbench.base.protocols import Algorithm
 from pfbench.problems.smoothness import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
@@ -27,7 +28,7 @@ from pfbench.resisting.oracle import ResistingOracle, converse, frame
 from pfbench.resisting.replay import (
     TOLERANCE,
     Answers,
-    Queries,
+    Recorded,
     check_answers,
     check_queries,
     orthonormality,
@@ -163,13 +164,11 @@ def certify(
         If the algorithm uses up the dimension.
     """
     problem = frame(T, d)
-    iterations = 0
+    iterations = count(1)
 
     def told(*_: Any) -> bool:
-        nonlocal iterations
-        iterations += 1
         if watch is not None:
-            watch(iterations)
+            watch(next(iterations))
         return False
 
     # The same oracle twice; only the algorithm's own random numbers differ.
@@ -247,7 +246,7 @@ def examine(
     return certificate, answers
 
 
-def _refusals(answers: Answers, queries: Queries, skew: float) -> list[str]:
+def _refusals(answers: Answers, queries: Recorded, skew: float) -> list[str]:
     found = []
     if not skew <= ORTHONORMAL:
         found.append(f"the hidden directions are not orthonormal: they are off by {skew:.2g}.")
@@ -261,13 +260,13 @@ def _refusals(answers: Answers, queries: Queries, skew: float) -> list[str]:
             "check (ii) fails: fed the recorded answers alone, it does not ask the recorded "
             f"queries ({queries.departed}), as if it knew what the oracle hides."
         )
-    elif queries.ledger is not None and queries.asked != queries.ledger:
-        found.append(_past_the_ledger(queries.asked, queries.ledger))
+    elif queries.ledger is not None and queries.counts() != queries.ledger:
+        found.append(_past_the_ledger(queries.counts(), queries.ledger))
     return found
 
 
-def _leaves(queries: Queries) -> str:
-    if queries.projected:
+def _leaves(queries: Recorded) -> str:
+    if queries.counts().po:
         why = "it projects, so its points are not determined by LO outputs"
     elif not queries.distance <= TOLERANCE:
         why = (
@@ -301,14 +300,8 @@ def write_certificate(outcome: Outcome, path: Path) -> None:
     content["transcript"] = {"file": beside.name, "sha256": digest}
     content["digest"] = _digest(content)
     text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False)
-    try:
-        with whole(path) as file:
-            file.write(f"{text}\n".encode())
-    except OSError as error:
-        raise StorageError(
-            f"the certificate {path} could not be written ({error.strerror}): free some space or "
-            "choose another folder."
-        ) from error
+    with storing(f"the certificate {path}"), whole(path) as file:
+        file.write(f"{text}\n".encode())
 
 
 def _digest(content: dict[str, Any]) -> str:
@@ -371,12 +364,8 @@ def check_certificate(path: Path, *, told: Callable[[str], object] | None = None
     if differing:
         findings.append(f"its {differing} is not what the files show.")
     if differing or not stored["certified"]:
-        certificate = replace(
-            certificate,
-            certified=False,
-            certified_for=None,
-            findings=tuple(dict.fromkeys(findings)),
-        )
+        told_once = tuple(dict.fromkeys(findings))
+        certificate = replace(certificate, certified=False, certified_for=None, findings=told_once)
     return Outcome(certificate, transcript, answers)
 
 
@@ -406,23 +395,16 @@ def _read(path: Path) -> dict[str, Any]:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"the certificate {path} cannot be read ({error.strerror}).") from error
-    except ValueError as error:
-        raise DataError(f"{path} is damaged, or no certificate: make it anew.") from error
-    try:
-        missing = [field.name for field in fields(Certificate) if field.name not in content]
-        if missing:
-            raise KeyError(missing[0])
+        Certificate.of(content)
         if content["schema"] != SCHEMA:
             raise DataError(f"{path} has schema {content['schema']}, this version reads {SCHEMA}.")
         if content["digest"] != _digest(content):
             raise DataError(f"{path} was edited: its digest is not that of its content.")
-        beside = content["transcript"]["file"]
-        Counts(**content["counts"])
-        content["transcript"]["sha256"]
+        beside, _ = content["transcript"]["file"], content["transcript"]["sha256"]
         if not re.fullmatch(r"[^/\\]+", beside):
             raise DataError(f"{path} names a transcript in another folder: move it beside it.")
+    except OSError as error:
+        raise DataError(f"the certificate {path} cannot be read ({error.strerror}).") from error
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"{path} is damaged, or no certificate: make it anew.") from error
     return dict(content)

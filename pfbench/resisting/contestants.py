@@ -1,7 +1,6 @@
 """Who may stand against the resisting oracle, and with which parameters."""
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
@@ -79,7 +78,8 @@ def contestant(text: str, problem: ZeroChain, iterations: int | None = None) -> 
         parameters = {name: v for name, v in parameters_of(made).items() if v is not None}
         named = Selector(given.name, parameters)
     admit(made)
-    _check_ends(made)
+    if getattr(made, "endless", False):
+        raise InputError(f"{made.name} without iterations never ends: give iterations.")
     return Contestant(made, str(named), text.strip())
 
 
@@ -108,11 +108,8 @@ def every_contestant() -> list[str]:
     Those of NFWU that use gradients alone (n = 1 leaves them nothing to draw), Frank-Wolfe with
     each step rule, NCGS with both options, and CGS.
     """
-    first_order = [
-        name
-        for name, cls in ALGORITHMS.items()
-        if issubclass(cls, NFWU) and cls.requires <= OFFERED
-    ]
+    nfwu = {name: cls for name, cls in ALGORITHMS.items() if issubclass(cls, NFWU)}
+    first_order = [name for name, cls in nfwu.items() if cls.requires <= OFFERED]
     steps = [f"frank-wolfe[step={step}]" for step in STEPS]
     return [*steps, *first_order, "ncgs[option=1]", "ncgs[option=2]", "cgs"]
 
@@ -146,11 +143,6 @@ def _admit_kind(kind: type[Algorithm]) -> None:
             f"{kind.name} is randomised, and theorem 5.1 of shen2019 is about deterministic "
             "algorithms: take one that declares deterministic."
         )
-
-
-def _check_ends(made: Algorithm) -> None:
-    if getattr(made, "endless", False):
-        raise InputError(f"{made.name} without iterations never ends: give iterations.")
 
 
 def _of_catalogue(given: Selector, problem: ZeroChain, T: int) -> Algorithm:
@@ -189,17 +181,12 @@ def _defaults(
 def _with_iterations(given: Selector, T: int) -> Selector:
     """Return the selector with T iterations if they are a parameter that is not given."""
     found = user_code.load(given.name)
-    if isinstance(found, type) and dataclasses.is_dataclass(found):
-        names = {field.name for field in dataclasses.fields(found)}
-        if "iterations" in names:
-            return Selector(given.name, {"iterations": T} | dict(given.parameters))
+    declared = fields(found) if isinstance(found, type) and is_dataclass(found) else ()
+    if "iterations" in {field.name for field in declared}:
+        return Selector(given.name, {"iterations": T} | dict(given.parameters))
     return given
 
 
 def _made(selector: Selector) -> Algorithm:
     """Return somebody's own algorithm."""
-    found: Algorithm = user_code.made(selector)
-    lacks = [a for a in ("name", "requires", "deterministic", "run") if not hasattr(found, a)]
-    if lacks:
-        raise InputError(f"{selector.name} is no algorithm: it lacks {', '.join(lacks)}.")
-    return found
+    return user_code.own_algorithm(selector, ("name", "requires", "deterministic", "run"))

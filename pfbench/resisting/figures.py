@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pfbench.base.errors import InputError, StorageError
-from pfbench.base.files import check_writable
+from pfbench.base.errors import InputError
+from pfbench.base.files import check_writable, storing
 from pfbench.problems.smoothness import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import DEPTH, GAP, chain_smoothness
 from pfbench.resisting.certificate import Outcome
@@ -210,10 +210,5 @@ def _save(figure: "Figure", axes: "Axes", path: Path) -> None:
     axes.set_axisbelow(True)
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8.0)
     dates: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
-    try:
-        with rc_context(_LOOK):
-            figure.savefig(path, metadata=dates[path.suffix], dpi=120)
-    except OSError as error:
-        raise StorageError(
-            f"the figure {path} could not be written ({error.strerror}): choose another file."
-        ) from error
+    with storing(f"the figure {path}"), rc_context(_LOOK):
+        figure.savefig(path, metadata=dates[path.suffix], dpi=120)

@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from pfbench.base.checks import integer
 from pfbench.base.counts import Budget, Counts
-from pfbench.base.errors import Diverged, InputError, PfbenchError
+from pfbench.base.errors import Diverged, InputError
 from pfbench.base.protocols import Algorithm
 from pfbench.base.sample import Indices
 from pfbench.base.state import State
@@ -37,6 +37,7 @@ from pfbench.problems.base import drawn
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.resisting.exchange import INSIDE, Exchange, norm_of_gradient
 from pfbench.resisting.transcript import Recorder, Transcript, fingerprint
+from pfbench.runs.planning.user_code import blamed
 
 Floats = npt.NDArray[np.float64]
 
@@ -162,9 +163,7 @@ class ResistingOracle(Answering):
         exchange.gradient(answer)
         self._query = x.copy(), y
         self._told("gradient", x, answer)
-        if self._recorder is not None:
-            point, row = self._recorder.row(x), self._recorder.row(answer)
-            self._recorder.add("gradient", point=point, answer=row, drawn=exchange.drawn)
+        self._record("gradient", point=x, answer=answer)
         return answer
 
     def value(self, x: Floats) -> float:
@@ -173,17 +172,16 @@ class ResistingOracle(Answering):
         x = self._vector(x)
         weight = self._on_segment(x)
         if weight is None:
-            y = self._meet(x)
+            y, where = self._meet(x), {"point": x}
         else:
             assert self._query is not None
             assert self._vertex is not None
             y = (1.0 - weight) * self._query[1] + weight * self._vertex[1]
+            where = {"point": self._query[0], "toward": self._vertex[0]}
         scaled = x / self.mu
         answer = self._height * (0.1 * float(scaled @ scaled) + chain.value(y))
         self._told("value", x, np.array(answer))
-        if self._recorder is not None:
-            rows = self._segment_rows(x, weight)
-            self._recorder.add("value", number=answer, drawn=self._exchange.drawn, **rows)
+        self._record("value", number=answer, weight=weight or 0.0, **where)
         return answer
 
     def lo(self, g: Floats) -> Floats:
@@ -194,8 +192,7 @@ class ResistingOracle(Answering):
         coordinates, stray = self._exchange.vertex(g, u)
         self._vertex = u.copy(), self._exchange.hidden_coordinates(coordinates) / self.mu, stray
         self._told("lo", g, u)
-        if self._recorder is not None:
-            self._recorder.add("lo", answer=self._recorder.row(u), drawn=self._exchange.drawn)
+        self._record("lo", answer=u)
         return u
 
     def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
@@ -204,9 +201,7 @@ class ResistingOracle(Answering):
         asked = self._vector(x) - lam * self._vector(g)
         answer = self.set.project(asked)
         self._told("prox", asked, answer)
-        if self._recorder is not None:
-            row = self._recorder.row(answer)
-            self._recorder.add("prox", answer=row, drawn=self._exchange.drawn)
+        self._record("prox", answer=answer)
         return answer
 
     def note(self, state: State) -> None:
@@ -216,9 +211,7 @@ class ResistingOracle(Answering):
                 x = self._vector(x)
                 self._meet(x)
                 self._told("yield", x)
-                if self._recorder is not None:
-                    row = self._recorder.row(x)
-                    self._recorder.add("yield", point=row, drawn=self._exchange.drawn)
+                self._record("yield", point=x)
 
     # --- what the adversary knows -------------------------------------------------------------
 
@@ -269,15 +262,6 @@ class ResistingOracle(Answering):
         error = float(np.linalg.norm(x - ((1.0 - w) * q + w * u)))
         return w if error + abs(w) * stray <= INSIDE * float(np.linalg.norm(x)) else None
 
-    def _segment_rows(self, x: Floats, weight: float | None) -> dict[str, Any]:
-        assert self._recorder is not None
-        if weight is None:
-            return {"point": self._recorder.row(x)}
-        assert self._query is not None
-        assert self._vertex is not None
-        point, toward = self._recorder.row(self._query[0]), self._recorder.row(self._vertex[0])
-        return {"point": point, "toward": toward, "weight": weight}
-
     def _vector(self, x: Any) -> Floats:
         if not isinstance(x, np.ndarray) or x.shape != (self.d,) or x.dtype != np.float64:
             found = x.shape if isinstance(x, np.ndarray) else type(x).__name__
@@ -290,6 +274,15 @@ class ResistingOracle(Answering):
         self._hash.update(kind.encode())
         for vector in vectors:
             self._hash.update(vector.tobytes())
+
+    def _record(
+        self, kind: str, *, number: float = 0.0, weight: float = 0.0, **vectors: Floats
+    ) -> None:
+        """Add an event to the transcript, if there is one."""
+        if self._recorder is not None:
+            rows = {name: self._recorder.row(vector) for name, vector in vectors.items()}
+            drawn = self._exchange.drawn
+            self._recorder.add(kind, number=number, weight=weight, drawn=drawn, **rows)
 
 
 def converse(
@@ -332,17 +325,10 @@ def converse(
     with one_blas_thread():
         states = iter(algorithm.run(ask, start.copy(), rng))
         while True:
-            try:
-                state = next(states)
-            except StopIteration:
+            with blamed(algorithm.name, ": mend it first"):
+                state = next(states, ask)  # which no algorithm yields
+            if state is ask:
                 return ledger.counts()
-            except PfbenchError:
-                raise
-            except Exception as error:
-                raise InputError(
-                    f"{algorithm.name} fails with {type(error).__name__}: "
-                    f"{str(error).rstrip('.')}: mend it first."
-                ) from error
             if not isinstance(state, State):
                 raise InputError(
                     f"{algorithm.name} yields a {type(state).__name__}: let it yield a State."

@@ -153,6 +153,10 @@ class Recorded(Answering):
     distance
         Largest relative distance of a point that was asked or yielded before T LO calls from the
         span of the LO outputs before it.
+    departed
+        Where the algorithm left the record, in words; empty if it did not.
+    ledger
+        What the ledger of the replay counted; None if it broke off.
     """
 
     def __init__(self, problem: ZeroChain, transcript: Transcript) -> None:
@@ -163,6 +167,8 @@ class Recorded(Answering):
         self._outputs = Basis(self.d)
         self._place = 0
         self.error = self.distance = 0.0
+        self.departed = ""
+        self.ledger: Counts | None = None
 
     def _gradient(self, x: Floats) -> Floats:
         """Return the recorded gradient."""
@@ -261,46 +267,16 @@ class Recorded(Answering):
             self.distance = max(self.distance, float(np.linalg.norm(outside)) / norm)
 
 
-@dataclass(frozen=True)
-class Queries:
-    """What check (ii) found.
-
-    Attributes
-    ----------
-    error
-        Largest relative difference between what was asked and the record.
-    departed
-        Where the algorithm left the record, in words; empty if it did not.
-    distance
-        See `Recorded`.
-    projected
-        Whether it asked for projections.
-    asked
-        What the algorithm asked of the record, the ledger's calls and others.
-    ledger
-        What the ledger of the replay counted; None if it broke off.
-    """
-
-    error: float
-    departed: str
-    distance: float
-    projected: bool
-    asked: Counts
-    ledger: Counts | None
-
-
 def check_queries(
     algorithm: Algorithm, problem: ZeroChain, transcript: Transcript, rng: np.random.Generator
-) -> Queries:
-    """Feed an algorithm the recorded answers, and compare what it asks."""
+) -> Recorded:
+    """Feed an algorithm the recorded answers, compare what it asks, and return what was found."""
     backend = Recorded(problem, transcript)
-    departed, ledger = "", None
     try:
-        ledger = converse(algorithm, backend, rng)
+        backend.ledger = converse(algorithm, backend, rng)
         backend.finish()
     except Departed as reason:
-        departed = str(reason)
+        backend.departed = str(reason)
     except InputError as failure:
-        departed = f"it has only the recorded answers, and {failure}".rstrip(".")
-    asked = backend.counts()
-    return Queries(backend.error, departed, backend.distance, asked.po > 0, asked, ledger)
+        backend.departed = f"it has only the recorded answers, and {failure}".rstrip(".")
+    return backend

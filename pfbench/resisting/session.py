@@ -90,12 +90,11 @@ def certificates(
     found: dict[int, Found] = {}
     for answer in answered(questions, engine, None if store is None else Store(store)):
         label, result = standing[answer.index].label, answer.result
-        if answer.row is None:
-            assert result is not None
-            found[answer.index] = Found(label, None, lost=f"{result.status}: {result.reason}")
-        else:
+        if answer.row is not None:
             outcome = None if result is None else result.value
             found[answer.index] = Found(label, Certificate.of(answer.row), outcome)
+        elif result is not None:
+            found[answer.index] = Found(label, None, lost=f"{result.status}: {result.reason}")
         if progress:
             progress()
     return [found[index] for index in range(len(standing))]

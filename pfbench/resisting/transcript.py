@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.errors import DataError, StorageError
-from pfbench.base.files import whole
+from pfbench.base.errors import DataError
+from pfbench.base.files import storing, whole
 
 Floats = npt.NDArray[np.float64]
 
@@ -142,14 +142,8 @@ class Transcript:
             If the file cannot be written.
         """
         columns: dict[str, Any] = self.columns
-        try:
-            with whole(path) as file:
-                np.savez(file, directions=self.directions, rows=self.rows, **columns)
-        except OSError as error:
-            raise StorageError(
-                f"the transcript {path} could not be written ({error.strerror}): free some space "
-                "or choose another folder."
-            ) from error
+        with storing(f"the transcript {path}"), whole(path) as file:
+            np.savez(file, directions=self.directions, rows=self.rows, **columns)
         return file_digest(path)
 
     @classmethod
@@ -165,26 +159,27 @@ class Transcript:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 directions, rows = stored["directions"], stored["rows"]
                 columns = {name: stored[name].astype(kind) for name, kind in _COLUMNS.items()}
+            transcript = cls(directions, rows, columns)
+            transcript._check()
         except OSError as error:
             reason = error.strerror or str(error)
             raise DataError(f"the transcript {path} cannot be read ({reason}).") from error
         except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise DataError(f"{path} is damaged, or no transcript: make it anew.") from error
-        transcript = cls(directions, rows, columns)
-        transcript._check(path)
         return transcript
 
-    def _check(self, path: Path) -> None:
+    def _check(self) -> None:
+        """Raise ValueError if a number or a shape cannot be that of a transcript."""
         V, rows, events = self.directions, self.rows, self.columns
         matrices = V.ndim == 2 and rows.ndim == 2 and V.shape[1] == rows.shape[1]
         numbers = V.dtype == rows.dtype == np.float64 and bool(np.isfinite(V).all())
         sound = matrices and numbers and bool(np.isfinite(rows).all())
         sound = sound and len({column.shape for column in events.values()}) == 1
-        for name, low in (("point", -1), ("toward", -1), ("answer", -1)):
-            sound = sound and bool(((events[name] >= low) & (events[name] < len(rows))).all())
+        for name in ("point", "toward", "answer"):
+            sound = sound and bool(((events[name] >= -1) & (events[name] < len(rows))).all())
         sound = sound and bool(((events["kind"] >= 0) & (events["kind"] < len(KINDS))).all())
         if not sound:
-            raise DataError(f"{path} is damaged, or no transcript: make it anew.")
+            raise ValueError("no transcript")
 
 
 def file_digest(path: Path) -> str:

@@ -6,6 +6,7 @@ lost; ``family``, the content key without the limits that a run of another lengt
 and ``source``, by which the store knows runs that no plan asks for any more.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,7 +121,7 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
                 now.append(plan)
                 continue
             for same in missing[keys[plan].key]:
-                yield Outcome(same, *_as_planned(same, keys[same], *known))
+                yield _as_planned(same, keys[same], *known)
         now, waiting = _longest(now, keys)
         now.sort(key=lambda plan: plan.problem)
         for result in engine.do([_task(plan, keys[plan]) for plan in now]):
@@ -169,7 +170,7 @@ def _keys(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict[P
     return keys_of(plans, environment)
 
 
-def _as_planned(plan: PlannedRun, keys: Keys, entry: Entry, origin: str) -> tuple[Entry, str]:
+def _as_planned(plan: PlannedRun, keys: Keys, entry: Entry, origin: str) -> Outcome:
     """Return a run of other limits as if it had been planned so."""
     run = replace(
         entry.run,
@@ -178,7 +179,7 @@ def _as_planned(plan: PlannedRun, keys: Keys, entry: Entry, origin: str) -> tupl
         parameters=keys.parameters,
         schedule=keys.schedule,
     )
-    return replace(entry, run=run), origin
+    return Outcome(plan, replace(entry, run=run), origin)
 
 
 def _task(plan: PlannedRun, keys: Keys) -> Task:
@@ -190,16 +191,13 @@ def _longest(
     plans: Sequence[PlannedRun], keys: Mapping[PlannedRun, Keys]
 ) -> tuple[list[PlannedRun], list[PlannedRun]]:
     """Part runs into those that can be cut from no other of them, and the others."""
-    alike: dict[str, list[PlannedRun]] = {}
+    limits = defaultdict(list)
     for plan in plans:
-        alike.setdefault(keys[plan].family, []).append(plan)
-    now = []
-    for group in alike.values():
-        limits = [keys[plan].limits for plan in group]
-        now += [
-            plan
-            for plan, mine in zip(group, limits, strict=True)
-            if not any(within(mine, others) for others in limits)
-        ]
-    first = set(now)
-    return now, [plan for plan in plans if plan not in first]
+        limits[keys[plan].family].append(keys[plan].limits)
+    now: list[PlannedRun] = []
+    later: list[PlannedRun] = []
+    for plan in plans:
+        mine = keys[plan]
+        contained = any(within(mine.limits, others) for others in limits[mine.family])
+        (later if contained else now).append(plan)
+    return now, later

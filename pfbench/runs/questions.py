@@ -89,7 +89,7 @@ def answered(
     keys = _keys(questions, notes, engine) if store else {}
     missing = []
     for index, question in enumerate(questions):
-        known = store is not None and index in keys and not question.again
+        known = index in keys and not question.again
         row = store.get_row(question.kind, keys[index]) if store and known else None
         if row is None:
             missing.append(index)

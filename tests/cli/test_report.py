@@ -127,7 +127,7 @@ def test_failed_runs_are_drawn_and_make_it_fail(pfbench, spec, drawn):
     ("old", "new", "says"),
     [
         ("nfwu-sg[", "nfwu-gs[", "'nfwu-sg'"),
-        ("batch = 5", "bach = 5", "gives no value for 'batch'"),
+        ("batch = 5", "bach = 5", "names {batch}, for which column"),
         ('"fw_gap"', '"gap"', "'fw_gap'"),
         ("seeds = 2", "seeds = 0", "seeds=0 must be at least 1"),
         ("seeds = 2", 'seeds = "two"', "the field seeds has the wrong type"),

@@ -17,6 +17,7 @@ from functools import partial
 from importlib import import_module
 from time import monotonic, sleep
 from typing import Any
+from uuid import uuid4
 
 from pfbench.base.errors import InputError, WorkerDied
 from pfbench.runs.engines.engine import RETRIES
@@ -161,12 +162,14 @@ class Cluster:
 
     def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """See `Engine.do`."""
-        reason = f"the Dask scheduler {self._address} was lost"
+        scheduler = f"the Dask scheduler {self._address}"
+        reason = f"{scheduler} was lost"
         if self._client.status != "running":
             yield from (_lost(index, reason) for index in range(len(tasks)))
             return
         done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
         begun: Counter[int] = Counter()
+        caller = uuid4().hex
         self._client.subscribe_topic(_TOPIC, lambda event: begun.update([event[1]]))
         futures = self._client.map(
             partial(_do, expected=self._expected),
@@ -174,7 +177,7 @@ class Cluster:
             tasks,
             pure=False,
             retries=0,
-            key=_names(len(tasks)),
+            key=[f"pfbench-{caller}-{index}" for index in range(len(tasks))],
         )
         for index, future in enumerate(futures):
             future.add_done_callback(lambda future, index=index: done.put((index, future)))
@@ -191,10 +194,7 @@ class Cluster:
                     if now - heard > LOST or self._client.status == "closed":
                         break
                     if now - manned > DESERTED:
-                        reason = (
-                            f"the Dask scheduler {self._address} has had no workers for "
-                            f"{DESERTED:g} s"
-                        )
+                        reason = f"{scheduler} has had no workers for {DESERTED:g} s"
                         break
                     continue
                 # Dask cancels all tasks here when their scheduler is lost or begins anew.
@@ -207,8 +207,7 @@ class Cluster:
                     yield _result(index, future, max(0, begun[index] - 1))
                     future.release()
                 heard = manned = monotonic()
-            for index in sorted(left):
-                yield _lost(index, reason)
+            yield from (_lost(index, reason) for index in sorted(left))
         finally:
             if self._client.status == "running":
                 self._client.cancel([futures[index] for index in left], force=True)
@@ -234,14 +233,6 @@ def _words(error: BaseException) -> str:
 
 def _lost(index: int, reason: str, retries: int = 0) -> Result:
     return Result(index, None, "lost", reason, 0.0, retries=retries)
-
-
-def _names(number: int) -> list[str]:
-    """Return a name for each task that no other caller's has."""
-    import uuid
-
-    caller = uuid.uuid4().hex
-    return [f"pfbench-{caller}-{index}" for index in range(number)]
 
 
 # --- on the workers -------------------------------------------------------------------------------

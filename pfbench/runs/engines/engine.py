@@ -41,15 +41,22 @@ class Engine(Protocol):
         """Let go of what the engine holds."""
 
 
-class ThisProcess:
-    """Does one task after the other, here; nothing can end one that does not end by itself."""
-
-    slots = 1
+class _ThisMachine:
+    """What the engines of this machine share."""
 
     def environment(self) -> Mapping[str, str]:
         """See `Engine.environment`."""
         with one_thread():
             return environment()
+
+    def close(self) -> None:
+        """See `Engine.close`."""
+
+
+class ThisProcess(_ThisMachine):
+    """Does one task after the other, here; nothing can end one that does not end by itself."""
+
+    slots = 1
 
     def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """See `Engine.do`."""
@@ -59,12 +66,9 @@ class ThisProcess:
                 status, value, reason = attempt(task.function, task.arguments, Exception)
             yield Result(index, value, status, reason, monotonic() - started)
 
-    def close(self) -> None:
-        """See `Engine.close`."""
-
 
 @dataclass(frozen=True)
-class LocalProcesses:
+class LocalProcesses(_ThisMachine):
     """Does so many tasks at a time, each in a process that can be killed and is replaced.
 
     A run is killed when it is past its time limit by a twentieth and less than a second. A task
@@ -73,17 +77,9 @@ class LocalProcesses:
 
     slots: int
 
-    def environment(self) -> Mapping[str, str]:
-        """See `Engine.environment`."""
-        with one_thread():
-            return environment()
-
     def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """See `Engine.do`."""
         return run_tasks(tasks, self.slots, retries=RETRIES)
-
-    def close(self) -> None:
-        """See `Engine.close`."""
 
 
 @contextmanager

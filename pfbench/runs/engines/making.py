@@ -5,10 +5,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from time import monotonic, perf_counter
 from typing import Any
 
-from pfbench.base.errors import PfbenchError, WorkerDied
+from pfbench.base.errors import WorkerDied, in_words
 from pfbench.oracles import Ledger
 from pfbench.runs.engines.unfinished import note_progress, unfinished_run
 from pfbench.runs.engines.workers import note
@@ -44,10 +45,8 @@ def make(plan: PlannedRun, source: Mapping[str, Any] | None = None) -> Run:
         return unfinished_run(plan, "killed", str(error))
     except MemoryError as error:
         return unfinished_run(plan, "error", f"not enough memory ({error})")
-    except PfbenchError as error:
-        return unfinished_run(plan, "error", str(error))
     except Exception as error:
-        return unfinished_run(plan, "error", f"{type(error).__name__}: {error}")
+        return unfinished_run(plan, "error", in_words(error))
     if run.status == "killed":
         raise KeyboardInterrupt
     # The point is not stored, and of somebody's own parameters what JSON has no form for is text.
@@ -99,25 +98,18 @@ class _NotingLedger(Ledger):
 @contextmanager
 def _memory_limited(limit: float | None) -> Iterator[None]:
     """Let this process grow by so many bytes, where the system can limit that."""
-    before = None
-    if limit is not None and sys.platform == "linux":
-        import resource
+    if limit is None or sys.platform != "linux":
+        yield
+        return
+    import resource
 
-        before = resource.getrlimit(resource.RLIMIT_AS)
-        most = int(_held() + limit)
-        if before[1] != resource.RLIM_INFINITY:
-            most = min(most, before[1])
-        resource.setrlimit(resource.RLIMIT_AS, (most, before[1]))
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    held = int(Path("/proc/self/statm").read_text("ascii").split()[0]) * resource.getpagesize()
+    most = int(held + limit)
+    resource.setrlimit(
+        resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard)
+    )
     try:
         yield
     finally:
-        if before is not None:
-            resource.setrlimit(resource.RLIMIT_AS, before)
-
-
-def _held() -> int:
-    """Return the bytes of address space that this process holds (Linux)."""
-    import resource
-
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

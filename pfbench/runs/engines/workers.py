@@ -32,8 +32,8 @@ _GRACE = 2.0
 _POLL = 0.1
 """Seconds between two looks at what the tasks have noted."""
 
-NOTES = 10
-"""Numbers that a task may note while it runs; the first is a deadline."""
+_UNNOTED = [inf] + [0.0] * 9
+"""What a task has noted before it notes anything; the first number is a deadline."""
 
 _FROM_OUTSIDE = frozenset(
     getattr(signal, name)
@@ -93,23 +93,23 @@ def run_tasks(tasks: Sequence[Task], jobs: int, *, retries: int = 0) -> Iterator
     waiting = list(enumerate(tasks))[::-1]
     lost = [0] * len(tasks)
     workers = [Worker() for _ in range(min(jobs, len(tasks)))]
+
+    def hand_out() -> list[Worker]:
+        """Give each idle worker a task, while there are any; return those that have one."""
+        for worker in workers:
+            if worker.index is None and waiting:
+                worker.begin(*waiting.pop())
+        return [worker for worker in workers if worker.index is not None]
+
     try:
-        while True:
-            for worker in workers:
-                if worker.index is None and waiting:
-                    worker.begin(*waiting.pop())
-            busy = [worker for worker in workers if worker.index is not None]
-            if not busy:
-                return
+        while busy := hand_out():
             for result in look(busy):
-                # So that no worker waits for what is done with the result.
                 if result.status == "lost" and lost[result.index] < retries:
                     lost[result.index] += 1
                     waiting.append((result.index, tasks[result.index]))
                     continue
-                for worker in workers:
-                    if worker.index is None and waiting:
-                        worker.begin(*waiting.pop())
+                # So that no worker waits for what is done with the result.
+                hand_out()
                 yield replace(result, retries=lost[result.index])
     finally:
         for worker in workers:
@@ -167,15 +167,15 @@ _noted: Any = None
 """The numbers that this process shares with its parent; set once, where a worker starts."""
 
 
-def note(numbers: Sequence[float], start: int = 0) -> None:
-    """Write numbers, from the given place on, where the parent of this worker can read them.
+def note(numbers: Sequence[float]) -> None:
+    """Write numbers where the parent of this worker can read them; further ones stay.
 
-    The first of the `NOTES` places is a time on the clock `monotonic` after which the task is
+    The first of ten places is a time on the clock `monotonic` after which the task is
     killed; infinity, which it is at first, and 0 set none. The others mean what task and caller
     agree on. Outside of a worker nothing is written.
     """
     if _noted is not None:
-        _noted[start : start + len(numbers)] = numbers
+        _noted[: len(numbers)] = numbers
 
 
 def _context() -> BaseContext:
@@ -202,7 +202,7 @@ class Worker:
     def _start(self) -> None:
         self.pipe: Connection
         self.pipe, far = self._context.Pipe()
-        self._notes = sharedctypes.RawArray("d", NOTES)
+        self._notes = sharedctypes.RawArray("d", _UNNOTED)
         self._process = self._context.Process(  # type: ignore[attr-defined]
             target=_serve, args=(far, self._notes), daemon=True
         )
@@ -212,14 +212,13 @@ class Worker:
 
     def begin(self, index: int, task: Task) -> None:
         """Hand the process a task; one that died while it was idle is replaced."""
-        self._notes[:] = [inf] + [0.0] * (NOTES - 1)
+        order = task.function, task.arguments
+        self._notes[:] = _UNNOTED
         try:
-            self.pipe.send((task.function, task.arguments))
-        except (BrokenPipeError, ConnectionError):
-            self.close(at_once=True)
-            self._start()
-            self._notes[:] = [inf] + [0.0] * (NOTES - 1)
-            self.pipe.send((task.function, task.arguments))
+            self.pipe.send(order)
+        except ConnectionError:
+            self._replace()
+            self.pipe.send(order)
         self.index, self._limit = index, task.limit
         self._started = monotonic()
 
@@ -248,9 +247,12 @@ class Worker:
         result = Result(self.index, value, status, reason, seconds, tuple(self._notes))
         self.index = None
         if status not in ("done", "error"):
-            self.close(at_once=True)
-            self._start()
+            self._replace()
         return result
+
+    def _replace(self) -> None:
+        self.close(at_once=True)
+        self._start()
 
     def close(self, *, at_once: bool = False) -> None:
         """End the process."""
@@ -297,7 +299,7 @@ def _serve(pipe: Connection, notes: Any) -> None:
             answer = "error", None, f"the task cannot be read by a worker: {error}"
         try:
             pipe.send(answer)
-        except (BrokenPipeError, ConnectionError):
+        except ConnectionError:
             return
         except Exception as error:
             pipe.send(("error", None, f"its result cannot be sent: {error}"))

@@ -12,10 +12,9 @@ from pfbench.base.errors import (
     BudgetExhausted,
     Diverged,
     InputError,
-    PfbenchError,
     TimeLimitReached,
+    in_words,
 )
-from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.kernels.compiled import CompilationClock
@@ -107,10 +106,11 @@ def drive(
     ready.check_offered(backend)
     ask = Oracles(backend, ledger, problem.set.diameter)
     states = algorithm.run(ask, keep(x0), streams["algorithm"])
-    driver = _Driver(ready, ledger, every, stop, time_limit, watch)
+    at = Progress(State(x0), x0)
+    driver = _Driver(ready, ledger, at, every, stop, time_limit, watch)
+    trace = driver.trace
     with one_blas_thread():
-        status, reason = driver.drive(states, x0, streams["output"])
-        at, trace = driver.at, driver.trace
+        status, reason = driver.drive(states, streams["output"])
         output = keep(at.state.x if at.output is None else at.output)
         final = trace.final(State(output))
     if trace.failed:
@@ -137,32 +137,29 @@ def drive(
     )
 
 
+@dataclass(eq=False)
 class _Driver:
-    """One run on its way: what limits it, and where it stands."""
+    """One run on its way: what limits it (see `drive`), and where it stands."""
 
-    def __init__(
-        self,
-        ready: Ready,
-        ledger: Ledger,
-        every: int,
-        stop: Stop | None,
-        time_limit: float | None,
-        watch: Callable[[Progress], object] | None,
-    ) -> None:
-        self.problem = ready.problem
-        self.weight = _weight(ready.algorithm)
-        self.trace = Trace(ready.problem, ready.measures)
-        self.ledger = ledger
-        self.every, self.stop, self.time_limit, self.watch = every, stop, time_limit, watch
+    ready: Ready
+    ledger: Ledger
+    at: Progress
+    every: int
+    stop: Stop | None
+    time_limit: float | None
+    watch: Callable[[Progress], object] | None
 
-    def drive(self, states: Iterator[State], x0: Point, rng: np.random.Generator) -> Ending:
+    def __post_init__(self) -> None:
+        self.weight = _weight(self.ready.algorithm)
+        self.trace = Trace(self.ready.problem, self.ready.measures)
+
+    def drive(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
         """Run to the end; return the status and its reason."""
-        self.at = Progress(State(x0), x0)
         self._arrive()
         ended = self._record()
         if self.stop is not None and self.stop.measure in self.trace.undefined & _DEFINED_ONCE:
             raise InputError(
-                f"{self.stop.measure} is not defined on {self.problem.name} as it is: choose "
+                f"{self.stop.measure} is not defined on {self.ready.problem.name} as it is: choose "
                 "another measure as the target."
             )
         try:
@@ -228,10 +225,8 @@ class _Driver:
             return "diverged", str(problem)
         except KeyboardInterrupt:
             return "killed", "interrupted by the user"
-        except PfbenchError as error:
-            return "error", str(error)
         except Exception as error:
-            return "error", f"{type(error).__name__}: {error}"
+            return "error", in_words(error)
         if self.ledger.ended:
             return "budget", self.ledger.ended
         if not isinstance(state, State):
@@ -265,13 +260,9 @@ class _Driver:
         return None
 
 
-def _weight(algorithm: Algorithm) -> Callable[[int], float] | None:
+def _weight(algorithm: Any) -> Callable[[int], float] | None:
     """Return the weights of an output that is drawn; None where it is the last iterate."""
     if algorithm.output == "weighted":
         weight: Callable[[int], float] | None = getattr(algorithm, "output_weight", None)
         return weight
-    return _uniform if algorithm.output == "uniform" else None
-
-
-def _uniform(iteration: int) -> float:
-    return 1.0
+    return (lambda iteration: 1.0) if algorithm.output == "uniform" else None

@@ -152,9 +152,9 @@ def _recorded(
     problem: Problem, measures: str | Sequence[str] | Mapping[str, Measure], stop: Stop | None
 ) -> dict[str, Measure]:
     """Return what a trace records, by name, the measure of a target included."""
-    if isinstance(measures, str):
-        measures = [measures]
-    recorded = dict(measures) if isinstance(measures, Mapping) else named(problem, list(measures))
+    if not isinstance(measures, Mapping):
+        measures = named(problem, [measures] if isinstance(measures, str) else list(measures))
+    recorded = dict(measures)
     if stop is not None and stop.measure not in recorded:
         recorded |= named(problem, [stop.measure])
     for name in recorded:

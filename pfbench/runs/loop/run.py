@@ -1,7 +1,7 @@
 """The result of one run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.counts import COUNTED, Counts
@@ -23,7 +23,7 @@ STATUSES: Mapping[str, str] = {
 """Every status of a run, with what it means."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Run:
     """One run of an algorithm on a problem.
 
@@ -67,6 +67,7 @@ class Run:
     algorithm: str
     parameters: Mapping[str, Any]
     schedule: str
+    unmet: tuple[str, ...] = ()
     seed: int
     status: str
     stop_reason: str
@@ -78,7 +79,6 @@ class Run:
     failure_probability: float
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]] = field(repr=False)
-    unmet: tuple[str, ...] = ()
     own_output: bool | None = None
     x: Point = field(default=None, repr=False)
 
@@ -95,23 +95,19 @@ class Run:
 
     def as_json(self) -> dict[str, Any]:
         """Return the run as ``pfbench solve --json`` prints it (schema 1)."""
-        return {
-            "schema": 1,
-            "problem": self.problem,
-            "algorithm": self.algorithm,
-            "parameters": dict(self.parameters),
-            "schedule": self.schedule,
-            "unmet": list(self.unmet),
-            "seed": self.seed,
-            "status": self.status,
-            "stop_reason": self.stop_reason,
-            "iterations": self.iterations,
-            "counts": self.counts.as_dict(),
-            "final": dict(self.final),
-            "seconds": self.seconds,
-            "oracle_seconds": self.oracle_seconds,
-            "failure_probability": self.failure_probability,
-        }
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name in ("own_output", "columns", "rows", "x"):
+            del named[name]
+        return (
+            {"schema": 1}
+            | named
+            | {
+                "parameters": dict(self.parameters),
+                "unmet": list(self.unmet),
+                "counts": self.counts.as_dict(),
+                "final": dict(self.final),
+            }
+        )
 
 
 TRACE_COLUMNS = ("iteration", *COUNTED, "seconds")

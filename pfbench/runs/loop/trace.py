@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pfbench.base.errors import Diverged, PfbenchError, StalePoint
+from pfbench.base.errors import Diverged, StalePoint, in_words
 from pfbench.base.protocols import Measure, Problem
 from pfbench.base.state import State
 from pfbench.measures import BRACKETS, available, gradient_mapping_lambda
@@ -94,8 +94,7 @@ class Trace:
         except (Diverged, StalePoint):
             return None, None
         except Exception as error:
-            kind = "" if isinstance(error, PfbenchError) else f"{type(error).__name__}: "
-            self.failed = self.failed or f"the measure {name} failed: {kind}{error}"
+            self.failed = self.failed or f"the measure {name} failed: {in_words(error)}"
             return None, None
         if not isinstance(result, tuple):
             return None, result

@@ -6,16 +6,10 @@ depends on it (`Algorithm.anytime`); anything else that a schedule depends on ma
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.user_code import is_ours
-
-
-def unlimited(plan: PlannedRun) -> PlannedRun:
-    """Return the run without the limits that end it from outside."""
-    return replace(plan, budget=None, time_limit=None, memory_limit=None)
 
 
 def limits_of(plan: PlannedRun, algorithm: Any) -> dict[str, float]:

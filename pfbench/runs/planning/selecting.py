@@ -14,7 +14,7 @@ from pfbench.problems.catalogue import named_problem
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.stop import in_trace
 from pfbench.runs.planning.own_problem import own_problem
-from pfbench.runs.planning.user_code import load, made
+from pfbench.runs.planning.user_code import load, made, own_algorithm
 
 _TAKEN = frozenset({*TRACE_COLUMNS, *MEANING, "key", "seed"})
 """Names that a column of a trace, alone or beside others, already has."""
@@ -47,11 +47,7 @@ def chosen_algorithm(text: str) -> AlgorithmChoice | Algorithm:
     selector = Selector.parse(text)
     if ":" not in selector.name:
         return named_algorithm(selector)
-    found: Algorithm = made(selector)
-    lacks = [part for part in ("name", "requires", "output", "run") if not hasattr(found, part)]
-    if lacks:
-        raise InputError(f"{selector.name} is no algorithm: it lacks {', '.join(lacks)}.")
-    return found
+    return own_algorithm(selector, ("name", "requires", "output", "run"))
 
 
 def chosen_measures(on: Problem, names: Sequence[str]) -> dict[str, Measure]:

@@ -5,9 +5,11 @@ gives values to the names in braces, e.g. ``{batch}``, in the study's selectors;
 run's seed.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,19 +66,14 @@ class Study:
 
     def run(self, algorithm: str, column: Column, seed: int) -> PlannedRun:
         """Return one run of the study."""
-        values = {**column.values, "seed": seed}
-        try:
-            every = int(self.every.format_map(values))
-            problem, chosen = self.problem.format_map(values), algorithm.format_map(values)
-        except KeyError as missing:
-            raise InputError(
-                f"study {self.key}: column {column.title!r} gives no value for {missing}."
-            ) from None
-        except ValueError:
-            raise InputError(
-                f"study {self.key}: every = {self.every!r} is not a whole number of iterations."
-            ) from None
-        return PlannedRun(problem, chosen, seed, self.recorded, every)
+        fill = partial(
+            filled,
+            where=f"study {self.key}",
+            giver=f"column {column.title!r}",
+            values={**column.values, "seed": seed},
+        )
+        every = frequency(f"study {self.key}", fill(self.every))
+        return PlannedRun(fill(self.problem), fill(algorithm), seed, self.recorded, every)
 
     def runs(self) -> list[PlannedRun]:
         """Return all runs of the study."""
@@ -115,6 +112,43 @@ def read_spec(path: Path) -> Spec:
     return spec_of(table, path, text)
 
 
+def filled(template: str, *, where: str, giver: str, values: Mapping[str, Any]) -> str:
+    """Return a template with values in place of its names in braces.
+
+    Parameters
+    ----------
+    where, giver
+        What a refusal names: the template's place, and who should give the values.
+
+    Raises
+    ------
+    InputError
+        If a name has no value, or the braces are wrong.
+    """
+    try:
+        return template.format_map(values)
+    except KeyError as missing:
+        raise InputError(
+            f"{where}: {template!r} names {{{missing.args[0]}}}, for which {giver} has no values: "
+            "add them, or mend the name."
+        ) from None
+    except (ValueError, AttributeError, LookupError, TypeError) as error:
+        raise InputError(f"{where}: {template!r} has wrong braces ({error}).") from None
+
+
+def frequency(where: str, every: str) -> int:
+    """Return the number of iterations between two rows of a trace.
+
+    Raises
+    ------
+    InputError
+        If the text is no whole number of at least 1.
+    """
+    if not re.fullmatch(r"[0-9]+", every):
+        raise InputError(f"{where}: every = {every!r} must be a whole number of iterations.")
+    return integer(f"{where}: every", int(every), least=1)
+
+
 def read_toml(path: Path) -> tuple[dict[str, Any], str]:
     """Return a TOML file as a table, and its text.
 
@@ -135,7 +169,7 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
 def spec_of(table: dict[str, Any], path: Path, text: str) -> Spec:
     """Return the report that the table of a TOML file describes; see `read_spec`."""
     where = str(path)
-    _check_fields(table, where, {"title": str, "study": list}, {"about": str})
+    check_fields(table, where, {"title": str, "study": list}, {"about": str})
     if not table["study"]:
         raise InputError(f"{where}: there is no [[study]].")
     studies = tuple(_study(part, f"{where}, study {k}") for k, part in enumerate(table["study"], 1))
@@ -153,7 +187,7 @@ def _study(table: Any, where: str) -> Study:
         "every": (str, int),
         "column": list,
     }
-    _check_fields(table, where, needed, {"about": str})
+    check_fields(table, where, needed, {"about": str})
     if not table["algorithms"] or not table["measures"] or not table["column"]:
         raise InputError(f"{where}: algorithms, measures and columns must not be empty.")
     for field, values in (
@@ -183,9 +217,10 @@ def _study(table: Any, where: str) -> Study:
     )
 
 
-def _check_fields(
+def check_fields(
     table: Any, where: str, needed: Mapping[str, Any], optional: Mapping[str, Any]
 ) -> None:
+    """Refuse a table that lacks a needed field, has an unknown one, or one of a wrong type."""
     if not isinstance(table, dict):
         raise InputError(f"{where}: a table is needed here.")
     for name in table:
@@ -195,5 +230,5 @@ def _check_fields(
         if name not in table:
             if name in needed:
                 raise InputError(f"{where}: the field {name} is missing.")
-        elif not isinstance(table[name], kind) or isinstance(table[name], bool):
+        elif not isinstance(table[name], kind):
             raise InputError(f"{where}: the field {name} has the wrong type.")

@@ -7,13 +7,14 @@ setting; ``{seed}`` is the run's seed. A run that does not depend on a setting i
 A report is a sweep with presentation, so the spec of a report is one, too.
 """
 
-import re
+import math
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from functools import partial
+from itertools import chain, product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pfbench.base.checks import integer, real
 from pfbench.base.counts import COUNTED, Budget
@@ -22,13 +23,14 @@ from pfbench.base.names import unknown
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.stop import Stop, in_trace, recorded
 from pfbench.runs.planning.plan import PlannedRun, own_names
-from pfbench.runs.planning.study import read_toml, spec_of
+from pfbench.runs.planning.study import check_fields, filled, frequency, read_toml, spec_of
 
-FIELDS = (
+NEEDED = ("problems", "algorithms")
+"""The fields that a sweep must have; those of a report are in `pfbench.runs.planning.study`."""
+
+OPTIONAL = (
     "name",
     "about",
-    "problems",
-    "algorithms",
     "grid",
     "seeds",
     "measures",
@@ -38,10 +40,12 @@ FIELDS = (
     "time_limit",
     "memory_limit",
 )
-"""The fields of a sweep; those of a report are in `pfbench.runs.planning.study`."""
+"""The fields that it may have."""
 
 GIGABYTE = 1e9
 """Bytes; memory limits are given in GB."""
+
+Parsed = TypeVar("Parsed")
 
 
 @dataclass(frozen=True)
@@ -100,12 +104,7 @@ class _Reader:
 
     def __init__(self, where: str, table: Mapping[str, Any]) -> None:
         self.where, self.table = where, table
-        for name in table:
-            if name not in FIELDS:
-                raise unknown(f"field of {where}", name, FIELDS)
-        for name in ("problems", "algorithms"):
-            if name not in table:
-                raise self.wrong(name, "is missing: name at least one")
+        check_fields(table, where, dict.fromkeys(NEEDED, object), dict.fromkeys(OPTIONAL, object))
 
     def wrong(self, field: str, what: str) -> InputError:
         return InputError(f"{self.where}: {field} {what}.")
@@ -142,6 +141,12 @@ class _Reader:
     def checked(self, check: Callable[..., Any], field: str, value: Any, **bounds: Any) -> Any:
         return check(f"{self.where}: {field}", value, **bounds)
 
+    def parsed(self, parse: Callable[[str], Parsed], field: str, text: str) -> Parsed:
+        try:
+            return parse(text)
+        except InputError as error:
+            raise self.wrong(field, f"= {text!r}: {error}".rstrip(".")) from None
+
     def seeds(self) -> tuple[int, ...]:
         value = self.table.get("seeds", 1)
         if isinstance(value, list):
@@ -170,12 +175,8 @@ class _Reader:
 
     def targets(self) -> tuple[Stop, ...]:
         """Return the targets, hardest last."""
-        found = []
-        for k, text in enumerate(self.texts("targets")):
-            try:
-                found.append(Stop.parse(text))
-            except InputError as error:
-                raise self.wrong(f"targets[{k}]", f"= {text!r}: {error}".rstrip(".")) from None
+        texts = self.texts("targets")
+        found = [self.parsed(Stop.parse, f"targets[{k}]", text) for k, text in enumerate(texts)]
         if len({target.measure for target in found}) > 1:
             raise self.wrong("targets", "are of different measures: a run stops at one of them")
         return tuple(sorted(found, key=lambda target: -target.target))
@@ -208,61 +209,34 @@ class _Reader:
         settings, seeds = self.settings(), self.seeds()
         measures, stop = recorded(self.texts("measures"), stop)
         time_limit, memory = self.limit("time_limit"), self.limit("memory_limit")
-        self.check_names(settings, [*problems, *algorithms, every, budget])
         found = []
         for setting, problem, algorithm, seed in product(settings, problems, algorithms, seeds):
             values = {**setting, "seed": seed}
+            fill = partial(filled, where=self.where, giver="the grid", values=values)
+            limits = fill(budget)
             found.append(
                 PlannedRun(
-                    _selector(problem.format_map(values)),
-                    _selector(algorithm.format_map(values)),
+                    _selector(fill(problem)),
+                    _selector(fill(algorithm)),
                     seed,
                     measures,
-                    self.frequency(every.format_map(values)),
-                    self.limits(budget.format_map(values)),
+                    frequency(self.where, fill(every)),
+                    self.parsed(Budget.parse, "budget", limits) if limits else None,
                     stop,
                     time_limit,
                     None if memory is None else memory * GIGABYTE,
                 )
             )
+        self.check_used(settings[0], [*problems, *algorithms, every, budget])
         return found
 
-    def check_names(self, settings: Sequence[Mapping[str, Any]], templates: Sequence[str]) -> None:
-        """Refuse a name in braces without values, and values that no name asks for."""
-        known, used = {"seed", *settings[0]}, set()
-        for template in templates:
-            try:
-                names = [
-                    name for _, name, _, _ in string.Formatter().parse(template) if name is not None
-                ]
-            except ValueError as error:
-                raise InputError(
-                    f"{self.where}: {template!r} has wrong braces ({error})."
-                ) from None
-            for name in names:
-                if name not in known:
-                    raise InputError(
-                        f"{self.where}: {template!r} names {{{name}}}, for which the grid has no "
-                        "values: add them, or mend the name."
-                    )
-            used.update(names)
-        for name in settings[0]:
+    def check_used(self, setting: Iterable[str], templates: Sequence[str]) -> None:
+        """Refuse values that no name in braces asks for."""
+        pieces = chain.from_iterable(map(string.Formatter().parse, templates))
+        used = {name for _, name, _, _ in pieces}
+        for name in setting:
             if name not in used:
                 raise self.wrong(f"grid.{name}", f"is used nowhere: write {{{name}}} in a selector")
-
-    def frequency(self, text: str) -> int:
-        if not re.fullmatch(r"[0-9]+", text):
-            raise self.wrong("every", f"= {text!r} must be a whole number of iterations")
-        number: int = self.checked(integer, "every", int(text), least=1)
-        return number
-
-    def limits(self, text: str) -> Budget | None:
-        if not text:
-            return None
-        try:
-            return Budget.parse(text)
-        except InputError as error:
-            raise self.wrong("budget", f"= {text!r}: {error}".rstrip(".")) from None
 
 
 def _selector(text: str) -> str:
@@ -279,11 +253,8 @@ def reached(
     """
     found = []
     for target in targets:
-        below = (
-            dict(zip(columns, row, strict=True))
-            for row in rows
-            if target.measure in columns and row[columns.index(target.measure)] <= target.target
-        )
+        named = (dict(zip(columns, row, strict=True)) for row in rows)
+        below = (row for row in named if row.get(target.measure, math.inf) <= target.target)
         first = next(below, None)
         calls = None if first is None else {name: int(first[name]) for name in COUNTED}
         found.append({"measure": target.measure, "target": target.target, "calls": calls})

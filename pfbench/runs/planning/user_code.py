@@ -4,10 +4,13 @@ import importlib
 import inspect
 import os
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.names import unknown
+from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import Selector
 
 
@@ -64,13 +67,35 @@ def made(selector: Selector) -> Any:
             raise InputError(f"{name} is no class or function: leave its parameters out.")
         return found
     texts = _check_parameters(found, selector)
-    try:
+    with blamed(str(selector)):
         return found(**selector.given(texts))
+
+
+def own_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
+    """Return somebody's own algorithm.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made, or lacks one of the parts.
+    """
+    found: Algorithm = made(selector)
+    lacks = [part for part in parts if not hasattr(found, part)]
+    if lacks:
+        raise InputError(f"{selector.name} is no algorithm: it lacks {', '.join(lacks)}.")
+    return found
+
+
+@contextmanager
+def blamed(what: str, remedy: str = "") -> Iterator[None]:
+    """Say what it was of somebody's that raised what is raised inside."""
+    try:
+        yield
     except PfbenchError:
         raise
     except Exception as error:
-        words = str(error).rstrip(".")
-        raise InputError(f"{selector} fails with {type(error).__name__}: {words}.") from error
+        words = f"{type(error).__name__}: {str(error).rstrip('.')}"
+        raise InputError(f"{what} fails with {words}{remedy}.") from error
 
 
 def _check_parameters(function: Any, selector: Selector) -> list[str]:

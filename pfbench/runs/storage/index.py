@@ -10,7 +10,7 @@ import gc
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -68,8 +68,7 @@ class Listing:
 def row_of(kind: str, key: str, header: Mapping[str, Any]) -> Row:
     """Return the row of an entry from the metadata of its file."""
     content = header["run"] if kind == "run" else header["row"]
-    found: dict[str, Any] = dict.fromkeys(ROW)
-    found |= {name: content.get(name) for name in ROW if name in content}
+    found = {name: content.get(name) for name in ROW}
     if kind == "run":
         notes = header.get("notes", {})
         found |= {name: notes.get(name) for name in ("family", "limits")}
@@ -80,6 +79,21 @@ def row_of(kind: str, key: str, header: Mapping[str, Any]) -> Row:
     if kind == "certificate":
         found["status"] = "certified" if content.get("certified") else "not certified"
     return found | {"schema": SCHEMA, "kind": kind, "key": key}
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Let nobody look for garbage inside.
+
+    Of half a million small objects none is garbage: looking for it takes as long as the rest.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 class Index:
@@ -94,16 +108,10 @@ class Index:
         That it cannot be written (a full disk) is no error: the file itself will be read.
         """
         # A line that a full disk cut short must not swallow this one.
-        with suppress(OSError):
-            self._append(f"\n{_line(row, stamp)}\n")
+        with suppress(OSError), self._path.open("ab", buffering=0) as file:
+            file.write(f"\n{_line(row, stamp)}\n".encode())
 
-    def _append(self, text: str) -> None:
-        handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        try:
-            os.write(handle, text.encode())
-        finally:
-            os.close(handle)
-
+    @_uncollected()
     def listing(
         self,
         files: Iterable[tuple[str, str, str, os.stat_result]],
@@ -122,21 +130,6 @@ class Index:
         write
             Whether an index that lacks something is written anew.
         """
-        # Of half a million small objects none is garbage: looking for it takes as long as the rest.
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
-            return self._listing(files, read, write)
-        finally:
-            if collecting:
-                gc.enable()
-
-    def _listing(
-        self,
-        files: Iterable[tuple[str, str, str, os.stat_result]],
-        read: Callable[[str, str, str], Row],
-        write: bool,
-    ) -> Listing:
         known = self._read()
         rows: list[Row] = []
         lines, damaged, stale = [], [], False

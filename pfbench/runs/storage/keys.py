@@ -13,9 +13,9 @@ import multiprocessing
 import platform
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -33,23 +33,18 @@ def environment() -> dict[str, str]:
     # Its BLAS counts whether or not somebody has used it yet.
     import scipy.linalg  # noqa: F401
 
-    found = {
-        "python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}",
-        "threads": str(threads()),
-    }
-    for library in _LIBRARIES:
-        try:
-            found[library] = version(library)
-        except PackageNotFoundError:
-            found[library] = "absent"
     blas = {
         f"{pool['internal_api']} {pool['version']} {pool.get('architecture', '')}".strip()
         for pool in threadpool_info()
         if pool["user_api"] == "blas"
     }
-    found["blas"] = ", ".join(sorted(blas))
-    return found
+    return {
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "threads": str(threads()),
+        **{library: version(library) for library in _LIBRARIES},
+        "blas": ", ".join(sorted(blas)),
+    }
 
 
 def content_key(content: Mapping[str, Any], source: str, environment: Mapping[str, str]) -> str:
@@ -109,12 +104,20 @@ def check_source(note: Mapping[str, Any]) -> None:
         )
 
 
-def no_source(module: str) -> InputError:
-    """Return the refusal of a module by whose source no stored run could be known."""
-    return InputError(
-        f"{module} has no Python source that a stored run could be known by: name a module "
-        "that has one, and imports it."
-    )
+def need_sources(modules: Iterable[str]) -> None:
+    """Refuse modules by whose source no stored run could be known.
+
+    Raises
+    ------
+    InputError
+        If one has none; the first in the alphabet is named.
+    """
+    for module in sorted(modules):
+        if not has_source(module):
+            raise InputError(
+                f"{module} has no Python source that a stored run could be known by: name a "
+                "module that has one, and imports it."
+            )
 
 
 def has_source(module: str) -> bool:
@@ -139,7 +142,7 @@ def reachable(modules: frozenset[str]) -> dict[str, str]:
     Own modules are those of pfbench, of the packages that the given modules belong to, and all that
     are not installed as libraries; what is imported for type checking only does not count.
     """
-    roots = {"pfbench"} | {name.partition(".")[0] for name in modules}
+    roots = {"pfbench", *(name.partition(".")[0] for name in modules)}
     found: dict[str, str] = {}
     waiting = list(modules)
     while waiting:

@@ -7,10 +7,10 @@ from typing import Any
 
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.selectors import Selector
-from pfbench.runs.planning.limits import anytime, limits_of, unlimited
+from pfbench.runs.planning.limits import anytime, limits_of
 from pfbench.runs.planning.plan import PlannedRun, own_names
 from pfbench.runs.planning.resolve import Resolved, plain, resolve
-from pfbench.runs.storage.keys import content_key, has_source, no_source, source_digest, source_note
+from pfbench.runs.storage.keys import content_key, need_sources, source_digest, source_note
 
 _LOOP = "pfbench.runs.loop.drive"
 _ALGORITHMS = "pfbench.algorithms.catalogue"
@@ -57,7 +57,7 @@ def keys_of(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict
         source = sources(modules)
         found[plan] = Keys(
             content_key(_content(plan, there), source, environment),
-            content_key(_content(unlimited(plan), there, limited=False), source, environment),
+            content_key(_content(plan, there, limited=False), source, environment),
             limits_of(plan, there.fit and there.fit.algorithm),
             source_note(modules, source),
             there.parameters,
@@ -78,9 +78,7 @@ def modules_of(plan: PlannedRun, there: Resolved) -> frozenset[str]:
     algorithm = type(there.fit.algorithm).__module__ if there.fit else _ALGORITHMS
     measures = {getattr(measure, "__module__", _LOOP) for measure in there.measures.values()}
     own = {text.partition(":")[0].strip() for text in plan.own_selectors}
-    for module in sorted(own):
-        if not has_source(module):
-            raise no_source(module)
+    need_sources(own)
     return frozenset({_LOOP, problem, algorithm, *measures, *own})
 
 
@@ -90,7 +88,8 @@ def _content(plan: PlannedRun, there: Resolved, *, limited: bool = True) -> dict
     Parameters
     ----------
     limited
-        False: whatever its `iterations` are, where these are a limit like a budget.
+        False: whatever ends it from outside, and whatever its `iterations` are, where these are a
+        limit like a budget.
     """
     problem = there.on.problem
     return {
@@ -104,10 +103,10 @@ def _content(plan: PlannedRun, there: Resolved, *, limited: bool = True) -> dict
         "seed": plan.seed,
         "limits": {
             "every": plan.every,
-            "budget": plan.budget and plan.budget.limits,
             "stop": plan.stop and [plan.stop.measure, plan.stop.target],
-            "time_limit": plan.time_limit,
-            "memory_limit": plan.memory_limit,
+            "budget": plan.budget.limits if limited and plan.budget else None,
+            "time_limit": plan.time_limit if limited else None,
+            "memory_limit": plan.memory_limit if limited else None,
         },
         "measures": sorted(there.measures),
         "own": sorted(own_names(plan.own_selectors)),

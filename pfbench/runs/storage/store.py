@@ -12,7 +12,8 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -23,7 +24,7 @@ import numpy as np
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable, whole
-from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.storage.damaged import DAMAGES, Damaged
 from pfbench.runs.storage.index import Index, Listing, Row, row_of
 
@@ -49,7 +50,7 @@ SCHEMA = 1
 _METADATA, _DIGEST = b"pfbench", b"pfbench.digest"
 _MARK = b"PAR1"  # the first and last bytes of a Parquet file
 _KEY = re.compile(r"[0-9a-zA-Z_-]{8,128}")
-_INTEGERS = frozenset({"iteration", "fo", "sfo", "sso", "hvp", "lo", "po", "fv"})
+_INTEGERS = frozenset(TRACE_COLUMNS) - {"seconds"}
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _LOG = logging.getLogger(__name__)
 
@@ -90,10 +91,8 @@ class Store:
     def __init__(self, folder: Path, *, make: bool = True) -> None:
         self.folder = folder
         self._index = Index(folder)
-        if not make:
-            if not (folder / "runs").is_dir():
-                raise InputError(f"there is no store in {folder}: name another with --store.")
-            return
+        if not make and not (folder / "runs").is_dir():
+            raise InputError(f"there is no store in {folder}: name another with --store.")
         try:
             (folder / "runs").mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -152,7 +151,7 @@ class Store:
         header = {
             "schema": SCHEMA,
             "key": key,
-            "run": _header(run),
+            "run": _about(run),
             "environment": dict(environment),
             "notes": dict(notes or {}),
         }
@@ -176,7 +175,7 @@ class Store:
             "schema": SCHEMA,
             "kind": kind,
             "key": key,
-            "sha256": _sha256(_canonical(plain)),
+            "sha256": _row_digest(plain),
             "row": plain,
             "notes": dict(notes or {}),
         }
@@ -219,10 +218,12 @@ class Store:
     def _get(self, kind: str, key: str) -> Any:
         data = self.read(self.path(key, kind))
         try:
-            return None if data is None else parse(kind, key, data)
+            return None if data is None else parse(kind, key, data)[0]
         except Damaged as damage:
             aside = self.set_aside(kind, key, data)
-            _LOG.warning("%s", told(kind, key, damage, aside))
+            where = "not moved" if aside is None else f"set aside as {aside}"
+            said = "%s %s is damaged: %s; its file is %s, and it counts as missing."
+            _LOG.warning(said, kind, key, damage, where)
             return None
 
     def read(self, path: Path) -> bytes | None:
@@ -275,10 +276,7 @@ class Store:
 
     def keys(self, kind: str = "run") -> Iterator[str]:
         """Return the keys of all files of a kind, sorted."""
-        folder, _, name = KINDS[kind].partition("/")
-        for path in sorted((self.folder / folder).glob(f"??/*{Path(name).suffix}")):
-            if _KEY.fullmatch(path.stem):
-                yield path.stem
+        return (key for _, key, _, _ in self._files([kind]))
 
     def listing(self, *, write: bool = True) -> Listing:
         """Return a row for each entry, and what is damaged; nothing is moved.
@@ -292,9 +290,12 @@ class Store:
         """Return a row for each entry that is whole, as ``pfbench store list --json`` prints it."""
         return self.listing().rows
 
-    def _files(self) -> Iterator[tuple[str, str, str, os.stat_result]]:
-        for kind, pattern in KINDS.items():
-            folder, suffix = pattern.partition("/")[0], Path(pattern).suffix
+    def _files(
+        self, kinds: Iterable[str] = KINDS
+    ) -> Iterator[tuple[str, str, str, os.stat_result]]:
+        """Yield kind, key, path, size and time of every file, by kind and key."""
+        for kind in kinds:
+            folder, suffix = KINDS[kind].partition("/")[0], Path(KINDS[kind]).suffix
             for shard in sorted((self.folder / folder).glob("??")):
                 with os.scandir(shard) as found:
                     files = sorted(found, key=lambda file: file.name)
@@ -307,17 +308,11 @@ class Store:
                             continue
 
 
-def told(kind: str, key: str, damage: Damaged, aside: Path | None) -> str:
-    """Return a damaged file in one sentence."""
-    where = "not moved" if aside is None else f"set aside as {aside}"
-    return f"{kind} {key} is damaged: {damage}; its file is {where}, and it counts as missing."
-
-
 # --- the content of the files ---------------------------------------------------------------------
 
 
-def parse(kind: str, key: str, data: bytes) -> Any:
-    """Return the content of a file: an `Entry`, or the row of another kind.
+def parse(kind: str, key: str, data: bytes) -> tuple[Any, Mapping[str, Any]]:
+    """Return the content of a file (an `Entry`, or the row of another kind) and its metadata.
 
     Raises
     ------
@@ -327,59 +322,40 @@ def parse(kind: str, key: str, data: bytes) -> Any:
     return _parse_run(key, data) if kind == "run" else _parse_row(kind, key, data)
 
 
-def notes_of(kind: str, key: str, data: bytes) -> Mapping[str, Any]:
-    """Return the notes of an entry from its file's bytes; see `parse`."""
-    if kind == "run":
-        return _parse_run(key, data).notes
-    _parse_row(kind, key, data)
-    notes: Mapping[str, Any] = json.loads(data).get("notes", {})
-    return notes
-
-
-def _parse_run(key: str, data: bytes) -> Entry:
+def _parse_run(key: str, data: bytes) -> tuple[Entry, Mapping[str, Any]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     _check_marks(data)
-    try:
+    with _damaged("unreadable"):
         source = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
         table = source.read()
         metadata = table.schema.metadata or {}
         header = json.loads(metadata[_METADATA])
         digest = _digest(metadata[_METADATA], table)
-    except MemoryError:
-        raise
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        raise Damaged("unreadable", _first_line(error)) from error
     _check_header(header, "run", key)
     # Files from before the hash was introduced have the JSON alone.
     if len(metadata) > 1 and metadata.get(_DIGEST) != digest.encode():
         raise Damaged("wrong content", DAMAGES["wrong content"])
-    try:
+    with _damaged("incomplete"):
         run = _run(header["run"], table)
-        return Entry(key, run, header["environment"], header.get("notes", {}))
-    except (KeyError, TypeError, ValueError) as error:
-        raise Damaged("incomplete", _first_line(error)) from error
+        return Entry(key, run, header["environment"], header.get("notes", {})), header
 
 
-def _parse_row(kind: str, key: str, data: bytes) -> Mapping[str, Any]:
+def _parse_row(kind: str, key: str, data: bytes) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     if not data.endswith(b"}\n"):
         raise Damaged("truncated", f"{len(data)} bytes that do not end as JSON does")
-    try:
+    with _damaged("unreadable"):
         header = json.loads(data)
-    except ValueError as error:
-        raise Damaged("unreadable", _first_line(error)) from error
     _check_header(header, kind, key)
-    try:
+    with _damaged("incomplete"):
         row: Mapping[str, Any] = header["row"]
-        same = header["kind"] == kind and header["sha256"] == _sha256(_canonical(row))
-    except (KeyError, TypeError, ValueError) as error:
-        raise Damaged("incomplete", _first_line(error)) from error
+        same = header["kind"] == kind and header["sha256"] == _row_digest(row)
     if not same:
         raise Damaged("wrong content", DAMAGES["wrong content"])
     if not isinstance(row, dict):
         raise Damaged("incomplete", "its row is no object")
-    return row
+    return row, header
 
 
 def _row(kind: str, key: str, path: str) -> Row:
@@ -387,7 +363,7 @@ def _row(kind: str, key: str, path: str) -> Row:
     try:
         with open(path, "rb") as file:
             if kind != "run":
-                return row_of(kind, key, {"row": _parse_row(kind, key, file.read())})
+                return row_of(kind, key, _parse_row(kind, key, file.read())[1])
             start = file.read(len(_MARK))
             file.seek(max(0, os.fstat(file.fileno()).st_size - len(_MARK)))
             _check_marks(start + file.read())
@@ -395,18 +371,13 @@ def _row(kind: str, key: str, path: str) -> Row:
         raise
     except OSError as error:
         raise _unreadable(path, error) from error
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with _damaged("unreadable"):
         header = json.loads((pq.read_metadata(path).metadata or {})[_METADATA])
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        raise Damaged("unreadable", _first_line(error)) from error
     _check_header(header, kind, key)
-    try:
+    with _damaged("incomplete"):
         return row_of(kind, key, header)
-    except (AttributeError, KeyError, TypeError) as error:
-        raise Damaged("incomplete", _first_line(error)) from error
 
 
 def _check_marks(data: bytes) -> None:
@@ -434,7 +405,9 @@ def _parquet(run: Run, text: str) -> bytes:
     columns = list(zip(*run.rows, strict=True)) or [()] * len(run.columns)
     table = pa.table(
         [np.asarray(column) for column in columns],
-        schema=pa.schema([(name, _type(name)) for name in run.columns]),
+        schema=pa.schema(
+            [(name, pa.int64() if name in _INTEGERS else pa.float64()) for name in run.columns]
+        ),
     )
     digest = _digest(text.encode(), table)
     table = table.replace_schema_metadata({_METADATA: text, _DIGEST: digest})
@@ -453,23 +426,17 @@ def _digest(text: bytes, table: "pa.Table") -> str:
     return digest.hexdigest()
 
 
-def _type(name: str) -> "pa.DataType":
-    import pyarrow as pa
-
-    return pa.int64() if name in _INTEGERS else pa.float64()
-
-
-def _header(run: Run) -> dict[str, Any]:
-    header = run.as_json()
-    del header["schema"]
-    return header | {"own_output": run.own_output}
+def _about(run: Run) -> dict[str, Any]:
+    about = run.as_json() | {"own_output": run.own_output}
+    del about["schema"]
+    return about
 
 
-def _run(header: dict[str, Any], table: "pa.Table") -> Run:
+def _run(about: dict[str, Any], table: "pa.Table") -> Run:
     columns = [column.to_pylist() for column in table.columns]
-    known = {"counts": Counts(**header["counts"]), "unmet": tuple(header.get("unmet", ()))}
+    known = {"counts": Counts(**about["counts"]), "unmet": tuple(about.get("unmet", ()))}
     return Run(
-        **header | known,
+        **about | known,
         columns=tuple(table.column_names),
         rows=list(zip(*columns, strict=True)),
     )
@@ -480,17 +447,21 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else str(value)
 
 
-def _canonical(row: Mapping[str, Any]) -> str:
-    return json.dumps(row, sort_keys=True, allow_nan=False)
+def _row_digest(row: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(row, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
-def _sha256(text: str | bytes) -> str:
-    return hashlib.sha256(text.encode() if isinstance(text, str) else text).hexdigest()
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).splitlines() or [""]
-    return f"{type(error).__name__}: {lines[0]}" if isinstance(error, KeyError) else lines[0]
+@contextmanager
+def _damaged(what: str) -> Iterator[None]:
+    """Refuse a file whose bytes raise anything inside: libraries have many errors for them."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        first = (str(error).splitlines() or [""])[0]
+        kind = f"{type(error).__name__}: " if isinstance(error, KeyError) else ""
+        raise Damaged(what, f"{kind}{first}") from error
 
 
 def _unreadable(path: Path | str, error: OSError) -> StorageError:

@@ -1,22 +1,23 @@
 """Looking after a store: checking every file, clearing away, and merging two stores."""
 
 import json
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pfbench.base.errors import InputError
 from pfbench.base.files import PARTIAL
-from pfbench.runs.loop.run import TRACE_COLUMNS, Run
+from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.user_code import is_ours
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.keys import source_digest
-from pfbench.runs.storage.store import DAMAGED, KINDS, Entry, Store, notes_of, parse
+from pfbench.runs.storage.store import DAMAGED, KINDS, Entry, Store, parse
 
 LEFTOVER_AGE = 3600.0
 """Seconds without a change after which a temporary file is one that a killed process left."""
@@ -71,27 +72,33 @@ def check_files(
         If the system does not let a file be read.
     """
     number, found = 0, []
-    for kind, key, path, data in _files(store, progress):
+    for kind, key, data, content in _contents(store, progress):
         number += 1
-        try:
-            parse(kind, key, data)
-        except Damaged as damage:
+        if isinstance(content, Damage):
             aside = store.set_aside(kind, key, data) if repair else None
-            found.append(Damage(kind, key, path, damage.what, damage.detail, aside))
+            found.append(replace(content, aside=aside))
     if repair:
         _take_up(store)
     return number, found
 
 
-def _files(store: Store, progress: Progress) -> Iterator[tuple[str, str, Path, bytes]]:
-    """Yield kind, key, path and bytes of every file that is still there when it is read."""
+def _contents(
+    store: Store, progress: Progress
+) -> Iterator[tuple[str, str, bytes, tuple[Any, Mapping[str, Any]] | Damage]]:
+    """Yield kind, key, bytes and content (see `parse`) of every file that is still there."""
     for kind in KINDS:
         for key in store.keys(kind):
             path = store.path(key, kind)
             data = store.read(path)
             progress()
-            if data is not None:
-                yield kind, key, path, data
+            if data is None:
+                continue
+            content: tuple[Any, Mapping[str, Any]] | Damage
+            try:
+                content = parse(kind, key, data)
+            except Damaged as damage:
+                content = Damage(kind, key, path, damage.what, damage.detail)
+            yield kind, key, data, content
 
 
 def _take_up(store: Store) -> None:
@@ -144,7 +151,7 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
         Remove nothing, and say what would be.
     """
     leftovers, size, kept = [], 0, dict.fromkeys(KEPT, 0)
-    for path in [*_temporary(store), *_of_earlier_versions(store)]:
+    for path in (path for pattern in _LEFTOVERS for path in sorted(store.folder.glob(pattern))):
         try:
             stamp = path.stat()
         except FileNotFoundError:
@@ -156,19 +163,19 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
         size += stamp.st_size
     outdated = []
     sources = cache(source_digest)
-    for kind in KINDS:
-        for key in store.keys(kind):
-            progress()
-            state = _state(store, kind, key, sources)
-            if state != "outdated":
-                kept[state] += 1
-                continue
-            outdated.append((kind, key))
-            size += store.path(key, kind).stat().st_size
+    for kind, key, data, content in _contents(store, progress):
+        state = "damaged" if isinstance(content, Damage) else _state(content[1], sources)
+        if state != "outdated":
+            kept[state] += 1
+            continue
+        outdated.append((kind, key))
+        size += len(data)
     if not dry:
         for path in [*leftovers, *(store.path(key, kind) for kind, key in outdated)]:
             path.unlink(missing_ok=True)
-        _remove_empty(store.folder / _CHECKPOINTS)
+        for folder in [*store.folder.glob("checkpoints/??"), store.folder / "checkpoints"]:
+            with suppress(OSError):  # something may be left in them
+                folder.rmdir()
         store.listing()
     return Collected(leftovers, outdated, size, {name: n for name, n in kept.items() if n})
 
@@ -183,38 +190,14 @@ KEPT = {
 """Why something is kept, by name."""
 
 
-_CHECKPOINTS = "checkpoints"
-"""The folder in which earlier versions kept from where a run could be extended."""
-
-_SECOND_INDEX = "families.jsonl"
-"""Their index of the limits of runs, which is now part of the one index."""
+_LEFTOVERS = (f".*{PARTIAL}", f"*/??/.*{PARTIAL}", "checkpoints/??/[!.]*.npz", "families.jsonl")
+"""Files that nobody reads: temporary ones, and two kinds of earlier versions, which kept from where
+a run could be extended, and an index of the limits of runs."""
 
 
-def _temporary(store: Store) -> Iterator[Path]:
-    for pattern in (f".*{PARTIAL}", f"*/??/.*{PARTIAL}"):
-        yield from sorted(store.folder.glob(pattern))
-
-
-def _of_earlier_versions(store: Store) -> Iterator[Path]:
-    yield from sorted(store.folder.glob(f"{_CHECKPOINTS}/??/[!.]*.npz"))
-    if (store.folder / _SECOND_INDEX).is_file():
-        yield store.folder / _SECOND_INDEX
-
-
-def _remove_empty(folder: Path) -> None:
-    """Remove a folder and its shards, unless something is left in them."""
-    for one in [*folder.glob("??"), folder]:
-        with suppress(OSError):
-            one.rmdir()
-
-
-def _state(store: Store, kind: str, key: str, sources: Callable[[frozenset[str]], str]) -> str:
+def _state(header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]) -> str:
     """Return whether an entry is outdated, or why it is kept."""
-    try:
-        notes = notes_of(kind, key, store.read(store.path(key, kind)) or b"")
-    except Damaged:
-        return "damaged"
-    note = notes.get("source")
+    note = header.get("notes", {}).get("source")
     if not isinstance(note, Mapping) or {"modules", "digest"} - set(note):
         return "unnoted"
     modules = frozenset(map(str, note["modules"]))
@@ -264,28 +247,21 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
         raise InputError(f"{other.folder} is the store itself: name another one to merge.")
     taken = equal = 0
     refused, damaged = [], []
-    for kind, key, path, data in _files(other, progress):
-        try:
-            theirs = parse(kind, key, data)
-        except Damaged as damage:
-            damaged.append(Damage(kind, key, path, damage.what, damage.detail))
+    for kind, key, data, content in _contents(other, progress):
+        if isinstance(content, Damage):
+            damaged.append(content)
             continue
+        theirs, header = content
         ours = store.get(key) if kind == "run" else store.get_row(kind, key)
         difference = None if ours is None else _difference(kind, ours, theirs)
         if ours is None or (difference and _killed(ours)):
-            store.write(kind, key, data, _header(kind, theirs))
+            store.write(kind, key, data, header)
             taken += 1
         elif difference is None or _killed(theirs):
             equal += 1
         else:
             refused.append((kind, key, difference))
     return Merged(taken, equal, refused, damaged)
-
-
-def _header(kind: str, content: Any) -> Mapping[str, Any]:
-    if kind != "run":
-        return {"row": content}
-    return {"run": content.run.as_json(), "notes": content.notes}
 
 
 def _killed(content: Any) -> bool:
@@ -320,16 +296,8 @@ def _trace_difference(ours: Run, theirs: Run) -> str | None:
         return "columns of the trace"
     if len(ours.rows) != len(theirs.rows):
         return "length of the trace"
-    for place, name in enumerate(ours.columns):
-        if name != TRACE_COLUMNS[-1] and not all(
-            _same(row[place], other[place])
-            for row, other in zip(ours.rows, theirs.rows, strict=True)
-        ):
+    columns = zip(*ours.rows, strict=True), zip(*theirs.rows, strict=True)
+    for name, mine, other in zip(ours.columns, *columns, strict=False):
+        if name not in _TIMES and not np.array_equal(mine, other, equal_nan=True):
             return f"column {name} of the trace"
     return None
-
-
-def _same(a: Any, b: Any) -> bool:
-    if a == b:
-        return True
-    return isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b)

@@ -1,5 +1,6 @@
 """Worker processes: results, exceptions, hangs and deaths, each of one task alone."""
 
+import math
 import os
 import signal
 import subprocess
@@ -107,7 +108,7 @@ def lost_at_first(marks, times):
         mark = Path(marks) / str(k)
         if not mark.exists():
             mark.touch()
-            note([7.0 + k], start=3)
+            note([math.inf, 0.0, 0.0, 7.0 + k])
             os.kill(os.getpid(), signal.SIGKILL)
             time.sleep(60)
     return times

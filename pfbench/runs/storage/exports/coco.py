@@ -8,10 +8,11 @@ their own suites, so the runs are given as functions of the suite ``bbob``.
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from pathlib import Path
 
 from pfbench.base.errors import InputError
-from pfbench.runs.storage.exports.curves import Curve, Group, View, folders, groups
+from pfbench.runs.storage.exports.curves import Curve, Group, View, groups
 from pfbench.runs.storage.exports.tables import write_csv
 from pfbench.runs.storage.store import Entry
 
@@ -37,10 +38,9 @@ def write_coco(entries: Iterable[Entry], view: View, folder: Path) -> list[Path]
             f"COCO's suite has {FUNCTIONS} functions, and there are {len(problems)} problems: "
             "choose some of them with --problem."
         )
-    names = folders(group.algorithm for group in found)
     files = []
     for group in found:
-        place = folder / names[group.algorithm]
+        place = folder / group.folder
         data = Path(f"data_f{group.function}", f"bbobexp_f{group.function}_DIM{group.dimension}")
         (place / data).parent.mkdir(parents=True, exist_ok=True)
         info = place / f"bbobexp_f{group.function}.info"
@@ -77,10 +77,9 @@ def _info(group: Group, view: View, data: Path) -> str:
 
 def _all(curve: Curve) -> Iterator[tuple[int, float, float]]:
     """Yield evaluation, value, and the least value so far."""
-    least = math.inf
-    for evaluation, value, _ in curve.points:
-        least = min(least, value)
-        yield evaluation, value, least
+    least = accumulate((value for _, value, _ in curve.points), min)
+    for (evaluation, value, _), best in zip(curve.points, least, strict=True):
+        yield evaluation, value, best
 
 
 def _improved(curve: Curve) -> Iterator[tuple[int, float, float]]:

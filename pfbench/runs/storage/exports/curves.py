@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -80,6 +80,8 @@ class Group:
         The number of the problem, from 1 in the order of their selectors.
     problem, algorithm
         Selectors.
+    folder
+        A name for the algorithm's folder; see `folders`.
     dimension
         Entries of a point.
     curves
@@ -89,8 +91,9 @@ class Group:
     function: int
     problem: str
     algorithm: str
+    folder: str
     dimension: int
-    curves: list[Curve] = field(default_factory=list)
+    curves: list[Curve]
 
 
 def groups(entries: Iterable[Entry], view: View) -> list[Group]:
@@ -113,12 +116,13 @@ def groups(entries: Iterable[Entry], view: View) -> list[Group]:
         known = ", ".join(recorded) or "none"
         raise InputError(f"name a recorded measure with --measure: the runs have {known}.")
     numbers = {problem: k for k, problem in enumerate(sorted({p for _, p in found}), 1)}
-    size = cache(_dimension)
+    size, names = cache(_dimension), folders(algorithm for algorithm, _ in found)
     return [
         Group(
             numbers[problem],
             problem,
             algorithm,
+            names[algorithm],
             view.dimension or size(problem),
             sorted(curves, key=lambda curve: curve.run.seed),
         )

@@ -12,7 +12,7 @@ from typing import Any
 
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.run import TRACE_COLUMNS
-from pfbench.runs.storage.exports.curves import Curve, Group, View, file_name, folders, groups
+from pfbench.runs.storage.exports.curves import Curve, Group, View, file_name, groups
 from pfbench.runs.storage.store import Entry
 
 VERSION = "0.3.18"
@@ -25,11 +25,9 @@ def write_iohprofiler(entries: Iterable[Entry], view: View, folder: Path) -> lis
     The columns of a ``.dat`` file are ``evaluations`` (1 + the count), ``raw_y`` (the measure), and
     the whole trace's counts and seconds. A seed s is the instance s + 1. Points are not stored.
     """
-    found = groups(entries, view)
-    names = folders(group.algorithm for group in found)
     files = []
-    for group in found:
-        place = folder / names[group.algorithm]
+    for group in groups(entries, view):
+        place = folder / group.folder
         function = file_name(Selector.parse(group.problem).name)
         data = Path(
             f"data_f{group.function}_{function}",

@@ -38,14 +38,15 @@ def write_wide(entries: Iterable[Entry], view: View, folder: Path) -> list[Path]
 
     A cell is empty where a run has no such measure.
     """
-    measures = _measures(entries)
+    names = dict.fromkeys(name for entry in entries for name in entry.run.columns)
+    measures = [name for name in names if name not in TRACE_COLUMNS]
 
     def lines() -> Iterator[Sequence[Any]]:
         for entry in entries:
             columns = entry.run.columns
             for row in entry.run.rows:
                 named = dict(zip(columns, row, strict=True))
-                yield [entry.key, *(named.get(name, "") for name in (*TRACE_COLUMNS, *measures))]
+                yield [entry.key, *(named.get(name) for name in (*TRACE_COLUMNS, *measures))]
 
     head = ("key", *TRACE_COLUMNS, *measures)
     return [_runs(entries, folder), write_csv(folder / "trace.csv", head, lines())]
@@ -74,29 +75,20 @@ def _runs(entries: Iterable[Entry], folder: Path) -> Path:
             for name in ("parameters", "unmet"):
                 about[name] = json.dumps(about[name], default=str)
             about["environment"] = json.dumps(dict(entry.environment))
-            measured = [_cell(entry.run.final.get(name)) for name in final]
+            measured = [entry.run.final.get(name) for name in final]
             yield [*(about[name] for name in RUN_COLUMNS), *measured]
 
     head = (*RUN_COLUMNS, *(f"final_{name}" for name in final))
     return write_csv(folder / "runs.csv", head, lines())
 
 
-def _cell(value: float | None) -> Any:
-    return "" if value is None else value
-
-
 def write_csv(path: Path, head: Sequence[str], lines: Iterable[Sequence[Any]]) -> Path:
-    """Write a table; floats keep all their digits, and read back as the same numbers."""
+    """Write a table; floats keep all their digits, None is an empty cell."""
     with path.open("x", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(head)
         writer.writerows(lines)
     return path
-
-
-def _measures(entries: Iterable[Entry]) -> list[str]:
-    names = (name for entry in entries for name in entry.run.columns)
-    return [name for name in dict.fromkeys(names) if name not in TRACE_COLUMNS]
 
 
 # --- benchopt -------------------------------------------------------------------------------------
