@@ -25,7 +25,7 @@ from pfbench.kernels import linear
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.moments import certified_by, least_moment, moment_norm
 from pfbench.problems.shared_terms import SharedTerms
-from pfbench.sets.catalogue import AnySet
+from pfbench.sets.body import AnySet
 
 Floats = npt.NDArray[np.float64]
 

@@ -21,7 +21,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import drawn
 from pfbench.problems.over_matrices import OverMatrices
-from pfbench.sets.catalogue import AnySet
+from pfbench.sets.body import AnySet
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

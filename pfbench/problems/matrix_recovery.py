@@ -28,7 +28,7 @@ from pfbench.points.factored import Factors, frobenius_norm
 from pfbench.points.operators import Operator
 from pfbench.points.pattern import checked_positions
 from pfbench.problems.base import FiniteSum, Opened
-from pfbench.sets import NuclearBall
+from pfbench.sets.nuclear import NuclearBall
 
 Floats = npt.NDArray[np.float64]
 

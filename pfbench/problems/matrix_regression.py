@@ -30,7 +30,7 @@ from pfbench.problems.over_matrices import OverMatrices
 from pfbench.problems.restricted_convexity import RestrictedConvexity, restricted_convexity
 from pfbench.problems.sensing import Sensing, blocks, dense
 from pfbench.problems.shared_terms import SharedTerms
-from pfbench.sets.catalogue import AnySet
+from pfbench.sets.body import AnySet
 
 Floats = npt.NDArray[np.float64]
 

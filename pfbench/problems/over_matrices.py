@@ -8,8 +8,8 @@ from pfbench.base.checks import real
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Backend
 from pfbench.problems.base import FiniteSum, Opened
-from pfbench.sets import NuclearBall
-from pfbench.sets.catalogue import AnySet
+from pfbench.sets.body import AnySet
+from pfbench.sets.nuclear import NuclearBall
 
 
 class OverMatrices(FiniteSum):
