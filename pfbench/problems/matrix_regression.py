@@ -8,12 +8,10 @@ With w = 0 the sensing matrices are known and f_i is loss (7), convex. With w > 
 the subtracted term removes the bias that W brings, and makes f non-convex where n < M N.
 """
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -26,9 +24,10 @@ from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.state import State
 from pfbench.kernels import sensing as loops
+from pfbench.problems.base import digest_of
 from pfbench.problems.over_matrices import OverMatrices
 from pfbench.problems.restricted_convexity import RestrictedConvexity, restricted_convexity
-from pfbench.problems.sensing import Sensing, blocks, dense
+from pfbench.problems.sensing import Sensing, dense
 from pfbench.problems.shared_terms import SharedTerms
 from pfbench.sets.body import AnySet
 
@@ -119,12 +118,7 @@ class MatrixRegression(OverMatrices):
             self.data.variances,
             len(truth),
         )
-        digest = hashlib.sha256(repr(numbers).encode())
-        for array in (self.data.y, *truth):
-            digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
-        for block in blocks(*self.data.rows.shape):
-            digest.update(self.data.rows[block].astype("<f8").tobytes())
-        return digest.hexdigest()
+        return digest_of(numbers, self.data.y, *truth, self.data.rows)
 
     # --- the function -------------------------------------------------------------------------
 
@@ -256,43 +250,40 @@ class MatrixRegression(OverMatrices):
         """Return all constants of this problem."""
         w, restricted = self.sensing_variance, self.restricted_convexity
         corrected = w > 0.0
-        derivations = {
-            "n": "number of sensing matrices",
-            **self._of_the_set,
-            "L_f": "largest |eigenvalue| of the Hessian E z z' - w I, z = vec(Z)",
-            "L_ms": (
-                "root of the largest eigenvalue of E (z z' - w I)^2 = E (|z|^2 - 2 w) z z' + w^2 I"
+        return self._derived(
+            n=(self.n, "number of sensing matrices"),
+            L_f=(
+                self._curvature,
+                "largest |eigenvalue| of the Hessian E z z' - w I, z = vec(Z)",
             ),
-            "L_max": "max |Z_i|_F^2 - w, or w if that is larger",
-            "L2_ms": "0: every f_i is quadratic",
-            "sigma2": (
+            L_ms=(
+                self._mean_squared_curvature,
+                "root of the largest eigenvalue of E (z z' - w I)^2 = E (|z|^2 - 2 w) z z' + w^2 I",
+            ),
+            L_max=(
+                max(float(self.data.squares.max()) - w, w),
+                "max |Z_i|_F^2 - w, or w if that is larger",
+            ),
+            L2_ms=(0.0, "0: every f_i is quadratic"),
+            sigma2=(
+                self._spread**2,
                 "(root of the variance at 0 + M root of lambda_max(E |z|^2 z z' - (E z z')^2))^2"
-                ": the gradients are affine, |x|_F <= M"
+                ": the gradients are affine, |x|_F <= M",
             ),
-            "delta": (
+            delta=(
+                self.value(start) + 0.5 * w * self.set.largest_norm**2,
                 "f(start) + w M^2/2, since f >= -w |x|_F^2/2"
                 if corrected
-                else "f(start) - 0, since f >= 0"
+                else "f(start) - 0, since f >= 0",
             ),
-            "ell": (
-                "w: no f_i, hence not f, curves down by more" if corrected else "0: f is convex"
+            ell=(
+                w,
+                "w: no f_i, hence not f, curves down by more" if corrected else "0: f is convex",
             ),
-        }
-        if restricted.holds:
-            derivations["sigma_hat"] = restricted.words
-        return Constants(
-            n=self.n,
-            D=self.set.diameter,
-            L_f=self._curvature,
-            L_ms=self._mean_squared_curvature,
-            L_max=max(float(self.data.squares.max()) - w, w),
-            L2_ms=0.0,
-            sigma2=self._spread**2,
-            delta=self.value(start) + 0.5 * w * self.set.largest_norm**2,
-            M=self.set.largest_norm,
-            ell=w,
-            sigma_hat=restricted.sigma_hat if restricted.holds else math.inf,
-            derivations=MappingProxyType(derivations),
+            sigma_hat=(
+                restricted.sigma_hat if restricted.holds else math.inf,
+                restricted.words,
+            ),
         )
 
     # --- measures -----------------------------------------------------------------------------
