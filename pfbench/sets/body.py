@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Protocol, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -192,3 +192,24 @@ class Body(Described, ABC):
     @abstractmethod
     def start(self) -> Floats:
         """Return a fresh copy of the fixed start point: 0 where it is in the set, else a vertex."""
+
+
+class VectorBody(Body):
+    """A convex compact set of vectors of length `d`."""
+
+    if TYPE_CHECKING:  # a field or a property of each set
+
+        @property
+        def d(self) -> int:
+            """Length of a vector."""
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(d,)."""
+        return (self.d,)
+
+    def _filled(self, where: Any, value: float) -> Floats:
+        """Return the vector with a value at these indices and 0 elsewhere."""
+        vector = np.zeros(self.d)
+        vector[where] = value
+        return vector
