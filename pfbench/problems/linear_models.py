@@ -22,7 +22,7 @@ from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import linear
 from pfbench.problems.base import FiniteSum, digest_of
 from pfbench.problems.moments import certified_by, least_moment, moment_norm
-from pfbench.problems.shared_terms import SharedTerms
+from pfbench.problems.shared_terms import Integers, SlopeTable
 from pfbench.sets.body import AnySet
 
 Floats = npt.NDArray[np.float64]
@@ -347,7 +347,7 @@ class LinearHessian:
         return np.asarray(g)
 
 
-class LinearTable:
+class LinearTable(SlopeTable):
     """phi' of every row, and which regulariser gradient goes with it.
 
     All rows replaced in one call share one regulariser gradient, so the memory is 16 n bytes plus
@@ -356,39 +356,22 @@ class LinearTable:
 
     def __init__(self, problem: LinearModel, x: Floats) -> None:
         self._problem = problem
-        self._slopes = np.empty(problem.n)
-        linear.slopes_at(problem.loss.kind, problem.data, np.arange(problem.n), x, self._slopes)
-        self._regulariser = SharedTerms(problem.n, problem._regulariser_slope(x))
+        slopes = self._slopes_at(np.arange(problem.n), x)
+        super().__init__(problem, slopes, self._term(x) if problem.alpha > 0.0 else None)
         self.mean = problem.gradient(x)
 
-    def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - a_i over the sample, shape (d,)."""
-        indices, weights = weighted(sample)
-        return self._change(indices, weights, self._slopes_at(indices, x), x)
-
-    def replace(self, sample: Indices, x: Floats) -> Floats:
-        """As `difference`, then store grad f_i(x) once for each distinct index."""
-        change = self.difference(sample, x)
-        distinct = np.unique(weighted(sample)[0])
-        slopes = self._slopes_at(distinct, x)
-        weights = np.full(distinct.size, 1.0 / self._problem.n)
-        self.mean = self.mean + self._change(distinct, weights, slopes, x)
-        self._slopes[distinct] = slopes
-        if self._problem.alpha > 0.0:
-            self._regulariser.store(distinct, self._problem._regulariser_slope(x))
-        return change
-
-    def _slopes_at(self, indices: npt.NDArray[np.int64], x: Floats) -> Floats:
+    def _slopes_at(self, indices: Integers, x: Floats) -> Floats:
         out = np.empty(indices.size)
         linear.slopes_at(self._problem.loss.kind, self._problem.data, indices, x, out)
         return out
 
-    def _change(
-        self, indices: npt.NDArray[np.int64], weights: Floats, slopes: Floats, x: Floats
-    ) -> Floats:
-        g: Floats = weights.sum() * self._problem._regulariser_slope(x)
-        if self._problem.alpha > 0.0:
-            for share, slope in self._regulariser.shares(indices, weights):
+    def _term(self, x: Floats) -> Floats:
+        return self._problem._regulariser_slope(x)
+
+    def _change(self, indices: Integers, weights: Floats, slopes: Floats, x: Floats) -> Floats:
+        g: Floats = weights.sum() * self._term(x)
+        if self._shared is not None:
+            for share, slope in self._shared.shares(indices, weights):
                 g -= share * slope
         change = weights * (slopes - self._slopes[indices])
         linear.add_rows(self._problem.data, indices, change, g)
@@ -410,7 +393,6 @@ class NonconvexLogistic(LinearModel):
             raise InputError("the labels of a logistic problem must all be +1 or -1.")
 
 
-@dataclass(frozen=True, eq=False)
 class RobustRegression(LinearModel):
     """Regression with the bounded-slope loss log(1 + (<a, x> - b)^2/2), non-convex."""
 
@@ -419,7 +401,6 @@ class RobustRegression(LinearModel):
     loss = ROBUST
 
 
-@dataclass(frozen=True, eq=False)
 class LogCosh(LinearModel):
     """Regression with the loss log cosh(<a, x> - b), convex: for calibration."""
 
@@ -428,7 +409,6 @@ class LogCosh(LinearModel):
     loss = LOG_COSH
 
 
-@dataclass(frozen=True, eq=False)
 class LeastSquares(LinearModel):
     """Least squares, (<a, x> - b)^2/2 on average: a convex quadratic with exact constants."""
 

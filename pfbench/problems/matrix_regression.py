@@ -28,7 +28,7 @@ from pfbench.problems.base import digest_of
 from pfbench.problems.over_matrices import OverMatrices
 from pfbench.problems.restricted_convexity import RestrictedConvexity, restricted_convexity
 from pfbench.problems.sensing import Sensing, dense
-from pfbench.problems.shared_terms import SharedTerms
+from pfbench.problems.shared_terms import Integers, SlopeTable
 from pfbench.sets.body import AnySet
 
 Floats = npt.NDArray[np.float64]
@@ -314,7 +314,7 @@ class RegressionHessian:
         return self._problem.difference(sample, x, y)
 
 
-class RegressionTable:
+class RegressionTable(SlopeTable):
     """One number <Z_i, x> for each component and, for loss (8), the points x themselves.
 
     All components replaced in one call share their x, so the memory is 16 n bytes and, for loss
@@ -323,35 +323,22 @@ class RegressionTable:
 
     def __init__(self, problem: MatrixRegression, x: Floats) -> None:
         self._problem = problem
-        self._products = problem.data.products(problem.data.all, x)
-        self._points = SharedTerms(problem.n, x.copy())
+        products = problem.data.products(problem.data.all, x)
+        super().__init__(problem, products, x.copy() if problem.sensing_variance > 0.0 else None)
         self.mean = problem.gradient(x)
 
-    def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - a_i over the sample, shape (M, N)."""
-        indices, weights = weighted(sample)
-        return self._change(indices, weights, self._problem.data.products(indices, x), x)
+    def _slopes_at(self, indices: Integers, x: Floats) -> Floats:
+        return self._problem.data.products(indices, x)
 
-    def replace(self, sample: Indices, x: Floats) -> Floats:
-        """As `difference`, then store grad f_i(x) once for each distinct index."""
-        change = self.difference(sample, x)
-        distinct = np.unique(weighted(sample)[0])
-        products = self._problem.data.products(distinct, x)
-        weights = np.full(distinct.size, 1.0 / self._problem.n)
-        self.mean = self.mean + self._change(distinct, weights, products, x)
-        self._products[distinct] = products
-        if self._problem.sensing_variance > 0.0:
-            self._points.store(distinct, x.copy())
-        return change
+    def _term(self, x: Floats) -> Floats:
+        return x.copy()
 
-    def _change(
-        self, indices: npt.NDArray[np.int64], weights: Floats, products: Floats, x: Floats
-    ) -> Floats:
+    def _change(self, indices: Integers, weights: Floats, slopes: Floats, x: Floats) -> Floats:
         problem = self._problem
         g = np.zeros(x.shape)
-        change = weights * (products - self._products[indices])
+        change = weights * (slopes - self._slopes[indices])
         loops.add_rows(problem.data.rows, indices, change, g.reshape(-1))
-        if problem.sensing_variance > 0.0:
-            for share, point in self._points.shares(indices, weights):
+        if self._shared is not None:
+            for share, point in self._shared.shares(indices, weights):
                 g -= problem.sensing_variance * share * (x - point)
         return g

@@ -1,7 +1,6 @@
 """The l1, l2 and l-infinity balls around 0."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from pfbench.sets.vectors import VectorSet, winner
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
 class L1Ball(VectorSet):
     """Vectors of length d whose absolute entries sum to at most `radius`."""
 
@@ -54,7 +52,6 @@ class L1Ball(VectorSet):
         return self._filled(int(rng.integers(self.d)), sign * self.radius)
 
 
-@dataclass(frozen=True)
 class L2Ball(VectorSet):
     """Vectors of length d with Euclidean norm at most `radius`; every boundary point is extreme."""
 
@@ -105,7 +102,6 @@ class L2Ball(VectorSet):
         return self.lo(rng.standard_normal(self.d))
 
 
-@dataclass(frozen=True)
 class LinfBall(VectorSet):
     """Vectors of length d with every entry in [-radius, radius]."""
 

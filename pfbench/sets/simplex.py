@@ -1,6 +1,5 @@
 """The scaled unit simplex, and the projection that several sets share."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,6 @@ def project_simplex(y: Floats, radius: float) -> Floats:
     return np.asarray(np.maximum(y - excess[count - 1] / count, 0.0))
 
 
-@dataclass(frozen=True)
 class Simplex(VectorSet):
     """Nonnegative vectors of length d whose entries sum to `radius`."""
 

@@ -1,7 +1,6 @@
 """The whole space: no constraint."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from pfbench.sets.vectors import VectorSet
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
 class WholeSpace(VectorSet):
     """All vectors of length d; `radius` plays no role."""
 
