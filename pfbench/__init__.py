@@ -3,8 +3,9 @@
 The public names are loaded on first use, so that importing pfbench is quick.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from pfbench.base.lazy import on_first_use
 
 if TYPE_CHECKING:
     from pfbench.algorithms import algorithm as algorithm
@@ -43,12 +44,7 @@ _HOMES = {
 
 __all__ = list(_HOMES)
 __version__ = "0.1.0"
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'pfbench' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = on_first_use(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

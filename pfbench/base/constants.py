@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any, Self
 
 from pfbench.base.errors import Refused
 
@@ -46,6 +47,14 @@ class Constants:
     sigma_hat: float = math.inf
     ell: float = math.inf
     derivations: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @classmethod
+    def derived(cls, **stated: tuple[float, str]) -> Self:
+        """Return the constants that are finite, each given with its derivation."""
+        known = [name for name in MEANING if name in stated and math.isfinite(stated[name][0])]
+        numbers: dict[str, Any] = {name: stated[name][0] for name in known}
+        words = MappingProxyType({name: stated[name][1] for name in known})
+        return cls(**numbers, derivations=words)
 
     def need(self, name: str, purpose: str) -> float:
         """Return the constant `name`, refused where the problem does not state it.

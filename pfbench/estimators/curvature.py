@@ -5,7 +5,6 @@ snapshot s gets wrong: ``[H(s) - mean over S of H_i(s)] (x - y)``. The component
 evaluated once for each epoch and kept.
 """
 
-from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
@@ -16,7 +15,6 @@ from pfbench.estimators.base import EpochEstimator, Estimate
 from pfbench.points import keep
 
 
-@dataclass(frozen=True)
 class CASVRG(EpochEstimator):
     """GE 4: SVRG ``+ [H(s) - mean over S of H_i(s)] (x_t - s)``."""
 
@@ -43,7 +41,6 @@ class CASVRG(EpochEstimator):
         return estimate
 
 
-@dataclass(frozen=True)
 class CASPIDERG(EpochEstimator):
     """GE 5: SPIDERG ``+ [H(s) - mean over S of H_i(s)] (x_t - x_{t-1})``."""
 

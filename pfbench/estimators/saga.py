@@ -1,7 +1,5 @@
 """SAGA: differences from a table with one stored gradient for each component."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from pfbench.base.protocols import Asked, Gradient, Table
@@ -9,7 +7,6 @@ from pfbench.base.state import Point
 from pfbench.estimators.base import Estimate, Estimator
 
 
-@dataclass(frozen=True)
 class SAGA(Estimator):
     """``g_t = mean over I of [grad f_i(x_t) - a_i] + mean of all a_i``; then a_j = grad f_j(x_t).
 

@@ -25,7 +25,6 @@ class Full(Estimator):
         return ask.gradient
 
 
-@dataclass(frozen=True)
 class SG(Estimator):
     """GE 1: ``g_t = mean over S of grad f_i(x_t)``."""
 
@@ -67,7 +66,6 @@ class SVRG(EpochEstimator):
         return estimate
 
 
-@dataclass(frozen=True)
 class SPIDERG(EpochEstimator):
     """GE 3: ``g_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] + g_{t-1}``."""
 

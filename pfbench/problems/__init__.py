@@ -1,6 +1,24 @@
-"""Problems: finite sums over a feasible set, with all constants and their derivations."""
+"""Problems: finite sums over a feasible set, with all constants and their derivations.
 
-from pfbench.problems.base import FiniteSum, Opened
-from pfbench.problems.catalogue import PROBLEMS, problem
+The public names are loaded on first use.
+"""
 
-__all__ = ["PROBLEMS", "FiniteSum", "Opened", "problem"]
+from typing import TYPE_CHECKING
+
+from pfbench.base.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from pfbench.problems.base import FiniteSum as FiniteSum
+    from pfbench.problems.base import Opened as Opened
+    from pfbench.problems.catalogue import PROBLEMS as PROBLEMS
+    from pfbench.problems.catalogue import problem as problem
+
+_HOMES = {
+    "PROBLEMS": "pfbench.problems.catalogue",
+    "FiniteSum": "pfbench.problems.base",
+    "Opened": "pfbench.problems.base",
+    "problem": "pfbench.problems.catalogue",
+}
+
+__all__ = list(_HOMES)
+__getattr__ = on_first_use(__name__, _HOMES)

@@ -129,7 +129,7 @@ class FiniteSum(ABC):
         taken to determine the data. A problem that reads them from elsewhere states its own.
         """
         known = type(self).__qualname__, self.name, sorted(self.parameters.items())
-        return hashlib.sha256(repr(known).encode()).hexdigest()
+        return digest_of(known)
 
     @derived
     def shape(self) -> tuple[int, ...]:
@@ -179,8 +179,9 @@ class FiniteSum(ABC):
 
     def constants(self, start: Any) -> Constants:
         """Return the constants, each with its derivation: here n and D, as no more is known."""
-        words = {"n": "stated by the problem", "D": "diameter of its set"}
-        return Constants(self.n, self.set.diameter, derivations=MappingProxyType(words))
+        return Constants.derived(
+            n=(self.n, "stated by the problem"), D=(self.set.diameter, "diameter of its set")
+        )
 
     def measures(self) -> Mapping[str, Measure]:
         """Return the problem's own measures, by name."""
@@ -245,6 +246,14 @@ class FiniteSum(ABC):
         """Return the projection of x - lam g onto the set, or the proximal map of lam h there."""
         y = x - lam * g
         return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
+
+
+def digest_of(numbers: object, *arrays: npt.NDArray[Any]) -> str:
+    """Return the sha256 of what `numbers` print as and of the little-endian bytes of arrays."""
+    digest = hashlib.sha256(repr(numbers).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
+    return digest.hexdigest()
 
 
 def drawn(sample: Indices, n: int) -> tuple[npt.NDArray[np.int64], Floats]:

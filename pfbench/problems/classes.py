@@ -36,29 +36,24 @@ class ScaledClasses:
     """A data set with several classes, every feature scaled to [-1, 1]."""
 
     def draw(self, name: str) -> Labelled:
-        """See `scaled_classes`."""
-        return scaled_classes(name)
+        """Return the rows with their classes; a constant feature is 0.
 
-
-def scaled_classes(source: str) -> Labelled:
-    """Return a data set whose every feature is scaled to [-1, 1] (a constant one is 0).
-
-    Raises
-    ------
-    DataError
-        If the data are missing or damaged.
-    """
-    data = load_multiclass(source)
-    features = data.features.toarray()
-    low, high = features.min(axis=0), features.max(axis=0)
-    # Halves first: the width of a feature may overflow.
-    middle, half = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
-    features -= middle
-    features /= np.where(half > 0.0, half, 1.0)
-    # Rounding must not leave the interval.
-    np.clip(features, -1.0, 1.0, out=features)
-    features.flags.writeable = False
-    return Labelled(features, data.labels.astype(np.int64), data.classes)
+        Raises
+        ------
+        DataError
+            If the data are missing or damaged.
+        """
+        data = load_multiclass(name)
+        features = data.features.toarray()
+        low, high = features.min(axis=0), features.max(axis=0)
+        # Halves first: the width of a feature may overflow.
+        middle, half = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
+        features -= middle
+        features /= np.where(half > 0.0, half, 1.0)
+        # Rounding must not leave the interval.
+        np.clip(features, -1.0, 1.0, out=features)
+        features.flags.writeable = False
+        return Labelled(features, data.labels.astype(np.int64), data.classes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +150,7 @@ class ClassTasks:
         rng = np.random.default_rng(np.random.SeedSequence(integer("seed", self.seed, least=0)))
         K, scale = integer("copies", self.copies, least=1), real("noise", self.noise, least=0.0)
         most = None if self.rows is None else integer("rows", self.rows, least=1)
-        features, labels, classes = scaled_classes(name)
+        features, labels, classes = ScaledClasses().draw(name)
         chosen = []
         for c in range(classes):
             own, others = np.flatnonzero(labels == c), np.flatnonzero(labels != c)

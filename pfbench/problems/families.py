@@ -31,8 +31,9 @@ from pfbench.problems.rows import BinaryData, SyntheticRows, signs_of
 from pfbench.problems.sensing import NUCLEAR_NORM, SyntheticSensing
 from pfbench.problems.simplex_norm import SimplexNorm
 from pfbench.problems.zero_chain import ZeroChain, random_directions, scaled_chain
-from pfbench.sets import WholeSpace, feasible_set, penalty
-from pfbench.sets.catalogue import AnySet
+from pfbench.sets.body import AnySet
+from pfbench.sets.catalogue import feasible_set, penalty
+from pfbench.sets.whole import WholeSpace
 
 Classes = Mapping[str, type[Any]]
 

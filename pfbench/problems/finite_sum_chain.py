@@ -8,12 +8,10 @@ that starts at 0 and moves within what it was shown. This is pfbench's version: 
 of the coordinates, no bounded domain, no quadratic.
 """
 
-import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +21,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import chain
-from pfbench.problems.base import FiniteSum
+from pfbench.problems.base import FiniteSum, digest_of
 from pfbench.problems.sizes import check_length, rounded_down
 from pfbench.problems.smoothness import chain_bounds
 from pfbench.sets.whole import WholeSpace
@@ -113,7 +111,7 @@ class FiniteSumChain(FiniteSum):
     def digest(self) -> str:
         """A hash of n, epsilon, L and Delta."""
         numbers = self.name, self.n, self.epsilon, self.smoothness, self.delta
-        return hashlib.sha256(repr(numbers).encode()).hexdigest()
+        return digest_of(numbers)
 
     # --- oracles ------------------------------------------------------------------------------
 
@@ -166,42 +164,36 @@ class FiniteSumChain(FiniteSum):
         """Return all constants of this problem."""
         bounds, L, root = chain_bounds(), self.smoothness, math.sqrt(self.n)
         squares = self.length * (self._slope * bounds.slope) ** 2
-        numbers: dict[str, Any] = {
-            "n": self.n,
-            "L_f": L / root,
-            "L_ms": L,
-            "L_max": root * L,
-            "L2_ms": self.height * bounds.hessian_smoothness / self.beta**3 / root,
-            "sigma2": (1.0 - 1.0 / self.n) * squares,
-            "delta": self.value(start) + self.height * bounds.depth(self.length),
-            "ell": L / root,
-        }
-        derivations = {
-            "n": f"number of chains, each of K = {self.length} links",
-            "L_f": "L_max/n = L/sqrt n, as the blocks are disjoint",
-            "L_ms": (
+        return Constants.derived(
+            n=(self.n, f"number of chains, each of K = {self.length} links"),
+            L_f=(L / root, "L_max/n = L/sqrt n, as the blocks are disjoint"),
+            L_ms=(
+                L,
                 "L_max/sqrt n = L: E|grad f_i(x) - grad f_i(y)|^2 <= (1/n) sum L_max^2 "
-                "|x_[i] - y_[i]|^2"
+                "|x_[i] - y_[i]|^2",
             ),
-            "L_max": (
+            L_max=(
+                root * L,
                 f"lambda l/beta^2 = sqrt n L, l = {bounds.smoothness:.6g} certified by interval "
-                "arithmetic (shen2019 lemma 7.1: 3^15 = 14348907)"
+                "arithmetic (shen2019 lemma 7.1: 3^15 = 14348907)",
             ),
-            "L2_ms": (
+            L2_ms=(
+                self.height * bounds.hessian_smoothness / self.beta**3 / root,
                 "lambda/(beta^3 sqrt n) times a bound of the third derivatives of H_K, "
-                f"{bounds.hessian_smoothness:.6g}"
+                f"{bounds.hessian_smoothness:.6g}",
             ),
-            "sigma2": (
+            sigma2=(
+                (1.0 - 1.0 / self.n) * squares,
                 "(1 - 1/n) K (lambda/beta)^2 times the square of the bound "
-                f"{bounds.slope:.6g} of an entry of the gradient of H_K; on the whole space"
+                f"{bounds.slope:.6g} of an entry of the gradient of H_K; on the whole space",
             ),
-            "delta": (
+            delta=(
+                self.value(start) + self.height * bounds.depth(self.length),
                 "f(start) - inf, inf f >= -lambda (1 + (K - 1) sup Psi) sup Phi; from 0 at most "
-                "12 K lambda <= Delta"
+                "12 K lambda <= Delta",
             ),
-            "ell": "L_f",
-        }
-        return Constants(**numbers, derivations=MappingProxyType(derivations))
+            ell=(L / root, "L_f"),
+        )
 
 
 class ChainHessian:

@@ -5,11 +5,9 @@ non-convex logistic problem of wang2019). The problem is over a set of vectors, 
 space with a penalty h or without.
 """
 
-import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,10 +20,10 @@ from pfbench.base.errors import InputError
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import linear
-from pfbench.problems.base import FiniteSum
+from pfbench.problems.base import FiniteSum, digest_of
 from pfbench.problems.moments import certified_by, least_moment, moment_norm
-from pfbench.problems.shared_terms import SharedTerms
-from pfbench.sets.catalogue import AnySet
+from pfbench.problems.shared_terms import Integers, SlopeTable
+from pfbench.sets.body import AnySet
 
 Floats = npt.NDArray[np.float64]
 
@@ -209,12 +207,7 @@ class LinearModel(FiniteSum):
     @cached_property
     def digest(self) -> str:
         """A hash of rows and labels, the set, the penalty and alpha."""
-        digest = hashlib.sha256(
-            repr((self._csr.shape, self.set, self.penalty, self.alpha)).encode()
-        )
-        for array in self.data:
-            digest.update(array.astype(array.dtype.newbyteorder("<")).tobytes())
-        return digest.hexdigest()
+        return digest_of((self._csr.shape, self.set, self.penalty, self.alpha), *self.data)
 
     # --- oracles ------------------------------------------------------------------------------
 
@@ -263,54 +256,48 @@ class LinearModel(FiniteSum):
         a, top, squares, loss = self.alpha, self._norms, self._row_squares, self.loss
         h = 0.0 if self.penalty is None else self.penalty.value(start)
         certified = certified_by(self._csr)
-        D = self.set.diameter
-        numbers: dict[str, Any] = {
-            "n": self.n,
-            "D": D,
-            "L_f": loss.curvature * top[0] + 2.0 * a,
-            "L_ms": loss.curvature * math.sqrt(top[1]) + 2.0 * a,
-            "L_max": loss.curvature * float(squares.max()) + 2.0 * a,
-            "L2_ms": loss.third * math.sqrt(top[2]) + SUP_REGULARISER_THIRD * a,
-            "sigma2": self._largest_moment(start, D),
-            "delta": self.value(start) + h,
-            "M": float(np.linalg.norm(start)) + D,
-            "sigma_hat": self.strong_convexity or math.inf,
-            "ell": loss.lower * top[0] + a / 2.0,
-        }
-        derivations = {
-            "n": "number of rows",
-            "D": (
-                f"diameter of the set {self.set.name}, "
-                + ("exact" if self.set.diameter_is_exact else "an upper bound")
+        D, exact = self.set.diameter, "exact" if self.set.diameter_is_exact else "an upper bound"
+        return Constants.derived(
+            n=(self.n, "number of rows"),
+            D=(D, f"diameter of the set {self.set.name}, {exact}"),
+            L_f=(
+                loss.curvature * top[0] + 2.0 * a,
+                f"sup|phi''| lambda_max(A'A/n) + 2 alpha (r'' <= 2 at 0); {loss.words}{certified}",
             ),
-            "L_f": (
-                f"sup|phi''| lambda_max(A'A/n) + 2 alpha (r'' <= 2 at 0); {loss.words}{certified}"
-            ),
-            "L_ms": (
+            L_ms=(
+                loss.curvature * math.sqrt(top[1]) + 2.0 * a,
                 "sup|phi''| sqrt(lambda_max(E|a|^2 a a')) + 2 alpha, by the triangle "
-                f"inequality in mean square{certified}"
+                f"inequality in mean square{certified}",
             ),
-            "L_max": "sup|phi''| max |a_i|^2 + 2 alpha",
-            "L2_ms": (
+            L_max=(
+                loss.curvature * float(squares.max()) + 2.0 * a,
+                "sup|phi''| max |a_i|^2 + 2 alpha",
+            ),
+            L2_ms=(
+                loss.third * math.sqrt(top[2]) + SUP_REGULARISER_THIRD * a,
                 "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')) + alpha sup|r'''|, "
-                f"sup|r'''| = 4.66856{certified}"
+                f"sup|r'''| = 4.66856{certified}",
             ),
-            "sigma2": (
+            sigma2=(
+                self._largest_moment(start, D),
                 "E sup|phi'|^2 |a|^2; the regulariser has no variance (where phi' is not bounded: "
-                "its largest values over the set, |<a, start> - b| + |a| D)"
+                "its largest values over the set, |<a, start> - b| + |a| D)",
             ),
-            "delta": "f(start) + h(start) - 0, since all losses and penalties are >= 0",
-            "M": "|start| + D",
-            "sigma_hat": (
+            delta=(
+                self.value(start) + h,
+                "f(start) + h(start) - 0, since all losses and penalties are >= 0",
+            ),
+            M=(float(np.linalg.norm(start)) + D, "|start| + D"),
+            sigma_hat=(
+                self.strong_convexity or math.inf,
                 "strong convexity, lambda_min(A'A/n) less its rounding error; li2019's sigma with "
-                "tau = 0"
+                "tau = 0",
             ),
-            "ell": f"-inf phi'' lambda_max(A'A/n) + alpha/2 (r'' >= -1/2){certified}",
-        }
-        stated = {
-            name: words for name, words in derivations.items() if math.isfinite(numbers[name])
-        }
-        return Constants(**numbers, derivations=MappingProxyType(stated))
+            ell=(
+                loss.lower * top[0] + a / 2.0,
+                f"-inf phi'' lambda_max(A'A/n) + alpha/2 (r'' >= -1/2){certified}",
+            ),
+        )
 
     def _largest_moment(self, start: Floats, D: float) -> float:
         """Return a bound of E |phi'|^2 |a|^2 over the set.
@@ -360,7 +347,7 @@ class LinearHessian:
         return np.asarray(g)
 
 
-class LinearTable:
+class LinearTable(SlopeTable):
     """phi' of every row, and which regulariser gradient goes with it.
 
     All rows replaced in one call share one regulariser gradient, so the memory is 16 n bytes plus
@@ -369,39 +356,22 @@ class LinearTable:
 
     def __init__(self, problem: LinearModel, x: Floats) -> None:
         self._problem = problem
-        self._slopes = np.empty(problem.n)
-        linear.slopes_at(problem.loss.kind, problem.data, np.arange(problem.n), x, self._slopes)
-        self._regulariser = SharedTerms(problem.n, problem._regulariser_slope(x))
+        slopes = self._slopes_at(np.arange(problem.n), x)
+        super().__init__(problem, slopes, self._term(x) if problem.alpha > 0.0 else None)
         self.mean = problem.gradient(x)
 
-    def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - a_i over the sample, shape (d,)."""
-        indices, weights = weighted(sample)
-        return self._change(indices, weights, self._slopes_at(indices, x), x)
-
-    def replace(self, sample: Indices, x: Floats) -> Floats:
-        """As `difference`, then store grad f_i(x) once for each distinct index."""
-        change = self.difference(sample, x)
-        distinct = np.unique(weighted(sample)[0])
-        slopes = self._slopes_at(distinct, x)
-        weights = np.full(distinct.size, 1.0 / self._problem.n)
-        self.mean = self.mean + self._change(distinct, weights, slopes, x)
-        self._slopes[distinct] = slopes
-        if self._problem.alpha > 0.0:
-            self._regulariser.store(distinct, self._problem._regulariser_slope(x))
-        return change
-
-    def _slopes_at(self, indices: npt.NDArray[np.int64], x: Floats) -> Floats:
+    def _slopes_at(self, indices: Integers, x: Floats) -> Floats:
         out = np.empty(indices.size)
         linear.slopes_at(self._problem.loss.kind, self._problem.data, indices, x, out)
         return out
 
-    def _change(
-        self, indices: npt.NDArray[np.int64], weights: Floats, slopes: Floats, x: Floats
-    ) -> Floats:
-        g: Floats = weights.sum() * self._problem._regulariser_slope(x)
-        if self._problem.alpha > 0.0:
-            for share, slope in self._regulariser.shares(indices, weights):
+    def _term(self, x: Floats) -> Floats:
+        return self._problem._regulariser_slope(x)
+
+    def _change(self, indices: Integers, weights: Floats, slopes: Floats, x: Floats) -> Floats:
+        g: Floats = weights.sum() * self._term(x)
+        if self._shared is not None:
+            for share, slope in self._shared.shares(indices, weights):
                 g -= share * slope
         change = weights * (slopes - self._slopes[indices])
         linear.add_rows(self._problem.data, indices, change, g)
@@ -423,7 +393,6 @@ class NonconvexLogistic(LinearModel):
             raise InputError("the labels of a logistic problem must all be +1 or -1.")
 
 
-@dataclass(frozen=True, eq=False)
 class RobustRegression(LinearModel):
     """Regression with the bounded-slope loss log(1 + (<a, x> - b)^2/2), non-convex."""
 
@@ -432,7 +401,6 @@ class RobustRegression(LinearModel):
     loss = ROBUST
 
 
-@dataclass(frozen=True, eq=False)
 class LogCosh(LinearModel):
     """Regression with the loss log cosh(<a, x> - b), convex: for calibration."""
 
@@ -441,7 +409,6 @@ class LogCosh(LinearModel):
     loss = LOG_COSH
 
 
-@dataclass(frozen=True, eq=False)
 class LeastSquares(LinearModel):
     """Least squares, (<a, x> - b)^2/2 on average: a convex quadratic with exact constants."""
 

@@ -6,7 +6,6 @@ of the row's task. A component gradient is therefore a_i and the slope of phi_i,
 Inside, a matrix is read as its transpose, one contiguous row for each class or task.
 """
 
-import hashlib
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,9 +18,9 @@ import numpy.typing as npt
 from pfbench.base.checks import finite_array
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
-from pfbench.problems.base import drawn
+from pfbench.problems.base import digest_of, drawn
 from pfbench.problems.over_matrices import OverMatrices
-from pfbench.sets.catalogue import AnySet
+from pfbench.sets.body import AnySet
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -86,15 +85,12 @@ class MatrixModel(OverMatrices):
     @cached_property
     def digest(self) -> str:
         """A hash of the data and of the numbers beside them."""
-        numbers = (self.shape, self.set, self.tolerance)
-        digest = hashlib.sha256(repr(numbers).encode())
-        for array in self._arrays():
-            digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
-        return digest.hexdigest()
+        return digest_of((self.shape, self.set, self.tolerance), *self._data)
 
+    @property
     @abstractmethod
-    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        """Return the arrays that define the problem."""
+    def _data(self) -> tuple[npt.NDArray[Any], ...]:
+        """The arrays that define the problem."""
 
     # --- the function -----------------------------------------------------------------------------
 

@@ -5,12 +5,10 @@ component for each observed entry, so a component gradient and a component Hessi
 `scaling="sum"` drops the 1/n, as shen2019 (4) is printed.
 """
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,8 +25,8 @@ from pfbench.points import Factored, Pattern, RankOne, SparseOperator, keep
 from pfbench.points.factored import Factors, frobenius_norm
 from pfbench.points.operators import Operator
 from pfbench.points.pattern import checked_positions
-from pfbench.problems.base import FiniteSum, Opened
-from pfbench.sets import NuclearBall
+from pfbench.problems.base import FiniteSum, Opened, digest_of
+from pfbench.sets.nuclear import NuclearBall
 
 Floats = npt.NDArray[np.float64]
 
@@ -157,13 +155,14 @@ class RobustMatrixRecovery(FiniteSum):
     def digest(self) -> str:
         """A hash of the observed and held-out entries and of the numbers beside them."""
         numbers = (self.shape, self.radius, self.sigma, self.scaling, self.tolerance)
-        digest = hashlib.sha256(repr(numbers).encode())
         data = self.observations
-        for array in (data.rows, data.columns, data.held_rows, data.held_columns):
-            digest.update(np.ascontiguousarray(array, dtype="<i8").tobytes())
-        for values in (data.values, data.held_values):
-            digest.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
-        return digest.hexdigest()
+        positions = (data.rows, data.columns, data.held_rows, data.held_columns)
+        values = (data.values, data.held_values)
+        return digest_of(
+            numbers,
+            *(np.asarray(array, dtype=np.int64) for array in positions),
+            *(np.asarray(array, dtype=np.float64) for array in values),
+        )
 
     @property
     def scale(self) -> float:
@@ -285,39 +284,34 @@ class RobustMatrixRecovery(FiniteSum):
         s1 = s / sigma
         s3 = s * SUP_THIRD * sigma**-1.5
         unit = "" if self.scaling == "mean" else "n "
-        return Constants(
-            n=n,
-            D=self.set.diameter,
-            L_f=s1 / n,
-            L_ms=s1 / math.sqrt(n),
-            L_max=s1,
-            L2_ms=s3 / math.sqrt(n),
-            sigma2=s * s * (1.0 - 1.0 / n) * SUP_SLOPE_SQUARED / sigma,
-            delta=self.value(start),
-            M=self.radius,
-            ell=s1 * INF_CURVATURE / n,
-            derivations=MappingProxyType(
-                {
-                    "n": "number of observed entries",
-                    "D": "2 radius: the distance of X and -X, rank one, on the boundary",
-                    "L_f": f"sup|psi''| = {unit}1/sigma at 0; each entry carries 1/n of it",
-                    "L_ms": (
-                        "E_i|grad f_i(x)-grad f_i(y)|^2 = (1/n) sum (psi'(x_i)-psi'(y_i))^2 <= "
-                        f"({unit}1/sigma)^2 |x-y|^2 / n"
-                    ),
-                    "L_max": f"sup|psi''| = {unit}1/sigma",
-                    "L2_ms": (
-                        f"(1/n) sum of (sup|psi'''| (x_i-y_i) u_i)^2, sup|psi'''| = {unit}1.38012 "
-                        "sigma^-1.5, divided by sqrt n"
-                    ),
-                    "sigma2": (
-                        "(1/n) sum psi'^2 - (1/n^2) sum psi'^2 <= (1-1/n) sup psi'^2, with "
-                        f"sup psi'^2 = {unit}{unit}exp(-1)/sigma"
-                    ),
-                    "delta": "f(start) - 0, since psi >= 0",
-                    "M": "radius: a matrix's Frobenius norm is at most its nuclear norm",
-                    "ell": f"-inf psi'' = {unit}2 exp(-1.5)/sigma; each entry carries 1/n of it",
-                }
+        return Constants.derived(
+            n=(n, "number of observed entries"),
+            D=(
+                self.set.diameter,
+                "2 radius: the distance of X and -X, rank one, on the boundary",
+            ),
+            L_f=(s1 / n, f"sup|psi''| = {unit}1/sigma at 0; each entry carries 1/n of it"),
+            L_ms=(
+                s1 / math.sqrt(n),
+                "E_i|grad f_i(x)-grad f_i(y)|^2 = (1/n) sum (psi'(x_i)-psi'(y_i))^2 <= "
+                f"({unit}1/sigma)^2 |x-y|^2 / n",
+            ),
+            L_max=(s1, f"sup|psi''| = {unit}1/sigma"),
+            L2_ms=(
+                s3 / math.sqrt(n),
+                f"(1/n) sum of (sup|psi'''| (x_i-y_i) u_i)^2, sup|psi'''| = {unit}1.38012 "
+                "sigma^-1.5, divided by sqrt n",
+            ),
+            sigma2=(
+                s * s * (1.0 - 1.0 / n) * SUP_SLOPE_SQUARED / sigma,
+                "(1/n) sum psi'^2 - (1/n^2) sum psi'^2 <= (1-1/n) sup psi'^2, with "
+                f"sup psi'^2 = {unit}{unit}exp(-1)/sigma",
+            ),
+            delta=(self.value(start), "f(start) - 0, since psi >= 0"),
+            M=(self.radius, "radius: a matrix's Frobenius norm is at most its nuclear norm"),
+            ell=(
+                s1 * INF_CURVATURE / n,
+                f"-inf psi'' = {unit}2 exp(-1.5)/sigma; each entry carries 1/n of it",
             ),
         )
 

@@ -8,12 +8,10 @@ With w = 0 the sensing matrices are known and f_i is loss (7), convex. With w > 
 the subtracted term removes the bias that W brings, and makes f non-convex where n < M N.
 """
 
-import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -26,11 +24,12 @@ from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.state import State
 from pfbench.kernels import sensing as loops
+from pfbench.problems.base import digest_of
 from pfbench.problems.over_matrices import OverMatrices
 from pfbench.problems.restricted_convexity import RestrictedConvexity, restricted_convexity
-from pfbench.problems.sensing import Sensing, blocks, dense
-from pfbench.problems.shared_terms import SharedTerms
-from pfbench.sets.catalogue import AnySet
+from pfbench.problems.sensing import Sensing, dense
+from pfbench.problems.shared_terms import Integers, SlopeTable
+from pfbench.sets.body import AnySet
 
 Floats = npt.NDArray[np.float64]
 
@@ -119,12 +118,7 @@ class MatrixRegression(OverMatrices):
             self.data.variances,
             len(truth),
         )
-        digest = hashlib.sha256(repr(numbers).encode())
-        for array in (self.data.y, *truth):
-            digest.update(np.ascontiguousarray(array, dtype="<f8").tobytes())
-        for block in blocks(*self.data.rows.shape):
-            digest.update(self.data.rows[block].astype("<f8").tobytes())
-        return digest.hexdigest()
+        return digest_of(numbers, self.data.y, *truth, self.data.rows)
 
     # --- the function -------------------------------------------------------------------------
 
@@ -256,43 +250,40 @@ class MatrixRegression(OverMatrices):
         """Return all constants of this problem."""
         w, restricted = self.sensing_variance, self.restricted_convexity
         corrected = w > 0.0
-        derivations = {
-            "n": "number of sensing matrices",
-            **self._of_the_set,
-            "L_f": "largest |eigenvalue| of the Hessian E z z' - w I, z = vec(Z)",
-            "L_ms": (
-                "root of the largest eigenvalue of E (z z' - w I)^2 = E (|z|^2 - 2 w) z z' + w^2 I"
+        return self._derived(
+            n=(self.n, "number of sensing matrices"),
+            L_f=(
+                self._curvature,
+                "largest |eigenvalue| of the Hessian E z z' - w I, z = vec(Z)",
             ),
-            "L_max": "max |Z_i|_F^2 - w, or w if that is larger",
-            "L2_ms": "0: every f_i is quadratic",
-            "sigma2": (
+            L_ms=(
+                self._mean_squared_curvature,
+                "root of the largest eigenvalue of E (z z' - w I)^2 = E (|z|^2 - 2 w) z z' + w^2 I",
+            ),
+            L_max=(
+                max(float(self.data.squares.max()) - w, w),
+                "max |Z_i|_F^2 - w, or w if that is larger",
+            ),
+            L2_ms=(0.0, "0: every f_i is quadratic"),
+            sigma2=(
+                self._spread**2,
                 "(root of the variance at 0 + M root of lambda_max(E |z|^2 z z' - (E z z')^2))^2"
-                ": the gradients are affine, |x|_F <= M"
+                ": the gradients are affine, |x|_F <= M",
             ),
-            "delta": (
+            delta=(
+                self.value(start) + 0.5 * w * self.set.largest_norm**2,
                 "f(start) + w M^2/2, since f >= -w |x|_F^2/2"
                 if corrected
-                else "f(start) - 0, since f >= 0"
+                else "f(start) - 0, since f >= 0",
             ),
-            "ell": (
-                "w: no f_i, hence not f, curves down by more" if corrected else "0: f is convex"
+            ell=(
+                w,
+                "w: no f_i, hence not f, curves down by more" if corrected else "0: f is convex",
             ),
-        }
-        if restricted.holds:
-            derivations["sigma_hat"] = restricted.words
-        return Constants(
-            n=self.n,
-            D=self.set.diameter,
-            L_f=self._curvature,
-            L_ms=self._mean_squared_curvature,
-            L_max=max(float(self.data.squares.max()) - w, w),
-            L2_ms=0.0,
-            sigma2=self._spread**2,
-            delta=self.value(start) + 0.5 * w * self.set.largest_norm**2,
-            M=self.set.largest_norm,
-            ell=w,
-            sigma_hat=restricted.sigma_hat if restricted.holds else math.inf,
-            derivations=MappingProxyType(derivations),
+            sigma_hat=(
+                restricted.sigma_hat if restricted.holds else math.inf,
+                restricted.words,
+            ),
         )
 
     # --- measures -----------------------------------------------------------------------------
@@ -323,7 +314,7 @@ class RegressionHessian:
         return self._problem.difference(sample, x, y)
 
 
-class RegressionTable:
+class RegressionTable(SlopeTable):
     """One number <Z_i, x> for each component and, for loss (8), the points x themselves.
 
     All components replaced in one call share their x, so the memory is 16 n bytes and, for loss
@@ -332,35 +323,22 @@ class RegressionTable:
 
     def __init__(self, problem: MatrixRegression, x: Floats) -> None:
         self._problem = problem
-        self._products = problem.data.products(problem.data.all, x)
-        self._points = SharedTerms(problem.n, x.copy())
+        products = problem.data.products(problem.data.all, x)
+        super().__init__(problem, products, x.copy() if problem.sensing_variance > 0.0 else None)
         self.mean = problem.gradient(x)
 
-    def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - a_i over the sample, shape (M, N)."""
-        indices, weights = weighted(sample)
-        return self._change(indices, weights, self._problem.data.products(indices, x), x)
+    def _slopes_at(self, indices: Integers, x: Floats) -> Floats:
+        return self._problem.data.products(indices, x)
 
-    def replace(self, sample: Indices, x: Floats) -> Floats:
-        """As `difference`, then store grad f_i(x) once for each distinct index."""
-        change = self.difference(sample, x)
-        distinct = np.unique(weighted(sample)[0])
-        products = self._problem.data.products(distinct, x)
-        weights = np.full(distinct.size, 1.0 / self._problem.n)
-        self.mean = self.mean + self._change(distinct, weights, products, x)
-        self._products[distinct] = products
-        if self._problem.sensing_variance > 0.0:
-            self._points.store(distinct, x.copy())
-        return change
+    def _term(self, x: Floats) -> Floats:
+        return x.copy()
 
-    def _change(
-        self, indices: npt.NDArray[np.int64], weights: Floats, products: Floats, x: Floats
-    ) -> Floats:
+    def _change(self, indices: Integers, weights: Floats, slopes: Floats, x: Floats) -> Floats:
         problem = self._problem
         g = np.zeros(x.shape)
-        change = weights * (products - self._products[indices])
+        change = weights * (slopes - self._slopes[indices])
         loops.add_rows(problem.data.rows, indices, change, g.reshape(-1))
-        if problem.sensing_variance > 0.0:
-            for share, point in self._points.shares(indices, weights):
+        if self._shared is not None:
+            for share, point in self._shared.shares(indices, weights):
                 g -= problem.sensing_variance * share * (x - point)
         return g

@@ -3,11 +3,8 @@
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
@@ -54,15 +51,12 @@ class MulticlassLogistic(MatrixModel):
                     f"classes={self.classes} must be above the largest label, {labels.max():g}."
                 )
         self._check_set()
-        self._arrays()  # a later change of the user's arrays does not reach the problem
+        _ = self._data  # a later change of the user's arrays does not reach the problem
 
     @cached_property
     def _data(self) -> tuple[Floats, Integers]:
         rows = np.asarray(self.features, dtype=np.float64)
         return owned(rows), np.asarray(self.labels).astype(np.int64)
-
-    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        return self._data
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -134,38 +128,29 @@ class MulticlassLogistic(MatrixModel):
         """Return all constants of this problem."""
         top, squares = self._norms, self._row_squares
         certified = certified_by(self._data[0])
-        return Constants(
-            n=self.n,
-            D=self.set.diameter,
-            L_f=0.5 * top[0],
-            L_ms=0.5 * math.sqrt(top[1]),
-            L_max=0.5 * float(squares.max()),
-            L2_ms=SOFTMAX_THIRD * math.sqrt(top[2]),
-            sigma2=2.0 * float(squares.mean()),
-            delta=self.value(start),
-            M=self.set.largest_norm,
-            ell=0.0,
-            derivations=MappingProxyType(
-                {"n": "number of rows"}
-                | self._of_the_set
-                | {
-                    "L_f": (
-                        "lambda_max(A'A/n)/2: diag(p) - pp' <= 1/2, attained where two classes have"
-                        " probability 1/2: at 0 if there are two (of C classes the norm there is "
-                        f"1/C){certified}"
-                    ),
-                    "L_ms": (
-                        "sqrt(lambda_max(E|a|^2 a a'))/2: |softmax(z) - softmax(z')| <= |z - z'|/2"
-                        f"{certified}"
-                    ),
-                    "L_max": "max |a_i|^2/2",
-                    "L2_ms": (
-                        "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')), sup|phi'''| = sqrt 2/(3 sqrt 3)"
-                        f" = 0.27217: the largest third central moment of a unit vector{certified}"
-                    ),
-                    "sigma2": "2 E|a|^2: |softmax - e_y|^2 <= 2 (1 - p_y)^2 <= 2",
-                    "delta": "f(start) - 0, since phi > 0",
-                    "ell": "0: f is convex",
-                }
+        return self._derived(
+            n=(self.n, "number of rows"),
+            L_f=(
+                0.5 * top[0],
+                "lambda_max(A'A/n)/2: diag(p) - pp' <= 1/2, attained where two classes have"
+                " probability 1/2: at 0 if there are two (of C classes the norm there is "
+                f"1/C){certified}",
             ),
+            L_ms=(
+                0.5 * math.sqrt(top[1]),
+                "sqrt(lambda_max(E|a|^2 a a'))/2: |softmax(z) - softmax(z')| <= |z - z'|/2"
+                f"{certified}",
+            ),
+            L_max=(0.5 * float(squares.max()), "max |a_i|^2/2"),
+            L2_ms=(
+                SOFTMAX_THIRD * math.sqrt(top[2]),
+                "sup|phi'''| sqrt(lambda_max(E|a|^4 a a')), sup|phi'''| = sqrt 2/(3 sqrt 3)"
+                f" = 0.27217: the largest third central moment of a unit vector{certified}",
+            ),
+            sigma2=(
+                2.0 * float(squares.mean()),
+                "2 E|a|^2: |softmax - e_y|^2 <= 2 (1 - p_y)^2 <= 2",
+            ),
+            delta=(self.value(start), "f(start) - 0, since phi > 0"),
+            ell=(0.0, "0: f is convex"),
         )

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -80,7 +79,7 @@ class MultitaskSigmoid(MatrixModel):
         if self.offsets is not None:
             finite_array("the offsets", self.offsets, shape=(int(tasks.max()) + 1,))
         self._check_set()
-        self._arrays()  # a later change of the user's arrays does not reach the problem
+        _ = self._data  # a later change of the user's arrays does not reach the problem
 
     @cached_property
     def _data(self) -> multitask.Rows:
@@ -93,9 +92,6 @@ class MultitaskSigmoid(MatrixModel):
         offsets = np.zeros(m) if self.offsets is None else np.array(self.offsets, dtype=np.float64)
         bounds = np.searchsorted(tasks, np.arange(m + 1))
         return multitask.Rows(owned(rows), 2.0 * labels - 1.0, tasks, bounds, offsets)
-
-    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        return self._data
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -177,41 +173,33 @@ class MultitaskSigmoid(MatrixModel):
         certified = certified_by(self._data.values[:longest])
         if certified:
             certified += " for each task"
-        return Constants(
-            n=self.n,
-            D=self.set.diameter,
-            L_f=SIGMOID_CURVATURE * top[0],
-            L_ms=SIGMOID_CURVATURE * math.sqrt(top[1]),
-            L_max=SIGMOID_CURVATURE * float(squares.max()),
-            L2_ms=SIGMOID_THIRD * math.sqrt(top[2]),
-            sigma2=SIGMOID_SLOPE**2 * float(squares.mean()),
-            delta=self.value(start),
-            M=self.set.largest_norm,
-            ell=SIGMOID_LOWER * top[0],
-            derivations=MappingProxyType(
-                {"n": "number of rows"}
-                | self._of_the_set
-                | {
-                    "L_f": (
-                        "sup|psi''| = 0.15406, at s = (15 - sqrt 33)/24, times the largest "
-                        "lambda_max(A_t'A_t)/n of a task: the Hessian has one block for each task"
-                        f"{certified}"
-                    ),
-                    "L_ms": (
-                        "sup|psi''| sqrt(max over tasks of "
-                        f"lambda_max((1/n) sum_(i in t) |a|^2 a a')){certified}"
-                    ),
-                    "L_max": "sup|psi''| max |a_i|^2",
-                    "L2_ms": (
-                        "sup|psi'''| sqrt(max over tasks of lambda_max((1/n) sum_(i in t) |a|^4 a "
-                        f"a')), sup|psi'''| = 0.20202 at s = 0.63626{certified}"
-                    ),
-                    "sigma2": "sup|psi'|^2 E|a|^2, sup|psi'| = 8/27 at s = 2/3",
-                    "delta": "f(start) - 0, since every loss is a square",
-                    "ell": (
-                        "-inf psi'' = 0.12020, at s = (15 + sqrt 33)/24, times the largest "
-                        f"lambda_max(A_t'A_t)/n of a task{certified}"
-                    ),
-                }
+        return self._derived(
+            n=(self.n, "number of rows"),
+            L_f=(
+                SIGMOID_CURVATURE * top[0],
+                "sup|psi''| = 0.15406, at s = (15 - sqrt 33)/24, times the largest "
+                "lambda_max(A_t'A_t)/n of a task: the Hessian has one block for each task"
+                f"{certified}",
+            ),
+            L_ms=(
+                SIGMOID_CURVATURE * math.sqrt(top[1]),
+                "sup|psi''| sqrt(max over tasks of "
+                f"lambda_max((1/n) sum_(i in t) |a|^2 a a')){certified}",
+            ),
+            L_max=(SIGMOID_CURVATURE * float(squares.max()), "sup|psi''| max |a_i|^2"),
+            L2_ms=(
+                SIGMOID_THIRD * math.sqrt(top[2]),
+                "sup|psi'''| sqrt(max over tasks of lambda_max((1/n) sum_(i in t) |a|^4 a "
+                f"a')), sup|psi'''| = 0.20202 at s = 0.63626{certified}",
+            ),
+            sigma2=(
+                SIGMOID_SLOPE**2 * float(squares.mean()),
+                "sup|psi'|^2 E|a|^2, sup|psi'| = 8/27 at s = 2/3",
+            ),
+            delta=(self.value(start), "f(start) - 0, since every loss is a square"),
+            ell=(
+                SIGMOID_LOWER * top[0],
+                "-inf psi'' = 0.12020, at s = (15 + sqrt 33)/24, times the largest "
+                f"lambda_max(A_t'A_t)/n of a task{certified}",
             ),
         )

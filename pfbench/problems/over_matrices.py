@@ -5,11 +5,12 @@ from abc import abstractmethod
 import numpy as np
 
 from pfbench.base.checks import real
+from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Backend
 from pfbench.problems.base import FiniteSum, Opened
-from pfbench.sets import NuclearBall
-from pfbench.sets.catalogue import AnySet
+from pfbench.sets.body import AnySet
+from pfbench.sets.nuclear import NuclearBall
 
 
 class OverMatrices(FiniteSum):
@@ -42,11 +43,11 @@ class OverMatrices(FiniteSum):
             return self
         return Opened(self, self.set.minimiser(rng, self.tolerance).lo)
 
-    @property
-    def _of_the_set(self) -> dict[str, str]:
-        """The derivations of the constants that the set determines."""
+    def _derived(self, **stated: tuple[float, str]) -> Constants:
+        """Return these constants and those that the set determines."""
         exact = "exact" if self.set.diameter_is_exact else "an upper bound"
-        return {
-            "D": f"diameter of the set {self.set.name}, {exact}",
-            "M": f"largest Frobenius norm in the set {self.set.name}",
-        }
+        return Constants.derived(
+            D=(self.set.diameter, f"diameter of the set {self.set.name}, {exact}"),
+            M=(self.set.largest_norm, f"largest Frobenius norm in the set {self.set.name}"),
+            **stated,
+        )

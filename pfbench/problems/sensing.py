@@ -17,7 +17,7 @@ from pfbench.base.parameters import parameter
 from pfbench.kernels import sensing as loops
 from pfbench.kernels.compiled import threads
 from pfbench.points.factored import Factors
-from pfbench.sets import NuclearBall
+from pfbench.sets.nuclear import NuclearBall
 
 Floats = npt.NDArray[np.float64]
 

@@ -5,17 +5,16 @@ least 2/k. From a vertex, k linear minimisations reach k + 1 coordinates, so V(x
 while k + 1 < N. One projection solves the problem.
 """
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
+from pfbench.problems.base import digest_of
 from pfbench.problems.single import Operator, SingleComponent
 from pfbench.problems.sizes import check_length
 from pfbench.sets.simplex import Simplex
@@ -55,7 +54,7 @@ class SimplexNorm(SingleComponent):
     @property
     def digest(self) -> str:
         """A hash of N."""
-        return hashlib.sha256(repr((self.name, self.columns)).encode()).hexdigest()
+        return digest_of((self.name, self.columns))
 
     @property
     def best_known(self) -> tuple[float, str]:
@@ -76,30 +75,16 @@ class SimplexNorm(SingleComponent):
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
-        numbers: dict[str, Any] = {
-            "n": 1,
-            "D": self.set.diameter,
-            "L_f": 2.0,
-            "L_ms": 2.0,
-            "L_max": 2.0,
-            "L2_ms": 0.0,
-            "sigma2": 0.0,
-            "delta": self.value(start) - 1.0 / self.columns,
-            "M": 1.0,
-            "sigma_hat": 2.0,
-            "ell": 0.0,
-        }
-        derivations = {
-            "n": "one component",
-            "D": "distance of two vertices, sqrt 2, exact",
-            "L_f": "the Hessian is twice the identity",
-            "L_ms": "L_f, as n = 1",
-            "L_max": "L_f, as n = 1",
-            "L2_ms": "the Hessian is constant",
-            "sigma2": "0, as n = 1",
-            "delta": "f(start) - 1/N, the minimum: exact",
-            "M": "norm of a vertex",
-            "sigma_hat": "f is strongly convex with 2",
-            "ell": "f is convex",
-        }
-        return Constants(**numbers, derivations=MappingProxyType(derivations))
+        return Constants.derived(
+            n=(1, "one component"),
+            D=(self.set.diameter, "distance of two vertices, sqrt 2, exact"),
+            L_f=(2.0, "the Hessian is twice the identity"),
+            L_ms=(2.0, "L_f, as n = 1"),
+            L_max=(2.0, "L_f, as n = 1"),
+            L2_ms=(0.0, "the Hessian is constant"),
+            sigma2=(0.0, "0, as n = 1"),
+            delta=(self.value(start) - 1.0 / self.columns, "f(start) - 1/N, the minimum: exact"),
+            M=(1.0, "norm of a vertex"),
+            sigma_hat=(2.0, "f is strongly convex with 2"),
+            ell=(0.0, "f is convex"),
+        )

@@ -6,12 +6,10 @@ method that starts at 0 and moves within what it was told finds one v_k after th
 fixed in advance that holds for such methods only; the resisting oracle makes it hold for all.
 """
 
-import hashlib
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +18,7 @@ from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.kernels import chain
+from pfbench.problems.base import digest_of
 from pfbench.problems.single import Operator, SingleComponent
 from pfbench.problems.sizes import check_length, rounded_down
 from pfbench.problems.smoothness import chain_bounds
@@ -141,10 +140,8 @@ class ZeroChain(SingleComponent):
     def digest(self) -> str:
         """A hash of T, d, L, mu and V."""
         numbers = self.name, self.horizon, self.columns, self.L, self.mu
-        digest = hashlib.sha256(repr(numbers).encode())
-        if self.directions is not None:
-            digest.update(self.directions.astype("<f8").tobytes())
-        return digest.hexdigest()
+        directions = () if self.directions is None else (self.directions.astype(np.float64),)
+        return digest_of(numbers, *directions)
 
     # --- oracles ------------------------------------------------------------------------------
 
@@ -195,38 +192,34 @@ class ZeroChain(SingleComponent):
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
         bounds, scale, height, mu = chain_bounds(), chain_smoothness(), self._height, self.mu
-        numbers: dict[str, Any] = {
-            "n": 1,
-            "D": self.set.diameter,
-            "L_f": self.L,
-            "L_ms": self.L,
-            "L_max": self.L,
-            "L2_ms": height * bounds.hessian_smoothness / mu**3,
-            "sigma2": 0.0,
-            "delta": self.value(start) + height * bounds.depth(self.horizon),
-            "M": self.set.radius,
-            "ell": self.L * (bounds.smoothness - 0.2) / scale,
-        }
-        derivations = {
-            "n": "one component",
-            "D": f"2 R, R = 230 sqrt(T) mu with T = {self.horizon} and mu = {mu:.6g}, exact",
-            "L_f": (
-                f"L of fbar = (L mu^2/l) f(x/mu), l = {scale:.6g} certified by interval arithmetic "
-                "(shen2019 lemma 7.1: 3^15 = 14348907)"
+        return Constants.derived(
+            n=(1, "one component"),
+            D=(
+                self.set.diameter,
+                f"2 R, R = 230 sqrt(T) mu with T = {self.horizon} and mu = {mu:.6g}, exact",
             ),
-            "L_ms": "L_f, as n = 1",
-            "L_max": "L_f, as n = 1",
-            "L2_ms": (
+            L_f=(
+                self.L,
+                f"L of fbar = (L mu^2/l) f(x/mu), l = {scale:.6g} certified by interval arithmetic "
+                "(shen2019 lemma 7.1: 3^15 = 14348907)",
+            ),
+            L_ms=(self.L, "L_f, as n = 1"),
+            L_max=(self.L, "L_f, as n = 1"),
+            L2_ms=(
+                height * bounds.hessian_smoothness / mu**3,
                 "(L/(l mu)) times a bound of the third derivatives of H_T, sup|Psi'''| sup Phi + "
                 "sup Psi sup|Phi'''| + 3 sup|Psi''| sup Phi' + 3 sup Psi' sup|Phi''| = "
-                f"{bounds.hessian_smoothness:.6g}"
+                f"{bounds.hessian_smoothness:.6g}",
             ),
-            "sigma2": "0, as n = 1",
-            "delta": (
+            sigma2=(0.0, "0, as n = 1"),
+            delta=(
+                self.value(start) + height * bounds.depth(self.horizon),
                 "f(start) - inf, inf f >= -(L mu^2/l) (1 + (T - 1) sup Psi) sup Phi; from 0 at "
-                "most 12 T L mu^2/l (shen2019 lemma 7.1)"
+                "most 12 T L mu^2/l (shen2019 lemma 7.1)",
             ),
-            "M": "R",
-            "ell": "(L/l) times the bound of the Hessian of H_T, less 1/5 of the quadratic",
-        }
-        return Constants(**numbers, derivations=MappingProxyType(derivations))
+            M=(self.set.radius, "R"),
+            ell=(
+                self.L * (bounds.smoothness - 0.2) / scale,
+                "(L/l) times the bound of the Hessian of H_T, less 1/5 of the quadratic",
+            ),
+        )

@@ -1,68 +1,77 @@
 """Feasible sets: linear minimisation, projection, diameter, membership, a random vertex.
 
-Penalties: value and proximal map.
+Penalties: value and proximal map. The public names are loaded on first use.
 """
 
-from pfbench.sets.balls import L1Ball, L2Ball, LinfBall
-from pfbench.sets.birkhoff import Birkhoff
-from pfbench.sets.body import Body
-from pfbench.sets.box import Box, KSparse
-from pfbench.sets.catalogue import PENALTIES, SETS, feasible_set, penalty
-from pfbench.sets.flow import UnitFlow
-from pfbench.sets.groups import GroupLasso
-from pfbench.sets.matrices import ColumnBall, MatrixBall, RowBall, SpectralBall
-from pfbench.sets.matroid import (
-    GraphicMatroid,
-    Matroid,
-    MatroidBase,
-    OracleMatroid,
-    PartitionMatroid,
-    SpanningTree,
-    UniformMatroid,
-)
-from pfbench.sets.nuclear import NuclearBall, NuclearMinimiser
-from pfbench.sets.penalties import GroupPenalty, L1Penalty, NuclearPenalty, Penalty
-from pfbench.sets.simplex import Simplex
-from pfbench.sets.spectrahedron import Spectrahedron
-from pfbench.sets.submodular import Permutahedron, SubmodularBase
-from pfbench.sets.vectors import VectorSet
-from pfbench.sets.whole import WholeSpace
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "PENALTIES",
-    "SETS",
-    "Birkhoff",
-    "Body",
-    "Box",
-    "ColumnBall",
-    "GraphicMatroid",
-    "GroupLasso",
-    "GroupPenalty",
-    "KSparse",
-    "L1Ball",
-    "L1Penalty",
-    "L2Ball",
-    "LinfBall",
-    "MatrixBall",
-    "Matroid",
-    "MatroidBase",
-    "NuclearBall",
-    "NuclearMinimiser",
-    "NuclearPenalty",
-    "OracleMatroid",
-    "PartitionMatroid",
-    "Penalty",
-    "Permutahedron",
-    "RowBall",
-    "Simplex",
-    "SpanningTree",
-    "Spectrahedron",
-    "SpectralBall",
-    "SubmodularBase",
-    "UniformMatroid",
-    "UnitFlow",
-    "VectorSet",
-    "WholeSpace",
-    "feasible_set",
-    "penalty",
-]
+from pfbench.base.lazy import on_first_use
+
+if TYPE_CHECKING:
+    from pfbench.sets.balls import L1Ball as L1Ball
+    from pfbench.sets.balls import L2Ball as L2Ball
+    from pfbench.sets.balls import LinfBall as LinfBall
+    from pfbench.sets.birkhoff import Birkhoff as Birkhoff
+    from pfbench.sets.body import Body as Body
+    from pfbench.sets.box import Box as Box
+    from pfbench.sets.box import KSparse as KSparse
+    from pfbench.sets.catalogue import PENALTIES as PENALTIES
+    from pfbench.sets.catalogue import SETS as SETS
+    from pfbench.sets.catalogue import feasible_set as feasible_set
+    from pfbench.sets.catalogue import penalty as penalty
+    from pfbench.sets.flow import UnitFlow as UnitFlow
+    from pfbench.sets.groups import GroupLasso as GroupLasso
+    from pfbench.sets.matrices import ColumnBall as ColumnBall
+    from pfbench.sets.matrices import MatrixBall as MatrixBall
+    from pfbench.sets.matrices import RowBall as RowBall
+    from pfbench.sets.matrices import SpectralBall as SpectralBall
+    from pfbench.sets.matroid import GraphicMatroid as GraphicMatroid
+    from pfbench.sets.matroid import Matroid as Matroid
+    from pfbench.sets.matroid import MatroidBase as MatroidBase
+    from pfbench.sets.matroid import OracleMatroid as OracleMatroid
+    from pfbench.sets.matroid import PartitionMatroid as PartitionMatroid
+    from pfbench.sets.matroid import SpanningTree as SpanningTree
+    from pfbench.sets.matroid import UniformMatroid as UniformMatroid
+    from pfbench.sets.nuclear import NuclearBall as NuclearBall
+    from pfbench.sets.nuclear import NuclearMinimiser as NuclearMinimiser
+    from pfbench.sets.penalties import GroupPenalty as GroupPenalty
+    from pfbench.sets.penalties import L1Penalty as L1Penalty
+    from pfbench.sets.penalties import NuclearPenalty as NuclearPenalty
+    from pfbench.sets.penalties import Penalty as Penalty
+    from pfbench.sets.simplex import Simplex as Simplex
+    from pfbench.sets.spectrahedron import Spectrahedron as Spectrahedron
+    from pfbench.sets.submodular import Permutahedron as Permutahedron
+    from pfbench.sets.submodular import SubmodularBase as SubmodularBase
+    from pfbench.sets.vectors import VectorSet as VectorSet
+    from pfbench.sets.whole import WholeSpace as WholeSpace
+
+_NAMES = {
+    "balls": ("L1Ball", "L2Ball", "LinfBall"),
+    "birkhoff": ("Birkhoff",),
+    "body": ("Body",),
+    "box": ("Box", "KSparse"),
+    "catalogue": ("PENALTIES", "SETS", "feasible_set", "penalty"),
+    "flow": ("UnitFlow",),
+    "groups": ("GroupLasso",),
+    "matrices": ("ColumnBall", "MatrixBall", "RowBall", "SpectralBall"),
+    "matroid": (
+        "GraphicMatroid",
+        "Matroid",
+        "MatroidBase",
+        "OracleMatroid",
+        "PartitionMatroid",
+        "SpanningTree",
+        "UniformMatroid",
+    ),
+    "nuclear": ("NuclearBall", "NuclearMinimiser"),
+    "penalties": ("GroupPenalty", "L1Penalty", "NuclearPenalty", "Penalty"),
+    "simplex": ("Simplex",),
+    "spectrahedron": ("Spectrahedron",),
+    "submodular": ("Permutahedron", "SubmodularBase"),
+    "vectors": ("VectorSet",),
+    "whole": ("WholeSpace",),
+}
+_HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
+
+__all__ = list(_HOMES)
+__getattr__ = on_first_use(__name__, _HOMES)

@@ -1,20 +1,19 @@
 """The l1, l2 and l-infinity balls around 0."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.errors import Diverged
+from pfbench.sets.body import is_point, projectable
 from pfbench.sets.simplex import project_simplex
 from pfbench.sets.vectors import VectorSet, winner
 
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
 class L1Ball(VectorSet):
     """Vectors of length d whose absolute entries sum to at most `radius`."""
 
@@ -29,7 +28,7 @@ class L1Ball(VectorSet):
     def lo(self, g: Floats) -> Floats:
         """Return minus radius times the sign at the entry of g that is largest in modulus."""
         index = winner(g, int(np.argmax(np.abs(g))))
-        return self._unit(index, -math.copysign(self.radius, g[index]))
+        return self._filled(index, -math.copysign(self.radius, g[index]))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return minus radius times the largest modulus in g, twice."""
@@ -38,22 +37,21 @@ class L1Ball(VectorSet):
 
     def project(self, y: Floats) -> Floats:
         """Return the nearest point of the ball."""
-        size = np.abs(self._finite(y))
+        size = np.abs(projectable(y, self.shape))
         if size.sum() <= self.radius:
             return y.copy()
         return np.copysign(project_simplex(size, self.radius), y)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether the l1 norm is at most ``radius (1 + tolerance)``."""
-        return self._is_vector(x) and float(np.abs(x).sum()) <= self.radius * (1.0 + tolerance)
+        return is_point(x, self.shape) and float(np.abs(x).sum()) <= self.radius * (1.0 + tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniformly random vertex."""
         sign = 1.0 if rng.integers(2) else -1.0
-        return self._unit(int(rng.integers(self.d)), sign * self.radius)
+        return self._filled(int(rng.integers(self.d)), sign * self.radius)
 
 
-@dataclass(frozen=True)
 class L2Ball(VectorSet):
     """Vectors of length d with Euclidean norm at most `radius`; every boundary point is extreme."""
 
@@ -73,7 +71,7 @@ class L2Ball(VectorSet):
                 "the gradient handed to the linear minimisation has NaN or infinite entries"
             )
         if largest == 0.0:
-            return self._unit(0, self.radius)
+            return self._filled(0, self.radius)
         scaled = g / largest
         return (-self.radius / float(np.linalg.norm(scaled))) * scaled
 
@@ -87,7 +85,7 @@ class L2Ball(VectorSet):
 
     def project(self, y: Floats) -> Floats:
         """Return the nearest point of the ball."""
-        largest = float(np.abs(self._finite(y)).max())
+        largest = float(np.abs(projectable(y, self.shape)).max())
         if largest == 0.0:
             return y.copy()
         norm = largest * float(np.linalg.norm(y / largest))
@@ -95,14 +93,15 @@ class L2Ball(VectorSet):
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether the Euclidean norm is at most ``radius (1 + tolerance)``."""
-        return self._is_vector(x) and float(np.linalg.norm(x)) <= self.radius * (1.0 + tolerance)
+        return is_point(x, self.shape) and float(np.linalg.norm(x)) <= self.radius * (
+            1.0 + tolerance
+        )
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniform point of the sphere."""
         return self.lo(rng.standard_normal(self.d))
 
 
-@dataclass(frozen=True)
 class LinfBall(VectorSet):
     """Vectors of length d with every entry in [-radius, radius]."""
 
@@ -126,11 +125,11 @@ class LinfBall(VectorSet):
 
     def project(self, y: Floats) -> Floats:
         """Return y with its entries cut to the interval."""
-        return np.clip(self._finite(y), -self.radius, self.radius)
+        return np.clip(projectable(y, self.shape), -self.radius, self.radius)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether every entry is at most ``radius (1 + tolerance)`` in modulus."""
-        return self._is_vector(x) and float(np.abs(x).max()) <= self.radius * (1.0 + tolerance)
+        return is_point(x, self.shape) and float(np.abs(x).max()) <= self.radius * (1.0 + tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniformly random vertex."""

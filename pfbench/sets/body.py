@@ -4,13 +4,14 @@ import dataclasses
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.errors import Diverged, InputError, Refused
 from pfbench.base.parameters import Parameter, declared
+from pfbench.base.protocols import FeasibleSet
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -83,6 +84,22 @@ def _described(value: Any) -> str:
     little = np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"))
     digest = hashlib.sha256(repr(value.shape).encode() + little.tobytes()).hexdigest()
     return f"<{value.dtype} {value.shape} sha256:{digest[:16]}>"
+
+
+class AnySet(FeasibleSet, Protocol):
+    """A feasible set that knows the shape of its points, as every set of pfbench does."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a point."""
+
+    @property
+    def diameter_is_exact(self) -> bool:
+        """Whether the diameter is the exact one, or an upper bound."""
+
+    @property
+    def largest_norm(self) -> float:
+        """The largest Euclidean norm of a point, or an upper bound."""
 
 
 class Body(Described, ABC):
@@ -175,3 +192,24 @@ class Body(Described, ABC):
     @abstractmethod
     def start(self) -> Floats:
         """Return a fresh copy of the fixed start point: 0 where it is in the set, else a vertex."""
+
+
+class VectorBody(Body):
+    """A convex compact set of vectors of length `d`."""
+
+    if TYPE_CHECKING:  # a field or a property of each set
+
+        @property
+        def d(self) -> int:
+            """Length of a vector."""
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(d,)."""
+        return (self.d,)
+
+    def _filled(self, where: Any, value: float) -> Floats:
+        """Return the vector with a value at these indices and 0 elsewhere."""
+        vector = np.zeros(self.d)
+        vector[where] = value
+        return vector

@@ -10,14 +10,14 @@ import numpy.typing as npt
 from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
-from pfbench.sets.body import Body, frozen, gradient, is_point, projectable
+from pfbench.sets.body import VectorBody, frozen, gradient, is_point, projectable
 from pfbench.sets.vectors import VectorSet
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Box(Body):
+class Box(VectorBody):
     """Vectors x of length d with lower <= x <= upper in every entry.
 
     Parameters
@@ -56,11 +56,6 @@ class Box(Body):
         if np.ndim(value) == 0:
             return real(name, value.item() if isinstance(value, np.ndarray) else value)
         return frozen(finite_array(name, value, shape=self.shape))
-
-    @property
-    def shape(self) -> tuple[int]:
-        """(d,)."""
-        return (self.d,)
 
     @property
     def diameter(self) -> float:
@@ -160,17 +155,6 @@ class KSparse(VectorSet):
         chosen[ties[: self.k - int(np.count_nonzero(chosen))]] = True
         return np.where(chosen, np.where(g > 0.0, -self.radius, self.radius), 0.0)
 
-    def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return minus radius times the sum of the k largest moduli in g, twice; O(d).
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
-        """
-        value = float(np.vdot(g, self.lo(g)))
-        return value, value
-
     def project(self, y: Floats) -> Floats:
         """Return the nearest point: moduli are lowered by one amount, then cut to [0, radius].
 
@@ -211,7 +195,7 @@ class KSparse(VectorSet):
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether both norms are within their bounds, times ``1 + tolerance``."""
-        if not self._is_vector(x):
+        if not is_point(x, self.shape):
             return False
         size, factor = np.abs(x), 1.0 + tolerance
         return bool(size.max() <= self.radius * factor) and bool(

@@ -6,15 +6,14 @@ graph or a function are built in Python only.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.parameters import check_complete, check_known
-from pfbench.base.protocols import FeasibleSet
 from pfbench.sets.balls import L1Ball, L2Ball, LinfBall
 from pfbench.sets.birkhoff import Birkhoff
-from pfbench.sets.body import Body
+from pfbench.sets.body import AnySet, Body
 from pfbench.sets.box import Box, KSparse
 from pfbench.sets.flow import UnitFlow
 from pfbench.sets.groups import GroupLasso
@@ -27,22 +26,6 @@ from pfbench.sets.spectrahedron import Spectrahedron
 from pfbench.sets.submodular import Permutahedron, SubmodularBase
 
 Shape = tuple[int, ...]
-
-
-class AnySet(FeasibleSet, Protocol):
-    """A feasible set that knows the shape of its points, as every one of the catalogue does."""
-
-    @property
-    def shape(self) -> Shape:
-        """Shape of a point."""
-
-    @property
-    def diameter_is_exact(self) -> bool:
-        """Whether the diameter is the exact one, or an upper bound."""
-
-    @property
-    def largest_norm(self) -> float:
-        """The largest Euclidean norm of a point, or an upper bound."""
 
 
 SETS: Mapping[str, type[Body]] = MappingProxyType(

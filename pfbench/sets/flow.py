@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
 from pfbench.kernels.graphs import costs_to_go, follow, most_different_paths, topological_order
-from pfbench.sets.body import Body, frozen, gradient, is_point, normalised
+from pfbench.sets.body import VectorBody, frozen, gradient, is_point, normalised
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -40,7 +40,7 @@ def checked_edges(edges: Any, kind: str) -> Integers:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class UnitFlow(Body):
+class UnitFlow(VectorBody):
     """Flows of value 1 from an origin to a destination in a directed acyclic graph.
 
     A point has one entry for each edge; the vertices are the incidence vectors of the paths.
@@ -96,11 +96,6 @@ class UnitFlow(Body):
     def d(self) -> int:
         """Number of edges."""
         return len(self.edges)
-
-    @property
-    def shape(self) -> tuple[int]:
-        """(number of edges,)."""
-        return (self.d,)
 
     @cached_property
     def _nodes(self) -> int:
@@ -172,7 +167,7 @@ class UnitFlow(Body):
         Diverged
             If g has NaN or infinite entries.
         """
-        return self._vertex(self._path(normalised(gradient(g, self.shape))[0]))
+        return self._along(self._cheapest(normalised(gradient(g, self.shape))[0]))
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether no flow is negative and each node keeps its balance, up to tolerance."""
@@ -195,16 +190,13 @@ class UnitFlow(Body):
             open_ones = edges[(self._choice[ends] >= 0) | (ends == self.destination)]
             path.append(int(rng.choice(open_ones)))
             node = int(self._heads[path[-1]])
-        return self._vertex(np.array(path))
+        return self._filled(path, 1.0)
 
     def start(self) -> Floats:
         """Return the path that takes the lowest possible edge at each node: 0 is not in the set."""
-        return self._vertex(follow(self._choice, self._heads, self.origin, self.destination))
+        return self._along(self._choice)
 
-    def _path(self, costs: Floats) -> Integers:
-        return follow(self._cheapest(costs), self._heads, self.origin, self.destination)
-
-    def _vertex(self, path: Integers) -> Floats:
-        vertex = np.zeros(self.d)
-        vertex[path] = 1.0
-        return vertex
+    def _along(self, choice: Integers) -> Floats:
+        """Return the path that takes these edges, by node."""
+        path = follow(choice, self._heads, self.origin, self.destination)
+        return self._filled(path, 1.0)

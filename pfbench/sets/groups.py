@@ -13,7 +13,7 @@ import numpy.typing as npt
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
-from pfbench.sets.body import Integers, gradient, projectable
+from pfbench.sets.body import Integers, gradient, is_point, projectable
 from pfbench.sets.simplex import project_simplex
 from pfbench.sets.vectors import VectorSet
 
@@ -127,7 +127,7 @@ class GroupLasso(VectorSet):
         """
         largest = float(np.abs(gradient(g, self.shape)).max())
         if largest == 0.0:
-            return self._unit(int(np.argmax(self._labels == 0)), self.radius)
+            return self._filled(int(np.argmax(self._labels == 0)), self.radius)
         scaled = g / largest
         norms = np.bincount(self._labels, weights=scaled * scaled)
         best = int(np.argmax(norms))
@@ -167,7 +167,7 @@ class GroupLasso(VectorSet):
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether the sum of norms is at most ``radius (1 + tolerance)``."""
-        return self._is_vector(x) and bool(
+        return is_point(x, self.shape) and bool(
             group_norms(x, self._labels).sum() <= self.radius * (1.0 + tolerance)
         )
 

@@ -64,7 +64,6 @@ class MatrixBall(Body):
         return np.zeros(self.shape)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class SpectralBall(MatrixBall):
     """Matrices whose singular values are all at most `radius`."""
 
@@ -134,7 +133,6 @@ class SpectralBall(MatrixBall):
         return self.lo(rng.standard_normal(self.shape))
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class RowBall(MatrixBall):
     """Matrices whose rows' Euclidean norms sum to at most `radius`."""
 
@@ -203,7 +201,6 @@ class RowBall(MatrixBall):
         return self._upright(self._flat.random_vertex(rng))
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class ColumnBall(RowBall):
     """Matrices whose columns' Euclidean norms sum to at most `radius`; see `RowBall`."""
 

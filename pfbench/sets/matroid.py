@@ -14,7 +14,7 @@ from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import Parameter
 from pfbench.kernels.graphs import greedy_forest
-from pfbench.sets.body import Body, Described, frozen, gradient, is_point
+from pfbench.sets.body import Described, VectorBody, frozen, gradient, is_point
 from pfbench.sets.flow import checked_edges
 from pfbench.sets.nearest import distance_bounds
 
@@ -234,7 +234,7 @@ class OracleMatroid(Matroid):
 # --- their base polytopes -------------------------------------------------------------------------
 
 
-class _Bases(Body):
+class _Bases(VectorBody):
     """The convex hull of the incidence vectors of a matroid's bases."""
 
     source: ClassVar[str] = "Edmonds 1971 (greedy algorithm)"
@@ -249,11 +249,6 @@ class _Bases(Body):
     def d(self) -> int:
         """Number of elements."""
         return self._matroid.d
-
-    @property
-    def shape(self) -> tuple[int]:
-        """(number of elements,)."""
-        return (self.d,)
 
     @cached_property
     def rank(self) -> int:
@@ -303,9 +298,7 @@ class _Bases(Body):
         return self._vertex(np.arange(self.d))
 
     def _vertex(self, order: Integers) -> Floats:
-        vertex = np.zeros(self.d)
-        vertex[self._matroid.basis(order)] = 1.0
-        return vertex
+        return self._filled(self._matroid.basis(order), 1.0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

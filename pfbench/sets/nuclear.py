@@ -1,7 +1,6 @@
 """The nuclear-norm ball."""
 
 import math
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,7 +30,6 @@ CERTIFICATE_FAILURE = 1e-9
 _CERTIFICATE_TOLERANCE = 1e-3
 
 
-@dataclass(frozen=True, repr=False, eq=False)
 class NuclearBall(MatrixBall):
     """All M x N matrices whose singular values sum to at most `radius`.
 

@@ -86,7 +86,6 @@ class Penalty(ABC):
         return real("t", t, least=0.0) * self.weight
 
 
-@dataclass(frozen=True)
 class L1Penalty(Penalty):
     """Weight times the sum of moduli; takes arrays of any shape."""
 
@@ -113,7 +112,6 @@ class L1Penalty(Penalty):
         return np.asarray(y - np.clip(y, -threshold, threshold))
 
 
-@dataclass(frozen=True)
 class NuclearPenalty(Penalty):
     """Weight times the sum of singular values of a dense M x N array."""
 

@@ -1,11 +1,11 @@
 """The scaled unit simplex, and the projection that several sets share."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.sets.body import is_point, projectable
 from pfbench.sets.vectors import VectorSet, winner
 
 Floats = npt.NDArray[np.float64]
@@ -24,7 +24,6 @@ def project_simplex(y: Floats, radius: float) -> Floats:
     return np.asarray(np.maximum(y - excess[count - 1] / count, 0.0))
 
 
-@dataclass(frozen=True)
 class Simplex(VectorSet):
     """Nonnegative vectors of length d whose entries sum to `radius`."""
 
@@ -38,7 +37,7 @@ class Simplex(VectorSet):
 
     def lo(self, g: Floats) -> Floats:
         """Return radius times the unit vector of the least entry of g; ties to the lowest index."""
-        return self._unit(winner(g, int(np.argmin(g))), self.radius)
+        return self._filled(winner(g, int(np.argmin(g))), self.radius)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return the exact minimum, radius times the least entry of g, twice."""
@@ -47,19 +46,19 @@ class Simplex(VectorSet):
 
     def project(self, y: Floats) -> Floats:
         """Return the nearest point of the simplex."""
-        return project_simplex(self._finite(y), self.radius)
+        return project_simplex(projectable(y, self.shape), self.radius)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x is nonnegative and sums to radius, up to tolerance * radius."""
         slack = tolerance * self.radius
-        return self._is_vector(x) and bool(
+        return is_point(x, self.shape) and bool(
             x.min() >= -slack and abs(float(x.sum()) - self.radius) <= slack
         )
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniformly random vertex."""
-        return self._unit(int(rng.integers(self.d)), self.radius)
+        return self._filled(int(rng.integers(self.d)), self.radius)
 
     def start(self) -> Floats:
         """Return the first vertex."""
-        return self._unit(0, self.radius)
+        return self._filled(0, self.radius)

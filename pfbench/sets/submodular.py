@@ -13,7 +13,7 @@ import scipy
 from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import Parameter
-from pfbench.sets.body import Body, frozen, gradient, is_point, projectable
+from pfbench.sets.body import VectorBody, frozen, gradient, is_point, projectable
 from pfbench.sets.nearest import distance_bounds
 
 Floats = npt.NDArray[np.float64]
@@ -24,7 +24,7 @@ _SPOT_CHECKS = 64
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SubmodularBase(Body):
+class SubmodularBase(VectorBody):
     """Vectors x with x(S) <= f(S) for every set S of elements, and equality for all of them.
 
     Parameters
@@ -92,11 +92,6 @@ class SubmodularBase(Body):
                     f"the function is not submodular: element {i} adds {one - less:g} to the "
                     f"elements {S.tolist()}, but {more - other:g} with {j} among them."
                 )
-
-    @property
-    def shape(self) -> tuple[int]:
-        """(d,)."""
-        return (self.d,)
 
     @cached_property
     def total(self) -> float:
@@ -169,7 +164,7 @@ class SubmodularBase(Body):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Permutahedron(Body):
+class Permutahedron(VectorBody):
     """The convex hull of all permutations of a vector of entries.
 
     Parameters
@@ -218,11 +213,6 @@ class Permutahedron(Body):
     def d(self) -> int:
         """Length of a vector."""
         return self.entries.size
-
-    @property
-    def shape(self) -> tuple[int]:
-        """(d,)."""
-        return (self.d,)
 
     @property
     def diameter(self) -> float:

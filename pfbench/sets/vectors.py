@@ -1,7 +1,7 @@
 """What the sets of vectors share: their size, their checks, and their unit vertices."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import Diverged
 from pfbench.base.parameters import parameter
-from pfbench.sets.body import Body
+from pfbench.sets.body import VectorBody
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,7 +22,7 @@ def winner(g: Floats, index: int) -> int:
 
 
 @dataclass(frozen=True)
-class VectorSet(Body):
+class VectorSet(VectorBody):
     """A convex compact set of vectors of length `d`, scaled by `radius`.
 
     Raises
@@ -41,24 +41,6 @@ class VectorSet(Body):
         integer("d", self.d, least=1)
         real("radius", self.radius, above=0.0)
 
-    @property
-    def shape(self) -> tuple[int]:
-        """(d,)."""
-        return (self.d,)
-
     def start(self) -> Floats:
         """Return the fixed start point: 0 where it is in the set, else a vertex."""
         return np.zeros(self.d)
-
-    def _unit(self, index: int, value: float) -> Floats:
-        vertex = np.zeros(self.d)
-        vertex[index] = value
-        return vertex
-
-    def _is_vector(self, x: Any) -> bool:
-        return isinstance(x, np.ndarray) and x.shape == (self.d,) and bool(np.isfinite(x).all())
-
-    def _finite(self, y: Floats) -> Floats:
-        if not np.isfinite(y).all():
-            raise Diverged("the point to project has NaN or infinite entries")
-        return y

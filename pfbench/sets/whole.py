@@ -1,19 +1,18 @@
 """The whole space: no constraint."""
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.errors import Refused
+from pfbench.sets.body import is_point
 from pfbench.sets.vectors import VectorSet
 
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
 class WholeSpace(VectorSet):
     """All vectors of length d; `radius` plays no role."""
 
@@ -38,7 +37,7 @@ class WholeSpace(VectorSet):
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x is a finite vector of length d."""
-        return self._is_vector(x)
+        return is_point(x, self.shape)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Refuse: there is no vertex."""

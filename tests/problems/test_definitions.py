@@ -231,7 +231,7 @@ def test_a_logistic_table_holds_no_more_regulariser_gradients_than_it_needs():
     table, rng = problem.table(np.zeros(4)), np.random.default_rng(0)
     for _ in range(100):
         table.replace(rng.integers(problem.n, size=2), rng.standard_normal(4))
-    assert len(table._regulariser) <= problem.n
+    assert len(table._shared) <= problem.n
 
 
 # --- linear minimisation and projection -----------------------------------------------------------

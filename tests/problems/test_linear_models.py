@@ -93,8 +93,8 @@ def test_the_table_keeps_one_gradient_for_each_component(name, domain, b):
         assert_allclose(table.difference(I, x), (now - kept)[I].mean(axis=0), **CLOSE)
         assert_allclose(table.replace(J, x), (now - kept)[J].mean(axis=0), **CLOSE)
         kept[J] = now[J]
-    # At most one regulariser gradient for each row; none beyond the first without regulariser.
-    assert len(table._regulariser) <= (problem.n if problem.alpha else 1)
+    # At most one regulariser gradient for each row; none without regulariser.
+    assert len(table._shared) <= problem.n if problem.alpha else table._shared is None
 
 
 @LOSS

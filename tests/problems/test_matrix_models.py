@@ -396,7 +396,7 @@ def five_classes(monkeypatch):
 
 def test_features_are_scaled_to_the_interval(five_classes):
     rows, labels = five_classes
-    found = classes.scaled_classes("made up")
+    found = classes.ScaledClasses().draw("made up")
     assert_array_equal(found.labels, labels)
     assert found.classes == 5
     assert_allclose(found.features[:, :3].min(axis=0), -1.0, rtol=1e-12)

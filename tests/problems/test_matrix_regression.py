@@ -135,9 +135,9 @@ def test_a_table_is_one_stored_gradient_for_each_component(problem):
         x += 1.0
         assert_allclose(table.mean, stored.mean(axis=0), err_msg=str(step), **CLOSE)
     if problem.sensing_variance == 0.0:
-        assert len(table._points) == 1
+        assert table._shared is None
     else:
-        assert len(table._points) == len(np.unique(table._points._call_of))
+        assert len(table._shared) == len(np.unique(table._shared._call_of))
 
 
 def test_the_loops_for_several_threads_give_the_same(monkeypatch):

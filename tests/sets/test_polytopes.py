@@ -303,7 +303,8 @@ def test_lo_is_a_vertex_of_least_value_by_enumeration_and_by_linear_programming(
     assert_allclose(np.vdot(g, v), least, rtol=1e-13, atol=1e-13)
     assert_allclose([lower, upper], least, rtol=1e-13, atol=1e-13)
     assert lower <= upper
-    assert_allclose(case.least(g), least, rtol=1e-8, atol=1e-8)
+    # The solver of linear programs takes costs below 1e-7 for 0.
+    assert_allclose(case.least(g), least, rtol=1e-8, atol=1e-6)
 
 
 @every_case

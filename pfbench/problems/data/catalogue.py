@@ -164,41 +164,40 @@ _W8A = DataSet(
 )
 
 
+# The archives' sums were not computed by pfbench: they are what several independent public
+# records of these archives agree on, together with the MD5 sums that GroupLens publishes.
+_MOVIELENS_ARCHIVES = {
+    "100k": "50d2a982c66986937beb9ffb3aa76efe955bf3d5c6b761f4e3a7cd717c6a3229",
+    "1m": "a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
+    "10m": "813c411ccb6122564edfe752e7f80c4dcc5aa25fa94c93622f6877a7ba252862",
+    "25m": "8b21cfb7eb1706b4ec0aac894368d90acf26ebdfb6aced3ebd4ad5bd1eb9c6aa",
+}
+
+
 def _movielens(
-    edition: str,
-    member: str,
-    ratings: int,
-    users: int,
-    items: int,
-    *,
-    terms: str = _NO_REDISTRIBUTION,
-    note: str = "",
-    sha256_archive: str | None = None,
-    sha256_raw: str | None = None,
-    sha256_arrays: str | None = None,
+    edition: str, member: str, ratings: int, users: int, items: int, raw: str | None = None
 ) -> DataSet:
-    """Return one edition of MovieLens."""
-    archive = f"ml-{edition}.zip"
+    """Return one edition of MovieLens; `raw` is the recorded sum of the unpacked bytes."""
+    name = f"ml-{edition}"
+    archive = _MOVIELENS_ARCHIVES.get(edition)
     return DataSet(
         name=f"movielens-{edition}",
-        summary=f"film ratings, {ratings:,} by {users:,} users of {items:,} films{note}",
+        summary=f"film ratings, {ratings:,} by {users:,} users of {items:,} films",
         home="GroupLens, University of Minnesota (grouplens.org/datasets/movielens)",
         citation=_HARPER_KONSTAN,
-        terms=terms,
+        terms=_NO_REDISTRIBUTION,
         format="ratings",
         task="ratings",
         rows=ratings,
         users=users,
         features=items,
-        file=DataFile(
-            f"{_GROUPLENS}/{archive}", f"ml-{edition}", archive, member, sha256_archive, sha256_raw
-        ),
-        sha256_arrays=sha256_arrays,
+        file=DataFile(f"{_GROUPLENS}/{name}.zip", name, f"{name}.zip", member, archive, raw),
     )
 
 
-# The archives' sums were not computed by pfbench: they are what several independent public
-# records of these archives agree on, together with the MD5 sums that GroupLens publishes.
+_LATEST_SMALL = _movielens("latest-small", "ratings.csv", 100_836, 610, 9_724)
+_100K_RAW = "06416e597f82b7342361e41163890c81036900f418ad91315590814211dca490"
+
 _ALL = (
     _A9A,
     replace(
@@ -287,50 +286,17 @@ _ALL = (
         classes=1_000,
         file=DataFile(f"{_LIBSVM}/multiclass/aloi.bz2", "aloi", "aloi.bz2", "aloi"),
     ),
-    _movielens(
-        "latest-small",
-        "ratings.csv",
-        100_836,
-        610,
-        9_724,
-        note=" (edition of September 2018)",
+    replace(
+        _LATEST_SMALL,
+        summary=f"{_LATEST_SMALL.summary} (edition of September 2018)",
         terms="GroupLens: research use with acknowledgement; redistribution under the same "
         "terms; no commercial use without permission; no implied endorsement.",
         sha256_arrays="390e60e8b493d218a599b3053ef9c6d620faedc68e8d51fcac7c9041c11557e9",
     ),
-    _movielens(
-        "100k",
-        "u.data",
-        100_000,
-        943,
-        1_682,
-        sha256_archive="50d2a982c66986937beb9ffb3aa76efe955bf3d5c6b761f4e3a7cd717c6a3229",
-        sha256_raw="06416e597f82b7342361e41163890c81036900f418ad91315590814211dca490",
-    ),
-    _movielens(
-        "1m",
-        "ratings.dat",
-        1_000_209,
-        6_040,
-        3_706,
-        sha256_archive="a6898adb50b9ca05aa231689da44c217cb524e7ebd39d264c56e2832f2c54e20",
-    ),
-    _movielens(
-        "10m",
-        "ratings.dat",
-        10_000_054,
-        69_878,
-        10_677,
-        sha256_archive="813c411ccb6122564edfe752e7f80c4dcc5aa25fa94c93622f6877a7ba252862",
-    ),
-    _movielens(
-        "25m",
-        "ratings.csv",
-        25_000_095,
-        162_541,
-        59_047,
-        sha256_archive="8b21cfb7eb1706b4ec0aac894368d90acf26ebdfb6aced3ebd4ad5bd1eb9c6aa",
-    ),
+    _movielens("100k", "u.data", 100_000, 943, 1_682, _100K_RAW),
+    _movielens("1m", "ratings.dat", 1_000_209, 6_040, 3_706),
+    _movielens("10m", "ratings.dat", 10_000_054, 69_878, 10_677),
+    _movielens("25m", "ratings.csv", 25_000_095, 162_541, 59_047),
     DataSet(
         name="digits",
         summary="8 x 8 images of handwritten digits as a 1797 x 64 matrix, entries 0..16",

@@ -7,9 +7,12 @@ by name, and never computed with.
 import hashlib
 import math
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +27,14 @@ from pfbench.problems.data.cache import (
     located,
     sum_beside,
 )
-from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, DataFile, DataSet, data_set
+from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, DataSet, data_set
 from pfbench.problems.data.digests import arrays_digest, file_digest
 from pfbench.problems.data.text import PACKED, ContentError, unpacked
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+Content = TypeVar("Content")
 Floats = npt.NDArray[np.float64]
 
 DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
@@ -130,15 +134,10 @@ def load_classification(name: str | DataSet, *, folder: Path | None = None) -> C
     """
     record = _record(name, ("binary", "multiclass"))
     if record.format == "scikit-learn":
-        try:
+        with _known_to_scikit_learn(record):
             return _classification(record, _breast_cancer(), verified=False)
-        except ContentError as fault:
-            raise _not_the_known(record, fault) from fault
-    path = _cached(record, folder)
-    try:
+    with _cached(record, folder) as path:
         return read_classification(record, path, path.name)
-    except ContentError as fault:
-        raise _refused(record, path, fault) from fault
 
 
 def load_ratings(
@@ -167,11 +166,8 @@ def load_ratings(
     known = source if isinstance(source, DataSet) else _edition(os.fspath(source))
     if isinstance(known, DataSet):
         record = _record(known, ("ratings",))
-        path = _cached(record, folder)
-        try:
+        with _cached(record, folder) as path:
             return read_ratings(record, path, path.name)
-        except ContentError as fault:
-            raise _refused(record, path, fault) from fault
     path = known.expanduser()
     if not path.is_file():
         kind = "is a folder, not a ratings file" if path.is_dir() else "does not exist"
@@ -202,11 +198,9 @@ def load_digits_matrix() -> Floats:
     """
     record = DATA_SETS["digits"]
     matrix = np.ascontiguousarray(_from_scikit_learn(record).data, dtype=np.float64)
-    try:
+    with _known_to_scikit_learn(record):
         _expect("shape", matrix.shape, record.shape)
-        _expect_sum(record, arrays_digest(matrix))
-    except ContentError as fault:
-        raise _not_the_known(record, fault) from fault
+        _expect_recorded("sha256 of arrays", arrays_digest(matrix), record.sha256_arrays)
     return matrix
 
 
@@ -223,17 +217,11 @@ def load_multiclass(name: str, *, folder: Path | None = None) -> Classification:
     if name != "digits":
         return load_classification(_record(name, ("multiclass",)), folder=folder)
     record = DATA_SETS[name]
-    matrix = load_digits_matrix()
-    n, d = matrix.shape
     labels = np.asarray(_from_scikit_learn(record).target, dtype=np.float64)
-    indptr = np.arange(0, n * d + 1, d, dtype=np.int64)
-    indices = np.tile(np.arange(d, dtype=np.int32), n)
-    rows = svmlight.Rows(indptr, indices, matrix.ravel(), labels)
+    rows = _all_stored(load_digits_matrix(), labels)
     kinds = replace(record, classes=10, counts=DIGIT_COUNTS, sha256_arrays=None)
-    try:
+    with _known_to_scikit_learn(record):
         return _classification(kinds, rows, verified=True)
-    except ContentError as fault:
-        raise _not_the_known(record, fault) from fault
 
 
 def read_classification(record: DataSet, path: Path, form: str) -> Classification:
@@ -253,49 +241,51 @@ def read_classification(record: DataSet, path: Path, form: str) -> Classificatio
     ContentError
         If it is not the set.
     """
-    file = file_of(record)
-    verified = _check_bytes(record, path, form)
-    digest = hashlib.sha256()
-    with unpacked(path, form, (file.member,)) as stream:
-        if record.format == "svmlight":
-            rows = svmlight.read(stream, record.features, digest)
-        else:
-            separator = b"," if record.format == "comma-table" else b" "
-            rows = tables.read(stream, record.features, separator, digest)
-    verified |= _expect_raw(file, digest.hexdigest())
+    if record.format == "svmlight":
+        rows, verified = _parsed(
+            record, path, form, partial(svmlight.read, features=record.features)
+        )
+    else:
+        separator = b"," if record.format == "comma-table" else b" "
+        read = partial(tables.read, features=record.features, separator=separator)
+        rows, verified = _parsed(record, path, form, read)
     return _classification(record, rows, verified=verified)
 
 
 def read_ratings(record: DataSet, path: Path, form: str) -> Ratings:
     """Read and check the file of a set of ratings; see `read_classification`."""
-    file = file_of(record)
-    verified = _check_bytes(record, path, form)
-    digest = hashlib.sha256()
-    with unpacked(path, form, (file.member,)) as stream:
-        found = ratings.read(stream, digest)
-    verified |= _expect_raw(file, digest.hexdigest())
+    found, verified = _parsed(record, path, form, ratings.read)
     _expect("number of ratings", found.values.size, record.rows)
     _expect("number of users", np.unique(found.users).size, record.users)
     _expect("number of items", np.unique(found.items).size, record.features)
     sum_ = arrays_digest(*found)
-    verified |= _expect_sum(record, sum_)
+    verified |= _expect_recorded("sha256 of arrays", sum_, record.sha256_arrays)
     return Ratings(record.name, *found, sum_, verified=verified)
 
 
-def _refused(record: DataSet, path: Path, fault: ContentError) -> DataError:
-    """Return the one sentence with which a wrong file in the cache is refused."""
-    return DataError(
-        f"{path} is not the data set {record.name}: {fault}; delete it and run "
-        f"`pfbench data fetch {record.name}`."
-    )
+def _parsed(
+    record: DataSet, path: Path, form: str, read: Callable[..., Content]
+) -> tuple[Content, bool]:
+    """Read a set's file; return what `read` makes of it, and whether a recorded sum was right."""
+    file = file_of(record)
+    verified = _check_bytes(record, path, form)
+    digest = hashlib.sha256()
+    with unpacked(path, form, (file.member,)) as stream:
+        content = read(stream, digest=digest)
+    verified |= _expect_recorded("sha256 (unpacked)", digest.hexdigest(), file.sha256_raw)
+    return content, verified
 
 
-def _not_the_known(record: DataSet, fault: ContentError) -> DataError:
-    """Return the one sentence with which a wrong set of scikit-learn is refused."""
-    return DataError(
-        f"scikit-learn's data set {record.name} is not the known one: {fault}; install another "
-        "version of scikit-learn."
-    )
+@contextmanager
+def _known_to_scikit_learn(record: DataSet) -> Iterator[None]:
+    """Refuse a set of scikit-learn in which something is not as recorded."""
+    try:
+        yield
+    except ContentError as fault:
+        raise DataError(
+            f"scikit-learn's data set {record.name} is not the known one: {fault}; install another "
+            "version of scikit-learn."
+        ) from fault
 
 
 def _record(name: str | DataSet, tasks: tuple[str, ...]) -> DataSet:
@@ -329,8 +319,9 @@ def _edition(source: str) -> DataSet | Path:
     raise unknown("edition of MovieLens", source, EDITIONS)
 
 
-def _cached(record: DataSet, folder: Path | None) -> Path:
-    """Return the path of a set's file in the cache."""
+@contextmanager
+def _cached(record: DataSet, folder: Path | None) -> Iterator[Path]:
+    """Give the path of a set's file in the cache; refuse the file if it is not the set."""
     folder = cache_folder() if folder is None else folder
     path = located(record, folder)
     if path is None:
@@ -338,7 +329,13 @@ def _cached(record: DataSet, folder: Path | None) -> Path:
             f"the data set {record.name} is not in the data folder {folder}: run "
             f"`pfbench data fetch {record.name}`."
         )
-    return path
+    try:
+        yield path
+    except ContentError as fault:
+        raise DataError(
+            f"{path} is not the data set {record.name}: {fault}; delete it and run "
+            f"`pfbench data fetch {record.name}`."
+        ) from fault
 
 
 def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
@@ -353,8 +350,7 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
     first = sum_beside(path.with_name(form))
     try:
         if file.sha256_archive is not None and form == file.filename:
-            _expect("sha256", file_digest(path), file.sha256_archive)
-            return True
+            return _expect_recorded("sha256", file_digest(path), file.sha256_archive)
         if first.is_file():
             kept = first.read_text(encoding="utf-8").partition(" ")[0]
             found = file_digest(path)
@@ -385,7 +381,7 @@ def _classification(record: DataSet, rows: svmlight.Rows, *, verified: bool) -> 
         _expect("pair of labels", kinds.tolist(), [-1.0, 1.0])
         labels = rows.labels
     digest = arrays_digest(rows.indptr, rows.indices, rows.data, labels)
-    verified |= _expect_sum(record, digest)
+    verified |= _expect_recorded("sha256 of arrays", digest, record.sha256_arrays)
     indptr: npt.NDArray[Any] = rows.indptr
     if rows.data.size < 2**31:
         # With 64-bit row pointers SciPy would widen the column numbers too.
@@ -400,20 +396,11 @@ def _expect(what: str, found: object, expected: object) -> None:
         raise ContentError(f"its {what} is {_short(found)} instead of {_short(expected)}")
 
 
-def _expect_raw(file: DataFile, digest: str) -> bool:
-    """Compare the sum of the unpacked bytes; return whether there is a recorded one."""
-    if file.sha256_raw is None:
-        return False
-    _expect("sha256 (unpacked)", digest, file.sha256_raw)
-    return True
-
-
-def _expect_sum(record: DataSet, digest: str) -> bool:
-    """Compare the sum of the arrays; return whether there is a recorded one."""
-    if record.sha256_arrays is None:
-        return False
-    _expect("sha256 of arrays", digest, record.sha256_arrays)
-    return True
+def _expect_recorded(what: str, found: str, recorded: str | None) -> bool:
+    """Compare a sum with the recorded one; return whether there is one."""
+    if recorded is not None:
+        _expect(what, found, recorded)
+    return recorded is not None
 
 
 def _short(value: object) -> str:
@@ -438,11 +425,15 @@ def _breast_cancer() -> svmlight.Rows:
     """Return the standardised features and +1/-1 labels of breast-cancer."""
     bunch = _from_scikit_learn(DATA_SETS["breast-cancer"])
     values = np.array(bunch.data, dtype=np.float64)
-    n, d = values.shape
     for column in values.T:
-        column -= math.fsum(column) / n
-        column /= math.sqrt(math.fsum(column * column) / n)
-    labels = np.where(np.asarray(bunch.target) == 1, 1.0, -1.0)
+        column -= math.fsum(column) / column.size
+        column /= math.sqrt(math.fsum(column * column) / column.size)
+    return _all_stored(values, np.where(np.asarray(bunch.target) == 1, 1.0, -1.0))
+
+
+def _all_stored(matrix: Floats, labels: Floats) -> svmlight.Rows:
+    """Return labelled rows of which every entry is stored."""
+    n, d = matrix.shape
     indptr = np.arange(0, n * d + 1, d, dtype=np.int64)
     indices = np.tile(np.arange(d, dtype=np.int32), n)
-    return svmlight.Rows(indptr, indices, values.ravel(), labels)
+    return svmlight.Rows(indptr, indices, matrix.ravel(), labels)

@@ -1,14 +1,14 @@
 """The text format of LIBSVM and svmlight: ``label index:value index:value ...``, indices from 1."""
 
-import math
 import re
+from collections.abc import Sequence
 from functools import partial
 from typing import IO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.problems.data.text import ContentError, Hash, blocks, refuse
+from pfbench.problems.data.text import ContentError, Hash, blocks, is_finite_number, refuse
 
 _COMMENT = re.compile(rb"#[^\n]*")
 _SPACE, _COLON, _NEWLINE = 32, ord(":"), ord("\n")
@@ -48,18 +48,18 @@ def read(stream: IO[bytes], features: int, digest: Hash | None = None) -> Rows:
         Naming the first line that is malformed, has an index that is not an integer in 1..d or
         occurs twice, or a number that is not finite.
     """
-    parts = [_block(first, block, features) for first, block in blocks(stream, digest)]
+    return joined([_block(first, block, features) for first, block in blocks(stream, digest)])
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Return the rows of all parts, one after the other; refuse it if there are none."""
     if not sum(part.labels.size for part in parts):
         raise ContentError("it is empty")
     counts = np.concatenate([np.diff(part.indptr) for part in parts])
     indptr = np.zeros(counts.size + 1, dtype=np.int64)
     np.cumsum(counts, out=indptr[1:])
-    return Rows(
-        indptr,
-        np.concatenate([part.indices for part in parts]),
-        np.concatenate([part.data for part in parts]),
-        np.concatenate([part.labels for part in parts]),
-    )
+    _, *rest = zip(*parts, strict=True)
+    return Rows(indptr, *map(np.concatenate, rest))
 
 
 def _block(first: int, block: bytes, features: int) -> Rows:
@@ -128,13 +128,13 @@ def _reason(line: bytes, features: int) -> str | None:
     tokens = _COMMENT.sub(b"", line).split()
     if not tokens:
         return None
-    if not _finite(tokens[0]):
+    if not is_finite_number(tokens[0]):
         return "does not begin with a finite number as label"
     seen: set[int] = set()
     for token in tokens[1:]:
         index, colon, value = token.partition(b":")
         shown = token[:20].decode("ascii", "replace")
-        if not colon or not index.isdigit() or not _finite(value):
+        if not colon or not index.isdigit() or not is_finite_number(value):
             return f"has {shown!r} where index:value is expected"
         if not 1 <= int(index) <= features:
             return f"has the index {int(index)} outside 1..{features}"
@@ -142,11 +142,3 @@ def _reason(line: bytes, features: int) -> str | None:
             return f"has the index {int(index)} twice"
         seen.add(int(index))
     return None
-
-
-def _finite(text: bytes) -> bool:
-    """Tell whether a text is a finite number in the plain notation."""
-    try:
-        return b"_" not in text and math.isfinite(float(text))
-    except ValueError:
-        return False

@@ -2,15 +2,14 @@
 
 import csv
 import io
-import math
 from functools import partial
 from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.problems.data.svmlight import Rows
-from pfbench.problems.data.text import ContentError, Hash, blocks, refuse
+from pfbench.problems.data.svmlight import Rows, joined
+from pfbench.problems.data.text import Hash, blocks, is_finite_number, refuse
 
 
 def read(stream: IO[bytes], features: int, separator: bytes, digest: Hash | None = None) -> Rows:
@@ -33,20 +32,17 @@ def read(stream: IO[bytes], features: int, separator: bytes, digest: Hash | None
         Naming the first line that has another number of fields or a field that is not a finite
         number.
     """
-    indptr, indices, data, labels = [np.zeros(1, dtype=np.int64)], [], [], []
+    parts = []
     for first, block in blocks(stream, digest):
         table = _parse(block, features + 1, separator)
         if table is None:
             exact = partial(_reason, columns=features + 1, separator=separator)
             raise refuse(first, block, exact)
         held = table[:, :-1] != 0.0
-        indptr.append(indptr[-1][-1] + np.cumsum(held.sum(axis=1), dtype=np.int64))
-        indices.append(np.nonzero(held)[1].astype(np.int32))
-        data.append(table[:, :-1][held])
-        labels.append(table[:, -1].copy())
-    if not sum(part.size for part in labels):
-        raise ContentError("it is empty")
-    return Rows(*(np.concatenate(part) for part in (indptr, indices, data, labels)))
+        indptr = np.append(0, np.cumsum(held.sum(axis=1), dtype=np.int64))
+        indices = np.nonzero(held)[1].astype(np.int32)
+        parts.append(Rows(indptr, indices, table[:, :-1][held], table[:, -1].copy()))
+    return joined(parts)
 
 
 def _parse(block: bytes, columns: int, separator: bytes) -> npt.NDArray[np.float64] | None:
@@ -79,10 +75,6 @@ def _reason(line: bytes, columns: int, separator: bytes) -> str | None:
     if len(fields) != columns:
         return f"has {len(fields)} fields instead of {columns}"
     for field in fields:
-        try:
-            sound = math.isfinite(float(field))
-        except ValueError:
-            sound = False
-        if not sound:
+        if not is_finite_number(field):
             return f"has {field[:20].decode('ascii', 'replace')!r} where a number is expected"
     return None

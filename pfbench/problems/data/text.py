@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import math
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -145,3 +146,11 @@ def excerpt(line: bytes) -> str:
     text = line[:40].decode("ascii", "replace").strip()
     shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     return repr(shown + ("..." if len(line) > 40 else ""))
+
+
+def is_finite_number(text: bytes) -> bool:
+    """Return whether a text is a finite number in the plain notation."""
+    try:
+        return b"_" not in text and math.isfinite(float(text))
+    except ValueError:
+        return False
