@@ -15,7 +15,7 @@ from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.assumptions import ASSUMPTIONS, known_of, unmet
 from pfbench.base.errors import Refused
 from pfbench.problems import PROBLEMS, FiniteSum
-from pfbench.runs.execute import check
+from pfbench.runs.execute import execute
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
@@ -183,10 +183,11 @@ def test_a_store_keeps_it(tmp_path):
     assert found.as_json() == run.as_json()
 
 
-def test_a_study_is_refused_before_its_first_run():
+def test_a_study_is_refused_before_its_first_run(tmp_path):
     problem = "nonconvex-logistic[source=synthetic,rows=30,columns=4]"
     with pytest.raises(Refused, match="assumes restricted strong convexity"):
-        check([PlannedRun(problem, "cgs[epsilon=0.1]", 0, (), 1)])
+        execute([PlannedRun(problem, "cgs[epsilon=0.1]", 0, (), 1)], Store(tmp_path))
+    assert not list(Store(tmp_path).keys())
 
 
 def test_a_users_own_algorithm_and_problem_need_not_state_anything():

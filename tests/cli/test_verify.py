@@ -82,9 +82,8 @@ def test_an_interruption_keeps_what_is_finished(pfbench, monkeypatch):
         patch.setattr(catalogue, "CLAIMS", changed)
         outcome = pfbench("verify", MEAN, COUNT, "--jobs", 0)
     assert (outcome.status, outcome.out) == (1, "")
-    assert outcome.err.startswith(
-        "pfbench: interrupted; every finished check is kept in .pfbench/s"
-    )
+    # Before it a slow machine shows progress.
+    assert "pfbench: interrupted; every finished check is kept in .pfbench/s" in outcome.err
     assert "2 checks, 1 of them made now" in pfbench("verify", MEAN, COUNT, "--jobs", 0).err
 
 

@@ -36,7 +36,7 @@ def environment() -> dict[str, str]:
     blas = {
         f"{pool['internal_api']} {pool['version']} {pool.get('architecture', '')}".strip()
         for pool in threadpool_info()
-        if pool["user_api"] == "blas"
+        if pool["user_api"] == "blas" and _is_used(Path(pool["filepath"]))
     }
     return {
         "python": platform.python_version(),
@@ -45,6 +45,12 @@ def environment() -> dict[str, str]:
         **{library: version(library) for library in _LIBRARIES},
         "blas": ", ".join(sorted(blas)),
     }
+
+
+def _is_used(blas: Path) -> bool:
+    """Return whether results may depend on a BLAS: one in NAME.libs serves NAME alone."""
+    bundled = [part.removesuffix(".libs") for part in blas.parts if part.endswith(".libs")]
+    return not bundled or bundled[-1] in _LIBRARIES
 
 
 def content_key(content: Mapping[str, Any], source: str, environment: Mapping[str, str]) -> str:
