@@ -163,9 +163,9 @@ def joined(alternatives: Mapping[str, Mapping[str, Parameter]]) -> dict[str, Par
     Defaults that differ are told one by one.
     """
     found: dict[str, dict[str, Parameter]] = {}
-    for choice, known in alternatives.items():
+    for alternative, known in alternatives.items():
         for name, parameter in known.items():
-            found.setdefault(name, {})[choice] = parameter
+            found.setdefault(name, {})[alternative] = parameter
     return {name: _joined(by, len(alternatives)) for name, by in found.items()}
 
 
