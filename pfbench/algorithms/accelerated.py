@@ -229,3 +229,6 @@ class RSAG(ProxRSAG):
             step=1.0 / (2.0 * L),
             batch=constants.n,
         )
+
+
+METHODS = (ASVRG, ProxASVRG, KatyushaNS, ProxKatyushaNS, RSAG, ProxRSAG)

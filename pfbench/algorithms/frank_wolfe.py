@@ -214,3 +214,6 @@ class Backtracking:
             M *= _GROWTH
         self.M, self.value, self.decrease = M, value, self.value - value
         return gamma
+
+
+METHODS = (FrankWolfe,)

@@ -113,3 +113,6 @@ class Natasha15(Algorithm):
         if self.snapshot == ask.n:
             return ask.gradient(x)
         return ask.batch(rng.choice(ask.n, size=self.snapshot, replace=False), x)
+
+
+METHODS = (Natasha15,)

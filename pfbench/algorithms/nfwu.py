@@ -234,3 +234,6 @@ class NFWUCASPIDERG(CurvatureNFWU):
             return {"batch": round_up(4 / 3), "period": p}
         p = round_down(L * L2**-0.5 * n**0.25 * epsilon**-0.5)
         return {"batch": round_up(4 * n / (3 * p)), "period": p}
+
+
+METHODS = (NFWUSG, NFWUSVRG, NFWUSPIDERG, NFWUCASVRG, NFWUCASPIDERG)

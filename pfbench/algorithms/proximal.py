@@ -360,3 +360,10 @@ class SpiderBoost(ProxSpiderBoost):
     def bound(cls) -> float:
         """Return the constant of wang2019 theorem 1, derived (the paper prints O(.))."""
         return 4.0
+
+
+METHODS = (
+    *(ProxGD, ProjectedGradient, ProxSGD),
+    *(SmoothSVRG, ProxSVRG, ProjectedSVRG, ProxSVRGPlus),
+    *(SmoothSAGA, ProxSAGA, SpiderBoost, ProxSpiderBoost),
+)

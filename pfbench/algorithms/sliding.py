@@ -325,3 +325,6 @@ def draw(rng: np.random.Generator, n: int, size: int) -> Any:
     counts = rng.multinomial(size, np.full(n, 1.0 / n))
     drawn = np.flatnonzero(counts)
     return Sample(drawn, counts[drawn])
+
+
+METHODS = (NCGS, StochasticNCGS, NCGSVR, CGS, STORC)

@@ -183,3 +183,6 @@ class ProxSpiderBoostM(Recursive):
             before, x = x, ask.prox(x, v, lam)
             y = shift(z, x, before, beta / lam)
             yield State(y, z, v)
+
+
+METHODS = (SARAH, Spider, ProxSpiderBoostM)

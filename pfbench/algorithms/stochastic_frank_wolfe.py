@@ -153,3 +153,6 @@ class SAGAFW(StochasticFrankWolfe):
             error = 0.5 + math.sqrt(2.0) * n / b**1.5
             schedule = constant_step(error, L, D, h0, epsilon) | {"batch": b}
         return cls(**schedule | given)
+
+
+METHODS = (SFW, SVFW, SAGAFW)

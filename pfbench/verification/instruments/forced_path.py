@@ -96,9 +96,7 @@ class ForcedPath(FiniteSum):
 
     def start(self) -> Floats:
         """Return the point `begin` e_0."""
-        x = np.zeros(self.d)
-        x[0] = self.begin
-        return x
+        return np.asarray(self.begin * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants on the segment; the Hessian's is what a step along it sees."""
