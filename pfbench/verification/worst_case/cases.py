@@ -249,7 +249,7 @@ WORST_CASES: tuple[Claim, ...] = (
         "SAGA, n = 2 smooth components, b = 1: mean E|grad f|^2 <= 3 L n^(2/3) h0/N",
         "Reddi, Sra, Poczos, Smola, CDC 2016",
         WorstCase(saga, methods.saga, runs.saga, share=0.41, quick=3, most=4),
-        seconds=(3.0, 300.0),
+        seconds=(3.0, 200.0),
     ),
     _case(
         "svrg-error",
