@@ -5,16 +5,15 @@ ASVRG and Katyusha have theory for convex f only; on non-convex losses they are 
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, least, round_up
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
-from pfbench.base.checks import choice, integer, real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
+from pfbench.base.parameters import one_of, parameter, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.points import combine, keep, shift
@@ -24,15 +23,9 @@ from pfbench.points import combine, keep, shift
 class Accelerated(Algorithm):
     """What the three have in common: T, a batch, a step."""
 
-    iterations: int = field(metadata={"about": "T, inner iterations"})
-    batch: int = field(metadata={"about": "b"})
-    step: float = field(metadata={"about": "eta (katyusha: 1/(3L); rsag: beta)"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        integer("iterations", self.iterations, least=1)
-        integer("batch", self.batch, least=1)
-        real("step", self.step, above=0.0)
+    iterations: int = whole(MISSING, "T, inner iterations")
+    batch: int = whole(MISSING, "b")
+    step: float = positive(MISSING, "eta (katyusha: 1/(3L); rsag: beta)")
 
     @property
     def anytime(self) -> bool:
@@ -57,16 +50,8 @@ class ProxASVRG(Accelerated):
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
     assumes = frozenset({"convex"})
 
-    period: int = field(metadata={"about": "m, iterations between full gradients"})
-    smoothness: float | None = field(
-        default=None, metadata={"about": "L; the first weight is at least 1/2 whatever it is"}
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        integer("period", self.period, least=1)
-        if self.smoothness is not None:
-            real("smoothness", self.smoothness, above=0.0)
+    period: int = whole(MISSING, "m, iterations between full gradients")
+    smoothness: float | None = positive(None, "L; the first weight is at least 1/2 whatever it is")
 
     @classmethod
     def explicit(cls, constants: Constants, **given: Any) -> Self:
@@ -103,7 +88,6 @@ class ProxASVRG(Accelerated):
                 w = (math.sqrt(w**4 + 4.0 * w**2) - w**2) / 2.0
 
 
-@dataclass(frozen=True, kw_only=True)
 class ASVRG(ProxASVRG):
     """ASVRG without set and penalty."""
 
@@ -132,14 +116,8 @@ class ProxKatyushaNS(Accelerated):
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
     assumes = frozenset({"convex"})
 
-    period: int = field(metadata={"about": "m, iterations between full gradients (2n in theory)"})
-    option: int = field(default=1, metadata={"about": "1 or 2, as in the source"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        integer("period", self.period, least=1)
-        if self.option not in (1, 2):
-            raise InputError(f"option={self.option!r} of {self.name} must be 1 or 2.")
+    period: int = whole(MISSING, "m, iterations between full gradients (2n in theory)")
+    option: int = one_of(1, "1 or 2, as in the source", (1, 2))
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
@@ -163,7 +141,6 @@ class ProxKatyushaNS(Accelerated):
                 snapshot = average
 
 
-@dataclass(frozen=True, kw_only=True)
 class KatyushaNS(ProxKatyushaNS):
     """Katyusha^ns without set and penalty."""
 
@@ -192,14 +169,8 @@ class ProxRSAG(Accelerated):
     assumes = frozenset({"bounded domain"})
     scheduled = Accelerated.scheduled | {"momentum"}
 
-    output: str = field(
-        default="last", metadata={"about": "last, uniform, or weighted by k(k+1), among x_md"}
-    )
-    momentum: str = field(default="nonconvex", metadata={"about": "nonconvex or convex: lambda_k"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        choice("momentum", self.momentum, ("nonconvex", "convex"))
+    output: str = parameter("last", "last, uniform, or weighted by k(k+1), among x_md")
+    momentum: str = one_of("nonconvex", "nonconvex or convex: lambda_k", ("nonconvex", "convex"))
 
     def output_weight(self, k: int) -> float:
         """p_k proportional to 1/Gamma_k = k (k+1)/2."""
@@ -212,20 +183,18 @@ class ProxRSAG(Accelerated):
         qu2018 theorem 1 II with exact proximal maps, which ncgs, option 2, is then: min |G|^2 <=
         192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N <= epsilon.
         """
-        purpose = f"the schedule of {cls.name}"
-        L, ell = constants.smoothness(purpose), constants.need("ell", purpose)
-        D2, M2 = constants.need("D", purpose) ** 2, constants.need("M", purpose) ** 2
-        schedule: dict[str, Any] = {
-            "iterations": least(
-                lambda N: (
-                    192.0 * L * L * D2 / (N * N * (N + 1.0)) + 144.0 * ell * L * M2 / N <= epsilon
-                )
-            ),
-            "step": 1.0 / (2.0 * L),
-            "batch": constants.n,
-            "momentum": "convex",
-        }
-        return cls(**schedule | given)
+        L, ell, D, M = cls.needs(constants, "L", "ell", "D", "M")
+
+        def bound(N: int) -> float:
+            return 192.0 * L * L * D**2 / (N * N * (N + 1.0)) + 144.0 * ell * L * M**2 / N
+
+        return cls.filled(
+            given,
+            iterations=least(lambda N: bound(N) <= epsilon),
+            step=1.0 / (2.0 * L),
+            batch=constants.n,
+            momentum="convex",
+        )
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
@@ -241,7 +210,6 @@ class ProxRSAG(Accelerated):
             yield State(ag, md, G)
 
 
-@dataclass(frozen=True, kw_only=True)
 class RSAG(ProxRSAG):
     """RSAG without set and penalty."""
 
@@ -254,11 +222,13 @@ class RSAG(ProxRSAG):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """Deterministic case, b = n: min |grad|^2 <= 6 L h0/N <= epsilon, beta = 1/(2L)."""
-        purpose = f"the schedule of {cls.name}"
-        L, h0 = constants.smoothness(purpose), constants.need("delta", purpose)
-        schedule: dict[str, Any] = {
-            "iterations": max(1, round_up(6.0 * L * h0 / epsilon)),
-            "step": 1.0 / (2.0 * L),
-            "batch": constants.n,
-        }
-        return cls(**schedule | given)
+        L, h0 = cls.needs(constants, "L", "delta")
+        return cls.filled(
+            given,
+            iterations=max(1, round_up(6.0 * L * h0 / epsilon)),
+            step=1.0 / (2.0 * L),
+            batch=constants.n,
+        )
+
+
+METHODS = (ASVRG, ProxASVRG, KatyushaNS, ProxKatyushaNS, RSAG, ProxRSAG)

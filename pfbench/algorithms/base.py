@@ -3,14 +3,14 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
-from pfbench.base.parameters import Parameter, declared
+from pfbench.base.parameters import Parameter, check_values, declared, parameter
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State, check_output
 from pfbench.estimators import Estimator
@@ -85,10 +85,11 @@ class Algorithm(ABC):
     deterministic: ClassVar[bool] = False
     scheduled: ClassVar[frozenset[str]] = frozenset({"iterations", "step", "batch", "period"})
 
-    output: str = field(default="last", metadata={"about": "last, or uniform among the x_t"})
+    output: str = parameter("last", "last, or uniform among the x_t")
 
     def __post_init__(self) -> None:
         check_output(self.output)
+        check_values(self)
 
     @abstractmethod
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
@@ -157,6 +158,26 @@ class Algorithm(ABC):
         return cls(**given)
 
     @classmethod
+    def needs(cls, constants: Constants, *names: str) -> list[float]:
+        """Return the constants that a schedule needs, "L" for that of stochastic methods.
+
+        Raises
+        ------
+        Refused
+            If one is missing.
+        """
+        purpose = f"the schedule of {cls.name}"
+        return [
+            constants.smoothness(purpose) if name == "L" else constants.need(name, purpose)
+            for name in names
+        ]
+
+    @classmethod
+    def filled(cls, given: Mapping[str, Any], **schedule: Any) -> Self:
+        """Return the algorithm with the given parameters, and the schedule's for the others."""
+        return cls(**schedule | dict(given))
+
+    @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
         """Return the parameters by name: all fields of the class."""
         return declared(cls, every=True)
@@ -167,14 +188,8 @@ class Algorithm(ABC):
         return [f.name for f in fields(cls) if f.default is MISSING]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Estimating(Algorithm):
     """A method that moves along a gradient estimate."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        # The estimator refuses a batch or a period that is none.
-        _ = self.estimator
 
     @property
     @abstractmethod

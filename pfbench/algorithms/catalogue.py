@@ -5,40 +5,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from pfbench.algorithms.accelerated import (
-    ASVRG,
-    RSAG,
-    KatyushaNS,
-    ProxASVRG,
-    ProxKatyushaNS,
-    ProxRSAG,
+from pfbench.algorithms import (
+    accelerated,
+    frank_wolfe,
+    natasha,
+    nfwu,
+    proximal,
+    sliding,
+    spider,
+    stochastic_frank_wolfe,
 )
 from pfbench.algorithms.base import Algorithm
-from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.algorithms.natasha import Natasha15
-from pfbench.algorithms.nfwu import (
-    NFWUCASPIDERG,
-    NFWUCASVRG,
-    NFWUSG,
-    NFWUSPIDERG,
-    NFWUSVRG,
-)
-from pfbench.algorithms.proximal import (
-    ProjectedGradient,
-    ProjectedSVRG,
-    ProxGD,
-    ProxSAGA,
-    ProxSGD,
-    ProxSpiderBoost,
-    ProxSVRG,
-    ProxSVRGPlus,
-    SmoothSAGA,
-    SmoothSVRG,
-    SpiderBoost,
-)
-from pfbench.algorithms.sliding import CGS, NCGS, NCGSVR, STORC, StochasticNCGS
-from pfbench.algorithms.spider import SARAH, ProxSpiderBoostM, Spider
-from pfbench.algorithms.stochastic_frank_wolfe import SAGAFW, SFW, SVFW
 from pfbench.base.checks import choice, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -48,47 +25,19 @@ from pfbench.base.selectors import Selector
 
 SCHEDULES = ("theory", "practical", "explicit")
 
+_FAMILIES = (
+    frank_wolfe.METHODS,
+    stochastic_frank_wolfe.METHODS,
+    nfwu.METHODS,
+    sliding.METHODS,
+    proximal.METHODS,
+    spider.METHODS,
+    accelerated.METHODS,
+    natasha.METHODS,
+)
+
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
-    {
-        cls.name: cls
-        for cls in (
-            FrankWolfe,
-            SFW,
-            SVFW,
-            SAGAFW,
-            NFWUSG,
-            NFWUSVRG,
-            NFWUSPIDERG,
-            NFWUCASVRG,
-            NFWUCASPIDERG,
-            NCGS,
-            StochasticNCGS,
-            NCGSVR,
-            CGS,
-            STORC,
-            ProxGD,
-            ProjectedGradient,
-            ProxSGD,
-            SmoothSVRG,
-            ProxSVRG,
-            ProjectedSVRG,
-            ProxSVRGPlus,
-            SmoothSAGA,
-            ProxSAGA,
-            SARAH,
-            Spider,
-            SpiderBoost,
-            ProxSpiderBoost,
-            ProxSpiderBoostM,
-            ASVRG,
-            ProxASVRG,
-            KatyushaNS,
-            ProxKatyushaNS,
-            RSAG,
-            ProxRSAG,
-            Natasha15,
-        )
-    }
+    {method.name: method for methods in _FAMILIES for method in methods}
 )
 """Every algorithm by its name."""
 

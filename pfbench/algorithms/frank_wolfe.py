@@ -20,7 +20,7 @@ Backtracking, with an estimate M of the smoothness L_f (Pedregosa, Negiar, Askar
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Self
 
@@ -28,9 +28,10 @@ import numpy as np
 import scipy
 
 from pfbench.algorithms.base import Algorithm, round_up
-from pfbench.base.checks import choice, integer, real
+from pfbench.base.checks import real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
+from pfbench.base.parameters import one_of, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.points import combine, distance, inner, keep
@@ -67,29 +68,17 @@ class FrankWolfe(Algorithm):
     deterministic = True
     scheduled = frozenset({"iterations", "curvature"})
 
-    step: str = field(default="line-search", metadata={"about": ", ".join(STEPS)})
-    iterations: int | None = field(
-        default=None, metadata={"about": "T; without it, until a target, budget or time limit"}
-    )
-    curvature: float | None = field(
-        default=None, metadata={"about": "C, at least C_f; the problem's L_f D^2 if not given"}
-    )
-    smoothness: float | None = field(
-        default=None,
-        metadata={"about": "backtracking: first estimate of L_f; from two gradients if not given"},
+    step: str = one_of("line-search", ", ".join(STEPS), STEPS)
+    iterations: int | None = whole(None, "T; without it, until a target, budget or time limit")
+    curvature: float | None = positive(None, "C, at least C_f; the problem's L_f D^2 if not given")
+    smoothness: float | None = positive(
+        None, "backtracking: first estimate of L_f; from two gradients if not given"
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        choice("step", self.step, STEPS)
-        if self.iterations is not None:
-            integer("iterations", self.iterations, least=1)
-        if self.curvature is not None:
-            real("curvature", self.curvature, above=0.0)
-        elif self.step == "adaptive":
+        if self.step == "adaptive" and self.curvature is None:
             raise InputError("step=adaptive needs curvature, a number C >= C_f.")
-        if self.smoothness is not None:
-            real("smoothness", self.smoothness, above=0.0)
         if self.step == "backtracking" and self.curvature is not None:
             raise InputError("step=backtracking estimates the curvature: leave curvature out.")
         if self.step != "backtracking" and self.smoothness is not None:
@@ -112,21 +101,18 @@ class FrankWolfe(Algorithm):
 
         Backtracking has C = max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1}).
         """
-        purpose = f"the schedule of {cls.name}"
-        h0 = constants.need("delta", purpose)
+        (h0,) = cls.needs(constants, "delta")
         backtracking = given.get("step") == "backtracking"
-        if backtracking:
-            most = max(_GROWTH * constants.need("L_f", purpose), given.get("smoothness") or 0.0)
-            curvature = most * constants.need("D", purpose) ** 2
-        elif given.get("curvature") is None:
-            curvature = constants.need("L_f", purpose) * constants.need("D", purpose) ** 2
-        else:
+        if not backtracking and given.get("curvature") is not None:
             curvature = real("curvature", given["curvature"], above=0.0)
+        else:
+            L, D = cls.needs(constants, "L_f", "D")
+            if backtracking:
+                L = max(_GROWTH * L, given.get("smoothness") or 0.0)
+            curvature = L * D**2
         iterations = max(1, round_up((max(2.0 * h0, curvature) / epsilon) ** 2) - 1)
-        schedule: dict[str, Any] = {"iterations": iterations}
-        if not backtracking:
-            schedule["curvature"] = curvature
-        return cls(**schedule | given)
+        known = {} if backtracking else {"curvature": curvature}
+        return cls.filled(given, iterations=iterations, **known)
 
     @classmethod
     def explicit(cls, constants: Constants, **given: Any) -> Self:
@@ -228,3 +214,6 @@ class Backtracking:
             M *= _GROWTH
         self.M, self.value, self.decrease = M, value, self.value - value
         return gamma
+
+
+METHODS = (FrankWolfe,)

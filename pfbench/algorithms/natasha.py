@@ -13,7 +13,7 @@ steps in a sub-epoch, sigma the lower curvature (hess f >= -sigma I), alpha the 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +23,7 @@ from pfbench.algorithms.proximal import COMPOSITE
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
+from pfbench.base.parameters import nonnegative, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.points import combine, keep, tilt
@@ -39,19 +40,15 @@ class Natasha15(Algorithm):
     requires = frozenset({"gradient", "batch", "difference"}) | COMPOSITE
     scheduled = frozenset({"iterations", "step", "sigma", "snapshot", "subepochs", "batch"})
 
-    iterations: int = field(metadata={"about": "T, inner steps"})
-    step: float = field(metadata={"about": "alpha"})
-    sigma: float = field(metadata={"about": "lower curvature, between epsilon L and L"})
-    snapshot: int = field(metadata={"about": "B, batch of the reference gradient, at most n"})
-    subepochs: int = field(metadata={"about": "p, sub-epochs in an epoch"})
-    batch: int = field(default=1, metadata={"about": "b inside (the source has 1)"})
+    iterations: int = whole(MISSING, "T, inner steps")
+    step: float = positive(MISSING, "alpha")
+    sigma: float = nonnegative(MISSING, "lower curvature, between epsilon L and L")
+    snapshot: int = whole(MISSING, "B, batch of the reference gradient, at most n")
+    subepochs: int = whole(MISSING, "p, sub-epochs in an epoch")
+    batch: int = whole(1, "b inside (the source has 1)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("iterations", "snapshot", "subepochs", "batch"):
-            integer(name, getattr(self, name), least=1)
-        real("step", self.step, above=0.0)
-        real("sigma", self.sigma, least=0.0)
         if self.subepochs > self.snapshot:
             raise InputError(
                 f"subepochs={self.subepochs} must be at most snapshot={self.snapshot}."
@@ -69,27 +66,24 @@ class Natasha15(Algorithm):
         The source states orders only; the constants here are 1, and T is
         L^(2/3) sigma^(1/3) h0 B^(2/3)/epsilon^2, its count of proximal maps.
         """
-        purpose = f"the schedule of {cls.name}"
-        L, h0 = constants.need("L_max", purpose), constants.need("delta", purpose)
-        V, n = constants.need("sigma2", purpose), constants.n
+        L, h0, V = cls.needs(constants, "L_max", "delta", "sigma2")
+        n = constants.n
         if "sigma" in given:
             sigma = real("sigma", given["sigma"], above=0.0)
         else:
-            sigma = min(L, max(constants.need("ell", purpose), epsilon * L))
+            sigma = min(L, max(cls.needs(constants, "ell")[0], epsilon * L))
         B = integer(
             "snapshot", given.get("snapshot", min(n, max(1, round_up(V / epsilon**2)))), least=1
         )
         p = min(B, round_down((sigma**2 * B / L**2) ** (1 / 3)))
-        schedule: dict[str, Any] = {
-            "snapshot": B,
-            "subepochs": p,
-            "sigma": sigma,
-            "step": sigma / (p * p * L * L),
-            "iterations": max(
-                1, round_up((L**2 * sigma) ** (1 / 3) * h0 * B ** (2 / 3) / epsilon**2)
-            ),
-        }
-        return cls(**schedule | given)
+        return cls.filled(
+            given,
+            snapshot=B,
+            subepochs=p,
+            sigma=sigma,
+            step=sigma / (p * p * L * L),
+            iterations=max(1, round_up((L**2 * sigma) ** (1 / 3) * h0 * B ** (2 / 3) / epsilon**2)),
+        )
 
     @property
     def anytime(self) -> bool:
@@ -119,3 +113,6 @@ class Natasha15(Algorithm):
         if self.snapshot == ask.n:
             return ask.gradient(x)
         return ask.batch(rng.choice(ask.n, size=self.snapshot, replace=False), x)
+
+
+METHODS = (Natasha15,)

@@ -16,15 +16,15 @@ table's S times 1, 4, 4, 1, 4/3, so that E|g_t - grad f(x_t)|^2 <= epsilon^2/4.
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from pfbench.algorithms.base import Estimating, round_down, round_up
-from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
+from pfbench.base.parameters import parameter, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.estimators import CASPIDERG, CASVRG, SG, SPIDERG, SVRG, Estimator
@@ -35,25 +35,15 @@ from pfbench.points import combine, inner, keep
 class NFWU(Estimating):
     """Normalised Frank-Wolfe updates; a subclass says which estimator."""
 
-    output: str = field(default="uniform", metadata={"about": "uniform (the paper's), or last"})
-    iterations: int = field(metadata={"about": "T"})
-    step: float = field(metadata={"about": "convex-combination weight eta/D, in (0, 1]"})
-    batch: int = field(metadata={"about": "S, drawn uniformly with replacement"})
-    restarts: int | None = field(
-        default=None, metadata={"about": "k: best of k runs by the full gap (shen2019 remark 3.1)"}
-    )
-    probability: float | None = field(
-        default=None, metadata={"about": "delta: restarts = ceil(log2(1/delta))"}
-    )
+    output: str = parameter("uniform", "uniform (the paper's), or last")
+    iterations: int = whole(MISSING, "T")
+    step: float = positive(MISSING, "convex-combination weight eta/D, in (0, 1]", most=1.0)
+    batch: int = whole(MISSING, "S, drawn uniformly with replacement")
+    restarts: int | None = whole(None, "k: best of k runs by the full gap (shen2019 remark 3.1)")
+    probability: float | None = positive(None, "delta: restarts = ceil(log2(1/delta))", most=0.5)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        integer("iterations", self.iterations, least=1)
-        real("step", self.step, above=0.0, most=1.0)
-        if self.restarts is not None:
-            integer("restarts", self.restarts, least=1)
-        if self.probability is not None:
-            real("probability", self.probability, above=0.0, most=0.5)
         if self.restarts is not None and self.probability is not None:
             raise InputError("restarts and probability both set the number of runs: give one.")
 
@@ -118,23 +108,20 @@ class NFWU(Estimating):
         Refused
             If epsilon > L D (the weight would exceed 1) or a constant is missing.
         """
-        purpose = f"the schedule of {cls.name}"
-        L = constants.smoothness(purpose)
-        D, delta = constants.need("D", purpose), constants.need("delta", purpose)
+        L, D, delta = cls.needs(constants, "L", "D", "delta")
         if epsilon > L * D:
             raise Refused(
                 f"the schedule of {cls.name} needs epsilon <= L D = {L * D:.6g} (the weight "
                 f"epsilon/(L D) is at most 1), got {epsilon:g}: take a smaller epsilon."
             )
-        schedule = {
-            "iterations": max(1, round_up(L * delta / epsilon**2)),
-            "step": epsilon / (L * D),
+        return cls.filled(
+            given,
+            iterations=max(1, round_up(L * delta / epsilon**2)),
+            step=epsilon / (L * D),
             **cls.sample_sizes(epsilon, L, constants),
-        }
-        return cls(**schedule | given)
+        )
 
 
-@dataclass(frozen=True, kw_only=True)
 class NFWUSG(NFWU):
     """NFWU with plain mini-batches (SFW)."""
 
@@ -152,7 +139,7 @@ class NFWUSG(NFWU):
     @classmethod
     def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
         """S = 4 sigma^2/epsilon^2."""
-        sigma2 = constants.need("sigma2", f"the schedule of {cls.name}")
+        (sigma2,) = cls.needs(constants, "sigma2")
         return {"batch": max(1, round_up(4.0 * sigma2 / epsilon**2))}
 
 
@@ -164,7 +151,7 @@ class EpochNFWU(NFWU):
     requires = frozenset({"gradient", "difference", "lo"})
     estimates: ClassVar[type[SVRG | SPIDERG | CASVRG | CASPIDERG]]
 
-    period: int = field(metadata={"about": "p, iterations between full gradients"})
+    period: int = whole(MISSING, "p, iterations between full gradients")
 
     @property
     def estimator(self) -> Estimator:
@@ -172,7 +159,6 @@ class EpochNFWU(NFWU):
         return self.estimates(self.batch, self.period)
 
 
-@dataclass(frozen=True, kw_only=True)
 class NFWUSVRG(EpochNFWU):
     """NFWU with SVRG (SVRFW)."""
 
@@ -188,7 +174,6 @@ class NFWUSVRG(EpochNFWU):
         return {"batch": round_up(4.0 * n ** (2 / 3)), "period": round_down(n ** (1 / 3))}
 
 
-@dataclass(frozen=True, kw_only=True)
 class NFWUSPIDERG(EpochNFWU):
     """NFWU with SPIDERG."""
 
@@ -204,7 +189,6 @@ class NFWUSPIDERG(EpochNFWU):
         return {"batch": round_up(4.0 * root), "period": round_down(root)}
 
 
-@dataclass(frozen=True, kw_only=True)
 class CurvatureNFWU(EpochNFWU):
     """NFWU with an estimator that also uses component Hessians at the snapshot."""
 
@@ -215,7 +199,6 @@ class CurvatureNFWU(EpochNFWU):
     requires = frozenset({"gradient", "difference", "hessian", "lo"})
 
 
-@dataclass(frozen=True, kw_only=True)
 class NFWUCASVRG(CurvatureNFWU):
     """NFWU with curvature-aided SVRG."""
 
@@ -227,14 +210,13 @@ class NFWUCASVRG(CurvatureNFWU):
     @classmethod
     def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
         """p = L^.8 L2^-.4 n^.2 epsilon^-.4, S = n/p; S = 1, p = L/sqrt(L2 epsilon) if small."""
-        n, L2 = constants.n, constants.need("L2_ms", f"the schedule of {cls.name}")
+        n, L2 = constants.n, cls.needs(constants, "L2_ms")[0]
         if epsilon <= L**2 / (L2 * n**2):
             return {"batch": 1, "period": round_down(L / math.sqrt(L2 * epsilon))}
         p = round_down(L**0.8 * L2**-0.4 * n**0.2 * epsilon**-0.4)
         return {"batch": round_up(n / p), "period": p}
 
 
-@dataclass(frozen=True, kw_only=True)
 class NFWUCASPIDERG(CurvatureNFWU):
     """NFWU with curvature-aided SPIDERG."""
 
@@ -246,9 +228,12 @@ class NFWUCASPIDERG(CurvatureNFWU):
     @classmethod
     def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
         """p = L L2^-.5 n^.25 epsilon^-.5, S = 4n/(3p); S = 4/3, p = (L^2/(L2 epsilon))^(2/3)."""
-        n, L2 = constants.n, constants.need("L2_ms", f"the schedule of {cls.name}")
+        n, L2 = constants.n, cls.needs(constants, "L2_ms")[0]
         if epsilon <= L**2 / (L2 * n**1.5):
             p = round_down((L**2 / (L2 * epsilon)) ** (2 / 3))
             return {"batch": round_up(4 / 3), "period": p}
         p = round_down(L * L2**-0.5 * n**0.25 * epsilon**-0.5)
         return {"batch": round_up(4 * n / (3 * p)), "period": p}
+
+
+METHODS = (NFWUSG, NFWUSVRG, NFWUSPIDERG, NFWUCASVRG, NFWUCASPIDERG)

@@ -15,15 +15,16 @@ and Li & Li, |G| <= epsilon for the gradient method and wang2019.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from pfbench.algorithms.base import Estimating, round_down, round_up
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
+from pfbench.base.parameters import parameter, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.estimators import SAGA, SG, SPIDERG, SVRG, Full
@@ -36,14 +37,9 @@ SMOOTH = frozenset({"prox", "smooth"})
 class ProximalMethod(Estimating):
     """Proximal steps along a gradient estimate; a subclass says which."""
 
-    output: str = field(default="uniform", metadata={"about": "uniform (the theorem's), or last"})
-    iterations: int = field(metadata={"about": "T"})
-    step: float = field(metadata={"about": "eta"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        integer("iterations", self.iterations, least=1)
-        real("step", self.step, above=0.0)
+    output: str = parameter("uniform", "uniform (the theorem's), or last")
+    iterations: int = whole(MISSING, "T")
+    step: float = positive(MISSING, "eta")
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
@@ -68,7 +64,7 @@ class ProxGD(ProximalMethod):
     requires = frozenset({"gradient"}) | COMPOSITE
     deterministic = True
 
-    output: str = field(default="last", metadata={"about": "last, or uniform"})
+    output: str = parameter("last", "last, or uniform")
 
     @property
     def estimator(self) -> Full:
@@ -78,13 +74,11 @@ class ProxGD(ProximalMethod):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """min over k <= t of |G_{1/L}(x_k)| <= sqrt(2 L h0/(t+1)) <= epsilon."""
-        purpose = f"the schedule of {cls.name}"
-        L, h0 = constants.need("L_f", purpose), constants.need("delta", purpose)
+        L, h0 = cls.needs(constants, "L_f", "delta")
         iterations = max(1, round_up(2.0 * L * h0 / epsilon**2) - 1)
-        return cls(**{"iterations": iterations, "step": 1.0 / L} | given)
+        return cls.filled(given, iterations=iterations, step=1.0 / L)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ProjectedGradient(ProxGD):
     """Projected gradient descent with step 1/L_f (li2019, qu2018)."""
 
@@ -104,7 +98,7 @@ class ProxSGD(ProximalMethod):
     counts = "T iterations: SFO bT, PO T"
     requires = frozenset({"batch"}) | COMPOSITE
 
-    batch: int = field(metadata={"about": "b"})
+    batch: int = whole(MISSING, "b")
 
     @property
     def estimator(self) -> SG:
@@ -117,15 +111,13 @@ class ProxSGD(ProximalMethod):
 
         From their descent with alpha gamma - L gamma^2 = 1/(4L), and |G|^2 <= 2|G~|^2 + 2|G~-G|^2.
         """
-        purpose = f"the schedule of {cls.name}"
-        L, h0 = constants.smoothness(purpose), constants.need("delta", purpose)
-        sigma2 = constants.need("sigma2", purpose)
-        schedule: dict[str, Any] = {
-            "iterations": max(1, round_up(16.0 * L * h0 / epsilon)),
-            "batch": max(1, round_up(12.0 * sigma2 / epsilon)),
-            "step": 1.0 / (2.0 * L),
-        }
-        return cls(**schedule | given)
+        L, h0, sigma2 = cls.needs(constants, "L", "delta", "sigma2")
+        return cls.filled(
+            given,
+            iterations=max(1, round_up(16.0 * L * h0 / epsilon)),
+            batch=max(1, round_up(12.0 * sigma2 / epsilon)),
+            step=1.0 / (2.0 * L),
+        )
 
 
 # --- SVRG -------------------------------------------------------------------------------------
@@ -141,8 +133,8 @@ class ProxSVRG(ProximalMethod):
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
 
-    batch: int = field(metadata={"about": "b"})
-    period: int = field(metadata={"about": "m, iterations between full gradients"})
+    batch: int = whole(MISSING, "b")
+    period: int = whole(MISSING, "m, iterations between full gradients")
 
     @property
     def estimator(self) -> SVRG:
@@ -152,18 +144,17 @@ class ProxSVRG(ProximalMethod):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """E|G_eta|^2 <= 18 L h0/T <= epsilon with b = n^(2/3), m = n^(1/3), eta = 1/(3L)."""
-        purpose = f"the schedule of {cls.name}"
-        L, h0, n = constants.smoothness(purpose), constants.need("delta", purpose), constants.n
-        schedule: dict[str, Any] = {
-            "iterations": max(1, round_up(18.0 * L * h0 / epsilon)),
-            "step": 1.0 / (3.0 * L),
-            "batch": round_up(n ** (2 / 3)),
-            "period": round_down(n ** (1 / 3)),
-        }
-        return cls(**schedule | given)
+        L, h0 = cls.needs(constants, "L", "delta")
+        n = constants.n
+        return cls.filled(
+            given,
+            iterations=max(1, round_up(18.0 * L * h0 / epsilon)),
+            step=1.0 / (3.0 * L),
+            batch=round_up(n ** (2 / 3)),
+            period=round_down(n ** (1 / 3)),
+        )
 
 
-@dataclass(frozen=True, kw_only=True)
 class SmoothSVRG(ProxSVRG):
     """SVRG without set and penalty; its schedule is that of prox-svrg with h = 0."""
 
@@ -174,7 +165,6 @@ class SmoothSVRG(ProxSVRG):
     requires = ProxSVRG.requires | SMOOTH
 
 
-@dataclass(frozen=True, kw_only=True)
 class ProjectedSVRG(ProxSVRG):
     """Projected SVRG with the setting of qu2018: b = n^(2/3), m = n^(1/3), step 1/(3L)."""
 
@@ -197,12 +187,9 @@ class ProxSVRGPlus(ProxSVRG):
     requires = ProxSVRG.requires | {"batch"}
     scheduled = ProximalMethod.scheduled | {"snapshot"}
 
-    snapshot: int | None = field(
-        default=None, metadata={"about": "B, batch of the reference gradient (online form)"}
-    )
-    online: bool = field(
-        default=False,
-        metadata={"about": "true: the schedule of the online form, B = min(n, 6 sigma^2/epsilon)"},
+    snapshot: int | None = whole(None, "B, batch of the reference gradient (online form)")
+    online: bool = parameter(
+        False, "true: the schedule of the online form, B = min(n, 6 sigma^2/epsilon)"
     )
 
     def __post_init__(self) -> None:
@@ -224,20 +211,22 @@ class ProxSVRGPlus(ProxSVRG):
         least, e the error of the estimate, plus 5L/2 times the square of its length, which pays for
         the error that the epoch has gathered if m^2 <= b.
         """
-        purpose = f"the schedule of {cls.name}"
-        L, h0 = constants.smoothness(purpose), constants.need("delta", purpose)
+        L, h0 = cls.needs(constants, "L", "delta")
         best = round_up(min(constants.n, 1.0 / epsilon) ** (2 / 3))
         batch = integer("batch", given.get("batch", best), least=1)
-        schedule: dict[str, Any] = {
-            "iterations": max(1, round_up(36.0 * L * h0 / epsilon)),
-            "step": 1.0 / (6.0 * L),
-            "batch": batch,
-            "period": round_down(math.sqrt(batch)),
-        }
+        snapshot = None
         if given.get("online"):
-            B = max(1, round_up(6.0 * constants.need("sigma2", purpose) / epsilon))
-            schedule["snapshot"] = B if constants.n > B else None
-        return cls(**schedule | given)
+            (sigma2,) = cls.needs(constants, "sigma2")
+            B = max(1, round_up(6.0 * sigma2 / epsilon))
+            snapshot = B if constants.n > B else None
+        return cls.filled(
+            given,
+            iterations=max(1, round_up(36.0 * L * h0 / epsilon)),
+            step=1.0 / (6.0 * L),
+            batch=batch,
+            period=round_down(math.sqrt(batch)),
+            snapshot=snapshot,
+        )
 
     @classmethod
     def explicit(cls, constants: Constants, **given: Any) -> Self:
@@ -266,7 +255,7 @@ class ProxSAGA(ProximalMethod):
     counts = "T iterations: SFO n + 2bT, PO T"
     requires = frozenset({"table"}) | COMPOSITE
 
-    batch: int = field(metadata={"about": "b"})
+    batch: int = whole(MISSING, "b")
 
     @property
     def estimator(self) -> SAGA:
@@ -276,17 +265,15 @@ class ProxSAGA(ProximalMethod):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """E|G_eta|^2 <= 50 L h0/(3T) <= epsilon with b = n^(2/3), eta = 1/(5L), L = L_max."""
-        purpose = f"the schedule of {cls.name}"
-        L, h0 = constants.need("L_max", purpose), constants.need("delta", purpose)
-        schedule: dict[str, Any] = {
-            "iterations": max(1, round_up(50.0 * L * h0 / (3.0 * epsilon))),
-            "step": 1.0 / (5.0 * L),
-            "batch": round_up(constants.n ** (2 / 3)),
-        }
-        return cls(**schedule | given)
+        L, h0 = cls.needs(constants, "L_max", "delta")
+        return cls.filled(
+            given,
+            iterations=max(1, round_up(50.0 * L * h0 / (3.0 * epsilon))),
+            step=1.0 / (5.0 * L),
+            batch=round_up(constants.n ** (2 / 3)),
+        )
 
 
-@dataclass(frozen=True, kw_only=True)
 class SmoothSAGA(ProxSAGA):
     """SAGA without set and penalty."""
 
@@ -303,17 +290,16 @@ class SmoothSAGA(ProxSAGA):
         The source's bound lacks the last factor. With equal f_i SAGA is gradient descent with this
         step, whose exact worst case needs it.
         """
-        purpose = f"the schedule of {cls.name}"
-        L, h0 = constants.need("L_max", purpose), constants.need("delta", purpose)
+        L, h0 = cls.needs(constants, "L_max", "delta")
         n = constants.n
         scale = 3.0 * L * n ** (2 / 3)
         missing = 1.0 - 1.0 / (12.0 * n ** (2 / 3))
-        schedule: dict[str, Any] = {
-            "iterations": max(1, round_up(scale * h0 / (missing * epsilon))),
-            "step": 1.0 / scale,
-            "batch": 1,
-        }
-        return cls(**schedule | given)
+        return cls.filled(
+            given,
+            iterations=max(1, round_up(scale * h0 / (missing * epsilon))),
+            step=1.0 / scale,
+            batch=1,
+        )
 
 
 # --- SPIDER with a constant step ---------------------------------------------------------------
@@ -333,11 +319,9 @@ class ProxSpiderBoost(ProximalMethod):
     requires = frozenset({"gradient", "difference", "batch"}) | COMPOSITE
     scheduled = ProximalMethod.scheduled | {"snapshot"}
 
-    batch: int = field(metadata={"about": "S"})
-    period: int = field(metadata={"about": "q, iterations between reference gradients"})
-    snapshot: int | None = field(
-        default=None, metadata={"about": "B, batch of the reference gradient (online form)"}
-    )
+    batch: int = whole(MISSING, "S")
+    period: int = whole(MISSING, "q, iterations between reference gradients")
+    snapshot: int | None = whole(None, "B, batch of the reference gradient (online form)")
 
     @property
     def estimator(self) -> SPIDERG:
@@ -352,19 +336,17 @@ class ProxSpiderBoost(ProximalMethod):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """E|G_eta|^2 <= 20 L Delta/T <= epsilon^2 with q = S = sqrt n, eta = 1/(2L)."""
-        purpose = f"the schedule of {cls.name}"
-        L, delta = constants.smoothness(purpose), constants.need("delta", purpose)
+        L, delta = cls.needs(constants, "L", "delta")
         root = math.sqrt(constants.n)
-        schedule: dict[str, Any] = {
-            "iterations": max(1, round_up(cls.bound() * L * delta / epsilon**2)),
-            "step": 1.0 / (2.0 * L),
-            "batch": round_up(root),
-            "period": round_down(root),
-        }
-        return cls(**schedule | given)
+        return cls.filled(
+            given,
+            iterations=max(1, round_up(cls.bound() * L * delta / epsilon**2)),
+            step=1.0 / (2.0 * L),
+            batch=round_up(root),
+            period=round_down(root),
+        )
 
 
-@dataclass(frozen=True, kw_only=True)
 class SpiderBoost(ProxSpiderBoost):
     """SpiderBoost without set and penalty: E|grad f|^2 <= 4 L Delta/T."""
 
@@ -378,3 +360,10 @@ class SpiderBoost(ProxSpiderBoost):
     def bound(cls) -> float:
         """Return the constant of wang2019 theorem 1, derived (the paper prints O(.))."""
         return 4.0
+
+
+METHODS = (
+    *(ProxGD, ProjectedGradient, ProxSGD),
+    *(SmoothSVRG, ProxSVRG, ProjectedSVRG, ProxSVRGPlus),
+    *(SmoothSAGA, ProxSAGA, SpiderBoost, ProxSpiderBoost),
+)

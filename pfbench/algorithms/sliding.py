@@ -6,15 +6,15 @@ line search, until its Frank-Wolfe gap is at most eta. Every inner step is one L
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, least, round_down, round_up
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
+from pfbench.base.parameters import one_of, parameter, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.sample import Sample
 from pfbench.base.state import Point, State
@@ -42,22 +42,13 @@ def condg(ask: Asked, l: Any, u: Point, lam: float, eta: float) -> Point:  # noq
 class Sliding(Algorithm):
     """What the sliding methods of qu2018 have in common: N, L, eta."""
 
-    output: str = field(default="uniform", metadata={"about": "uniform, weighted, or last"})
-    iterations: int = field(metadata={"about": "N, updates of the main sequence"})
-    smoothness: float = field(metadata={"about": "L"})
-    tolerance: float | None = field(
-        default=None, metadata={"about": "eta, gap at which condg stops; 1/N if not given"}
-    )
+    output: str = parameter("uniform", "uniform, weighted, or last")
+    iterations: int = whole(MISSING, "N, updates of the main sequence")
+    smoothness: float = positive(MISSING, "L")
+    tolerance: float | None = positive(None, "eta, gap at which condg stops; 1/N if not given")
 
     requires = frozenset({"gradient", "lo"})
     scheduled = frozenset({"iterations", "smoothness", "tolerance", "batch", "period"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        integer("iterations", self.iterations, least=1)
-        real("smoothness", self.smoothness, above=0.0)
-        if self.tolerance is not None:
-            real("tolerance", self.tolerance, above=0.0)
 
     @property
     def eta(self) -> float:
@@ -91,34 +82,26 @@ class NCGS(Sliding):
     counts = "N iterations: FO N, SFO nN, LO as many as condg needs"
     deterministic = True
 
-    option: int = field(default=1, metadata={"about": "1 or 2, as in the source"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.option not in (1, 2):
-            raise InputError(f"option={self.option!r} of ncgs must be 1 or 2.")
+    option: int = one_of(1, "1 or 2, as in the source", (1, 2))
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """qu2018 theorem 1: the bound of the option on min_k |G|^2 is at most epsilon."""
-        purpose = f"the schedule of {cls.name}"
-        L, delta = constants.need("L_f", purpose), constants.need("delta", purpose)
+        L, delta = cls.needs(constants, "L_f", "delta")
         if given.get("option", 1) == 1:
             N = max(1, round_up((12.0 * L * delta + 16.0 * L) / epsilon))
         else:
-            D2, M2 = constants.need("D", purpose) ** 2, constants.need("M", purpose) ** 2
-            ell = constants.need("ell", purpose)
-            N = least(
-                lambda N: (
-                    (
-                        192.0 * L * L * D2 / (N * N * (N + 1.0))
-                        + 48.0 * ell * L / N * 3.0 * M2
-                        + 96.0 * L / N
-                    )
-                    <= epsilon
+            D, M, ell = cls.needs(constants, "D", "M", "ell")
+
+            def bound(N: int) -> float:
+                return (
+                    192.0 * L * L * D**2 / (N * N * (N + 1.0))
+                    + 48.0 * ell * L / N * 3.0 * M**2
+                    + 96.0 * L / N
                 )
-            )
-        return cls(**{"iterations": N, "smoothness": L} | given)
+
+            N = least(lambda N: bound(N) <= epsilon)
+        return cls.filled(given, iterations=N, smoothness=L)
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
@@ -146,33 +129,25 @@ class StochasticNCGS(Sliding):
     counts = "N iterations: SFO N(N+1)/2 (with batch: bN), LO as many as condg needs"
     requires = frozenset({"batch", "lo"})
 
-    output: str = field(default="weighted", metadata={"about": "weighted by k(k+1), uniform, last"})
-    batch: int | None = field(default=None, metadata={"about": "m_k; k if not given"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.batch is not None:
-            integer("batch", self.batch, least=1)
+    output: str = parameter("weighted", "weighted by k(k+1), uniform, last")
+    batch: int | None = whole(None, "m_k; k if not given")
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """qu2018 theorem 2, in its provable form: the bound is at most epsilon, eta = chi = 1/N."""
-        purpose = f"the schedule of {cls.name}"
-        L, ell = constants.smoothness(purpose), constants.need("ell", purpose)
-        D2, M2 = constants.need("D", purpose) ** 2, constants.need("M", purpose) ** 2
-        sigma2 = constants.need("sigma2", purpose)
+        L, ell, D, M, sigma2 = cls.needs(constants, "L", "ell", "D", "M", "sigma2")
 
         def bound(N: int) -> float:
             return (
-                384.0 * L * L * D2 / (N * (N + 1.0) * (N + 2.0))
-                + 96.0 * L * ell * 2.0 * M2 / (N + 2.0)
+                384.0 * L * L * D**2 / (N * (N + 1.0) * (N + 2.0))
+                + 96.0 * L * ell * 2.0 * M**2 / (N + 2.0)
                 + 96.0 * L / (N * (N + 2.0))
                 + 36.0 * L / N
                 + 48.0 * sigma2 * (N + 3.0) / ((N + 1.0) * (N + 2.0))
             )
 
         N = least(lambda N: bound(N) <= epsilon)
-        return cls(**{"iterations": N, "smoothness": L} | given)
+        return cls.filled(given, iterations=N, smoothness=L)
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See `NCGS`, option 2."""
@@ -196,13 +171,8 @@ class NCGSVR(Sliding):
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO as many as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
 
-    batch: int = field(metadata={"about": "b"})
-    period: int = field(metadata={"about": "m, iterations between full gradients"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        integer("batch", self.batch, least=1)
-        integer("period", self.period, least=1)
+    batch: int = whole(MISSING, "b")
+    period: int = whole(MISSING, "m, iterations between full gradients")
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
@@ -210,11 +180,11 @@ class NCGSVR(Sliding):
 
         The theorem needs m^2 <= 12 b, which holds for every n.
         """
-        purpose = f"the schedule of {cls.name}"
-        L, delta, n = constants.smoothness(purpose), constants.need("delta", purpose), constants.n
+        L, delta = cls.needs(constants, "L", "delta")
+        n = constants.n
         m, b = max(1, round(n ** (1 / 3))), max(1, round(n ** (2 / 3)))
         T = m * max(1, round_up(18.0 * L * (delta + 1.0) / (epsilon * m)))
-        return cls(**{"iterations": T, "smoothness": L, "batch": b, "period": m} | given)
+        return cls.filled(given, iterations=T, smoothness=L, batch=b, period=m)
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's text."""
@@ -248,18 +218,11 @@ class CGS(Algorithm):
     scheduled = frozenset({"restarts", "period", "smoothness", "curvature", "delta", "batch"})
     deterministic = True
 
-    restarts: int = field(default=1, metadata={"about": "outer iterations"})
-    period: int = field(metadata={"about": "N, inner iterations of each outer one"})
-    smoothness: float = field(metadata={"about": "L"})
-    curvature: float = field(metadata={"about": "sigma_hat, effective strong convexity"})
-    delta: float = field(metadata={"about": "delta0, at least f(theta_0) - f(theta_hat)"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        integer("restarts", self.restarts, least=1)
-        integer("period", self.period, least=1)
-        for name in ("smoothness", "curvature", "delta"):
-            real(name, getattr(self, name), above=0.0)
+    restarts: int = whole(1, "outer iterations")
+    period: int = whole(MISSING, "N, inner iterations of each outer one")
+    smoothness: float = positive(MISSING, "L")
+    curvature: float = positive(MISSING, "sigma_hat, effective strong convexity")
+    delta: float = positive(MISSING, "delta0, at least f(theta_0) - f(theta_hat)")
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
@@ -270,14 +233,14 @@ class CGS(Algorithm):
         L = cls.stated("smoothness", constants, given)
         sigma = cls.stated("curvature", constants, given)
         delta = cls.stated("delta", constants, given)
-        schedule: dict[str, Any] = {
-            "restarts": max(1, round_up(math.log2(max(delta / epsilon, 2.0)))),
-            "period": round_up(8.0 * math.sqrt(L / sigma)),
-            "smoothness": L,
-            "curvature": sigma,
-            "delta": delta,
-        }
-        return cls(**schedule | given)
+        return cls.filled(
+            given,
+            restarts=max(1, round_up(math.log2(max(delta / epsilon, 2.0)))),
+            period=round_up(8.0 * math.sqrt(L / sigma)),
+            smoothness=L,
+            curvature=sigma,
+            delta=delta,
+        )
 
     @classmethod
     def stated(cls, name: str, constants: Constants, given: dict[str, Any]) -> float:
@@ -285,7 +248,7 @@ class CGS(Algorithm):
         if name in given:
             return real(name, given[name], above=0.0)
         constant = {"smoothness": "L_f", "curvature": "sigma_hat", "delta": "delta"}[name]
-        return constants.need(constant, f"the schedule of {cls.name}")
+        return cls.needs(constants, constant)[0]
 
     def eta(self, t: int, k: int) -> float:
         """Return the gap at which condg stops in inner iteration k of outer iteration t."""
@@ -327,19 +290,14 @@ class STORC(CGS):
     requires = frozenset({"gradient", "difference", "lo"})
     deterministic = False
 
-    batch: int = field(metadata={"about": "m; above n drawn as multinomial counts"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        integer("batch", self.batch, least=1)
+    batch: int = whole(MISSING, "m; above n drawn as multinomial counts")
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """li2019 theorem 2: m = 5200 N L_max/sigma_hat (convex f_i), else 8000 N L~/sigma_hat."""
-        purpose = f"the schedule of {cls.name}"
         L = cls.stated("smoothness", constants, given)
         sigma = cls.stated("curvature", constants, given)
-        L_max, ell = constants.need("L_max", purpose), constants.need("ell", purpose)
+        L_max, ell = cls.needs(constants, "L_max", "ell")
         N = round_up(8.0 * math.sqrt(L / sigma))
         mixed = (L_max + ell) * (1.0 + ell / sigma)
         m = 5200.0 * N * L_max / sigma if ell == 0.0 else 8000.0 * N * mixed / sigma
@@ -367,3 +325,6 @@ def draw(rng: np.random.Generator, n: int, size: int) -> Any:
     counts = rng.multinomial(size, np.full(n, 1.0 / n))
     drawn = np.flatnonzero(counts)
     return Sample(drawn, counts[drawn])
+
+
+METHODS = (NCGS, StochasticNCGS, NCGSVR, CGS, STORC)

@@ -6,16 +6,16 @@ v_{t-1} with a reference gradient at the start of each epoch, and differ in how 
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from pfbench.algorithms.base import Estimating, least, round_up
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
+from pfbench.base.parameters import nonnegative, one_of, parameter, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.estimators import SPIDERG
@@ -28,13 +28,9 @@ _NEEDS = frozenset({"gradient", "difference"})
 class Recursive(Estimating):
     """What the three have in common: T, S, the epoch length, and the estimate."""
 
-    iterations: int = field(metadata={"about": "T"})
-    batch: int = field(metadata={"about": "S"})
-    period: int = field(metadata={"about": "epoch length, iterations between full gradients"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        integer("iterations", self.iterations, least=1)
+    iterations: int = whole(MISSING, "T")
+    batch: int = whole(MISSING, "S")
+    period: int = whole(MISSING, "epoch length, iterations between full gradients")
 
     @property
     def estimator(self) -> SPIDERG:
@@ -58,14 +54,8 @@ class SARAH(Recursive):
     counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p))"
     requires = _NEEDS | SMOOTH
 
-    output: str = field(
-        default="uniform", metadata={"about": "uniform: each outer loop goes on from a random x_t"}
-    )
-    step: float = field(metadata={"about": "eta"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        real("step", self.step, above=0.0)
+    output: str = parameter("uniform", "uniform: each outer loop goes on from a random x_t")
+    step: float = positive(MISSING, "eta")
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
@@ -73,16 +63,14 @@ class SARAH(Recursive):
 
         eta = 2/(L (1 + sqrt(1 + 4m/b))) with m = p - 1; p is the least that satisfies the bound.
         """
-        purpose = f"the schedule of {cls.name}"
-        L, h0 = constants.smoothness(purpose), constants.need("delta", purpose)
+        L, h0 = cls.needs(constants, "L", "delta")
         b = integer("batch", given.get("batch", round_up(math.sqrt(constants.n))), least=1)
 
         def step(p: int) -> float:
             return 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * (p - 1) / b)))
 
         p = least(lambda p: 2.0 * h0 / (step(p) * p) <= epsilon)
-        schedule: dict[str, Any] = {"iterations": p, "period": p, "batch": b, "step": step(p)}
-        return cls(**schedule | given)
+        return cls.filled(given, iterations=p, period=p, batch=b, step=step(p))
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
@@ -116,37 +104,25 @@ class Spider(Recursive):
     requires = _NEEDS | SMOOTH
     scheduled = Recursive.scheduled | {"lam"}
 
-    output: str = field(default="uniform", metadata={"about": "uniform, or last (option 1: last)"})
-    step: float = field(metadata={"about": "length of a step, epsilon/(L n0)"})
-    lam: float | None = field(
-        default=None, metadata={"about": "option 2: largest multiple of v, 1/(2 L n0)"}
-    )
-    option: int = field(default=2, metadata={"about": "1 or 2, as in the source"})
-    tolerance: float = field(default=0.0, metadata={"about": "option 1 stops at twice this"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        real("step", self.step, above=0.0)
-        real("tolerance", self.tolerance, least=0.0)
-        if self.option not in (1, 2):
-            raise InputError(f"option={self.option!r} of spider must be 1 or 2.")
-        if self.lam is not None:
-            real("lam", self.lam, above=0.0)
+    output: str = parameter("uniform", "uniform, or last (option 1: last)")
+    step: float = positive(MISSING, "length of a step, epsilon/(L n0)")
+    lam: float | None = positive(None, "option 2: largest multiple of v, 1/(2 L n0)")
+    option: int = one_of(2, "1 or 2, as in the source", (1, 2))
+    tolerance: float = nonnegative(0.0, "option 1 stops at twice this")
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """K = floor(4 L Delta/epsilon^2) + 1, q = S = sqrt n, n0 = 1: E|grad f| <= 5 epsilon."""
-        purpose = f"the schedule of {cls.name}"
-        L, delta = constants.smoothness(purpose), constants.need("delta", purpose)
+        L, delta = cls.needs(constants, "L", "delta")
         root = round_up(math.sqrt(constants.n))
-        schedule: dict[str, Any] = {
-            "iterations": math.floor(4.0 * L * delta / epsilon**2) + 1,
-            "step": epsilon / L,
-            "lam": 1.0 / (2.0 * L),
-            "batch": root,
-            "period": root,
-        }
-        return cls(**schedule | given)
+        return cls.filled(
+            given,
+            iterations=math.floor(4.0 * L * delta / epsilon**2) + 1,
+            step=epsilon / L,
+            lam=1.0 / (2.0 * L),
+            batch=root,
+            period=root,
+        )
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
@@ -179,26 +155,21 @@ class ProxSpiderBoostM(Recursive):
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q)), PO T"
     requires = _NEEDS | COMPOSITE
 
-    output: str = field(default="uniform", metadata={"about": "uniform among z_k, or last (y)"})
-    step: float = field(metadata={"about": "beta, 1/(8L)"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        real("step", self.step, above=0.0)
+    output: str = parameter("uniform", "uniform among z_k, or last (y)")
+    step: float = positive(MISSING, "beta, 1/(8L)")
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """beta = 1/(8L), q = S = sqrt n; T of prox-spiderboost (theorem 3 prints O(.) only)."""
-        purpose = f"the schedule of {cls.name}"
-        L, delta = constants.smoothness(purpose), constants.need("delta", purpose)
+        L, delta = cls.needs(constants, "L", "delta")
         root = math.sqrt(constants.n)
-        schedule: dict[str, Any] = {
-            "iterations": max(1, round_up(20.0 * L * delta / epsilon**2)),
-            "step": 1.0 / (8.0 * L),
-            "batch": round_up(root),
-            "period": max(1, math.floor(root)),
-        }
-        return cls(**schedule | given)
+        return cls.filled(
+            given,
+            iterations=max(1, round_up(20.0 * L * delta / epsilon**2)),
+            step=1.0 / (8.0 * L),
+            batch=round_up(root),
+            period=max(1, math.floor(root)),
+        )
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the class's pseudo-code."""
@@ -212,3 +183,6 @@ class ProxSpiderBoostM(Recursive):
             before, x = x, ask.prox(x, v, lam)
             y = shift(z, x, before, beta / lam)
             yield State(y, z, v)
+
+
+METHODS = (SARAH, Spider, ProxSpiderBoostM)

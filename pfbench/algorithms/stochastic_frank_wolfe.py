@@ -15,14 +15,14 @@ epsilon, with the error bounded by each estimator's law.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from pfbench.algorithms.base import Estimating, round_up
-from pfbench.base.checks import choice, integer, real
 from pfbench.base.constants import Constants
+from pfbench.base.parameters import one_of, parameter, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.estimators import SAGA, SG, SVRG
@@ -33,15 +33,10 @@ from pfbench.points import combine
 class StochasticFrankWolfe(Estimating):
     """Frank-Wolfe with a constant step along a gradient estimate; a subclass says which."""
 
-    output: str = field(default="uniform", metadata={"about": "uniform (the source's), or last"})
-    iterations: int = field(metadata={"about": "T"})
-    step: float = field(metadata={"about": "gamma, in (0, 1]"})
-    batch: int = field(metadata={"about": "b, drawn uniformly with replacement"})
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        integer("iterations", self.iterations, least=1)
-        real("step", self.step, above=0.0, most=1.0)
+    output: str = parameter("uniform", "uniform (the source's), or last")
+    iterations: int = whole(MISSING, "T")
+    step: float = positive(MISSING, "gamma, in (0, 1]", most=1.0)
+    batch: int = whole(MISSING, "b, drawn uniformly with replacement")
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
@@ -65,7 +60,6 @@ def constant_step(error: float, L: float, D: float, h0: float, epsilon: float) -
     return {"iterations": iterations, "step": step}
 
 
-@dataclass(frozen=True, kw_only=True)
 class SFW(StochasticFrankWolfe):
     """Stochastic Frank-Wolfe with mini-batches."""
 
@@ -83,17 +77,15 @@ class SFW(StochasticFrankWolfe):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """b = T, gamma = sqrt(2 h0/(T L D^2)): (sqrt(2 h0 L D^2) + D sigma)/sqrt T <= epsilon."""
-        purpose = f"the schedule of {cls.name}"
-        L, D = constants.smoothness(purpose), constants.need("D", purpose)
-        h0, sigma2 = constants.need("delta", purpose), constants.need("sigma2", purpose)
+        L, D, h0, sigma2 = cls.needs(constants, "L", "D", "delta", "sigma2")
         root = math.sqrt(2.0 * h0 * L) * D + D * math.sqrt(sigma2)
         T = max(1, round_up((root / epsilon) ** 2), round_up(2.0 * h0 / (L * D * D)))
-        schedule: dict[str, Any] = {
-            "iterations": T,
-            "batch": T,
-            "step": min(1.0, math.sqrt(2.0 * h0 / (T * L * D * D))),
-        }
-        return cls(**schedule | given)
+        return cls.filled(
+            given,
+            iterations=T,
+            batch=T,
+            step=min(1.0, math.sqrt(2.0 * h0 / (T * L * D * D))),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +98,7 @@ class SVFW(StochasticFrankWolfe):
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO T"
     requires = frozenset({"gradient", "difference", "lo"})
 
-    period: int = field(metadata={"about": "m, iterations between full gradients"})
+    period: int = whole(MISSING, "m, iterations between full gradients")
 
     @property
     def estimator(self) -> SVRG:
@@ -116,10 +108,9 @@ class SVFW(StochasticFrankWolfe):
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """m = n^(1/3) rounded up, b = m^2: the error is at most L gamma D, so 3/2 L D^2 gamma."""
-        purpose = f"the schedule of {cls.name}"
-        L, D = constants.smoothness(purpose), constants.need("D", purpose)
         m = round_up(constants.n ** (1 / 3))
-        schedule = constant_step(1.5, L, D, constants.need("delta", purpose), epsilon)
+        L, D, h0 = cls.needs(constants, "L", "D", "delta")
+        schedule = constant_step(1.5, L, D, h0, epsilon)
         return cls(**schedule | {"period": m, "batch": m * m} | given)
 
 
@@ -137,14 +128,9 @@ class SAGAFW(StochasticFrankWolfe):
         "appendix 7.2), and contradicts the lower bound sqrt(n)/epsilon^2"
     )
 
-    option: str = field(
-        default="repaired",
-        metadata={"about": "batch of epsilon: repaired n^(2/3), claimed n^(1/3)"},
+    option: str = one_of(
+        "repaired", "batch of epsilon: repaired n^(2/3), claimed n^(1/3)", ("repaired", "claimed")
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        choice("option", self.option, ("repaired", "claimed"))
 
     @property
     def estimator(self) -> SAGA:
@@ -158,9 +144,8 @@ class SAGAFW(StochasticFrankWolfe):
         A stored gradient is about n/b iterations old. With option=claimed b = n^(1/3) and the
         source's step, as for svfw.
         """
-        purpose = f"the schedule of {cls.name}"
-        L, D = constants.need("L_max", purpose), constants.need("D", purpose)
-        h0, n = constants.need("delta", purpose), constants.n
+        L, D, h0 = cls.needs(constants, "L_max", "D", "delta")
+        n = constants.n
         if given.get("option") == "claimed":
             schedule = constant_step(1.5, L, D, h0, epsilon) | {"batch": round_up(n ** (1 / 3))}
         else:
@@ -168,3 +153,6 @@ class SAGAFW(StochasticFrankWolfe):
             error = 0.5 + math.sqrt(2.0) * n / b**1.5
             schedule = constant_step(error, L, D, h0, epsilon) | {"batch": b}
         return cls(**schedule | given)
+
+
+METHODS = (SFW, SVFW, SAGAFW)

@@ -2,15 +2,22 @@
 
     rows: int = parameter(2000, "number of rows")
 
-A field without `about` in its metadata is no parameter.
+`whole`, `positive`, `nonnegative` and `one_of` also say what its values may be. A field without
+`about` in its metadata is no parameter.
 """
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from functools import partial
 from typing import Any, Protocol
 
+from pfbench.base.checks import choice, integer, real
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
+
+Check = Callable[[str, Any], object]
+"""Refuses a value of a parameter, by its name."""
 
 _TEXTS = (str, str | None, "str", "str | None")
 
@@ -42,13 +49,54 @@ class Parameter:
         return not self.default
 
 
-def parameter(default: Any, about: str, words: str = "", **options: Any) -> Any:
+def parameter(
+    default: Any, about: str, words: str = "", check: Check | None = None, **options: Any
+) -> Any:
     """Return the field of a parameter: its default, a line about it, a computed default in words.
 
-    The default is `MISSING` if it is needed; options are those of `dataclasses.field`.
+    The default is `MISSING` if it is needed; options are those of `dataclasses.field`. For `check`
+    see `check_values`.
     """
-    metadata = {"about": about} | ({"words": words} if words else {})
+    metadata = {"about": about, "check": check} | ({"words": words} if words else {})
     return field(default=default, metadata=metadata, **options)
+
+
+def whole(default: Any, about: str) -> Any:
+    """Return the field of an integer of at least 1."""
+    return parameter(default, about, check=partial(integer, least=1))
+
+
+def positive(default: Any, about: str, most: float = math.inf) -> Any:
+    """Return the field of a number above 0, and of at most `most`."""
+    return parameter(default, about, check=partial(real, above=0.0, most=most))
+
+
+def nonnegative(default: Any, about: str) -> Any:
+    """Return the field of a number of at least 0."""
+    return parameter(default, about, check=partial(real, least=0.0))
+
+
+def one_of(default: Any, about: str, allowed: tuple[Any, ...]) -> Any:
+    """Return the field of a value that is one of a few texts, or of a few numbers."""
+
+    def check(name: str, value: Any) -> None:
+        if isinstance(default, str):
+            choice(name, value, allowed)
+        elif value not in allowed:
+            raise InputError(f"{name}={value!r} must be {' or '.join(map(str, allowed))}.")
+
+    return parameter(default, about, check=check)
+
+
+def check_values(given: Any) -> None:
+    """Refuse the first value of a dataclass that its parameter's check refuses.
+
+    None is allowed where it is the default.
+    """
+    for f in fields(given):
+        value, check = getattr(given, f.name), f.metadata.get("check")
+        if check is not None and (value is not None or f.default is not None):
+            check(f.name, value)
 
 
 class Listed(Protocol):
@@ -115,9 +163,9 @@ def joined(alternatives: Mapping[str, Mapping[str, Parameter]]) -> dict[str, Par
     Defaults that differ are told one by one.
     """
     found: dict[str, dict[str, Parameter]] = {}
-    for choice, known in alternatives.items():
+    for alternative, known in alternatives.items():
         for name, parameter in known.items():
-            found.setdefault(name, {})[choice] = parameter
+            found.setdefault(name, {})[alternative] = parameter
     return {name: _joined(by, len(alternatives)) for name, by in found.items()}
 
 

@@ -38,16 +38,8 @@ class Table(Protocol):
         """As `difference`, then store grad f_i(x) as a_i, once for each distinct index."""
 
 
-class Backend(Protocol):
-    """What answers the oracles during one run; it never counts and never knows who asks."""
-
-    @property
-    def n(self) -> int:
-        """Number of components."""
-
-    @property
-    def unconstrained(self) -> bool:
-        """Whether there is neither set nor penalty: prox is then x - lam g, and not counted."""
+class Verbs(Protocol):
+    """The oracles."""
 
     def gradient(self, x: Point) -> Gradient:
         """Return the gradient of f at x; a recorded step of x is applied on the way."""
@@ -72,6 +64,18 @@ class Backend(Protocol):
 
     def table(self, x: Point) -> Table:
         """Return a table filled with the component gradients at x."""
+
+
+class Backend(Verbs, Protocol):
+    """What answers the oracles during one run; it never counts and never knows who asks."""
+
+    @property
+    def n(self) -> int:
+        """Number of components."""
+
+    @property
+    def unconstrained(self) -> bool:
+        """Whether there is neither set nor penalty: prox is then x - lam g, and not counted."""
 
 
 class FeasibleSet(Protocol):
@@ -200,35 +204,11 @@ Measure = Callable[[Problem, State], float | Bracket | None]
 """A function of problem and state that is never counted; None where it is not defined."""
 
 
-class Asked(Protocol):
+class Asked(Verbs, Protocol):
     """The oracles as an algorithm sees them."""
 
     n: int
     D: float
-
-    def gradient(self, x: Point) -> Gradient:
-        """See `Backend.gradient`."""
-
-    def batch(self, sample: Indices, x: Point) -> Gradient:
-        """See `Backend.batch`."""
-
-    def difference(self, sample: Indices, x: Point, y: Point) -> Gradient:
-        """See `Backend.difference`."""
-
-    def value(self, x: Point) -> float:
-        """See `Backend.value`."""
-
-    def lo(self, g: Any) -> Point:
-        """See `Backend.lo`."""
-
-    def prox(self, x: Point, g: Any, lam: float) -> Point:
-        """See `Backend.prox`."""
-
-    def hessian(self, s: Point) -> Hessian:
-        """See `Backend.hessian`."""
-
-    def table(self, x: Point) -> Table:
-        """See `Backend.table`."""
 
 
 class Algorithm(Protocol):

@@ -1,7 +1,8 @@
 """What every algorithm keeps, whatever it claims: its declarations, exact counts, the set."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.protocols import Algorithm, Problem
-from pfbench.base.state import OUTPUTS, State
+from pfbench.base.state import OUTPUTS, Point, State
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import is_finite, keep
 from pfbench.problems.linear_models import LogCosh
@@ -67,8 +68,7 @@ class Conformance:
 
     def as_json(self) -> dict[str, Any]:
         """Return the tests as JSON has them."""
-        tests = [{"test": t.test, "passed": t.passed, "seen": t.seen} for t in self.tests]
-        return {"algorithm": self.algorithm, "conformance": tests}
+        return {"algorithm": self.algorithm, "conformance": [asdict(test) for test in self.tests]}
 
 
 def conform(algorithm: Any, name: str) -> Conformance:
@@ -150,15 +150,21 @@ class _Watched:
         return getattr(self._backend, name)
 
 
-def _states(problem: Problem, algorithm: Algorithm, seed: int = 0) -> list[State]:
-    ask = Oracles(problem.open(np.random.default_rng(0)), Ledger(), problem.set.diameter)
+def _steps(
+    problem: Problem, algorithm: Algorithm, backend: Any, x0: Point, seed: int = 0
+) -> Iterator[State]:
+    """Run an algorithm, for `_MOST` iterations at most."""
+    ask = Oracles(backend, Ledger(), problem.set.diameter)
+    return islice(algorithm.run(ask, x0, np.random.default_rng(seed)), _MOST)
+
+
+def _iterates(problem: Problem, algorithm: Algorithm, seed: int = 0) -> list[Point]:
+    backend = problem.open(np.random.default_rng(0))
     found = []
-    for state in algorithm.run(ask, problem.start(), np.random.default_rng(seed)):
+    for state in _steps(problem, algorithm, backend, problem.start(), seed):
         if not isinstance(state, State):
             raise Broken(f"it yielded a {type(state).__name__}, not a State")
-        found.append(State(keep(state.x), None, state.estimate, None))
-        if len(found) == _MOST:
-            break
+        found.append(keep(state.x))
     if not found:
         raise Broken("it yielded no state")
     return found
@@ -166,10 +172,8 @@ def _states(problem: Problem, algorithm: Algorithm, seed: int = 0) -> list[State
 
 def _asks(problem: Problem, algorithm: Algorithm) -> str:
     watched = _Watched(problem.open(np.random.default_rng(0)))
-    ask = Oracles(watched, Ledger(), problem.set.diameter)
-    for k, _ in enumerate(algorithm.run(ask, problem.start(), np.random.default_rng(0))):
-        if k == _MOST:
-            break
+    for _ in _steps(problem, algorithm, watched, problem.start()):
+        pass
     # `asks` says what a run with these parameters requires, where that is more.
     allowed = set(getattr(algorithm, "asks", algorithm.requires))
     if problem.unconstrained:
@@ -181,23 +185,21 @@ def _asks(problem: Problem, algorithm: Algorithm) -> str:
 
 
 def _feasible(problem: Problem, algorithm: Algorithm) -> str:
-    states = _states(problem, algorithm)
-    for k, state in enumerate(states, 1):
-        if not is_finite(state.x):
+    iterates = _iterates(problem, algorithm)
+    for k, x in enumerate(iterates, 1):
+        if not is_finite(x):
             raise Broken(f"the iterate of iteration {k} is not finite")
-        if not problem.set.contains(state.x):
+        if not problem.set.contains(x):
             raise Broken(f"the iterate of iteration {k} is outside the set")
-    return f"{len(states)} iterates"
+    return f"{len(iterates)} iterates"
 
 
 def _repeats(problem: Problem, algorithm: Algorithm) -> str:
-    first, again = _states(problem, algorithm), _states(problem, algorithm)
-    if not all(np.array_equal(a.x, b.x) for a, b in zip(first, again, strict=True)):
+    first = _iterates(problem, algorithm)
+    if not np.array_equal(first, _iterates(problem, algorithm)):
         raise Broken("two runs with one seed differ")
-    if algorithm.deterministic:
-        other = _states(problem, algorithm, seed=1)
-        if not all(np.array_equal(a.x, b.x) for a, b in zip(first, other, strict=True)):
-            raise Broken("it is declared deterministic, and two seeds differ")
+    if algorithm.deterministic and not np.array_equal(first, _iterates(problem, algorithm, seed=1)):
+        raise Broken("it is declared deterministic, and two seeds differ")
     return "bit for bit" + (", whatever the seed" if algorithm.deterministic else "")
 
 
@@ -229,10 +231,8 @@ def _start_kept(problem: Problem, algorithm: Algorithm) -> str:
     # Not 0, which some faults would leave as it is; inside the set of `_problem`.
     x0 = problem.start() + 0.1
     before = x0.copy()
-    ask = Oracles(problem.open(np.random.default_rng(0)), Ledger(), problem.set.diameter)
-    for k, _ in enumerate(algorithm.run(ask, x0, np.random.default_rng(0))):
-        if k == _MOST:
-            break
+    for _ in _steps(problem, algorithm, problem.open(np.random.default_rng(0)), x0):
+        pass
     if not np.array_equal(x0, before):
         raise Broken("it changes its start point in place: move a copy with combine")
     return "unchanged"

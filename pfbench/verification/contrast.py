@@ -1,7 +1,7 @@
 """What an examination of an erratum returns, and what examinations share."""
 
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,10 +38,6 @@ class Contrast:
     def shown(self) -> bool:
         """Whether both were: then the evidence shows the erratum."""
         return self.printed_fails and self.corrected_holds
-
-
-Examination = Callable[[str, int], Contrast]
-"""A function of effort ("quick" or "full") and seed. Its own keywords replace what is printed."""
 
 
 def compared(printed: float, corrected: float, **numbers: float) -> Contrast:

@@ -281,7 +281,8 @@ def _stored_verdict(
     claim: Claim, subject: Subject, effort: str, seed: int, beside: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """Return a verdict as a store keeps it."""
-    return {**judge(claim, subject, effort, seed).stored(), **beside}
+    found = judge(claim, subject, effort, seed)
+    return {**found.as_json(), "failed": found.failed, **beside}
 
 
 def _stored_finding(erratum: Erratum, effort: str, seed: int) -> Mapping[str, Any]:

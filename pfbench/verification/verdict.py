@@ -54,10 +54,6 @@ class Verdict:
         own = [one.name for one in fields(self) if one.name not in ("claim", "failed")]
         return {**told, **{name: plain(getattr(self, name)) for name in own}}
 
-    def stored(self) -> dict[str, Any]:
-        """Return the verdict as a store keeps it."""
-        return {**self.as_json(), "failed": self.failed}
-
     @classmethod
     def of(cls, claim: Claim, stored: Mapping[str, Any]) -> Self:
         """Return the verdict that a store has; what stands there beside it is left out."""
@@ -68,25 +64,28 @@ class Verdict:
 def judged(trial: Trial) -> Verdict:
     """Put the trial's claim to the test."""
     started = perf_counter()
-    failed = False
     try:
         evidence = trial.claim.check(trial)
     except Broken as error:
-        failed = True
-        evidence = Evidence(decision=Decision("violated", f"{error}.", {}, None), repetitions=0)
+        decision = Decision("violated", f"{error}.", {}, None)
     except Untestable as error:
-        failed = True
-        evidence = Evidence(decision=Decision("inconclusive", f"{error}.", {}, None), repetitions=0)
-    return _verdict(trial.claim, evidence, perf_counter() - started, failed=failed)
+        decision = Decision("inconclusive", f"{error}.", {}, None)
+    else:
+        return _verdict(trial.claim, evidence, perf_counter() - started)
+    return _failed(trial.claim, decision, perf_counter() - started)
 
 
 def unfinished(tested: Claim, reason: str, seconds: float) -> Verdict:
     """Return the verdict of a check that hung, died or raised."""
     decision = Decision("inconclusive", f"The check ended as {reason}.", {}, None)
+    return _failed(tested, decision, seconds)
+
+
+def _failed(tested: Claim, decision: Decision, seconds: float) -> Verdict:
     return _verdict(tested, Evidence(decision=decision, repetitions=0), seconds, failed=True)
 
 
-def _verdict(tested: Claim, evidence: Evidence, seconds: float, *, failed: bool) -> Verdict:
+def _verdict(tested: Claim, evidence: Evidence, seconds: float, failed: bool = False) -> Verdict:
     """Return the verdict; of a disputed claim the verdict stands among what was measured."""
     decision = evidence.decision
     shown: str = decision.verdict

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from pfbench.verification import statistics as st
+from pfbench.verification.statistics import exponents, means
 
 EXPONENTS = (0.5, 1.0, 1.5, 2.0, 3.0)
 X = np.geomspace(10, 1000, 8)  # two decades
@@ -38,7 +39,9 @@ def test_intervals_cover_the_exponent_and_p_values_are_uniform(exponent):
     found = fits(exponent, lognormal, TRIALS, seed=int(10 * exponent))
     covered = np.mean([fit.lower <= exponent <= fit.upper for fit in found])
     assert 0.93 <= covered <= 0.97
-    p_values = np.array([st.exponent_p_value(fit.slopes, exponent - 0.1, 0.1) for fit in found])
+    p_values = np.array(
+        [exponents.exponent_p_value(fit.slopes, exponent - 0.1, 0.1) for fit in found]
+    )
     for level in (0.5, 0.05, 0.01):
         deviation = math.sqrt(level * (1 - level) / TRIALS)
         assert abs(np.mean(p_values <= level) - level) < 5 * deviation
@@ -62,7 +65,7 @@ def test_power_of_the_exponent_test_is_that_of_the_noncentral_t():
     """At a level where the power is near a half, so that a wrong quantile or margin shows."""
     excess, level = 0.03, 0.01  # above claimed + margin
     found = fits(1.0, lognormal, 4000, seed=3)
-    p_values = [st.exponent_p_value(f.slopes, 0.9 - excess, 0.1) for f in found]
+    p_values = [exponents.exponent_p_value(f.slopes, 0.9 - excess, 0.1) for f in found]
     power = np.mean(np.array(p_values) <= level)
     u = np.log(X)
     error = 0.2 / math.sqrt(np.sum((u - u.mean()) ** 2)) / math.sqrt(SEEDS)
@@ -96,7 +99,7 @@ def test_a_true_bound_is_rejected_in_at_most_one_of_a_hundred_sequences(law):
     """1e5 sequences of 100 runs whose mean is the bound, looked at after each run."""
     rng = np.random.default_rng(5)
     rejected = sum(
-        np.count_nonzero(st.log_e_values(law(rng, (5000, 100)), 1.0).max(axis=1) > math.log(100))
+        np.count_nonzero(means.log_e_values(law(rng, (5000, 100)), 1.0).max(axis=1) > math.log(100))
         for _ in range(20)
     )
     assert 0 < rejected <= 1000
@@ -110,7 +113,7 @@ def test_a_t_test_at_each_look_would_not_keep_the_level():
     spread = np.cumsum(values**2, axis=1) / runs - mean**2
     t = (mean - 1)[:, 4:] / np.sqrt(spread[:, 4:] / (runs[4:] - 1))
     rejects = (t > stats.t.isf(0.01, runs[4:] - 1)).any(axis=1)
-    logs = st.log_e_values(values, 1.0)
+    logs = means.log_e_values(values, 1.0)
     assert np.mean(rejects) > np.mean(logs.max(axis=1) > math.log(100))
 
 

@@ -11,6 +11,7 @@ from scipy import integrate, stats
 
 from pfbench.base.errors import InputError
 from pfbench.verification import statistics as st
+from pfbench.verification.statistics import exponents, means
 
 X = np.geomspace(3, 3e2, 8)
 
@@ -33,6 +34,11 @@ def interval_of(values, level=0.95):
     return stats.t.interval(level, values.size - 1, loc=values.mean(), scale=error)
 
 
+def lower_limit(samples, level=0.95):
+    """The lower t-limit of a mean."""
+    return means.t_interval(np.asarray(samples, dtype=float), level).lower
+
+
 # --- levels ---------------------------------------------------------------------------------------
 
 
@@ -50,16 +56,16 @@ def test_e_values_are_averages_of_products():
     added = [process.add(x) for x in samples]
     expected = [math.log(product_e_value(samples[: i + 1], 2.0)) for i in range(30)]
     np.testing.assert_allclose(added, expected, rtol=1e-12, atol=1e-13)
-    np.testing.assert_allclose(st.log_e_values(samples, 2.0), expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(means.log_e_values(samples, 2.0), expected, rtol=1e-12, atol=1e-13)
     assert process.log_value == added[-1]
     assert process.p_value == pytest.approx(min(1.0, math.exp(-max(expected))))
 
 
 def test_many_sequences_at_once_are_each_a_sequence():
     samples = np.random.default_rng(2).exponential(size=(2, 3, 5))
-    together = st.log_e_values(samples, 1.5)
+    together = means.log_e_values(samples, 1.5)
     assert together.shape == (2, 3, 5)
-    np.testing.assert_array_equal(together[1, 2], st.log_e_values(samples[1, 2], 1.5))
+    np.testing.assert_array_equal(together[1, 2], means.log_e_values(samples[1, 2], 1.5))
 
 
 @pytest.mark.parametrize(("chance", "value"), [(0.5, 2.0), (0.05, 20.0)])
@@ -67,7 +73,7 @@ def test_under_the_bound_e_values_have_mean_one_and_obey_ville(chance, value):
     """All 2^12 sequences of a two-valued law whose mean is the bound, with their probabilities."""
     outcomes = np.array(list(itertools.product([0.0, value], repeat=12)))
     weight = np.prod(np.where(outcomes > 0, chance, 1 - chance), axis=1)
-    logs = st.log_e_values(outcomes, 1.0)
+    logs = means.log_e_values(outcomes, 1.0)
     np.testing.assert_allclose(weight @ np.exp(logs), np.ones(12), rtol=1e-12)
     for threshold in (1.5, 5.0, 20.0, 100.0):
         assert weight @ (logs.max(axis=1) > math.log(threshold)) <= 1 / threshold
@@ -76,7 +82,7 @@ def test_under_the_bound_e_values_have_mean_one_and_obey_ville(chance, value):
 @pytest.mark.parametrize(("ratio", "most"), [(2.5, 23), (1.85, 34), (10.0, 9), (1.2, 120)])
 def test_runs_needed_at_a_constant_ratio(ratio, most):
     """Close to log(67e6) / log(ratio), which is what λ = 1 alone needs."""
-    needed = int(np.argmax(st.log_e_values(np.full(400, ratio), 1.0) > math.log(67e6))) + 1
+    needed = int(np.argmax(means.log_e_values(np.full(400, ratio), 1.0) > math.log(67e6))) + 1
     assert math.log(67e6) / math.log(ratio) < needed <= most
 
 
@@ -84,7 +90,7 @@ def test_runs_needed_at_a_constant_ratio(ratio, most):
 def test_runs_needed_with_a_spread_of_30_percent(ratio, most):
     rng = np.random.default_rng(3)
     samples = ratio * rng.gamma(1 / 0.09, 0.09, size=(500, 200))
-    over = st.log_e_values(samples, 1.0) > math.log(67e6)
+    over = means.log_e_values(samples, 1.0) > math.log(67e6)
     assert over.any(axis=1).all()
     assert np.median(over.argmax(axis=1) + 1) <= most
 
@@ -118,16 +124,16 @@ def test_an_infinite_sample_rejects_for_good(before):
     assert process.rejected
     assert process.p_value == 0
     assert values[len(before) :] == [math.inf] * 3
-    np.testing.assert_allclose(st.log_e_values(samples, 1.0), values, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(means.log_e_values(samples, 1.0), values, rtol=1e-12, atol=1e-13)
 
 
 def test_zeros_are_evidence_for_the_bound_and_leave_the_small_lambdas():
-    values = st.log_e_values(np.zeros(3), 1.0)
+    values = means.log_e_values(np.zeros(3), 1.0)
     np.testing.assert_allclose(values[2], math.log(product_e_value([0, 0, 0], 1.0)))
 
 
 def test_no_overflow_in_long_sequences():
-    assert st.log_e_values(np.full(3000, 10.0), 1.0)[-1] == pytest.approx(
+    assert means.log_e_values(np.full(3000, 10.0), 1.0)[-1] == pytest.approx(
         3000 * math.log(10) - math.log(5)
     )
 
@@ -141,7 +147,7 @@ def test_bad_samples_are_refused_and_change_nothing(bad):
         process.add(bad)
     assert process.log_value == before
     with pytest.raises(InputError, match="nonnegative"):
-        st.log_e_values([1.0, bad], 1.0)
+        means.log_e_values([1.0, bad], 1.0)
 
 
 @pytest.mark.parametrize("bound", [0.0, -1.0, math.nan, math.inf])
@@ -149,7 +155,7 @@ def test_bad_bounds_are_refused(bound):
     with pytest.raises(InputError, match="bound"):
         st.EProcess(bound)
     with pytest.raises(InputError, match="bound"):
-        st.log_e_values([1.0], bound)
+        means.log_e_values([1.0], bound)
     with pytest.raises(InputError, match="bound"):
         st.decide_mean([1.0, 2.0], bound)
 
@@ -158,7 +164,7 @@ def test_bad_thresholds_and_shapes_are_refused():
     with pytest.raises(InputError, match="threshold"):
         st.EProcess(1.0, threshold=1.0)
     with pytest.raises(InputError, match="list"):
-        st.log_e_values(1.0, 1.0)
+        means.log_e_values(1.0, 1.0)
 
 
 # --- intervals of a mean --------------------------------------------------------------------------
@@ -170,29 +176,29 @@ def test_intervals_are_those_of_scipy(size, level):
     samples = np.random.default_rng(size).normal(5, 2, size=size)
     interval = st.mean_interval(samples, level)
     assert (interval.lower, interval.upper) == pytest.approx(interval_of(samples, level))
-    assert st.upper_limit(samples, level) == pytest.approx(
+    assert means.upper_limit(samples, level) == pytest.approx(
         stats.ttest_1samp(samples, 0, alternative="less").confidence_interval(level).high
     )
-    assert st.lower_limit(samples, level) == pytest.approx(
+    assert lower_limit(samples, level) == pytest.approx(
         stats.ttest_1samp(samples, 0, alternative="greater").confidence_interval(level).low
     )
 
 
 def test_one_sample_says_nothing_of_its_spread():
-    assert st.mean_interval([3.0]) == st.Interval(-math.inf, math.inf)
-    assert st.upper_limit([3.0]) == math.inf
-    assert st.lower_limit([3.0]) == -math.inf
+    assert st.mean_interval([3.0]) == means.Interval(-math.inf, math.inf)
+    assert means.upper_limit([3.0]) == math.inf
+    assert lower_limit([3.0]) == -math.inf
 
 
 def test_samples_that_do_not_vary_are_a_number():
     samples = [0.1, 0.1 * (1 + 2e-16), 0.1]
-    assert st.mean_interval(samples) == st.Interval(*2 * [pytest.approx(0.1, rel=1e-15)])
-    assert st.mean_interval([0.0, 0.0]) == st.Interval(0.0, 0.0)
+    assert st.mean_interval(samples) == means.Interval(*2 * [pytest.approx(0.1, rel=1e-15)])
+    assert st.mean_interval([0.0, 0.0]) == means.Interval(0.0, 0.0)
     small = st.mean_interval([1e-30, 2e-30])
     assert small.lower < 1e-30 < 2e-30 < small.upper
 
 
-@pytest.mark.parametrize("function", [st.mean_interval, st.upper_limit, st.lower_limit])
+@pytest.mark.parametrize("function", [st.mean_interval, means.upper_limit])
 def test_bad_samples_have_no_interval(function):
     for bad in ([], [1.0, math.nan], [1.0, math.inf], [[1.0, 2.0]], ["one"]):
         with pytest.raises(InputError, match="samples"):
@@ -342,7 +348,7 @@ def test_bad_fits_are_refused(x, counts, known, message):
 def test_p_values_are_those_of_the_one_sided_t_test(excess):
     slopes = np.random.default_rng(8).normal(2.1 + excess, 0.05, size=20)
     expected = stats.ttest_1samp(slopes, 2.1, alternative="greater").pvalue
-    assert st.exponent_p_value(slopes, 2.0, 0.1) == pytest.approx(expected, rel=1e-9)
+    assert exponents.exponent_p_value(slopes, 2.0, 0.1) == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_tail_of_t_is_exact_where_the_level_lies():
@@ -356,26 +362,26 @@ def test_the_tail_of_t_is_exact_where_the_level_lies():
         return scale * (1 + t * t / df) ** (-(df + 1) / 2)
 
     tail, _ = integrate.quad(density, 8.96, math.inf, epsabs=0, epsrel=1e-9)
-    assert st.exponent_p_value(slopes, 0.0, 0.0) == pytest.approx(tail, rel=1e-6)
+    assert exponents.exponent_p_value(slopes, 0.0, 0.0) == pytest.approx(tail, rel=1e-6)
     assert 0.9 < tail / st.LEVEL < 1.1
-    assert st.exponent_p_value(pattern + 8.9 * error, 0.0, 0.0) > st.LEVEL
-    assert st.exponent_p_value(pattern + 9.1 * error, 0.0, 0.0) < st.LEVEL
+    assert exponents.exponent_p_value(pattern + 8.9 * error, 0.0, 0.0) > st.LEVEL
+    assert exponents.exponent_p_value(pattern + 9.1 * error, 0.0, 0.0) < st.LEVEL
 
 
 def test_slopes_that_do_not_vary_are_an_inequality():
-    assert st.exponent_p_value([2.1, 2.1, 2.1], 2.0, 0.1) == 1
-    assert st.exponent_p_value([2.11, 2.11, 2.11], 2.0, 0.1) == 0
-    assert st.exponent_p_value([2.11, 2.11], 2.0, 0.1) <= st.LEVEL
+    assert exponents.exponent_p_value([2.1, 2.1, 2.1], 2.0, 0.1) == 1
+    assert exponents.exponent_p_value([2.11, 2.11, 2.11], 2.0, 0.1) == 0
+    assert exponents.exponent_p_value([2.11, 2.11], 2.0, 0.1) <= st.LEVEL
 
 
 def test_one_slope_rejects_nothing():
-    assert st.exponent_p_value([99.0], 2.0, 0.1) == 1
+    assert exponents.exponent_p_value([99.0], 2.0, 0.1) == 1
 
 
 def test_bad_slopes_are_refused():
     for slopes, claimed, margin in (([], 2, 0.1), ([1.0], math.nan, 0.1), ([1.0], 2, -0.1)):
         with pytest.raises(InputError):
-            st.exponent_p_value(slopes, claimed, margin)
+            exponents.exponent_p_value(slopes, claimed, margin)
 
 
 # --- verdicts -------------------------------------------------------------------------------------
@@ -402,8 +408,8 @@ def test_verdicts_of_means(ratio, spread, runs, verdict):
     assert measured["runs"] == runs
     assert measured["ratio"] == pytest.approx(samples.mean() / 7)
     assert (measured["lower"], measured["upper"]) == pytest.approx(interval_of(samples / 7))
-    assert measured["upper_limit"] == pytest.approx(st.upper_limit(samples) / 7)
-    assert measured["lower_limit"] == pytest.approx(st.lower_limit(samples) / 7)
+    assert measured["upper_limit"] == pytest.approx(means.upper_limit(samples) / 7)
+    assert measured["lower_limit"] == pytest.approx(lower_limit(samples) / 7)
     assert (decision.p_value <= st.LEVEL) == (verdict == "violated")
     assert (measured["upper_limit"] <= 1) == (verdict in ("holds", "tight"))
     assert (measured["upper_limit"] <= 1 and measured["lower_limit"] >= 0.1) == (verdict == "tight")
@@ -541,11 +547,11 @@ def test_verdicts_of_exponents(exponent, claimed, noise, seeds, verdict):
     fit = st.fit_exponent(X, noisy(exponent, seeds, noise))
     decision = st.decide_exponent(fit, claimed)
     assert decision.verdict == verdict
-    assert decision.p_value == st.exponent_p_value(fit.slopes, claimed, 0.1)
+    assert decision.p_value == exponents.exponent_p_value(fit.slopes, claimed, 0.1)
     assert decision.measured["slope"] == fit.slope
-    assert decision.measured["upper_limit"] == st.upper_limit(fit.slopes)
+    assert decision.measured["upper_limit"] == means.upper_limit(fit.slopes)
     if verdict == "violated":
-        assert st.exponent_p_value(fit.slopes, claimed, 0.1) <= st.LEVEL
+        assert exponents.exponent_p_value(fit.slopes, claimed, 0.1) <= st.LEVEL
 
 
 def test_laws_have_half_the_margin():
@@ -560,7 +566,7 @@ def test_laws_have_half_the_margin():
 def test_the_limit_of_an_exponent_is_one_sided():
     """The two-sided interval reaches above claimed + margin, the upper limit does not."""
     fit = st.fit_exponent(X, noisy(1.0))
-    claimed = (fit.upper + st.upper_limit(fit.slopes)) / 2 - 0.1
+    claimed = (fit.upper + means.upper_limit(fit.slopes)) / 2 - 0.1
     assert st.decide_exponent(fit, claimed).verdict == "holds"
 
 
@@ -661,7 +667,7 @@ def test_holds_is_looked_at_only_at_sizes_fixed_before():
 def test_each_look_spends_its_share():
     draw, _ = drawn(lambda rng, n: 0.8 * rng.gamma(4, 0.25, n), seed=5)
     decision, samples = st.sequential(draw, 1.0, batch=8, most=64)  # looks at 8, 16, 32, 64
-    limit = st.upper_limit(samples, 1 - 0.05 / 4)
+    limit = means.upper_limit(samples, 1 - 0.05 / 4)
     assert decision.measured["upper_limit"] == pytest.approx(limit)
 
 

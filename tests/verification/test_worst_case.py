@@ -57,9 +57,9 @@ def test_bounds_hold_and_come_near_and_runs_stay_below(case):
 
 
 @pytest.mark.usefixtures("solver")
-def test_a_worst_case_is_a_verdict_like_others(monkeypatch):
-    monkeypatch.setattr(cases, "HORIZON", 2)
-    found = judge(BY_NAME["prox-gd"])
+def test_a_worst_case_is_a_verdict_like_others():
+    case = BY_NAME["prox-gd"]
+    found = judge(replace(case, check=replace(case.check, quick=2)))
     assert (found.verdict, found.claim.kind, found.failed) == ("tight", "computed", False)
     assert found.measured["N=2: ratio"] == pytest.approx(
         found.measured["N=2: worst case"] / found.claimed["N=2: worst case"]
@@ -188,9 +188,9 @@ def test_verdicts(worst, run, verdict):
     assert pretended(worst, run).decide(1, seed=0).verdict == verdict
 
 
-def test_quick_goes_to_four_steps_and_full_to_the_most_of_a_case():
-    for most, effort, last in ((8, "quick", 4), (8, "full", 8), (3, "quick", 3), (3, "full", 3)):
-        check = replace(pretended(0.75, 0.5), most=most)
+def test_quick_and_full_go_as_far_as_a_case_says():
+    for quick, effort, last in ((4, "quick", 4), (4, "full", 8), (3, "quick", 3), (3, "full", 8)):
+        check = replace(pretended(0.75, 0.5), quick=quick, most=8)
         found = judge(replace(BY_NAME["prox-gd"], check=check), effort=effort)
         assert found.verdict == "tight"
         assert list(found.claimed) == [f"N={N}: worst case" for N in range(1, last + 1)]

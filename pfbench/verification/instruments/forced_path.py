@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -13,55 +14,27 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum
+from pfbench.verification.instruments.indefinite import Hull
 
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Segment:
+class Segment(Hull):
     """All points r e_0, 0 <= r <= length, of R^d."""
 
     name: ClassVar[str] = "segment"
     has_projection: ClassVar[bool] = True
 
-    d: int
-    length: float
-
-    @property
-    def diameter(self) -> float:
-        """The length."""
-        return self.length
-
-    def lo(self, g: Floats) -> Floats:
-        """Return the end that minimises <g, v>; the far one where g_0 < 0."""
-        v = np.zeros(self.d)
-        v[0] = self.length if g[0] < 0.0 else 0.0
-        return v
-
-    def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return the exact minimum of <g, v>, twice."""
-        least = min(0.0, float(g[0]) * self.length)
-        return least, least
+    def __init__(self, d: int, length: float) -> None:
+        super().__init__(np.outer([0.0, length], np.eye(1, d)))
 
     def project(self, y: Floats) -> Floats:
         """Return the nearest point of the segment."""
-        x = np.zeros(self.d)
-        x[0] = min(max(float(y[0]), 0.0), self.length)
-        return x
+        return np.clip(y, *self.vertices)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x is on the segment, up to `tolerance` times its length."""
-        return bool(np.abs(np.asarray(x) - self.project(x)).max() <= tolerance * self.length)
-
-    def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return one of the two ends."""
-        v = np.zeros(self.d)
-        v[0] = self.length * rng.integers(2)
-        return v
-
-    def start(self) -> Floats:
-        """Return 0."""
-        return np.zeros(self.d)
+        return bool(np.abs(np.asarray(x) - self.project(x)).max() <= tolerance * self.diameter)
 
 
 @dataclass(frozen=True)
@@ -111,7 +84,7 @@ class ForcedPath(FiniteSum):
         if self.n % (2 * (self.d - 1)) != 0:
             raise InputError(f"n={self.n} must be a multiple of 2(d-1) = {2 * (self.d - 1)}.")
 
-    @property
+    @cached_property
     def set(self) -> Segment:
         """The segment."""
         return Segment(self.d, self.length)
@@ -123,9 +96,7 @@ class ForcedPath(FiniteSum):
 
     def start(self) -> Floats:
         """Return the point `begin` e_0."""
-        x = np.zeros(self.d)
-        x[0] = self.begin
-        return x
+        return np.asarray(self.begin * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants on the segment; the Hessian's is what a step along it sees."""

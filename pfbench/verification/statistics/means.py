@@ -14,7 +14,6 @@ Array = npt.NDArray[np.float64]
 
 FAMILY_LEVEL = 1e-6
 """Chance that a verification of true claims says *violated* anywhere."""
-"""Chance that a verification of true claims says *violated* anywhere."""
 
 CLAIMS = 68
 """How many claims share the family-wise level: all of the catalogue, `pfbench.claims`."""
@@ -185,11 +184,6 @@ def mean_interval(samples: npt.ArrayLike, level: float = CONFIDENCE) -> Interval
 def upper_limit(samples: npt.ArrayLike, level: float = CONFIDENCE) -> float:
     """Return the one-sided upper t-limit of a mean; arguments are those of `mean_interval`."""
     return t_interval(samples_of(samples), checked_level(level)).upper
-
-
-def lower_limit(samples: npt.ArrayLike, level: float = CONFIDENCE) -> float:
-    """Return the one-sided lower t-limit of a mean; arguments are those of `mean_interval`."""
-    return t_interval(samples_of(samples), checked_level(level)).lower
 
 
 def t_interval(samples: Array, quantile: float) -> Interval:

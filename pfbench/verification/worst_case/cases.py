@@ -9,7 +9,7 @@ import numpy as np
 from pfbench.base.names import unknown
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence, all_of
-from pfbench.verification.statistics import Decision
+from pfbench.verification.statistics import Decision, Verdict
 from pfbench.verification.trial import Trial
 from pfbench.verification.worst_case import methods, runs
 from pfbench.verification.worst_case.methods import DELTA, DELTA_SLIDING, ETA, theorem_accuracy
@@ -17,14 +17,11 @@ from pfbench.verification.worst_case.methods import DELTA, DELTA_SLIDING, ETA, t
 TOLERANCE = 1e-4
 """Relative error that the solver is allowed, beyond which a bound is violated."""
 
-HORIZON = 4
-"""Largest N of a quick verification; a full one goes to the `most` of each case."""
-
 INSTANCES = 10
 """Random members of the class on which the method runs, for each N."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class WorstCase:
     """The check of a bound on N steps of one method, over a class of problems.
 
@@ -35,24 +32,25 @@ class WorstCase:
     worst
         N -> the computed worst case; NaN if the solver does not find it. A second argument is the
         smoothness of f, 1 in the claim: another one is a planted fault.
-    share
-        The worst case is at least this part of the bound for all N up to `most`.
     run
         (N, random stream) -> what one run of the catalogue's method measures on a member of the
         class.
-    most
-        Largest N whose program is solved in about two minutes.
+    share
+        The worst case is at least this part of the bound for all N up to `most`.
+    quick, most
+        Largest N of a quick and of a full verification: the programs take seconds, and minutes.
     """
 
     bound: Callable[[int], float]
     worst: Callable[[int], float]
-    share: float
     run: Callable[[int, np.random.Generator], float]
+    share: float
+    quick: int = 4
     most: int = 8
 
     def __call__(self, trial: Trial) -> Evidence:
         """Compute the worst cases, and hold the bound and our own runs to them."""
-        last = min(self.most, trial.pick(HORIZON, self.most))
+        last = trial.pick(self.quick, self.most)
         parts = {f"N={N}": self.decide(N, trial.seed) for N in range(1, last + 1)}
         claimed = {f"N={N}: worst case": self.bound(N) for N in range(1, last + 1)}
         return Evidence(decision=all_of(parts), claimed=claimed, repetitions=last * INSTANCES)
@@ -67,16 +65,18 @@ class WorstCase:
         streams = (np.random.default_rng((seed, N, k)) for k in range(INSTANCES))
         run = max(self.run(N, rng) for rng in streams)
         measured = {"worst case": worst, "ratio": worst / bound, "largest run": run}
+        verdict: Verdict
         if math.isnan(worst):
-            return Decision("inconclusive", "The solver finds no worst case.", measured, None)
-        if worst > bound * (1.0 + TOLERANCE):
-            return Decision("violated", "The worst case exceeds the bound.", measured, None)
-        if run > worst * (1.0 + TOLERANCE):
-            return Decision("violated", "A run exceeds the worst case.", measured, None)
-        if worst >= self.share * bound:
-            near = f"The worst case is at least {self.share:g} of the bound."
-            return Decision("tight", near, measured, None)
-        return Decision("holds", "The worst case is at most the bound.", measured, None)
+            verdict, reason = "inconclusive", "The solver finds no worst case."
+        elif worst > bound * (1.0 + TOLERANCE):
+            verdict, reason = "violated", "The worst case exceeds the bound."
+        elif run > worst * (1.0 + TOLERANCE):
+            verdict, reason = "violated", "A run exceeds the worst case."
+        elif worst >= self.share * bound:
+            verdict, reason = "tight", f"The worst case is at least {self.share:g} of the bound."
+        else:
+            verdict, reason = "holds", "The worst case is at most the bound."
+        return Decision(verdict, reason, measured, None)
 
 
 # --- bounds, L = 1 --------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def saga_error(N: int) -> float:
 
 
 def _case(
-    name: str, *, statement: str, source: str, check: WorstCase, seconds: tuple[float, float]
+    name: str, statement: str, source: str, check: WorstCase, *, seconds: tuple[float, float]
 ) -> Claim:
     return Claim(
         name=name,
@@ -177,173 +177,103 @@ def _case(
 WORST_CASES: tuple[Claim, ...] = (
     _case(
         "frank-wolfe-gap",
-        statement="Frank-Wolfe, step sqrt(2 h0/(C N)), f smooth: "
+        "Frank-Wolfe, step sqrt(2 h0/(C N)), f smooth: "
         "least gap at x_0 .. x_{N-1} <= sqrt(2 h0 C/N)",
-        source="lacoste2016 (15), and (6), the same for 2 h0 = C",
-        check=WorstCase(
-            bound=least_gap,
-            worst=methods.frank_wolfe_gap,
-            share=0.75,
-            run=runs.frank_wolfe_gap,
-        ),
-        seconds=(1.0, 3.0),
+        "lacoste2016 (15), and (6), the same for 2 h0 = C",
+        WorstCase(least_gap, methods.frank_wolfe_gap, runs.frank_wolfe_gap, share=0.75),
+        seconds=(2.0, 3.0),
     ),
     _case(
         "frank-wolfe-open-loop",
-        statement="Frank-Wolfe, step 2/(t+2), f smooth and convex: f(x_N) - min f <= 2 C/(N+2)",
-        source="Jaggi 2013 theorem 1",
-        check=WorstCase(
-            bound=open_loop,
-            worst=methods.frank_wolfe_open_loop,
-            share=0.47,
-            run=runs.frank_wolfe_open_loop,
-        ),
-        seconds=(1.0, 3.0),
+        "Frank-Wolfe, step 2/(t+2), f smooth and convex: f(x_N) - min f <= 2 C/(N+2)",
+        "Jaggi 2013 theorem 1",
+        WorstCase(open_loop, methods.frank_wolfe_open_loop, runs.frank_wolfe_open_loop, share=0.47),
+        seconds=(2.0, 3.0),
     ),
     _case(
         "nfwu-exact",
-        statement="NFWU, exact gradients, N = L Delta/epsilon^2: "
-        "mean gap at x_0 .. x_{N-1} <= 1.5 epsilon D",
-        source="shen2019 theorem 3.1, sharp form without its error term",
-        check=WorstCase(
-            bound=exact_mean_gap,
-            worst=methods.nfwu_exact,
-            share=0.89,
-            run=runs.nfwu_exact,
-        ),
-        seconds=(1.0, 4.0),
+        "NFWU, exact gradients, N = L Delta/epsilon^2: mean gap at x_0 .. x_{N-1} <= 1.5 epsilon D",
+        "shen2019 theorem 3.1, sharp form without its error term",
+        WorstCase(exact_mean_gap, methods.nfwu_exact, runs.nfwu_exact, share=0.89),
+        seconds=(2.0, 3.0),
     ),
     _case(
         "nfwu-inexact",
-        statement="NFWU, gradients within epsilon/2, N = L Delta/epsilon^2: "
+        "NFWU, gradients within epsilon/2, N = L Delta/epsilon^2: "
         "mean gap at x_0 .. x_{N-1} <= 2 epsilon D",
-        source="shen2019 theorem 3.1, sharp form",
-        check=WorstCase(
-            bound=inexact_mean_gap,
-            worst=methods.nfwu_inexact,
-            share=0.92,
-            run=runs.nfwu_inexact,
-        ),
-        seconds=(2.0, 12.0),
+        "shen2019 theorem 3.1, sharp form",
+        WorstCase(inexact_mean_gap, methods.nfwu_inexact, runs.nfwu_inexact, share=0.92),
+        seconds=(2.0, 5.0),
     ),
     _case(
         "gradient-descent",
-        statement="gradient descent, step 1/L, f smooth: "
-        "least |grad f|^2 at x_0 .. x_{N-1} <= 2 L h0/N",
-        source="Ghadimi, Lan, Zhang 2016; lacoste2016, on the gradient mapping",
-        check=WorstCase(
-            bound=least_mapping,
-            worst=methods.gradient_descent,
-            share=0.66,
-            run=runs.gradient_descent,
-        ),
-        seconds=(1.0, 2.0),
+        "gradient descent, step 1/L, f smooth: least |grad f|^2 at x_0 .. x_{N-1} <= 2 L h0/N",
+        "Ghadimi, Lan, Zhang 2016; lacoste2016, on the gradient mapping",
+        WorstCase(least_mapping, methods.gradient_descent, runs.gradient_descent, share=0.66),
+        seconds=(2.0, 2.0),
     ),
     _case(
         "prox-gd",
-        statement="proximal gradient, step 1/L, f smooth, h convex: least |G_{1/L}|^2 <= 2 L h0/N",
-        source="Ghadimi, Lan, Zhang 2016; lacoste2016, on the gradient mapping",
-        check=WorstCase(
-            bound=least_mapping,
-            worst=methods.prox_gd,
-            share=0.66,
-            run=runs.prox_gd,
-        ),
-        seconds=(1.0, 2.0),
+        "proximal gradient, step 1/L, f smooth, h convex: least |G_{1/L}|^2 <= 2 L h0/N",
+        "Ghadimi, Lan, Zhang 2016; lacoste2016, on the gradient mapping",
+        WorstCase(least_mapping, methods.prox_gd, runs.prox_gd, share=0.66),
+        seconds=(2.0, 3.0),
     ),
     _case(
         "ncgs",
-        statement="NCGS, option I, as projected gradient with inner gap 1/N, f smooth: "
+        "NCGS, option I, as projected gradient with inner gap 1/N, f smooth: "
         "mean |G|^2 <= (16 L Delta + 28 L)/(3N)",
-        source="qu2018 theorem 1, option I",
-        check=WorstCase(
-            bound=sliding,
-            worst=methods.ncgs,
-            share=0.48,
-            run=runs.ncgs,
-        ),
-        seconds=(1.0, 5.0),
+        "qu2018 theorem 1, option I",
+        WorstCase(sliding, methods.ncgs, runs.ncgs, share=0.48),
+        seconds=(2.0, 4.0),
     ),
     _case(
         "spiderboost",
-        statement="SpiderBoost, n = 2 smooth components, S = 1, q = 2: "
-        "mean E|grad f|^2 <= 4 L Delta/N",
-        source="wang2019 theorem 1",
-        check=WorstCase(
-            bound=spiderboost,
-            worst=methods.spiderboost,
-            share=0.49,
-            run=runs.spiderboost,
-            most=7,
-        ),
-        seconds=(2.0, 60.0),
+        "SpiderBoost, n = 2 smooth components, S = 1, q = 2: mean E|grad f|^2 <= 4 L Delta/N",
+        "wang2019 theorem 1",
+        WorstCase(spiderboost, methods.spiderboost, runs.spiderboost, share=0.49, most=7),
+        seconds=(2.0, 20.0),
     ),
     _case(
         "prox-spiderboost",
-        statement="Prox-SpiderBoost, n = 2 smooth components, h convex, S = 1, q = 2: "
+        "Prox-SpiderBoost, n = 2 smooth components, h convex, S = 1, q = 2: "
         "mean E|G_eta|^2 <= 20 L Delta/N",
-        source="wang2019 theorem 2",
-        check=WorstCase(
-            bound=prox_spiderboost,
-            worst=methods.prox_spiderboost,
-            share=0.13,
-            run=runs.prox_spiderboost,
-            most=5,
+        "wang2019 theorem 2",
+        WorstCase(
+            prox_spiderboost, methods.prox_spiderboost, runs.prox_spiderboost, share=0.13, most=5
         ),
-        seconds=(10.0, 60.0),
+        seconds=(4.0, 10.0),
     ),
     _case(
         "saga",
-        statement="SAGA, n = 2 smooth components, b = 1: mean E|grad f|^2 <= 3 L n^(2/3) h0/N",
-        source="Reddi, Sra, Poczos, Smola, CDC 2016",
-        check=WorstCase(
-            bound=saga,
-            worst=methods.saga,
-            share=0.41,
-            run=runs.saga,
-            most=4,
-        ),
-        seconds=(60.0, 60.0),
+        "SAGA, n = 2 smooth components, b = 1: mean E|grad f|^2 <= 3 L n^(2/3) h0/N",
+        "Reddi, Sra, Poczos, Smola, CDC 2016",
+        WorstCase(saga, methods.saga, runs.saga, share=0.41, quick=3, most=4),
+        seconds=(3.0, 200.0),
     ),
     _case(
         "svrg-error",
-        statement="SVRG, N steps of length eta from the snapshot, n = 3, S = 2: "
+        "SVRG, N steps of length eta from the snapshot, n = 3, S = 2: "
         "E|g - grad f|^2 <= L^2 (N eta)^2/S",
-        source="shen2019 section 3.1",
-        check=WorstCase(
-            bound=svrg_error,
-            worst=methods.svrg_error,
-            share=0.999,
-            run=runs.svrg_error,
-        ),
-        seconds=(1.0, 2.0),
+        "shen2019 section 3.1",
+        WorstCase(svrg_error, methods.svrg_error, runs.svrg_error, share=0.999),
+        seconds=(2.0, 2.0),
     ),
     _case(
         "spider-error",
-        statement="SPIDER, N steps of length eta that follow the draws, n = 2, S = 1: "
+        "SPIDER, N steps of length eta that follow the draws, n = 2, S = 1: "
         "E|g - grad f|^2 <= L^2 N eta^2/S",
-        source="shen2019 section 3.2",
-        check=WorstCase(
-            bound=spider_error,
-            worst=methods.spider_error,
-            share=0.999,
-            run=runs.spider_error,
-            most=5,
-        ),
-        seconds=(10.0, 60.0),
+        "shen2019 section 3.2",
+        WorstCase(spider_error, methods.spider_error, runs.spider_error, share=0.999, most=5),
+        seconds=(4.0, 30.0),
     ),
     _case(
         "saga-error",
-        statement="SAGA, N steps of length eta on a fixed path, n = 2, S = 1: "
+        "SAGA, N steps of length eta on a fixed path, n = 2, S = 1: "
         "E|g - grad f|^2 <= L^2 eta^2 E a^2/S, a the age of an entry",
-        source="a variance is at most a mean square",
-        check=WorstCase(
-            bound=saga_error,
-            worst=methods.saga_error,
-            share=0.75,
-            run=runs.saga_error,
-        ),
-        seconds=(2.0, 60.0),
+        "a variance is at most a mean square",
+        WorstCase(saga_error, methods.saga_error, runs.saga_error, share=0.75),
+        seconds=(2.0, 3.0),
     ),
 )
 """Every case. Steps that depend on products of unknowns (line search, g/C) and Hessians (CASVRG,

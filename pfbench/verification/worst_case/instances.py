@@ -3,13 +3,15 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weighted
+from pfbench.problems.base import GradientTable
 from pfbench.sets import Box, Simplex
 from pfbench.sets.whole import WholeSpace
 from pfbench.verification.instruments.indefinite import Indefinite
@@ -34,10 +36,10 @@ class Separable(ABC):
     set: FeasibleSet
     begin: Floats
 
-    @property
-    @abstractmethod
+    @cached_property
     def n(self) -> int:
         """Number of components."""
+        return len(self.component_gradients(self.begin))
 
     @abstractmethod
     def component_gradients(self, x: Floats) -> Floats:
@@ -60,35 +62,13 @@ class Separable(ABC):
         """Return the projection of x - lam g onto the set."""
         return np.asarray(self.set.project(x - lam * g))
 
-    def table(self, x: Floats) -> "StoredGradients":
+    def component(self, i: int, x: Floats) -> Floats:
+        """Return grad f_i(x), shape (d,)."""
+        return np.asarray(self.component_gradients(x)[i])
+
+    def table(self, x: Floats) -> GradientTable:
         """Return a table filled at x."""
-        return StoredGradients(self, x)
-
-
-class StoredGradients:
-    """One gradient for each component; 8 n d bytes."""
-
-    def __init__(self, problem: Separable, x: Floats) -> None:
-        self._problem = problem
-        self._stored = problem.component_gradients(x)
-
-    @property
-    def mean(self) -> Floats:
-        """The mean of the stored gradients, shape (d,)."""
-        return np.asarray(self._stored.mean(axis=0))
-
-    def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - a_i over the sample, shape (d,)."""
-        indices, weights = weighted(sample)
-        fresh = self._problem.component_gradients(x)
-        return np.asarray(weights @ (fresh - self._stored)[indices])
-
-    def replace(self, sample: Indices, x: Floats) -> Floats:
-        """As `difference`, and store the new gradients."""
-        found = self.difference(sample, x)
-        indices = weighted(sample)[0]
-        self._stored[indices] = self._problem.component_gradients(x)[indices]
-        return found
+        return GradientTable(cast(Any, self), x)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -106,11 +86,6 @@ class Waves(Separable):
     size: Floats
     phase: Floats
 
-    @property
-    def n(self) -> int:
-        """Number of components."""
-        return len(self.size)
-
     def component_gradients(self, x: Floats) -> Floats:
         """Return all grad f_i(x), shape (n, d)."""
         return np.asarray(-self.size * np.sin(x + self.phase))
@@ -119,7 +94,7 @@ class Waves(Separable):
     def height(self) -> float:
         """f(start) - min f, exact: in each entry f is one wave, |z| cos(x_k + arg z)."""
         z = (self.size * np.exp(1j * self.phase)).mean(axis=0)
-        values = [np.real(z * np.exp(1j * self.begin))]
+        begin = np.real(z * np.exp(1j * self.begin))
         if isinstance(self.set, Box):
             ends = [np.broadcast_to(end, z.shape) for end in (self.set.lower, self.set.upper)]
             least = np.min([np.real(z * np.exp(1j * end)) for end in ends], axis=0)
@@ -129,7 +104,7 @@ class Waves(Separable):
             least = np.where(trough <= ends[1], -np.abs(z), least)
         else:
             least = -np.abs(z)
-        return float(np.sum(values[0] - least))
+        return float(np.sum(begin - least))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -159,16 +134,11 @@ class Zigzag(Separable):
     set: FeasibleSet = field(default_factory=lambda: WholeSpace(1))
     begin: Floats = field(default_factory=lambda: np.zeros(1))
 
-    @property
-    def n(self) -> int:
-        """Number of components."""
-        return self.copies
-
     def component_gradients(self, x: Floats) -> Floats:
         """Return all grad f_i(x), shape (n, 1)."""
         right = np.maximum(x, 0.0)
         nearest = np.clip(np.round(right / self.step), 0.0, self.visited - 1.0) * self.step
-        return np.repeat((np.abs(right - nearest) - 1.0)[None], self.n, axis=0)
+        return np.repeat((np.abs(right - nearest) - 1.0)[None], self.copies, axis=0)
 
     @property
     def height(self) -> float:
@@ -187,11 +157,6 @@ class Curved(Separable):
     """
 
     curvatures: Floats
-
-    @property
-    def n(self) -> int:
-        """Number of components."""
-        return len(self.curvatures)
 
     def component_gradients(self, x: Floats) -> Floats:
         """Return all grad f_i(x), shape (n, d)."""

@@ -14,7 +14,13 @@ import numpy.typing as npt
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
-from pfbench.algorithms.proximal import ProxGD, ProxSpiderBoost, SmoothSAGA, SpiderBoost
+from pfbench.algorithms.proximal import (
+    ProxGD,
+    ProximalMethod,
+    ProxSpiderBoost,
+    SmoothSAGA,
+    SpiderBoost,
+)
 from pfbench.algorithms.sliding import NCGS
 from pfbench.base.protocols import Algorithm
 from pfbench.estimators import SAGA, SPIDERG, SVRG, Estimator
@@ -113,7 +119,7 @@ def _least_mapping(problem: Any, N: int, rng: np.random.Generator) -> float:
 
 def gradient_descent(N: int, rng: np.random.Generator) -> float:
     """Return the larger least |grad f|^2 of random waves and of the worst function."""
-    problems: tuple[Waves | Zigzag, ...] = waves(rng, 1), Zigzag(step=1.0, visited=N)
+    problems = waves(rng, 1), Zigzag(step=1.0, visited=N)
     return max(_least_mapping(p, N, rng) * DELTA / p.height for p in problems)
 
 
@@ -141,49 +147,38 @@ def _mean_mapping(problem: Any, points: Sequence[Floats], lam: float) -> float:
 
 
 def _expected_mapping(
-    problem: Waves | Zigzag,
-    method: Algorithm,
-    N: int,
-    streams: Iterator[Scripted],
-    lam: float,
+    member: Waves, method: ProximalMethod, places: Sequence[int], length: int
 ) -> float:
-    found = [
-        _mean_mapping(problem, visited(problem, method, stream)[:N], lam) for stream in streams
-    ]
-    return float(np.mean(found)) * DELTA / problem.height
+    """Return the larger mean of a member of the class and of the worst function."""
+    N, lam = method.iterations, method.step
+    worst = Zigzag(step=lam, visited=N)
+    expected = []
+    for problem in (member, worst):
+        found = [
+            _mean_mapping(problem, visited(problem, method, stream)[:N], lam)
+            for stream in scripts(2, places, length)
+        ]
+        expected.append(float(np.mean(found)) * DELTA / problem.height)
+    return max(expected)
 
 
 def spiderboost(N: int, rng: np.random.Generator) -> float:
     """Return the larger mean E|grad f|^2 of random waves and of the worst function."""
     method = SpiderBoost(iterations=N, step=0.5, batch=1, period=2)
-    problems: tuple[Waves | Zigzag, ...] = waves(rng, 2), Zigzag(step=0.5, visited=N)
-    return max(
-        _expected_mapping(p, method, N, scripts(2, range(N // 2), N // 2), 0.5) for p in problems
-    )
+    return _expected_mapping(waves(rng, 2), method, range(N // 2), N // 2)
 
 
 def prox_spiderboost(N: int, rng: np.random.Generator) -> float:
     """Return the same mean of E|G_eta|^2, of random waves on a box."""
     method = ProxSpiderBoost(iterations=N, step=0.5, batch=1, period=2)
-    problems: tuple[Waves | Zigzag, ...] = (
-        waves(rng, 2, boxed=True),
-        Zigzag(step=0.5, visited=N),
-    )
-    return max(
-        _expected_mapping(p, method, N, scripts(2, range(N // 2), N // 2), 0.5) for p in problems
-    )
+    return _expected_mapping(waves(rng, 2, boxed=True), method, range(N // 2), N // 2)
 
 
 def saga(N: int, rng: np.random.Generator) -> float:
     """Return the larger mean E|grad f|^2 of random waves and of the worst function."""
-    step = saga_step(2)
-    method = SmoothSAGA(iterations=N, step=step, batch=1)
-    problems: tuple[Waves | Zigzag, ...] = waves(rng, 2), Zigzag(step=step, visited=N)
+    method = SmoothSAGA(iterations=N, step=saga_step(2), batch=1)
     # The first table is exact, and what the last step but one replaces is seen by none measured.
-    return max(
-        _expected_mapping(p, method, N, scripts(2, range(2, 2 * N - 3), 2 * N), step)
-        for p in problems
-    )
+    return _expected_mapping(waves(rng, 2), method, range(2, 2 * N - 3), 2 * N)
 
 
 # --- estimators along a path ----------------------------------------------------------------------
