@@ -1,7 +1,6 @@
 """Theorem 1 of Jaggi 2013: Frank-Wolfe with the step 2/(t+2) on a convex f."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -77,7 +76,6 @@ PRIMAL = Claim(
 CLAIMS = (PRIMAL,)
 
 
-@dataclass(frozen=True, kw_only=True)
 class HalfStep(FrankWolfe):
     """Takes 1/(t+2), half the step."""
 

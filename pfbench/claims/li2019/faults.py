@@ -1,7 +1,6 @@
 """Faults planted in the loop of CGS and STORC that several theorems of li2019 must catch."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from pfbench.points import combine, keep
 from pfbench.verification.claim import Mutant
 
 
-@dataclass(frozen=True, kw_only=True)
 class Variant(CGS):
     """CGS itself, with the pieces of its loop as methods that a fault overrides."""
 
@@ -134,7 +132,6 @@ class NotCarried(Variant):
         return theta
 
 
-@dataclass(frozen=True, kw_only=True)
 class StaleSnapshot(Variant, STORC):
     """The snapshot is not refreshed at the outer iterations."""
 

@@ -1,7 +1,6 @@
 """NCGS with places where a fault can be planted, and oracles of which one is changed."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from pfbench.base.state import Point, State
 from pfbench.points import combine, keep, shift
 
 
-@dataclass(frozen=True, kw_only=True)
 class Faulty(NCGS):
     """NCGS with the places where a fault can be planted; as it is, it has none."""
 

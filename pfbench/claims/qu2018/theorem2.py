@@ -1,7 +1,6 @@
 """Theorem 2 and corollary 2 of qu2018: stochastic NCGS."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -188,7 +187,6 @@ CLAIMS = (MEAN, RATE)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class OneSample(StochasticNCGS):
     """Draws one sample in each iteration instead of k."""
 
@@ -199,7 +197,6 @@ class OneSample(StochasticNCGS):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
 class TwoBatches(StochasticNCGS):
     """Draws another batch for the second condg, so that it pays twice."""
 
@@ -216,7 +213,6 @@ class _Ascending(Changed):
         return np.asarray(-self._ask.batch(sample, x))
 
 
-@dataclass(frozen=True, kw_only=True)
 class Ascent(StochasticNCGS):
     """Goes up: the sign of the gradient is wrong."""
 

@@ -1,7 +1,6 @@
 """Theorem 3 and corollary 3 of qu2018: variance-reduced NCGS."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -198,7 +197,6 @@ CLAIMS = (MEAN, RATE)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class SnapshotNeverRefreshed(NCGSVR):
     """Keeps the first snapshot."""
 
@@ -212,7 +210,6 @@ class SnapshotNeverRefreshed(NCGSVR):
         ).run(ask, x, rng)
 
 
-@dataclass(frozen=True, kw_only=True)
 class EpochTooLong(NCGSVR):
     """Refreshes the snapshot every m + 1 iterations."""
 
@@ -232,7 +229,6 @@ class _NoMean(Changed):
         return np.zeros_like(self._ask.gradient(x))
 
 
-@dataclass(frozen=True, kw_only=True)
 class MeanForgotten(NCGSVR):
     """Leaves out the full gradient at the snapshot: only the difference is kept."""
 
@@ -252,7 +248,6 @@ class _Unpaired(Changed):
         return np.asarray(self._ask.batch(sample, x) - self._ask.batch(other, y))
 
 
-@dataclass(frozen=True, kw_only=True)
 class UnpairedBatches(NCGSVR):
     """Draws another batch for the snapshot than for the point."""
 

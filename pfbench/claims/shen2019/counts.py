@@ -1,7 +1,6 @@
 """Algorithm 1 and table 1 of shen2019: what T iterations cost, to the unit."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -79,7 +78,6 @@ COUNT = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
 class DoubleLO(NFWUSVRG):
     """Minimises twice an iteration."""
 

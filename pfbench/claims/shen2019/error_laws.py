@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -227,7 +226,6 @@ class _Repeating:
         return self._drawn
 
 
-@dataclass(frozen=True, kw_only=True)
 class OneBatch(Faulty, NFWUSPIDERG):
     """Draws one batch for all epochs."""
 
@@ -236,7 +234,6 @@ class OneBatch(Faulty, NFWUSPIDERG):
         return _Repeating(rng.integers(ask.n, size=self.batch))
 
 
-@dataclass(frozen=True, kw_only=True)
 class WrongSign(Faulty, NFWUCASVRG):
     """CASVRG that subtracts the correction."""
 
@@ -245,7 +242,6 @@ class WrongSign(Faulty, NFWUCASVRG):
         return sampled - full
 
 
-@dataclass(frozen=True, kw_only=True)
 class WrongSignRecursive(Faulty, NFWUCASPIDERG):
     """CASPIDERG that subtracts the correction."""
 
@@ -254,7 +250,6 @@ class WrongSignRecursive(Faulty, NFWUCASPIDERG):
         return sampled - full
 
 
-@dataclass(frozen=True, kw_only=True)
 class TwiceTheStep(NFWUCASPIDERG):
     """Moves twice as far as its step says."""
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -84,7 +83,6 @@ REMARK = Claim(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class GapOfTheEstimate(NFWUSPIDERG):
     """Chooses the best of several runs by the estimate instead of the full gradient."""
 

@@ -162,7 +162,6 @@ THEOREM = {
 # --- planted faults -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class StepWithoutDiameter(NFWUSPIDERG):
     """Its schedule takes eta where the weight is eta/D."""
 
@@ -178,7 +177,6 @@ class StepWithoutDiameter(NFWUSPIDERG):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
 class PrintedBatch(NFWUSVRG):
     """Takes the printed batch n^(2/3), whose error is four times what (9) wants."""
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -95,7 +94,6 @@ LOWER_BOUND = Claim(
 # --- planted faults -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class GradientSteps(FrankWolfe):
     """Moves along gradients that no linear minimisation has seen."""
 
@@ -109,7 +107,6 @@ class GradientSteps(FrankWolfe):
             yield State(x, at, g)
 
 
-@dataclass(frozen=True, kw_only=True)
 class RandomStep(FrankWolfe):
     """Declares itself deterministic and draws its step."""
 

@@ -1,7 +1,6 @@
 """Section 4 of shen2019: the conditional mean of each gradient estimate is the gradient."""
 
 import itertools
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -133,7 +132,6 @@ UNBIASED = {
 # --- planted faults -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class DividedByN(Faulty, NFWUSPIDERG):
     """Divides the summed difference by n instead of S."""
 
@@ -142,7 +140,6 @@ class DividedByN(Faulty, NFWUSPIDERG):
         return self.batch / ask.n
 
 
-@dataclass(frozen=True, kw_only=True)
 class WrongPoint(Faulty, NFWUSVRG):
     """SVRG with the difference to the point before instead of the snapshot."""
 
@@ -151,7 +148,6 @@ class WrongPoint(Faulty, NFWUSVRG):
         return previous
 
 
-@dataclass(frozen=True, kw_only=True)
 class NoMean(Faulty, NFWUCASVRG):
     """CASVRG that leaves out the full Hessian's product."""
 
@@ -160,7 +156,6 @@ class NoMean(Faulty, NFWUCASVRG):
         return -sampled
 
 
-@dataclass(frozen=True)
 class NeverTheLast(SG):
     """GE 1 that draws among n - 1 components."""
 
@@ -169,7 +164,6 @@ class NeverTheLast(SG):
         return np.minimum(rng.integers(ask.n, size=self.batch), ask.n - 2)
 
 
-@dataclass(frozen=True, kw_only=True)
 class BiasedSG(NFWUSG):
     """Never draws the last component."""
 

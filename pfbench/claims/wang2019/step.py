@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -136,7 +136,6 @@ STEP = Claim(
 # --- planted fault --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class OneLength(SpiderBoost):
     """Divides its steps by |v| and keeps their first length."""
 

@@ -67,7 +67,6 @@ THM1 = Claim(
 # --- planted faults: the estimate -----------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class Faulty(SpiderBoost):
     """SpiderBoost itself, with the pieces of its estimate as methods that a fault overrides."""
 
