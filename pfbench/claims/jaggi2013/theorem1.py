@@ -69,8 +69,7 @@ PRIMAL = Claim(
     algorithm="frank-wolfe",
     assumptions=("f convex", "C_f finite"),
     schedule="step = open-loop, 2/(t+2)",
-    quick=0.1,
-    full=0.1,
+    takes=(0.1, 0.1),
 )
 
 CLAIMS = (PRIMAL,)

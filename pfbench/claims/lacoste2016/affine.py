@@ -7,7 +7,7 @@ import numpy as np
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point
 from pfbench.claims.lacoste2016.faulty import Faulty
-from pfbench.claims.lacoste2016.steps import curvature_of, follow, gap_at
+from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
 from pfbench.points import distance
 from pfbench.verification.claim import Claim, Mutant, instance
 from pfbench.verification.evidence import Evidence, all_of
@@ -57,14 +57,17 @@ def affine(trial: Trial) -> Evidence:
         for seed in seeds:
             problem, image, M, b = PAIR(np.random.default_rng(seed))
             C = curvature_of(problem)
-            given = {"step": rule, "curvature": C, "iterations": 20}
+            algorithm = trial.make(step=rule, curvature=C, iterations=20)
             first = max(gap_at(problem, problem.begin), C)
-            pairs = zip(follow(trial, problem, **given), follow(trial, image, **given), strict=True)
-            for (x, y, _), (z, w, _) in pairs:
+            runs = trial.moves(problem, algorithm), trial.moves(image, algorithm)
+            for (x, one), (z, other) in zip(*runs, strict=True):
                 gaps.append(abs(gap_at(problem, x) - gap_at(image, z)) / first)
                 if _tied(problem, x, first):
                     break
-                points.append(float(np.linalg.norm(y - M @ w - b)) / problem.set.diameter)
+                points.append(
+                    float(np.linalg.norm(one.state.x - M @ other.state.x - b))
+                    / problem.set.diameter
+                )
         parts[f"gaps, {rule}"] = _coincide(gaps)
         parts[f"points, {rule}"] = _coincide(points)
     return Evidence(
@@ -100,8 +103,7 @@ AFFINE = Claim(
     instances=(PAIR,),
     algorithm="frank-wolfe",
     schedule="step = adaptive, line-search and open-loop, curvature given",
-    quick=0.4,
-    full=4.0,
+    takes=(0.4, 4.0),
 )
 
 CLAIMS = (AFFINE,)

@@ -93,8 +93,7 @@ COR3 = Claim(
     assumptions=(STRONG, "f convex", "L >= L_f"),
     instances=(*_SHAPES.values(), SINGULAR, REGRESSION, *_STEEP.values(), _CHAIN),
     schedule="theory; and one outer iteration of any N with D_1 = |theta_0 - theta_hat|",
-    quick=0.3,
-    full=8.0,
+    takes=(0.3, 8.0),
     check=check,
 )
 

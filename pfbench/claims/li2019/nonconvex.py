@@ -104,8 +104,7 @@ NONCONVEX = Claim(
         "the proof (appendix G.1) reuses (45), which needs convexity between z_k and y_{k-1}, "
         "where restricted strong convexity controls only differences to theta_hat"
     ),
-    quick=0.8,
-    full=20.0,
+    takes=(0.8, 20.0),
     check=check,
 )
 

@@ -127,8 +127,7 @@ STAT = Claim(
     assumptions=(STRONG, "phi(theta_hat) = rho"),
     instances=tuple(_SPARSE.values()),
     schedule="theory",
-    quick=0.2,
-    full=4.0,
+    takes=(0.2, 4.0),
     check=check,
 )
 

@@ -100,8 +100,7 @@ THM2 = Claim(
     assumptions=_ASSUMED,
     instances=(*_SHAPES.values(), _SINGULAR),
     schedule=_SCHEDULE,
-    quick=0.3,
-    full=25.0,
+    takes=(0.3, 25.0),
     check=check_gap,
 )
 
@@ -161,8 +160,7 @@ VARIANCE = Claim(
     assumptions=_ASSUMED,
     instances=(*_SHAPES.values(), _SINGULAR),
     schedule=_SCHEDULE,
-    quick=0.3,
-    full=10.0,
+    takes=(0.3, 10.0),
     check=check_variance,
 )
 

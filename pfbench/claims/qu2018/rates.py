@@ -9,7 +9,7 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Problem
-from pfbench.claims.qu2018.steps import Floats, follow, mapping_sq
+from pfbench.claims.qu2018.steps import Floats, mapping_sq
 from pfbench.verification.claim import Instance
 from pfbench.verification.statistics import Decision, decide_exponent, fit_exponent
 from pfbench.verification.subject import Broken, Untestable
@@ -50,7 +50,7 @@ def spend(
     """
     ratios: list[float] = []
     to_target = math.inf
-    for _, step in follow(trial, problem, algorithm, seed):
+    for step in trial.follow(problem, algorithm, seed=seed):
         md = step.state.at
         ratios.append(mapping_sq(problem, md, problem.gradient(md), lam) / epsilon)
         counts = step.counts()

@@ -64,8 +64,7 @@ CLAIMS = tuple(
         algorithm=METHODS[name].name,
         assumptions=(MEAN_SQUARED,),
         schedule="least cost over S and p for which (9) holds",
-        quick=0.4,
-        full=0.6,
+        takes=(0.4, 0.6),
     )
     for name, at in CROSSOVERS.items()
 )

@@ -1,6 +1,5 @@
 """Section 4 of shen2019: the mean squared error of each gradient estimate."""
 
-import itertools
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -24,7 +23,6 @@ from pfbench.verification.statistics import (
     decide_exponent,
     decide_inequality,
     fit_exponent,
-    sequential,
 )
 from pfbench.verification.trial import Trial
 
@@ -108,16 +106,12 @@ def _sampled_inequality(trial: Trial, estimator: str) -> Decision:
     problem = BELOW[estimator]()
     laws = _laws(problem, estimator, p, T, eta * 0.5, S)
     steps = laws > 0.0
-    seeds = iter(trial.seeds(200, "sampled law"))
 
-    def draw(count: int) -> list[float]:
-        runs = [
-            _squares(trial, problem, S, p, T, eta, seed=seed)
-            for seed in itertools.islice(seeds, count)
-        ]
-        return [float(np.mean(run[steps] / laws[steps])) for run in runs]
+    def ratio(seed: int) -> float:
+        squares = _squares(trial, problem, S, p, T, eta, seed=seed)
+        return float(np.mean(squares[steps] / laws[steps]))
 
-    return sequential(draw, 1.0, batch=20, most=200)[0]
+    return trial.sequential(ratio, purpose="sampled law", batch=20, most=200)[0]
 
 
 def _laws(problem: ForcedPath, estimator: str, p: int, T: int, eta: float, S: int) -> Floats:
@@ -205,8 +199,7 @@ LAW = {
         algorithm=method.name,
         assumptions=(MEAN_SQUARED,),
         schedule="explicit",
-        quick=0.7,
-        full=2.0,
+        takes=(0.7, 2.0),
     )
     for name, method in METHODS.items()
 }

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from pfbench.verification.claim import Claim, Erratum, Mutant, instance
 from pfbench.verification.common import equal
 from pfbench.verification.contrast import Contrast, gaps, stream
 from pfbench.verification.evidence import Evidence, given
+from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import decide_share
 from pfbench.verification.trial import Trial
@@ -78,8 +78,7 @@ REMARK = Claim(
     algorithm=NFWUSPIDERG.name,
     assumptions=(MEAN_SQUARED, "C compact"),
     schedule="theory",
-    quick=0.2,
-    full=0.4,
+    takes=(0.2, 0.4),
 )
 
 
@@ -91,18 +90,10 @@ class GapOfTheEstimate(NFWUSPIDERG):
         yield from super().best_of(_Cheap(ask), x0, rng)
 
 
-class _Cheap:
-    """Oracles whose gradient is a batch; everything else is asked as it is."""
-
-    def __init__(self, ask: Any) -> None:
-        self._ask = ask
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._ask, name)
-
+class _Cheap(Changed):
     def gradient(self, x: Point) -> Gradient:
         """Return the gradient of one component."""
-        found: Gradient = self._ask.batch(np.zeros(1, dtype=np.int64), x)
+        found: Gradient = self._right.batch(np.zeros(1, dtype=np.int64), x)
         return found
 
 

@@ -94,8 +94,7 @@ TABLE = {
         algorithm=method.name,
         assumptions=(MEAN_SQUARED,),
         schedule="least cost over S and p for which (9) holds",
-        quick=None if name == "caspiderg" else 0.7,
-        full=3.0 if name == "caspiderg" else 0.7,
+        takes=(None, 3.0) if name == "caspiderg" else (0.7, 0.7),
         orders=ORDERS[name],
     )
     for name, method in METHODS.items()

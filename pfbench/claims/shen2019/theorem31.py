@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from pfbench.verification.common import drawn_uniformly
 from pfbench.verification.contrast import Contrast, compared, gaps, stream
 from pfbench.verification.evidence import Evidence, across, given
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.statistics import Decision, decide_mean, sequential
+from pfbench.verification.statistics import Decision, decide_mean
 from pfbench.verification.trial import Trial
 
 
@@ -73,18 +73,10 @@ PATHS = {name: instance(nearly_straight, estimator=name) for name in METHODS}
 
 def theorem(trial: Trial, *, estimator: str) -> Evidence:
     """(9), and the mean of V over t, on every family."""
-    parts = {}
-    runs = 0
+    parts, runs = {}, 0
     for name, family in FAMILIES.items():
-        problem = drawn(trial, family)
-        constants = problem.constants(problem.start())
-        epsilon = SHARE * constants.L * constants.D
-        made = Runs(trial, problem, trial.scheduled(epsilon, constants), name)
-        bound = mean_gap_bound(epsilon, constants.D)
-        mean_gap, samples = sequential(made.mean_gaps, bound, batch=20, most=trial.pick(20, 100))
-        condition = decide_mean(made.errors, condition_9(epsilon))
-        parts[name] = given({"V": mean_gap}, {"(9)": condition})
-        runs += len(samples)
+        parts[name], count = _on_family(trial, name, drawn(trial, family))
+        runs += count
     conditions = {
         "(9) on the worst path": _on_the_path(trial, estimator),
         "output": drawn_uniformly(trial),
@@ -94,31 +86,30 @@ def theorem(trial: Trial, *, estimator: str) -> Evidence:
     return Evidence(decision=decision, claimed=claimed, repetitions=runs)
 
 
-class Runs:
-    """Independent runs, one after the other.
+def _on_family(trial: Trial, name: str, problem: Problem) -> tuple[Decision, int]:
+    """Decide the mean of V, given (9), on one family; return the number of runs, too."""
+    constants = problem.constants(problem.start())
+    epsilon = SHARE * constants.L * constants.D
+    algorithm = trial.scheduled(epsilon, constants)
+    squares: list[float] = []
 
-    Attributes
-    ----------
-    errors
-        The mean over t < T of |g_t - grad f(x_t)|^2, of each run so far.
-    """
+    def mean_gap(seed: int) -> float:
+        gap, square = means(trial, problem, algorithm, seed)
+        squares.append(square)
+        return gap
 
-    def __init__(self, trial: Trial, problem: Problem, algorithm: Algorithm, purpose: str) -> None:
-        self._trial, self._problem, self._algorithm = trial, problem, algorithm
-        self._seeds = iter(trial.seeds(1000, purpose))
-        self.errors: list[float] = []
+    bound = mean_gap_bound(epsilon, constants.D)
+    decision, runs = trial.sequential(
+        mean_gap, bound, purpose=name, batch=20, most=trial.pick(20, 100)
+    )
+    return given({"V": decision}, {"(9)": decide_mean(squares, condition_9(epsilon))}), runs
 
-    def mean_gaps(self, count: int) -> list[float]:
-        """Make so many runs and return the mean of V(x_t) over t < T of each."""
-        found = []
-        for seed in itertools.islice(self._seeds, count):
-            run = self._trial.run(
-                self._problem, self._algorithm, seed=seed, measures=("fw_gap", "estimator_error")
-            )
-            trace = run.trace
-            found.append(float(trace["fw_gap"].iloc[:-1].mean()))
-            self.errors.append(float((trace["estimator_error"].iloc[1:] ** 2).mean()))
-        return found
+
+def means(trial: Trial, problem: Problem, algorithm: Algorithm, seed: int) -> tuple[float, float]:
+    """Return the means over t < T of V(x_t) and of |g_t - grad f(x_t)|^2 in one run."""
+    trace = trial.run(problem, algorithm, seed=seed, measures=("fw_gap", "estimator_error")).trace
+    squares = trace["estimator_error"].iloc[1:] ** 2
+    return float(trace["fw_gap"].iloc[:-1].mean()), float(squares.mean())
 
 
 def _on_the_path(trial: Trial, estimator: str) -> Decision:
@@ -139,8 +130,6 @@ def _on_the_path(trial: Trial, estimator: str) -> Decision:
     return not_rejected([error(seed) for seed in trial.seeds(trial.pick(40, 200), "(9)")])
 
 
-_SECONDS = {"caspiderg": (1.5, 6.0)}
-
 THEOREM = {
     name: Claim(
         name=f"shen2019-thm3.1-{name}",
@@ -152,8 +141,7 @@ THEOREM = {
         algorithm=method.name,
         assumptions=(MEAN_SQUARED, "C compact"),
         schedule="theory",
-        quick=_SECONDS.get(name, (0.5, 2.0))[0],
-        full=_SECONDS.get(name, (0.5, 2.0))[1],
+        takes=(1.5, 6.0) if name == "caspiderg" else (0.5, 2.0),
     )
     for name, method in METHODS.items()
 }
@@ -166,15 +154,10 @@ class StepWithoutDiameter(NFWUSPIDERG):
     """Its schedule takes eta where the weight is eta/D."""
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> "StepWithoutDiameter":
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """Return the schedule with the weight epsilon/L."""
-        right = NFWUSPIDERG.theory(epsilon, constants, **given)
-        return cls(
-            iterations=right.iterations,
-            step=min(1.0, right.step * constants.D),
-            batch=right.batch,
-            period=right.period,
-        )
+        right = super().theory(epsilon, constants, **given)
+        return replace(right, step=min(1.0, right.step * constants.D))
 
 
 class PrintedBatch(NFWUSVRG):

@@ -86,8 +86,7 @@ LOWER_BOUND = Claim(
     algorithm=FrankWolfe.name,
     assumptions=("start at 0", "queries only at points that LO outputs determine"),
     schedule="explicit",
-    quick=3.0,
-    full=60.0,
+    takes=(3.0, 60.0),
 )
 
 

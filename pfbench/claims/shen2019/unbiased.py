@@ -122,8 +122,7 @@ UNBIASED = {
         instances=(FAMILY,),
         algorithm=method.name,
         schedule="explicit",
-        quick=0.2,
-        full=0.2,
+        takes=(0.2, 0.2),
     )
     for name, method in METHODS.items()
 }

@@ -128,8 +128,7 @@ STEP = Claim(
     assumptions=(MEAN_SQUARED,),
     instances=tuple(_REGRESSIONS.values()),
     schedule="SpiderBoost 1/(2L); SPIDER option 2 to its eps, option 1 (steps eps/L) below it",
-    quick=0.5,
-    full=2.0,
+    takes=(0.5, 2.0),
     check=check,
 )
 

@@ -59,8 +59,7 @@ THM1 = Claim(
     assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
     instances=(_ROBUST, _LOGISTIC, _SQUARES, _SLOPE, _CHAIN),
     schedule=SCHEDULE,
-    quick=0.5,
-    full=0.5,
+    takes=(0.5, 0.5),
     check=check,
 )
 

@@ -48,8 +48,7 @@ THM2 = Claim(
     assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
     instances=(_ROBUST, _LOGISTIC, _SQUARES, _SLOPE),
     schedule=SCHEDULE,
-    quick=0.5,
-    full=0.5,
+    takes=(0.5, 0.5),
     check=check,
 )
 

@@ -69,8 +69,7 @@ THM3 = Claim(
     assumptions=(MEAN_SQUARED,),
     instances=(*_RATE.instances, _CONSTANT),
     schedule="beta = 1/(8L), lambda_k = (1 + alpha_{k+1}) beta",
-    quick=3.0,
-    full=70.0,
+    takes=(3.0, 70.0),
     orders=_RATE.complexity("prox-spiderboost-m"),
     check=check,
 )

@@ -169,8 +169,7 @@ def _case(
         statement=statement,
         check=check,
         schedule="of its theorem, for each N",
-        quick=seconds[0],
-        full=seconds[1],
+        takes=seconds,
     )
 
 

@@ -55,7 +55,7 @@ def test_the_orders_are_the_exponents_for_so_many_iterations(estimator):
 
 
 @pytest.mark.claims
-@pytest.mark.parametrize("estimator", [name for name in TABLE if TABLE[name].quick])
+@pytest.mark.parametrize("estimator", [name for name in TABLE if TABLE[name].takes[0]])
 def test_the_counted_exponents_are_the_tables(estimator):
     found = judge(TABLE[estimator])
     assert found.verdict == "tight"
