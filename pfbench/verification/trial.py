@@ -21,7 +21,7 @@ from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.stop import Stop
 from pfbench.verification.claim import Claim
 from pfbench.verification.instruments.draws import Unscripted
-from pfbench.verification.statistics import Decision, sequential
+from pfbench.verification.statistics import Decision, decide_exact, sequential
 from pfbench.verification.subject import Broken, Subject, make, scheduled
 
 EFFORTS = ("quick", "full")
@@ -84,6 +84,16 @@ class Trial:
     def scheduled(self, epsilon: float, constants: Constants, **given: Any) -> Algorithm:
         """Return the algorithm under test with its theorem's schedule."""
         return scheduled(self.algorithm, epsilon, constants, **given)
+
+    def draws_uniformly(self) -> Decision:
+        """See that the output is drawn uniformly, as a theorem's is."""
+        declared = self.make(batch=2, period=2, iterations=2, step=0.1).output
+        return decide_exact(
+            declared == "uniform",
+            "The output is drawn uniformly.",
+            f"It declares output={declared}, where the theorem draws an iterate uniformly.",
+            {},
+        )
 
     def run(
         self,

@@ -1,7 +1,7 @@
 """Frank-Wolfe for convex objectives."""
 
 from pfbench.claims.jaggi2013 import theorem1
-from pfbench.verification.claim import Paper
+from pfbench.verification import Paper
 
 PAPER = Paper.of(
     "jaggi2013",

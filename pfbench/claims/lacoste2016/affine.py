@@ -9,15 +9,13 @@ from pfbench.base.state import Point
 from pfbench.claims.lacoste2016.faulty import Faulty
 from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
 from pfbench.points import distance
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, all_of
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import (
     Indefinite,
     moved,
     random_on_simplex,
 )
-from pfbench.verification.statistics import Decision, decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
 
 PATHS = 1e-5
 """How far two runs that correspond may come apart, relative to the first gap and to the diameter.
@@ -87,9 +85,8 @@ def _coincide(differences: list[float]) -> Decision:
     """Decide that all differences are 0 up to `PATHS`."""
     found = decide_inequality(np.divide(differences, PATHS))
     measured = {"checks": found.measured["checks"], "difference": max(differences)}
-    if found.verdict == "violated":
-        return Decision("violated", "They come apart.", measured, None)
-    return Decision("holds", "They coincide.", measured, None)
+    met = found.verdict != "violated"
+    return decide_exact(met, "They coincide.", "They come apart.", measured)
 
 
 # --- the claim ------------------------------------------------------------------------------------

@@ -7,16 +7,14 @@ import numpy as np
 
 from pfbench.base.protocols import Gradient
 from pfbench.claims.lacoste2016.faulty import Faulty
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, across
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import DoubleWell
 from pfbench.verification.instruments.quadratics import (
     face_of_l1_ball,
     face_of_simplex,
     vertex_of_simplex,
 )
-from pfbench.verification.statistics import Decision, decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, across, decide_inequality
 
 # --- instances ------------------------------------------------------------------------------------
 

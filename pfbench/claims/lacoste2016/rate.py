@@ -13,13 +13,11 @@ from pfbench.claims.lacoste2016.faulty import Faulty
 from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
 from pfbench.problems.zero_chain import GAP, ZeroChain
 from pfbench.runs.loop.stop import Stop
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, across
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import Indefinite, random_on_simplex
 from pfbench.verification.scales import GAP as ON_GAP
 from pfbench.verification.scales import complexity
-from pfbench.verification.statistics import decide_exponent, fit_exponent
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import across, decide_exponent, fit_exponent
 
 # --- instances ------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from pfbench.claims.li2019 import (
     theorem1,
     theorem2,
 )
-from pfbench.verification.claim import Paper
+from pfbench.verification import Paper
 
 PAPER = Paper.of(
     "li2019",

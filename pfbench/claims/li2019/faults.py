@@ -13,7 +13,7 @@ from pfbench.claims.li2019.stat import STAT
 from pfbench.claims.li2019.theorem1 import FO, GAP
 from pfbench.claims.li2019.theorem2 import VARIANCE
 from pfbench.points import combine, keep
-from pfbench.verification.claim import Mutant
+from pfbench.verification import Mutant
 
 
 class Variant(CGS):

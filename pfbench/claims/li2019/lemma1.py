@@ -10,12 +10,10 @@ from pfbench.base.state import Point
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.restricted_convexity import worst_direction
 from pfbench.problems.sensing import synthetic_sensing
-from pfbench.verification.claim import Claim, Erratum, Mutant, instance
+from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast
-from pfbench.verification.evidence import Evidence, across
 from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.statistics import decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import across, decide_inequality
 
 MOST = 4.0
 """The constant c of tau = c xi(Sigma_x) d/n, as tested.

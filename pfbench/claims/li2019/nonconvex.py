@@ -15,12 +15,10 @@ from pfbench.claims.li2019.steps import (
     period,
     summary,
 )
-from pfbench.verification.claim import Claim, Erratum, instance
+from pfbench.verification import Claim, Erratum, Evidence, Trial, instance
 from pfbench.verification.contrast import Contrast, Floats, compared, stream
-from pfbench.verification.evidence import Evidence, all_of
 from pfbench.verification.instruments.quadratics import Quadratic, restricted
-from pfbench.verification.statistics import Decision, decide_exponent, fit_exponent
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, all_of, decide_exponent, fit_exponent
 
 # --- the instances --------------------------------------------------------------------------------
 

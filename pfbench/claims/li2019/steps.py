@@ -11,8 +11,7 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.sensing import synthetic_sensing
-from pfbench.verification.claim import Instance, instance
-from pfbench.verification.evidence import across
+from pfbench.verification import Broken, Instance, Step, Trial, instance
 from pfbench.verification.instruments.quadratics import (
     Quadratic,
     boundary_of_l2_ball,
@@ -22,9 +21,7 @@ from pfbench.verification.instruments.quadratics import (
     restricted,
     vertex_of_simplex,
 )
-from pfbench.verification.statistics import Decision, decide_inequality
-from pfbench.verification.subject import Broken
-from pfbench.verification.trial import Step, Trial
+from pfbench.verification.statistics import Decision, across, decide_inequality
 
 STRONG = "restricted strong convexity with sigma_hat > 0"
 """What every theorem of the paper assumes."""

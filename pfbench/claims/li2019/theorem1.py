@@ -25,16 +25,14 @@ from pfbench.claims.li2019.steps import (
     share,
     summary,
 )
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, across
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.quadratics import (
     face_of_l1_ball,
     face_of_simplex,
     vertex_of_simplex,
 )
-from pfbench.verification.statistics import decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import across, decide_inequality
 
 # --- the gap --------------------------------------------------------------------------------------
 

@@ -23,11 +23,9 @@ from pfbench.claims.li2019.steps import (
     share,
     summary,
 )
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, all_of
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.quadratics import restricted
-from pfbench.verification.statistics import Decision, decide_mean
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, all_of, decide_mean
 
 
 def batch(L: float, L_max: float, sigma_hat: float) -> int:

@@ -17,16 +17,14 @@ from pfbench.base.state import Point
 from pfbench.claims.qu2018.faulty import Faulty
 from pfbench.claims.qu2018.steps import Floats
 from pfbench.points import combine, distance, inner, keep, tilt
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, across
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import Indefinite, spread_on_simplex
 from pfbench.verification.instruments.quadratics import (
     boundary_of_l2_ball,
     face_of_l1_ball,
     face_of_simplex,
 )
-from pfbench.verification.statistics import decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import across, decide_inequality
 
 CERTAIN = 1e-6
 """How far an exact prox and an exact gap are off, relative to the bound they are compared with.

@@ -10,10 +10,8 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Problem
 from pfbench.claims.qu2018.steps import Floats, mapping_sq
-from pfbench.verification.claim import Instance
+from pfbench.verification import Broken, Instance, Trial, Untestable
 from pfbench.verification.statistics import Decision, decide_exponent, fit_exponent
-from pfbench.verification.subject import Broken, Untestable
-from pfbench.verification.trial import Trial
 
 FACTORS = (1.0, 0.5, 0.25)
 """The grid of tuned schedules: L times these sets the steps."""

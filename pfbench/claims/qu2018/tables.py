@@ -11,7 +11,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.linear_models import LinearModel, LogCosh
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
-from pfbench.verification.claim import Erratum
+from pfbench.verification import Erratum
 from pfbench.verification.contrast import Contrast, compared
 
 

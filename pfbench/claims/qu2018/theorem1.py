@@ -19,9 +19,8 @@ from pfbench.claims.qu2018.steps import (
 )
 from pfbench.points import combine, keep
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
-from pfbench.verification.claim import Claim, Erratum, Mutant, instance
+from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream
-from pfbench.verification.evidence import Evidence, across, all_of, given
 from pfbench.verification.instruments.indefinite import (
     Indefinite,
     random_on_l1_ball,
@@ -29,8 +28,14 @@ from pfbench.verification.instruments.indefinite import (
     spread_on_simplex,
 )
 from pfbench.verification.scales import MAPPING_SQ, complexity
-from pfbench.verification.statistics import Decision, decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import (
+    Decision,
+    across,
+    all_of,
+    decide_exact,
+    decide_inequality,
+    given,
+)
 
 # --- the bounds -----------------------------------------------------------------------------------
 
@@ -148,10 +153,10 @@ def option1(trial: Trial) -> Evidence:
 
 def _coincide(differences: list[float]) -> Decision:
     """Decide that differences, relative to D, are 0 up to rounding."""
-    measured = {"difference": max(differences)}
-    if not max(differences) <= 1e-9:
-        return Decision("violated", "They are different points.", measured, None)
-    return Decision("holds", "They coincide.", measured, None)
+    largest = max(differences)
+    return decide_exact(
+        largest <= 1e-9, "They coincide.", "They are different points.", {"difference": largest}
+    )
 
 
 def option2(trial: Trial) -> Evidence:

@@ -16,9 +16,7 @@ from pfbench.claims.qu2018.steps import (
     minimiser,
     momentum_slope,
 )
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.common import equal
-from pfbench.verification.evidence import Evidence, across, given
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.indefinite import (
     Indefinite,
@@ -26,8 +24,7 @@ from pfbench.verification.instruments.indefinite import (
     random_on_l1_ball,
 )
 from pfbench.verification.scales import MAPPING_SQ, complexity
-from pfbench.verification.statistics import Decision, decide_mean
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, across, decide_mean, equal, given
 
 # --- the bound ------------------------------------------------------------------------------------
 

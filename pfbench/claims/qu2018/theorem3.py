@@ -11,9 +11,7 @@ from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point, State
 from pfbench.claims.qu2018.rates import Sweep, decide, spend
 from pfbench.claims.qu2018.steps import mapping_sq
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.common import equal
-from pfbench.verification.evidence import Evidence, across, given
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.indefinite import (
     Indefinite,
@@ -22,8 +20,7 @@ from pfbench.verification.instruments.indefinite import (
     slope,
 )
 from pfbench.verification.scales import MAPPING_SQ, complexity
-from pfbench.verification.statistics import Decision, decide_mean
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, across, decide_mean, equal, given
 
 # --- the bound ------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from pfbench.claims.shen2019 import (
     theorem51,
     unbiased,
 )
-from pfbench.verification.claim import Paper
+from pfbench.verification import Paper
 
 PAPER = Paper.of(
     "shen2019",

@@ -7,8 +7,7 @@ import numpy as np
 
 from pfbench.claims.shen2019.estimators import error_law
 from pfbench.claims.shen2019.paths import Floats
-from pfbench.verification.claim import Instance
-from pfbench.verification.trial import Step, Trial
+from pfbench.verification import Instance, Step, Trial
 
 
 @dataclass(frozen=True)

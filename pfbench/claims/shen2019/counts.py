@@ -11,11 +11,8 @@ from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, METHODS
 from pfbench.claims.shen2019.problems import drawn, log_cosh, recovery
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.common import equal
-from pfbench.verification.evidence import Evidence, all_of
-from pfbench.verification.statistics import Decision
-from pfbench.verification.trial import Trial
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.statistics import Decision, all_of, equal
 
 
 def exact_counts(estimator: str, *, n: int, S: int, p: int, T: int) -> Counts:

@@ -6,10 +6,8 @@ from functools import partial
 from pfbench.claims.shen2019.cost import amortised
 from pfbench.claims.shen2019.estimators import MEAN_SQUARED, METHODS
 from pfbench.claims.shen2019.paths import attaining
-from pfbench.verification.claim import Claim, instance
-from pfbench.verification.evidence import Evidence, all_of
-from pfbench.verification.statistics import decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification import Claim, Evidence, Trial, instance
+from pfbench.verification.statistics import all_of, decide_inequality
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pfbench.claims.shen2019.paths import Floats, variance
 from pfbench.problems.linear_models import LeastSquares, LinearModel, LogCosh
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
-from pfbench.verification.claim import Erratum
+from pfbench.verification import Erratum
 from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
 

@@ -13,18 +13,17 @@ from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, MEAN_SQUARED, ME
 from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.paths import Floats, attaining, errors
 from pfbench.points import combine
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, all_of
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.draws import Scripted, Unscripted, orthogonal_array
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import (
     LAW_MARGIN,
     Decision,
+    all_of,
     decide_exponent,
     decide_inequality,
     fit_exponent,
 )
-from pfbench.verification.trial import Trial
 
 EXPONENTS = {
     "sg": (0.0, 0.0),

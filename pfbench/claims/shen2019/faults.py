@@ -14,7 +14,7 @@ from pfbench.claims.shen2019.error_laws import LAW
 from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.matrix_recovery import ONE_NUMBER
 from pfbench.claims.shen2019.unbiased import UNBIASED
-from pfbench.verification.claim import Mutant
+from pfbench.verification import Mutant
 
 
 class NeverRefreshed(Faulty, NFWUSPIDERG):

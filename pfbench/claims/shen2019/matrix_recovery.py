@@ -14,12 +14,10 @@ from pfbench.points import combine, inner
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.observations import synthetic
 from pfbench.runs.loop.solve import solve
-from pfbench.verification.claim import Claim, Erratum, Mutant, instance
-from pfbench.verification.common import equal
+from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, Floats, compared
-from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import equal
 
 FAMILY = instance(recovery, rows=9, columns=8)
 

@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from pfbench.base.protocols import Problem
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, RECURSIVE
+from pfbench.verification import Step
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, EProcess
-from pfbench.verification.trial import Step
 
 Floats = npt.NDArray[np.float64]
 

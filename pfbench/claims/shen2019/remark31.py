@@ -11,14 +11,11 @@ from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point, State
 from pfbench.claims.shen2019.estimators import MEAN_SQUARED
 from pfbench.claims.shen2019.problems import drawn, log_cosh
-from pfbench.verification.claim import Claim, Erratum, Mutant, instance
-from pfbench.verification.common import equal
+from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, gaps, stream
-from pfbench.verification.evidence import Evidence, given
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.statistics import decide_share
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import decide_share, equal, given
 
 
 def runs_needed(probability: float) -> int:

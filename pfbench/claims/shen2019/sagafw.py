@@ -9,12 +9,10 @@ from pfbench.problems.linear_models import LogCosh
 from pfbench.problems.rows import synthetic_rows
 from pfbench.runs.loop.stop import Stop
 from pfbench.sets import L2Ball
-from pfbench.verification.claim import Claim, instance
-from pfbench.verification.evidence import Evidence, all_of
+from pfbench.verification import Claim, Evidence, Trial, instance
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.scales import GAP, complexity
-from pfbench.verification.statistics import decide_exponent, fit_exponent
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import all_of, decide_exponent, fit_exponent
 
 IN_N, IN_EPSILON = 1 / 3, 2.0
 """Exponents of n and 1/epsilon that are claimed, beyond the n SFO that fill the table."""

@@ -18,13 +18,11 @@ from pfbench.claims.shen2019.sizes import (
     over_limit,
     printed_sizes,
 )
-from pfbench.verification.claim import Claim, Erratum, instance
+from pfbench.verification import Claim, Erratum, Evidence, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream
-from pfbench.verification.evidence import Evidence, given
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.scales import GAP, complexity
-from pfbench.verification.statistics import decide_exponent, fit_exponent
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import decide_exponent, fit_exponent, given
 
 ORDERS = {
     "sg": complexity("sfw", GAP, SFO=4.0, LO=2.0),

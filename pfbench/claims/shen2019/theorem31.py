@@ -22,13 +22,10 @@ from pfbench.claims.shen2019.sizes import (
     over_limit,
     printed_sizes,
 )
-from pfbench.verification.claim import Claim, Erratum, Instance, Mutant, instance
-from pfbench.verification.common import drawn_uniformly
+from pfbench.verification import Claim, Erratum, Evidence, Instance, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, gaps, stream
-from pfbench.verification.evidence import Evidence, across, given
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.statistics import Decision, decide_mean
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, across, decide_mean, given
 
 
 def mean_gap_bound(epsilon: float, D: float) -> float:
@@ -79,7 +76,7 @@ def theorem(trial: Trial, *, estimator: str) -> Evidence:
         runs += count
     conditions = {
         "(9) on the worst path": _on_the_path(trial, estimator),
-        "output": drawn_uniformly(trial),
+        "output": trial.draws_uniformly(),
     }
     claimed = {"mean V over 2 eps D": 1.0, "mean square error over eps^2/4": 1.0}
     decision = given({"": across(parts)}, conditions)

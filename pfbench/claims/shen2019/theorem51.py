@@ -13,11 +13,9 @@ from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness, random
 from pfbench.resisting import Contestant, certify, contestant, every_contestant, rescaled
 from pfbench.resisting.oracle import frame
 from pfbench.resisting.rescaled import epsilon_of
-from pfbench.verification.claim import Claim, Erratum, Mutant, instance
+from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, Floats, stream
-from pfbench.verification.evidence import Evidence, across
-from pfbench.verification.statistics import Decision, decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, across, decide_inequality
 
 
 def floor(D: float) -> float:

@@ -17,11 +17,9 @@ from pfbench.estimators import SG
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.draws import Scripted, Unscripted
-from pfbench.verification.statistics import LEVEL, Decision, mean_interval
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import LEVEL, Decision, decide_exact, mean_interval
 
 
 def four_components(rng: np.random.Generator) -> NonconvexLogistic:
@@ -55,11 +53,8 @@ def unbiased(trial: Trial, *, estimator: str) -> Evidence:
     scale = float(np.abs(problem.gradient(problem.start())).max())
     worst = float(np.max(deviations)) / scale
     measured = {"relative deviation": worst, "ratio": worst / 1e-10}
-    if worst <= 1e-10:
-        decision = Decision("holds", "Every conditional mean is exact.", measured, None)
-    else:
-        words = f"A conditional mean is off by {worst:.3g} of the gradient."
-        decision = Decision("violated", words, measured, None)
+    off = f"A conditional mean is off by {worst:.3g} of the gradient."
+    decision = decide_exact(worst <= 1e-10, "Every conditional mean is exact.", off, measured)
     return Evidence(decision=decision, claimed={"relative deviation": 0.0}, repetitions=runs)
 
 

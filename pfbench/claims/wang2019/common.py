@@ -11,8 +11,7 @@ from pfbench.problems.linear_models import LinearModel, NonconvexLogistic
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification.claim import Instance
-from pfbench.verification.trial import Trial
+from pfbench.verification import Instance, Trial
 
 MEAN_SQUARED = "L >= max(L_f, L_ms)"
 """What every theorem of the paper assumes."""

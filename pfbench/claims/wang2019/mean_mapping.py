@@ -9,11 +9,8 @@ import numpy as np
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
 from pfbench.claims.wang2019.common import mapping_sq, schedule
-from pfbench.verification.common import drawn_uniformly
-from pfbench.verification.evidence import Evidence, across, given
-from pfbench.verification.statistics import Decision, decide_inequality
-from pfbench.verification.subject import Broken
-from pfbench.verification.trial import Trial
+from pfbench.verification import Broken, Evidence, Trial
+from pfbench.verification.statistics import Decision, across, decide_inequality, given
 
 Bound = Callable[[float, float, int], float]
 """L, Delta, K -> the bound of E|G(x_xi)|^2."""
@@ -31,7 +28,7 @@ def mean_mapping(
     for name, (problem, K) in problems.items():
         parts[name], count = _on_problem(trial, name, problem, K, bound, calls)
         runs += count
-    conditions = {"calls": decide_inequality(calls), "output": drawn_uniformly(trial)}
+    conditions = {"calls": decide_inequality(calls), "output": trial.draws_uniformly()}
     return Evidence(
         decision=given({"": across(parts)}, conditions),
         claimed={"mean over bound": 1.0, "calls over those of K steps": 1.0},

@@ -23,12 +23,10 @@ from pfbench.problems.rows import synthetic_rows
 from pfbench.runs.loop.stop import Stop
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification.claim import Instance, instance
-from pfbench.verification.evidence import Evidence, across, all_of
+from pfbench.verification import Evidence, Instance, Trial, instance
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.scales import MAPPING, Complexity, complexity
-from pfbench.verification.statistics import Decision, decide_exponent, fit_exponent
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, across, all_of, decide_exponent, fit_exponent
 
 Floats = npt.NDArray[np.float64]
 

@@ -17,10 +17,8 @@ from pfbench.problems.rows import synthetic_rows
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, all_of, given
-from pfbench.verification.statistics import Decision, decide_mean, decide_share
-from pfbench.verification.trial import Trial
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.statistics import Decision, all_of, decide_mean, decide_share, given
 
 _BELOW = 1000.0
 """How far below SPIDER's epsilon the target lies."""

@@ -10,9 +10,7 @@ from pfbench.base.constants import Constants
 from pfbench.claims.wang2019.common import MEAN_SQUARED
 from pfbench.claims.wang2019.rates import Rate, fit
 from pfbench.estimators import SPIDERG
-from pfbench.verification.claim import Claim, Mutant
-from pfbench.verification.evidence import Evidence
-from pfbench.verification.trial import Trial
+from pfbench.verification import Claim, Evidence, Mutant, Trial
 
 
 def check(trial: Trial, *, forms: tuple[Rate, ...]) -> Evidence:

@@ -10,10 +10,8 @@ from pfbench.base.state import Point, State
 from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, drawn, without_noise
 from pfbench.claims.wang2019.mean_mapping import mean_mapping
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.slopes import Slope
-from pfbench.verification.trial import Trial
 
 
 def bound(L: float, Delta: float, K: int) -> float:

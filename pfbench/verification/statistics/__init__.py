@@ -10,10 +10,12 @@ from pfbench.verification.statistics.decisions import (
     TIGHT,
     Decision,
     Verdict,
+    decide_exact,
     decide_exponent,
     decide_inequality,
     decide_mean,
     decide_share,
+    equal,
     sequential,
 )
 from pfbench.verification.statistics.exponents import (
@@ -38,6 +40,7 @@ from pfbench.verification.statistics.means import (
     mean_interval,
     upper_limit,
 )
+from pfbench.verification.statistics.parts import across, all_of, given
 
 __all__ = [
     "CLAIMS",
@@ -57,12 +60,17 @@ __all__ = [
     "Exponent",
     "Interval",
     "Verdict",
+    "across",
+    "all_of",
+    "decide_exact",
     "decide_exponent",
     "decide_inequality",
     "decide_mean",
     "decide_share",
+    "equal",
     "exponent_p_value",
     "fit_exponent",
+    "given",
     "log_e_values",
     "lower_limit",
     "mean_interval",

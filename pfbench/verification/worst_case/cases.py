@@ -8,8 +8,8 @@ import numpy as np
 
 from pfbench.base.names import unknown
 from pfbench.verification.claim import Claim
-from pfbench.verification.evidence import Evidence, all_of
-from pfbench.verification.statistics import Decision
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.statistics import Decision, all_of
 from pfbench.verification.trial import Trial
 from pfbench.verification.worst_case import methods, runs
 from pfbench.verification.worst_case.methods import DELTA, DELTA_SLIDING, ETA, theorem_accuracy
