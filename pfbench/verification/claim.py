@@ -138,30 +138,30 @@ class Mutant:
     ----------
     name
         Its name, unique among all mutants.
-    about
-        The fault, in words.
     subject
-        The variant.
+        The variant, a class whose docstring says the fault.
     expected
         The claims that must catch it.
     """
 
     name: str
-    about: str
     subject: Subject
     expected: tuple[Claim, ...]
 
     @classmethod
     def of(cls, name: str, algorithm: Any, *expected: Claim) -> Self:
-        """Return the mutant of a faulty algorithm; its docstring says the fault."""
-        about = inspect.getdoc(algorithm) or ""
-        return cls(name=name, about=about, subject=Subject(algorithm), expected=expected)
+        """Return the mutant of a faulty algorithm."""
+        return cls(name=name, subject=Subject(algorithm), expected=expected)
 
     @classmethod
     def answering(cls, name: str, oracles: Callable[[Any], Any], *expected: Claim) -> Self:
-        """Return the mutant of faulty oracles, a class made of the right ones, in the same way."""
-        about = inspect.getdoc(oracles) or ""
-        return cls(name=name, about=about, subject=Subject(oracles=oracles), expected=expected)
+        """Return the mutant of faulty oracles, a class made of the right ones."""
+        return cls(name=name, subject=Subject(oracles=oracles), expected=expected)
+
+    @property
+    def about(self) -> str:
+        """The fault, in words."""
+        return inspect.getdoc(self.subject.algorithm or self.subject.oracles) or ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -194,22 +194,16 @@ class TwoBatches(StochasticNCGS):
             yield state
 
 
-class _Ascending(Changed):
+class Ascent(Changed):
+    """Goes up: the sign of the gradient is wrong."""
+
     def batch(self, sample: Any, x: Point) -> Gradient:
         """Return minus the batch gradient."""
         return np.asarray(-self._right.batch(sample, x))
 
 
-class Ascent(StochasticNCGS):
-    """Goes up: the sign of the gradient is wrong."""
-
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `StochasticNCGS.run`."""
-        return super().run(_Ascending(ask), x, rng)
-
-
 MUTANTS = (
     Mutant.of("ncgs-stochastic-one-sample", OneSample, MEAN),
     Mutant.of("ncgs-stochastic-two-batches", TwoBatches, MEAN),
-    Mutant.of("ncgs-stochastic-ascent", Ascent, RATE),
+    Mutant.answering("ncgs-stochastic-ascent", Ascent, RATE),
 )

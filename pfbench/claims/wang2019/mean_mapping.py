@@ -8,8 +8,8 @@ import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
-from pfbench.claims.wang2019.common import mapping_sq, schedule
-from pfbench.verification import Broken, Evidence, Trial
+from pfbench.claims.wang2019.common import drawn, mapping_sq, schedule
+from pfbench.verification import Broken, Evidence, Instance, Trial
 from pfbench.verification.statistics import Decision, across, decide_inequality, given
 
 Bound = Callable[[float, float, int], float]
@@ -17,7 +17,7 @@ Bound = Callable[[float, float, int], float]
 
 
 def mean_mapping(
-    trial: Trial, bound: Bound, problems: Mapping[str, tuple[Problem, int]]
+    trial: Trial, bound: Bound, problems: Mapping[str, tuple[Instance, int]]
 ) -> Evidence:
     """Decide that the mean over t < K of |G(x_t)|^2 keeps the bound, on every problem with its K.
 
@@ -26,7 +26,7 @@ def mean_mapping(
     parts, runs = {}, 0
     calls: list[float] = []
     for name, (problem, K) in problems.items():
-        parts[name], count = _on_problem(trial, name, problem, K, bound, calls)
+        parts[name], count = _on_problem(trial, name, drawn(trial, problem), K, bound, calls)
         runs += count
     conditions = {"calls": decide_inequality(calls), "output": trial.draws_uniformly()}
     return Evidence(
