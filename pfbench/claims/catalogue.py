@@ -14,13 +14,7 @@ from pfbench.runs.planning.user_code import load
 from pfbench.runs.storage.store import Store
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.scales import Change, change
-from pfbench.verification.session import (
-    Progress,
-    Session,
-    Verification,
-    check_engine,
-    of_effort,
-)
+from pfbench.verification.session import Progress, Session, Verification, check_engine, of_effort
 from pfbench.verification.subject import Subject
 
 PAPERS: Mapping[str, Paper] = MappingProxyType(

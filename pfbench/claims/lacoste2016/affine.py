@@ -10,11 +10,7 @@ from pfbench.claims.lacoste2016.faulty import Faulty
 from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
 from pfbench.points import distance
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.instruments.indefinite import (
-    Indefinite,
-    moved,
-    random_on_simplex,
-)
+from pfbench.verification.instruments.indefinite import Indefinite, moved, random_on_simplex
 from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
 
 PATHS = 1e-5

@@ -6,15 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from pfbench.claims.li2019.steps import (
-    STRONG,
-    Known,
-    halving,
-    inner,
-    known,
-    period,
-    summary,
-)
+from pfbench.claims.li2019.steps import STRONG, Known, halving, inner, known, period, summary
 from pfbench.verification import Claim, Erratum, Evidence, Trial, instance
 from pfbench.verification.contrast import Contrast, Floats, compared, stream
 from pfbench.verification.instruments.quadratics import Quadratic, restricted

@@ -11,12 +11,7 @@ from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point
 from pfbench.claims.qu2018.faulty import Faulty
 from pfbench.claims.qu2018.rates import Spent, Sweep, decide, spend
-from pfbench.claims.qu2018.steps import (
-    Floats,
-    mapping_sq,
-    minimiser,
-    momentum_slope,
-)
+from pfbench.claims.qu2018.steps import Floats, mapping_sq, minimiser, momentum_slope
 from pfbench.points import combine, keep
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance

@@ -11,18 +11,10 @@ from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point, State
 from pfbench.claims.qu2018.rates import Sweep, decide
-from pfbench.claims.qu2018.steps import (
-    mapping_sq,
-    minimiser,
-    momentum_slope,
-)
+from pfbench.claims.qu2018.steps import mapping_sq, minimiser, momentum_slope
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.instruments.indefinite import (
-    Indefinite,
-    noisy_ball,
-    random_on_l1_ball,
-)
+from pfbench.verification.instruments.indefinite import Indefinite, noisy_ball, random_on_l1_ball
 from pfbench.verification.scales import MAPPING_SQ, complexity
 from pfbench.verification.statistics import Decision, across, decide_mean, equal, given
 

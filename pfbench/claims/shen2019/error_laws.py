@@ -126,19 +126,14 @@ def _laws(problem: ForcedPath, estimator: str, p: int, T: int, eta: float, S: in
 
 
 def _squares(
-    trial: Trial,
-    problem: ForcedPath,
-    S: int,
-    p: int,
-    T: int,
-    eta: float,
-    *,
-    rng: Any = None,
-    seed: int = 0,
+    trial: Trial, problem: ForcedPath, S: int, p: int, T: int, eta: float, **stream: Any
 ) -> Floats:
-    """Return |g_t - grad f(x_t)|^2 for t < T along the forced path; the first step is eta."""
+    """Return |g_t - grad f(x_t)|^2 for t < T along the forced path; the first step is eta.
+
+    `stream` is the rng, or the seed, of `Trial.follow`.
+    """
     algorithm = trial.make(batch=S, period=p, iterations=T, step=eta / problem.length)
-    steps = trial.follow(problem, algorithm, rng=rng, seed=seed)
+    steps = trial.follow(problem, algorithm, **stream)
     return np.array([float(error @ error) for error in errors(problem, steps)])
 
 

@@ -44,9 +44,7 @@ def one_number(trial: Trial) -> Evidence:
             found[name] = max(found[name], float(np.count_nonzero(others)))
     S, p, T = SIZES
     run = trial.run(
-        problem,
-        trial.make(batch=S, period=p, iterations=T, step=1e-3),
-        seed=trial.seeds(1)[0],
+        problem, trial.make(batch=S, period=p, iterations=T, step=1e-3), seed=trial.seeds(1)[0]
     )
     found["SSO"] = float(run.counts.sso)
     expected = {"gradient": 0.0, "Hessian": 0.0, "SSO": float(problem.n * -(-T // p))}

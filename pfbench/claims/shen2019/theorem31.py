@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -42,12 +41,10 @@ def condition_9(epsilon: float) -> float:
     return epsilon**2 / 4.0
 
 
-FAMILIES: Mapping[str, Instance] = MappingProxyType(
-    {
-        "log cosh, l2 ball": instance(log_cosh, n=64, d=6),
-        "matrix recovery": instance(recovery, rows=9, columns=8),
-    }
-)
+FAMILIES: Mapping[str, Instance] = {
+    "log cosh, l2 ball": instance(log_cosh, n=64, d=6),
+    "matrix recovery": instance(recovery, rows=9, columns=8),
+}
 """Here V(x_0) is below 2 eps D already: what can fail is (9), on these and on the path below."""
 
 SHARE = 0.05
@@ -199,15 +196,13 @@ def missing_diameter(
     return compared(max(over_printed), max(over_corrected), epsilon=epsilon)
 
 
-_CASES: Mapping[str, tuple[float, ForcedPath]] = MappingProxyType(
-    {
-        "sg": (0.1, ForcedPath(4096, 2, sigma=1.0, L=1e-3)),
-        "svrg": (1e-3, ForcedPath(4096, 2, L=1.0, length=8.0)),
-        "spiderg": (1e-3, ForcedPath(4096, 2, L=1.0, length=8.0)),
-        "casvrg": (2.0**-16, ForcedPath(65536, 2, L=0.0, L2=1.0)),
-        "caspiderg": (2.0**-16, ForcedPath(65536, 2, L=0.0, L2=1.0)),
-    }
-)
+_CASES: Mapping[str, tuple[float, ForcedPath]] = {
+    "sg": (0.1, ForcedPath(4096, 2, sigma=1.0, L=1e-3)),
+    "svrg": (1e-3, ForcedPath(4096, 2, L=1.0, length=8.0)),
+    "spiderg": (1e-3, ForcedPath(4096, 2, L=1.0, length=8.0)),
+    "casvrg": (2.0**-16, ForcedPath(65536, 2, L=0.0, L2=1.0)),
+    "caspiderg": (2.0**-16, ForcedPath(65536, 2, L=0.0, L2=1.0)),
+}
 """For each estimator epsilon, and a segment with L = 1 on which its law is attained."""
 
 

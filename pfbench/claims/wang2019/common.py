@@ -73,10 +73,7 @@ def schedule(trial: Trial, constants: Constants, K: int, epsilon: float) -> Algo
         return trial.scheduled(epsilon, constants)
     root = math.sqrt(constants.n)
     return trial.make(
-        batch=math.ceil(root),
-        period=math.floor(root),
-        iterations=K,
-        step=1.0 / (2.0 * constants.L),
+        batch=math.ceil(root), period=math.floor(root), iterations=K, step=1.0 / (2.0 * constants.L)
     )
 
 

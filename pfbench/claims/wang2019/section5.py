@@ -39,11 +39,7 @@ def _printed_step(L: float) -> float:
 
 
 def step(
-    effort: str,
-    seed: int,
-    *,
-    penalised: bool,
-    printed: Callable[[float], float] = _printed_step,
+    effort: str, seed: int, *, penalised: bool, printed: Callable[[float], float] = _printed_step
 ) -> Contrast:
     """Compare the step that the experiments run with 1/(2L), L = max(L_f, L_ms).
 

@@ -24,18 +24,9 @@ _of_norm_3 = partial(instance, without_noise, scale=3.0)
 """At norm 1 eta = 1 would hide a penalty taken without it."""
 
 _TESTED = {
-    "robust regression": (
-        _of_norm_3(kind=RobustRegression, n=64, d=4, weight=0.05),
-        640,
-    ),
-    "non-convex logistic": (
-        _of_norm_3(kind=NonconvexLogistic, n=64, d=4, weight=0.05),
-        640,
-    ),
-    "least squares": (
-        _of_norm_3(kind=LeastSquares, n=256, d=3, weight=1e-3),
-        320,
-    ),
+    "robust regression": (_of_norm_3(kind=RobustRegression, n=64, d=4, weight=0.05), 640),
+    "non-convex logistic": (_of_norm_3(kind=NonconvexLogistic, n=64, d=4, weight=0.05), 640),
+    "least squares": (_of_norm_3(kind=LeastSquares, n=256, d=3, weight=1e-3), 320),
     "slope": (instance(Slope, n=64, g=0.1, gap=1.0, sigma=0.5, weight=0.01), 200),
 }
 """The problems, each with its K."""
