@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +35,8 @@ from pfbench.verification.instruments.quadratics import (
 )
 from pfbench.verification.statistics import across, decide_inequality
 
+_of_theorem1 = partial(Claim, source="li2019 theorem 1", algorithm="cgs", schedule="theory")
+
 # --- the gap --------------------------------------------------------------------------------------
 
 _SHAPES = shapes(d=64, kappa=100.0)
@@ -52,15 +55,12 @@ def check_gap(trial: Trial) -> Evidence:
     )
 
 
-GAP = Claim(
+GAP = _of_theorem1(
     name="li2019-thm1",
-    source="li2019 theorem 1",
     kind="bound",
     statement="f(theta_t) - f(theta_hat) <= delta0 2^-t at every outer t (eps_stat = 0)",
-    algorithm="cgs",
     assumptions=(STRONG, "f convex", "L >= L_f"),
     instances=(*_SHAPES.values(), SINGULAR, REGRESSION),
-    schedule="theory",
     takes=(0.5, 20.0),
     check=check_gap,
 )
@@ -96,15 +96,12 @@ def check_fo(trial: Trial) -> Evidence:
     )
 
 
-FO = Claim(
+FO = _of_theorem1(
     name="li2019-thm1-fo",
-    source="li2019 theorem 1",
     kind="count",
     statement="accuracy eps costs n N_t ceil(log2(delta0/eps)) SFO",
-    algorithm="cgs",
     assumptions=(STRONG,),
     instances=(*_NARROW.values(), SINGULAR, REGRESSION),
-    schedule="theory",
     takes=(0.8, 10.0),
     check=check_fo,
 )
@@ -145,17 +142,14 @@ def check_lo(trial: Trial) -> Evidence:
     return Evidence(decision=across(parts), claimed={"ratio": 1.0}, repetitions=len(parts))
 
 
-LO = Claim(
+LO = _of_theorem1(
     name="li2019-thm1-lo",
-    source="li2019 theorem 1",
     kind="bound",
     statement=(
         "LO <= 288 L D^2 2^T/delta0 (N_t^2 sigma_hat/(64 L)) + 2 N_t T, T = ceil(log2(delta0/eps))"
     ),
-    algorithm="cgs",
     assumptions=(STRONG,),
     instances=(*_FACES.values(), SINGULAR, _STEEP),
-    schedule="theory",
     takes=(0.2, 4.0),
     check=check_lo,
 )

@@ -9,8 +9,9 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Problem
-from pfbench.claims.qu2018.steps import Floats, mapping_sq
+from pfbench.claims.qu2018.steps import mapping_sq
 from pfbench.verification import Broken, Instance, Trial, Untestable
+from pfbench.verification.contrast import Floats
 from pfbench.verification.statistics import Decision, decide_exponent, fit_exponent
 
 FACTORS = (1.0, 0.5, 0.25)

@@ -1,13 +1,11 @@
 """What the theorems of qu2018 share: the gradient mapping, a slope."""
 
 import numpy as np
-import numpy.typing as npt
 
 from pfbench.base.protocols import Problem
 from pfbench.sets import Box
+from pfbench.verification.contrast import Floats
 from pfbench.verification.instruments.indefinite import Indefinite, slope
-
-Floats = npt.NDArray[np.float64]
 
 
 def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:

@@ -11,11 +11,11 @@ from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point
 from pfbench.claims.qu2018.faulty import Faulty
 from pfbench.claims.qu2018.rates import Spent, Sweep, decide, spend
-from pfbench.claims.qu2018.steps import Floats, mapping_sq, minimiser, momentum_slope
+from pfbench.claims.qu2018.steps import mapping_sq, minimiser, momentum_slope
 from pfbench.points import combine, keep
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
-from pfbench.verification.contrast import Contrast, compared, stream
+from pfbench.verification.contrast import Contrast, Floats, compared, stream
 from pfbench.verification.instruments.indefinite import (
     Indefinite,
     random_on_l1_ball,

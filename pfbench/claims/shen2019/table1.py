@@ -9,7 +9,7 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.claims.shen2019.estimators import MEAN_SQUARED, METHODS, error_law
-from pfbench.claims.shen2019.paths import Floats, attaining, not_rejected
+from pfbench.claims.shen2019.paths import attaining, not_rejected
 from pfbench.claims.shen2019.sizes import (
     Schedule,
     corrected_sizes,
@@ -18,7 +18,7 @@ from pfbench.claims.shen2019.sizes import (
     printed_sizes,
 )
 from pfbench.verification import Claim, Erratum, Evidence, Instance, Trial, instance
-from pfbench.verification.contrast import Contrast, compared, stream
+from pfbench.verification.contrast import Contrast, Floats, compared, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.scales import GAP, complexity
 from pfbench.verification.statistics import (

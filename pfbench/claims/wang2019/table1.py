@@ -10,12 +10,7 @@ from pfbench.base.constants import Constants
 from pfbench.claims.wang2019.common import MEAN_SQUARED
 from pfbench.claims.wang2019.rates import Rate, fit
 from pfbench.estimators import SPIDERG
-from pfbench.verification import Claim, Evidence, Mutant, Trial
-
-
-def check(trial: Trial, *, forms: tuple[Rate, ...]) -> Evidence:
-    """Fit the calls of a row until |G| <= epsilon."""
-    return fit(trial, forms)
+from pfbench.verification import Claim, Mutant
 
 
 def _row(name: str, rate: str, *forms: Rate, takes: tuple[float | None, float]) -> Claim:
@@ -32,7 +27,7 @@ def _row(name: str, rate: str, *forms: Rate, takes: tuple[float | None, float]) 
         schedule="theory; on robust regression also the best of three steps",
         takes=takes,
         orders=forms[0].complexity(algorithm),
-        check=partial(check, forms=forms),
+        check=partial(fit, forms=forms),
     )
 
 
