@@ -32,7 +32,7 @@ def test_the_claims_have_the_names_of_the_theory():
         assert claim.kind in KINDS
         assert (claim.orders is not None) == (claim.kind == "rate")
         assert claim.instances
-        assert claim.full > 0
+        assert claim.takes[1] > 0
 
 
 def test_names_are_given_once():
