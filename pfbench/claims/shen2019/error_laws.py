@@ -118,12 +118,8 @@ def _laws(problem: ForcedPath, estimator: str, p: int, T: int, eta: float, S: in
     """Return the law at each t < T; 0 at snapshots."""
     constants = problem.constants(problem.start())
     numbers = {"L": constants.L_ms, "L2": constants.L2_ms, "sigma2": constants.sigma2}
-    found = np.zeros(T)
-    for t in range(T):
-        j = 1 if estimator == "sg" else t % p
-        if j:
-            found[t] = error_law(estimator, j, eta, S, **numbers)
-    return found
+    distances = [1 if estimator == "sg" else t % p for t in range(T)]
+    return np.array([error_law(estimator, j, eta, S, **numbers) if j else 0.0 for j in distances])
 
 
 def _squares(
@@ -143,19 +139,13 @@ def _exponent_in_j(trial: Trial, estimator: str) -> Decision:
     T, first = 40, 4
     p = 1 if estimator == "sg" else T
     problem = MANY[estimator]()
-    repetitions = trial.pick(8, 30)
-    squares = np.array(
-        [
-            np.mean(
-                [
-                    _squares(trial, problem, 10, p, T, 1e-7, seed=seed)
-                    for seed in trial.seeds(repetitions, f"j {k}")
-                ],
-                axis=0,
-            )
-            for k in range(20)
-        ]
-    )
+
+    def mean(k: int) -> Floats:
+        seeds = trial.seeds(trial.pick(8, 30), f"j {k}")
+        runs = [_squares(trial, problem, 10, p, T, 1e-7, seed=seed) for seed in seeds]
+        return np.asarray(np.mean(runs, axis=0))
+
+    squares = np.array([mean(k) for k in range(20)])
     exponent = fit_exponent(np.arange(first, T), squares[:, first:], least_decades=0.9)
     return decide_exponent(exponent, EXPONENTS[estimator][0], LAW_MARGIN)
 
