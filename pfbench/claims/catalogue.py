@@ -3,25 +3,21 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.claims import jaggi2013, lacoste2016, li2019, qu2018, shen2019, wang2019
-from pfbench.runs.engines.engine import Engine, LocalProcesses
 from pfbench.runs.planning.user_code import load
-from pfbench.runs.storage.store import Store
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.scales import Change, change
-from pfbench.verification.session import (
-    Progress,
-    Session,
-    Verification,
-    check_engine,
-    of_effort,
-)
 from pfbench.verification.subject import Subject
+
+if TYPE_CHECKING:  # what runs a verification is imported by it: claims are listed without it
+    from pfbench.runs.engines.engine import Engine
+    from pfbench.runs.storage.store import Store
+    from pfbench.verification.session import Progress, Verification
 
 PAPERS: Mapping[str, Paper] = MappingProxyType(
     {
@@ -68,6 +64,8 @@ def selected(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
     InputError
         If a name is unknown (the nearest is suggested), or the effort.
     """
+    from pfbench.verification.session import of_effort
+
     every = of_effort(CLAIMS.values(), effort)
     return [claim(name) for name in dict.fromkeys(names)] or every
 
@@ -114,10 +112,10 @@ def verify(
     algorithm: Any = None,
     seed: int = 0,
     jobs: int = 1,
-    engine: Engine | None = None,
-    store: Store | Path | str | None = None,
-    progress: Progress | None = None,
-) -> Verification:
+    engine: "Engine | None" = None,
+    store: "Store | Path | str | None" = None,
+    progress: "Progress | None" = None,
+) -> "Verification":
     """Put claims to the test, each in a process that can be killed.
 
     Parameters
@@ -153,6 +151,9 @@ def verify(
     StorageError
         If the store cannot be written or read; what is stored already stays.
     """
+    from pfbench.runs.engines.engine import LocalProcesses
+    from pfbench.verification.session import Session, check_engine
+
     integer("jobs", jobs, least=1)
     subject = Subject(algorithm=algorithm)
     subject.check_importable()
@@ -182,7 +183,9 @@ def _listed(names: Any) -> list[str]:
     return found
 
 
-def _opened(store: Any) -> Store | None:
+def _opened(store: Any) -> "Store | None":
+    from pfbench.runs.storage.store import Store
+
     if store is None or isinstance(store, Store):
         return store
     if not isinstance(store, str | Path) or not str(store):

@@ -1,1 +1,26 @@
-"""Claims of the literature put to the test, with verdicts and their evidence."""
+"""Claims of the literature put to the test, with verdicts and their evidence.
+
+Here are the words that a theorem's file needs: what is claimed, and what its check is given and
+returns. Decisions from measurements are in `statistics`, what an examination of an erratum needs in
+`contrast`, problems on which claims bind in `instruments`.
+"""
+
+from pfbench.verification.claim import Claim, Erratum, Instance, Mutant, Paper, instance
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.subject import Broken, Subject, Untestable
+from pfbench.verification.trial import Step, Trial
+
+__all__ = [
+    "Broken",
+    "Claim",
+    "Erratum",
+    "Evidence",
+    "Instance",
+    "Mutant",
+    "Paper",
+    "Step",
+    "Subject",
+    "Trial",
+    "Untestable",
+    "instance",
+]

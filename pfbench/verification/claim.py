@@ -98,8 +98,8 @@ class Claim:
         What it assumes of the problem.
     schedule
         The parameters with which the method runs.
-    quick, full
-        Seconds that the check usually takes on one core with that effort; None: not made then.
+    takes
+        Seconds that the check usually takes on one core, quick (None: not made then) and full.
     orders
         The complexity that a rate states, under its paper's criterion.
     disputed
@@ -115,8 +115,7 @@ class Claim:
     algorithm: str = ""
     assumptions: tuple[str, ...] = ()
     schedule: str
-    quick: float | None
-    full: float
+    takes: tuple[float | None, float]
     orders: "Complexity | None" = None
     disputed: str = ""
 
@@ -127,7 +126,8 @@ class Claim:
 
     def seconds(self, effort: str) -> float:
         """Return the seconds that the check usually takes on one core."""
-        return self.full if effort == "full" or self.quick is None else self.quick
+        quick, full = self.takes
+        return full if effort == "full" or quick is None else quick
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -138,24 +138,30 @@ class Mutant:
     ----------
     name
         Its name, unique among all mutants.
-    about
-        The fault, in words.
     subject
-        The variant.
+        The variant, a class whose docstring says the fault.
     expected
         The claims that must catch it.
     """
 
     name: str
-    about: str
     subject: Subject
     expected: tuple[Claim, ...]
 
     @classmethod
     def of(cls, name: str, algorithm: Any, *expected: Claim) -> Self:
-        """Return the mutant of a faulty algorithm; its docstring says the fault."""
-        about = inspect.getdoc(algorithm) or ""
-        return cls(name=name, about=about, subject=Subject(algorithm), expected=expected)
+        """Return the mutant of a faulty algorithm."""
+        return cls(name=name, subject=Subject(algorithm), expected=expected)
+
+    @classmethod
+    def answering(cls, name: str, oracles: Callable[[Any], Any], *expected: Claim) -> Self:
+        """Return the mutant of faulty oracles, a class made of the right ones."""
+        return cls(name=name, subject=Subject(oracles=oracles), expected=expected)
+
+    @property
+    def about(self) -> str:
+        """The fault, in words."""
+        return inspect.getdoc(self.subject.algorithm or self.subject.oracles) or ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

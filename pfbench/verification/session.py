@@ -314,7 +314,7 @@ def of_effort(claims: Iterable[Claim], effort: str) -> list[Claim]:
         If the effort is unknown.
     """
     choice("effort", effort, EFFORTS)
-    return [claim for claim in claims if effort == "full" or claim.quick is not None]
+    return [claim for claim in claims if effort == "full" or claim.takes[0] is not None]
 
 
 def check_engine(engine: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm, Problem
+from pfbench.verification.instruments.changed import ChangedProblem
 
 
 class Broken(Exception):
@@ -28,13 +29,13 @@ class Subject:
     algorithm
         A class whose parameters are its constructor's, or an algorithm with its parameters; None
         for the claim's own.
-    wrap
-        Makes of a problem the one that answers the oracles (a planted fault of a set or an
-        oracle); measures are taken on the unchanged problem.
+    oracles
+        Makes of a problem's backend the one that answers (a planted fault of a set or an oracle);
+        measures are taken on the unchanged problem.
     """
 
     algorithm: Any = None
-    wrap: Callable[[Problem], Problem] | None = None
+    oracles: Callable[[Any], Any] | None = None
 
     @property
     def label(self) -> str | None:
@@ -43,6 +44,10 @@ class Subject:
             return None
         kind = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
         return f"{kind.__module__}:{kind.__qualname__}"
+
+    def answering(self, problem: Problem) -> Any:
+        """Return the problem that answers the oracles: changed if the subject changes it."""
+        return ChangedProblem(problem, self.oracles) if self.oracles else problem
 
     def check_importable(self) -> None:
         """Refuse what is no algorithm, or one that no other process can import.

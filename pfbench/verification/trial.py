@@ -1,5 +1,6 @@
 """One claim put to the test: what a check is given, and how it runs the subject."""
 
+import itertools
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,12 +15,13 @@ from pfbench.base.counts import Budget, Counts
 from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.oracles import Ledger, Oracles
-from pfbench.points import is_finite
+from pfbench.points import is_finite, keep
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.stop import Stop
 from pfbench.verification.claim import Claim
 from pfbench.verification.instruments.draws import Unscripted
+from pfbench.verification.statistics import Decision, decide_exact, sequential
 from pfbench.verification.subject import Broken, Subject, make, scheduled
 
 EFFORTS = ("quick", "full")
@@ -83,6 +85,16 @@ class Trial:
         """Return the algorithm under test with its theorem's schedule."""
         return scheduled(self.algorithm, epsilon, constants, **given)
 
+    def draws_uniformly(self) -> Decision:
+        """See that the output is drawn uniformly, as a theorem's is."""
+        declared = self.make(batch=2, period=2, iterations=2, step=0.1).output
+        return decide_exact(
+            declared == "uniform",
+            "The output is drawn uniformly.",
+            f"It declares output={declared}, where the theorem draws an iterate uniformly.",
+            {},
+        )
+
     def run(
         self,
         problem: Problem,
@@ -101,9 +113,8 @@ class Trial:
         Broken
             If the run raised, diverged or was refused, or its output is outside the set.
         """
-        answering = self.subject.wrap(problem) if self.subject.wrap else problem
         run = solve(
-            answering,
+            self.subject.answering(problem),
             algorithm,
             seed=seed,
             budget=budget,
@@ -144,8 +155,7 @@ class Trial:
         Unscripted
             If it draws what a scripted stream does not have.
         """
-        answering = self.subject.wrap(problem) if self.subject.wrap else problem
-        recorder = Recorder(answering.open(np.random.default_rng(seed)))
+        recorder = Recorder(self.subject.answering(problem).open(np.random.default_rng(seed)))
         ledger = Ledger()
         ask = Oracles(recorder, ledger, problem.set.diameter)
         stream = np.random.default_rng(seed) if rng is None else rng
@@ -162,6 +172,36 @@ class Trial:
                 raise Broken(f"it raised {type(error).__name__}: {error}") from error
             _check_point(problem, state.x)
             yield Step(state, tuple(recorder.minimised), ledger.counts)
+
+    def moves(
+        self, problem: Problem, algorithm: Algorithm, seed: int = 0
+    ) -> Iterator[tuple[Any, "Step"]]:
+        """As `follow`; yield each step with a copy of the iterate before it, first the start."""
+        x = problem.start()
+        for step in self.follow(problem, algorithm, seed=seed):
+            yield x, step
+            x = keep(step.state.x)
+
+    def sequential(
+        self,
+        sample: Callable[[int], float],
+        bound: float = 1.0,
+        *,
+        purpose: str,
+        batch: int,
+        most: int,
+    ) -> tuple[Decision, int]:
+        """Decide a bound of the mean of samples, one a seed; return how many were needed, too.
+
+        See `statistics.sequential`.
+        """
+        seeds = iter(self.seeds(most, purpose))
+
+        def draw(count: int) -> list[float]:
+            return [sample(seed) for seed in itertools.islice(seeds, count)]
+
+        decision, samples = sequential(draw, bound, batch=batch, most=most)
+        return decision, samples.size
 
 
 def _check_point(problem: Problem, x: Point) -> None:

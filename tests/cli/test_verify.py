@@ -78,7 +78,7 @@ def test_an_interruption_keeps_what_is_finished(pfbench, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        changed = {**CLAIMS, COUNT: replace(CLAIMS[COUNT], check=interrupted, quick=0.0)}
+        changed = {**CLAIMS, COUNT: replace(CLAIMS[COUNT], check=interrupted, takes=(0.0, 0.0))}
         patch.setattr(catalogue, "CLAIMS", changed)
         outcome = pfbench("verify", MEAN, COUNT, "--jobs", 0)
     assert (outcome.status, outcome.out) == (1, "")

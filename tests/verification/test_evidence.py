@@ -2,8 +2,7 @@
 
 import pytest
 
-from pfbench.verification.evidence import across, all_of, given
-from pfbench.verification.statistics import Decision
+from pfbench.verification.statistics import Decision, across, all_of, given
 
 
 def decided(verdict, ratio=0.5, p_value=None):

@@ -190,21 +190,18 @@ def test_a_store_is_given_by_its_folder_too(kind, tmp_path):
 
 
 def test_a_planted_fault_of_an_oracle_acts_and_measures_do_not_see_it():
-    """`wrap` changes who answers; the check measures on the unchanged problem."""
+    """`oracles` changes who answers; the check measures on the unchanged problem."""
 
     class Doubled:
-        def __init__(self, problem):
-            self._problem = problem
+        def __init__(self, right):
+            self._right = right
 
         def __getattr__(self, name):
-            return getattr(self._problem, name)
-
-        def open(self, rng):
-            return Doubled(self._problem.open(rng))
+            return getattr(self._right, name)
 
         def difference(self, sample, x, y):
-            return 2.0 * self._problem.difference(sample, x, y)
+            return 2.0 * self._right.difference(sample, x, y)
 
-    found = judge(claim("shen2019-unbiased-svrg"), Subject(wrap=Doubled))
+    found = judge(claim("shen2019-unbiased-svrg"), Subject(oracles=Doubled))
     assert found.verdict == "violated"
     assert judge(claim("shen2019-unbiased-svrg"), Subject()).verdict == "holds"

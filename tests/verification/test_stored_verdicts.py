@@ -198,8 +198,8 @@ def test_what_cannot_be_said_in_full_is_not_stored():
     for subject in (
         Subject(algorithm=Parametrised(np.zeros(3))),
         Subject(algorithm=SimpleNamespace()),
-        Subject(algorithm=MySpider, wrap=lambda problem: problem),
-        Subject(wrap=lambda problem: problem),
+        Subject(algorithm=MySpider, oracles=lambda right: right),
+        Subject(oracles=lambda right: right),
     ):
         assert identity(subject).content is None
         asked = Session(engine=ThisProcess())._claim(CLAIMS[MEAN], subject, None)

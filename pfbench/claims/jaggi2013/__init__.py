@@ -1,11 +1,7 @@
 """Frank-Wolfe for convex objectives."""
 
 from pfbench.claims.jaggi2013 import theorem1
-from pfbench.verification.claim import Paper
+from pfbench.verification import Paper
 
-PAPER = Paper.of(
-    "jaggi2013",
-    "Jaggi: Revisiting Frank-Wolfe, ICML 2013",
-    (theorem1,),
-)
+PAPER = Paper.of("jaggi2013", "Jaggi: Revisiting Frank-Wolfe, ICML 2013", (theorem1,))
 """All that is said of the paper."""

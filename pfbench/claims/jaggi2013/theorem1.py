@@ -1,7 +1,6 @@
 """Theorem 1 of Jaggi 2013: Frank-Wolfe with the step 2/(t+2) on a convex f."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,11 +8,9 @@ from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.points import combine
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, across
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import Hull, Indefinite, curvature
-from pfbench.verification.statistics import decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import across, decide_inequality
 
 
 def primal(C: float, t: int) -> float:
@@ -70,14 +67,12 @@ PRIMAL = Claim(
     algorithm="frank-wolfe",
     assumptions=("f convex", "C_f finite"),
     schedule="step = open-loop, 2/(t+2)",
-    quick=0.1,
-    full=0.1,
+    takes=(0.1, 0.1),
 )
 
 CLAIMS = (PRIMAL,)
 
 
-@dataclass(frozen=True, kw_only=True)
 class HalfStep(FrankWolfe):
     """Takes 1/(t+2), half the step."""
 

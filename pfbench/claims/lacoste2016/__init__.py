@@ -4,7 +4,7 @@ Notation: g_t the Frank-Wolfe gap at x_t, C >= C_f the curvature, h0 = f(x_0) - 
 """
 
 from pfbench.claims.lacoste2016 import affine, local, rate, theorem1
-from pfbench.verification.claim import Paper
+from pfbench.verification import Paper
 
 PAPER = Paper.of(
     "lacoste2016",

@@ -7,17 +7,11 @@ import numpy as np
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point
 from pfbench.claims.lacoste2016.faulty import Faulty
-from pfbench.claims.lacoste2016.steps import curvature_of, follow, gap_at
+from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
 from pfbench.points import distance
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, all_of
-from pfbench.verification.instruments.indefinite import (
-    Indefinite,
-    moved,
-    random_on_simplex,
-)
-from pfbench.verification.statistics import Decision, decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.instruments.indefinite import Indefinite, moved, random_on_simplex
+from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
 
 PATHS = 1e-5
 """How far two runs that correspond may come apart, relative to the first gap and to the diameter.
@@ -57,14 +51,17 @@ def affine(trial: Trial) -> Evidence:
         for seed in seeds:
             problem, image, M, b = PAIR(np.random.default_rng(seed))
             C = curvature_of(problem)
-            given = {"step": rule, "curvature": C, "iterations": 20}
+            algorithm = trial.make(step=rule, curvature=C, iterations=20)
             first = max(gap_at(problem, problem.begin), C)
-            pairs = zip(follow(trial, problem, **given), follow(trial, image, **given), strict=True)
-            for (x, y, _), (z, w, _) in pairs:
+            runs = trial.moves(problem, algorithm), trial.moves(image, algorithm)
+            for (x, one), (z, other) in zip(*runs, strict=True):
                 gaps.append(abs(gap_at(problem, x) - gap_at(image, z)) / first)
                 if _tied(problem, x, first):
                     break
-                points.append(float(np.linalg.norm(y - M @ w - b)) / problem.set.diameter)
+                points.append(
+                    float(np.linalg.norm(one.state.x - M @ other.state.x - b))
+                    / problem.set.diameter
+                )
         parts[f"gaps, {rule}"] = _coincide(gaps)
         parts[f"points, {rule}"] = _coincide(points)
     return Evidence(
@@ -84,9 +81,8 @@ def _coincide(differences: list[float]) -> Decision:
     """Decide that all differences are 0 up to `PATHS`."""
     found = decide_inequality(np.divide(differences, PATHS))
     measured = {"checks": found.measured["checks"], "difference": max(differences)}
-    if found.verdict == "violated":
-        return Decision("violated", "They come apart.", measured, None)
-    return Decision("holds", "They coincide.", measured, None)
+    met = found.verdict != "violated"
+    return decide_exact(met, "They coincide.", "They come apart.", measured)
 
 
 # --- the claim ------------------------------------------------------------------------------------
@@ -100,8 +96,7 @@ AFFINE = Claim(
     instances=(PAIR,),
     algorithm="frank-wolfe",
     schedule="step = adaptive, line-search and open-loop, curvature given",
-    quick=0.4,
-    full=4.0,
+    takes=(0.4, 4.0),
 )
 
 CLAIMS = (AFFINE,)

@@ -1,7 +1,6 @@
 """Frank-Wolfe with places where a fault can be planted."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
@@ -12,7 +11,6 @@ from pfbench.base.state import Point, State
 from pfbench.points import combine, inner
 
 
-@dataclass(frozen=True, kw_only=True)
 class Faulty(FrankWolfe):
     """Frank-Wolfe with the places where a fault can be planted; as it is, it has none."""
 

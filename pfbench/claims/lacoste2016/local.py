@@ -7,17 +7,14 @@ import numpy as np
 
 from pfbench.base.protocols import Gradient
 from pfbench.claims.lacoste2016.faulty import Faulty
-from pfbench.claims.lacoste2016.steps import follow
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, across
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import DoubleWell
 from pfbench.verification.instruments.quadratics import (
     face_of_l1_ball,
     face_of_simplex,
     vertex_of_simplex,
 )
-from pfbench.verification.statistics import Decision, decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, across, decide_inequality
 
 # --- instances ------------------------------------------------------------------------------------
 
@@ -67,7 +64,8 @@ def _bounded(trial: Trial, problem: Any, inside: Callable[[Any], bool]) -> Decis
     """Decide f(x_t) - 0 <= g_t on one run, where min over M' of f is 0; slack as in `descent`."""
     ratios = []
     first = problem.value(problem.start())
-    for x, _, step in follow(trial, problem, step="line-search", iterations=40):
+    algorithm = trial.make(step="line-search", iterations=40)
+    for x, step in trial.moves(problem, algorithm):
         if inside(x):
             g = step.estimate  # as the run sees it: the gap comes free with the LO
             seen = float(g @ x) - problem.minimum(g)[0]
@@ -87,8 +85,7 @@ LOCAL = Claim(
     algorithm="frank-wolfe",
     assumptions=("f convex on M'",),
     schedule="step = line-search",
-    quick=0.2,
-    full=2.0,
+    takes=(0.2, 2.0),
 )
 
 CLAIMS = (LOCAL,)

@@ -10,16 +10,14 @@ from pfbench.base.counts import Budget
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.claims.lacoste2016.faulty import Faulty
-from pfbench.claims.lacoste2016.steps import curvature_of, follow, gap_at
+from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
 from pfbench.problems.zero_chain import GAP, ZeroChain
 from pfbench.runs.loop.stop import Stop
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, across
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import Indefinite, random_on_simplex
 from pfbench.verification.scales import GAP as ON_GAP
 from pfbench.verification.scales import complexity
-from pfbench.verification.statistics import decide_exponent, fit_exponent
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import across, decide_exponent, fit_exponent
 
 # --- instances ------------------------------------------------------------------------------------
 
@@ -90,8 +88,8 @@ def _to_targets(trial: Trial, seed: int, targets: Any, most: int, rule: str) -> 
     problem = QUADRATIC(np.random.default_rng(seed))
     C = curvature_of(problem)
     counts = np.full(len(targets), math.inf)
-    for _, y, step in follow(trial, problem, step=rule, curvature=C, iterations=most):
-        reached = gap_at(problem, y) <= targets * C
+    for step in trial.follow(problem, trial.make(step=rule, curvature=C, iterations=most)):
+        reached = gap_at(problem, step.state.x) <= targets * C
         counts[reached & np.isinf(counts)] = step.counts().lo
         if reached.all():
             break
@@ -110,8 +108,7 @@ RATE = Claim(
     algorithm="frank-wolfe",
     assumptions=("C_f finite",),
     schedule="line-search on the chain; open-loop, adaptive, the best of both on quadratics",
-    quick=2.5,
-    full=60.0,
+    takes=(2.5, 60.0),
     orders=complexity("frank-wolfe", ON_GAP, FO=2.0, LO=2.0),
 )
 

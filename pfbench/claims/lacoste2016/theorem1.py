@@ -2,21 +2,18 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.base.protocols import Asked, Gradient, Problem
+from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point
 from pfbench.claims.lacoste2016.faulty import Faulty
-from pfbench.claims.lacoste2016.steps import curvature_of, follow, gap_at
+from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
 from pfbench.points import combine, keep
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, all_of
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.indefinite import Indefinite, random_on_simplex
-from pfbench.verification.statistics import decide_inequality
-from pfbench.verification.subject import Subject
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import all_of, decide_inequality
 
 # --- the bounds -----------------------------------------------------------------------------------
 
@@ -76,9 +73,10 @@ def descent(trial: Trial) -> Evidence:
         ratios = []
         for problem, C in instances:
             size = 1e-14 * (1.0 + abs(problem.least) + problem.value(problem.begin))
-            for x, y, _ in follow(trial, problem, step=rule, curvature=C, iterations=30):
+            algorithm = trial.make(step=rule, curvature=C, iterations=30)
+            for x, step in trial.moves(problem, algorithm):
                 promised = decrease(gap_at(problem, x), C)
-                gained = problem.decrease(x, y)
+                gained = problem.decrease(x, step.state.x)
                 ratios.append(promised / (gained + size) if gained + size > 0.0 else math.inf)
         parts[rule] = decide_inequality(ratios)
     return Evidence(decision=all_of(parts), claimed={"ratio": 1.0}, repetitions=2 * len(instances))
@@ -92,8 +90,8 @@ def least_gaps(trial: Trial) -> Evidence:
         plain, sharp = [], []
         for problem, C in instances:
             h0, least = problem.value(problem.begin) - problem.least, math.inf
-            path = follow(trial, problem, step=rule, curvature=C, iterations=30)
-            for t, (x, _, _) in enumerate(path):
+            algorithm = trial.make(step=rule, curvature=C, iterations=30)
+            for t, (x, _) in enumerate(trial.moves(problem, algorithm)):
                 least = min(least, gap_at(problem, x))
                 plain.append(least / least_gap(h0, C, t))
                 sharp.append(least / sharp_least_gap(h0, C, t))
@@ -114,8 +112,7 @@ DESCENT = Claim(
     algorithm="frank-wolfe",
     assumptions=("C_f finite",),
     schedule="step = adaptive (option II) and line-search (option I)",
-    quick=0.7,
-    full=8.0,
+    takes=(0.7, 8.0),
 )
 
 THEOREM1 = Claim(
@@ -131,8 +128,7 @@ THEOREM1 = Claim(
     algorithm="frank-wolfe",
     assumptions=("C_f finite",),
     schedule="step = adaptive (option II) and line-search (option I)",
-    quick=0.7,
-    full=8.0,
+    takes=(0.7, 8.0),
 )
 
 CLAIMS = (DESCENT, THEOREM1)
@@ -194,25 +190,14 @@ class HalfSearch(Faulty):
         return 0.5 * self._line_search(ask, x, combine(keep(x), v, 0.5), gap / 2.0)
 
 
-class LooseMinimisation:
+class LooseMinimisation(Changed):
     """A problem whose LO minimises a gradient that is rounded to one digit."""
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem = problem
-
-    name: ClassVar[str] = "loose-minimisation"
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._problem, name)
-
-    def open(self, rng: np.random.Generator) -> "LooseMinimisation":
-        """Return itself."""
-        return self
 
     def lo(self, g: Gradient) -> Point:
         """Return the vertex for g, rounded to multiples of a third of its largest entry."""
         size = float(np.abs(g).max()) / 3.0
-        return self._problem.set.lo(np.round(g / size) if size > 0.0 else g)
+        found: Point = self._right.lo(np.round(g / size) if size > 0.0 else g)
+        return found
 
 
 MUTANTS = (
@@ -223,10 +208,5 @@ MUTANTS = (
     Mutant.of("frank-wolfe-unclipped", Unclipped, DESCENT, THEOREM1),
     Mutant.of("frank-wolfe-always-open-loop", AlwaysOpenLoop, DESCENT),
     Mutant.of("frank-wolfe-half-search", HalfSearch, DESCENT),
-    Mutant(
-        name="frank-wolfe-loose-minimisation",
-        about=(LooseMinimisation.__doc__ or "").strip(),
-        subject=Subject(wrap=LooseMinimisation),
-        expected=(DESCENT,),
-    ),
+    Mutant.answering("frank-wolfe-loose-minimisation", LooseMinimisation, DESCENT),
 )

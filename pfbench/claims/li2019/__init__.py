@@ -6,16 +6,8 @@ delta0 >= f(theta_0) - f(theta_hat), D_t^2 = 4 delta0 2^-t/sigma_hat, D the diam
 t = 1, 2, ... the outer iteration and k = 1 .. N_t the inner one.
 """
 
-from pfbench.claims.li2019 import (
-    corollary3,
-    faults,
-    lemma1,
-    nonconvex,
-    stat,
-    theorem1,
-    theorem2,
-)
-from pfbench.verification.claim import Paper
+from pfbench.claims.li2019 import corollary3, faults, lemma1, nonconvex, stat, theorem1, theorem2
+from pfbench.verification import Paper
 
 PAPER = Paper.of(
     "li2019",

@@ -14,18 +14,15 @@ from pfbench.claims.li2019.steps import (
     squared_distance,
 )
 from pfbench.oracles import Ledger, Oracles
-from pfbench.verification.claim import Claim, Erratum, instance
+from pfbench.verification import Broken, Claim, Erratum, Evidence, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream
-from pfbench.verification.evidence import Evidence, across
 from pfbench.verification.instruments.quadratics import (
     Quadratic,
     chain,
     face_of_simplex,
     vertex_of_simplex,
 )
-from pfbench.verification.statistics import decide_inequality
-from pfbench.verification.subject import Broken
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import across, decide_inequality
 
 
 def inner_gap(L: float, squared: float, k: int) -> float:
@@ -93,8 +90,7 @@ COR3 = Claim(
     assumptions=(STRONG, "f convex", "L >= L_f"),
     instances=(*_SHAPES.values(), SINGULAR, REGRESSION, *_STEEP.values(), _CHAIN),
     schedule="theory; and one outer iteration of any N with D_1 = |theta_0 - theta_hat|",
-    quick=0.3,
-    full=8.0,
+    takes=(0.3, 8.0),
     check=check,
 )
 

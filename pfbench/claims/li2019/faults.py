@@ -1,7 +1,6 @@
 """Faults planted in the loop of CGS and STORC that several theorems of li2019 must catch."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,10 +13,9 @@ from pfbench.claims.li2019.stat import STAT
 from pfbench.claims.li2019.theorem1 import FO, GAP
 from pfbench.claims.li2019.theorem2 import VARIANCE
 from pfbench.points import combine, keep
-from pfbench.verification.claim import Mutant
+from pfbench.verification import Mutant
 
 
-@dataclass(frozen=True, kw_only=True)
 class Variant(CGS):
     """CGS itself, with the pieces of its loop as methods that a fault overrides."""
 
@@ -134,7 +132,6 @@ class NotCarried(Variant):
         return theta
 
 
-@dataclass(frozen=True, kw_only=True)
 class StaleSnapshot(Variant, STORC):
     """The snapshot is not refreshed at the outer iterations."""
 

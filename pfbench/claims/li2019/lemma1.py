@@ -1,23 +1,19 @@
 """li2019 lemma 1: restricted strong convexity of matrix regression, on the worst directions."""
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy
 
-from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
-from pfbench.claims.li2019.faulty import Changed, ChangedProblem
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.restricted_convexity import worst_direction
 from pfbench.problems.sensing import synthetic_sensing
-from pfbench.verification.claim import Claim, Erratum, Mutant, instance
+from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast
-from pfbench.verification.evidence import Evidence, across
-from pfbench.verification.statistics import decide_inequality
-from pfbench.verification.subject import Subject
-from pfbench.verification.trial import Trial
+from pfbench.verification.instruments.changed import Changed
+from pfbench.verification.statistics import across, decide_inequality
 
 MOST = 4.0
 """The constant c of tau = c xi(Sigma_x) d/n, as tested.
@@ -84,8 +80,8 @@ def constants_needed(
     Directions of rank 1, of rank 2, and of any rank.
     """
     tested: Any = problem
-    answering = trial.subject.wrap(tested) if trial.subject.wrap else tested
-    backend, zero = answering.open(np.random.default_rng(seed)), problem.start()
+    backend = trial.subject.answering(tested).open(np.random.default_rng(seed))
+    zero = problem.start()
     needed = []
     for rank in (1, 2, problem.shape[0]) if ratio <= 40 else (1,):
         V = worst_direction(problem.data, alpha, rank=rank, starts=2, seed=seed).direction
@@ -106,23 +102,19 @@ LEMMA1 = Claim(
     assumptions=("Gaussian rows with covariance Sigma_x",),
     instances=tuple(loss for _, loss in _LOSSES.values()),
     schedule="none",
-    quick=0.8,
-    full=5.0,
+    takes=(0.8, 5.0),
     check=check,
 )
 
 # --- planted fault --------------------------------------------------------------------------------
 
 
-class _HalfGradient(Changed):
+class HalfGradient(Changed):
+    """The gradient keeps the factor 1/2 of the square."""
+
     def gradient(self, x: Point) -> Any:
         """Return half of the gradient."""
         return 0.5 * self._right.gradient(x)
-
-
-def halved(problem: Problem) -> Problem:
-    """Return the problem with half of its gradient."""
-    return cast(Problem, ChangedProblem(problem, _HalfGradient))
 
 
 # --- erratum --------------------------------------------------------------------------------------
@@ -155,14 +147,7 @@ def half_of_the_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> C
 
 CLAIMS = (LEMMA1,)
 
-MUTANTS = (
-    Mutant(
-        name="li2019-half-gradient",
-        about="The gradient keeps the factor 1/2 of the square.",
-        subject=Subject(wrap=halved),
-        expected=(LEMMA1,),
-    ),
-)
+MUTANTS = (Mutant.answering("li2019-half-gradient", HalfGradient, LEMMA1),)
 
 ERRATA = (
     Erratum(

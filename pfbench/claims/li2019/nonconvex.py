@@ -6,21 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from pfbench.claims.li2019.steps import (
-    STRONG,
-    Known,
-    halving,
-    inner,
-    known,
-    period,
-    summary,
-)
-from pfbench.verification.claim import Claim, Erratum, instance
+from pfbench.claims.li2019.steps import STRONG, Known, halving, inner, known, period, summary
+from pfbench.verification import Claim, Erratum, Evidence, Trial, instance
 from pfbench.verification.contrast import Contrast, Floats, compared, stream
-from pfbench.verification.evidence import Evidence, all_of
 from pfbench.verification.instruments.quadratics import Quadratic, restricted
-from pfbench.verification.statistics import Decision, decide_exponent, fit_exponent
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, all_of, decide_exponent, fit_exponent
 
 # --- the instances --------------------------------------------------------------------------------
 
@@ -104,8 +94,7 @@ NONCONVEX = Claim(
         "the proof (appendix G.1) reuses (45), which needs convexity between z_k and y_{k-1}, "
         "where restricted strong convexity controls only differences to theta_hat"
     ),
-    quick=0.8,
-    full=20.0,
+    takes=(0.8, 20.0),
     check=check,
 )
 

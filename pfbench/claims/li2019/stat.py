@@ -7,12 +7,10 @@ import scipy
 
 from pfbench.claims.li2019.steps import STRONG, inner, known, restarts, share, summary
 from pfbench.sets import L1Ball
-from pfbench.verification.claim import Claim, Erratum, instance
+from pfbench.verification import Claim, Erratum, Evidence, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream
-from pfbench.verification.evidence import Evidence, across
 from pfbench.verification.instruments.quadratics import Quadratic
-from pfbench.verification.statistics import decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import across, decide_inequality
 
 
 def statistical_error(
@@ -127,8 +125,7 @@ STAT = Claim(
     assumptions=(STRONG, "phi(theta_hat) = rho"),
     instances=tuple(_SPARSE.values()),
     schedule="theory",
-    quick=0.2,
-    full=4.0,
+    takes=(0.2, 4.0),
     check=check,
 )
 

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,7 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.sensing import synthetic_sensing
-from pfbench.verification.claim import Instance, instance
-from pfbench.verification.evidence import across
+from pfbench.verification import Broken, Instance, Step, Trial, instance
 from pfbench.verification.instruments.quadratics import (
     Quadratic,
     boundary_of_l2_ball,
@@ -22,9 +20,7 @@ from pfbench.verification.instruments.quadratics import (
     restricted,
     vertex_of_simplex,
 )
-from pfbench.verification.statistics import Decision, decide_inequality
-from pfbench.verification.subject import Broken
-from pfbench.verification.trial import Step, Trial
+from pfbench.verification.statistics import Decision, across, decide_inequality
 
 STRONG = "restricted strong convexity with sigma_hat > 0"
 """What every theorem of the paper assumes."""
@@ -54,15 +50,13 @@ def squared_distance(delta0: float, sigma_hat: float, t: int) -> float:
 
 # --- problems -------------------------------------------------------------------------------------
 
-_SHAPES: Mapping[str, Callable[..., Quadratic]] = MappingProxyType(
-    {
-        "vertex of the simplex": vertex_of_simplex,
-        "face of the simplex": face_of_simplex,
-        "face of the l1 ball": face_of_l1_ball,
-        "boundary of the l2 ball": boundary_of_l2_ball,
-        "interior of the l2 ball": interior_of_l2_ball,
-    }
-)
+_SHAPES: Mapping[str, Callable[..., Quadratic]] = {
+    "vertex of the simplex": vertex_of_simplex,
+    "face of the simplex": face_of_simplex,
+    "face of the l1 ball": face_of_l1_ball,
+    "boundary of the l2 ball": boundary_of_l2_ball,
+    "interior of the l2 ball": interior_of_l2_ball,
+}
 """Strongly convex quadratics by where their minimiser is."""
 
 
@@ -127,11 +121,7 @@ def solved(problem: MatrixRegression) -> Known:
 
 
 def families(
-    trial: Trial,
-    shapes: Mapping[str, Instance],
-    d: int,
-    kappas: Sequence[float],
-    seeds: int = 1,
+    trial: Trial, shapes: Mapping[str, Instance], d: int, kappas: Sequence[float], seeds: int = 1
 ) -> dict[str, Known]:
     """Return, for each seed, strongly convex problems of every shape, and restricted ones."""
     found = {}

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -23,11 +24,9 @@ from pfbench.claims.li2019.steps import (
     share,
     summary,
 )
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, all_of
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.quadratics import restricted
-from pfbench.verification.statistics import Decision, decide_mean
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, all_of, decide_mean
 
 
 def batch(L: float, L_max: float, sigma_hat: float) -> int:
@@ -49,8 +48,14 @@ def variance_bound(L: float, squared: float, N: int, k: int) -> float:
 
 _SHAPES = shapes(d=32, kappa=1.0)
 _SINGULAR = instance(restricted, d=128, support=2, blind=2)
-_ASSUMED = (STRONG, "every f_i convex and L_max-smooth")
-_SCHEDULE = "theory: m = 5200 N_t L_max/sigma_hat"
+_of_storc = partial(
+    Claim,
+    kind="bound",
+    algorithm="storc",
+    assumptions=(STRONG, "every f_i convex and L_max-smooth"),
+    instances=(*_SHAPES.values(), _SINGULAR),
+    schedule="theory: m = 5200 N_t L_max/sigma_hat",
+)
 
 
 def _well_conditioned(trial: Trial) -> dict[str, Known]:
@@ -91,17 +96,11 @@ def check_gap(trial: Trial) -> Evidence:
     )
 
 
-THM2 = Claim(
+THM2 = _of_storc(
     name="li2019-thm2",
     source="li2019 theorem 2",
-    kind="bound",
     statement="E f(theta_t) - f(theta_hat) <= delta0 2^-t at every outer t (eps_stat = 0)",
-    algorithm="storc",
-    assumptions=_ASSUMED,
-    instances=(*_SHAPES.values(), _SINGULAR),
-    schedule=_SCHEDULE,
-    quick=0.3,
-    full=25.0,
+    takes=(0.3, 25.0),
     check=check_gap,
 )
 
@@ -149,20 +148,14 @@ def variances(
     return parts
 
 
-VARIANCE = Claim(
+VARIANCE = _of_storc(
     name="li2019-variance",
     source="li2019 (52)",
-    kind="bound",
     statement=(
         "E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2) with the theorem's m; its mean over k "
         "is tested for each t"
     ),
-    algorithm="storc",
-    assumptions=_ASSUMED,
-    instances=(*_SHAPES.values(), _SINGULAR),
-    schedule=_SCHEDULE,
-    quick=0.3,
-    full=10.0,
+    takes=(0.3, 10.0),
     check=check_variance,
 )
 

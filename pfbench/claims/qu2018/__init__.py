@@ -5,7 +5,7 @@ G_lambda the gradient mapping, D the diameter of C, M the largest norm in C, the
 """
 
 from pfbench.claims.qu2018 import condg, tables, theorem1, theorem2, theorem3
-from pfbench.verification.claim import Paper
+from pfbench.verification import Paper
 
 PAPER = Paper.of(
     "qu2018",

@@ -4,8 +4,9 @@ Frank-Wolfe with line search on <l, x> + |x - u|^2/(2 lambda), from u, until its
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,18 +15,16 @@ from pfbench.algorithms.sliding import condg
 from pfbench.base.protocols import Asked, Gradient, Problem
 from pfbench.base.state import Point
 from pfbench.claims.qu2018.faulty import Faulty
-from pfbench.claims.qu2018.steps import Floats, follow
 from pfbench.points import combine, distance, inner, keep, tilt
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, across
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.contrast import Floats
 from pfbench.verification.instruments.indefinite import Indefinite, spread_on_simplex
 from pfbench.verification.instruments.quadratics import (
     boundary_of_l2_ball,
     face_of_l1_ball,
     face_of_simplex,
 )
-from pfbench.verification.statistics import decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import across, decide_inequality
 
 CERTAIN = 1e-6
 """How far an exact prox and an exact gap are off, relative to the bound they are compared with.
@@ -86,21 +85,18 @@ class InnerRun:
     found: Floats
     calls: int
 
-    @property
     def gap(self) -> float:
-        """The inner gap on return, over eta."""
+        """Return the inner gap on return, over eta."""
         g = self.l + (self.found - self.u) / self.lam
         return (float(g @ self.found) - self.problem.minimum(g)[0]) / self.eta
 
-    @property
     def distance(self) -> float:
-        """|u+ - prox|^2 over lambda eta."""
+        """Return |u+ - prox|^2 over lambda eta."""
         exact = self.problem.prox(self.u, self.l, self.lam)
         return float(np.sum((self.found - exact) ** 2)) / (self.lam * self.eta)
 
-    @property
     def count(self) -> float:
-        """The calls of linear minimisation over their bound."""
+        """Return the calls of linear minimisation over their bound."""
         return self.calls / most_calls(self.problem.set.diameter, self.lam, self.eta)
 
 
@@ -110,13 +106,11 @@ def inner_runs(trial: Trial, option: int) -> dict[str, list[InnerRun]]:
     Of option II these are the calls that make theta_ag; the cost of one is known for option I.
     """
     d = trial.pick(200, 1000)
-    etas = trial.pick((0.3, 0.1, 0.03), (0.3, 0.1, 0.03, 0.01))
     cases: list[tuple[str, Any, float, float]] = []
-    for eta in etas:
+    for eta in trial.pick((0.3, 0.1, 0.03), (0.3, 0.1, 0.03, 0.01)):
         cases.append((f"spread over a face, eta={eta:g}", SPREAD(d=d), 0.5, eta))
         cases.append((f"spread, u far, eta={eta:g}", FAR(d=d), 0.5, eta))
-    for eta in (12.0, 2.0, 0.6):
-        cases.append((f"eta near D^2/lambda, {eta:g}", LOOSE(), 0.5, eta))
+    cases += [(f"eta near D^2/lambda, {eta:g}", LOOSE(), 0.5, eta) for eta in (12.0, 2.0, 0.6)]
     for seed in trial.seeds(trial.pick(1, 5), "inner"):
         rng = np.random.default_rng(seed)
         for face in FACES:
@@ -130,92 +124,72 @@ def inner_runs(trial: Trial, option: int) -> dict[str, list[InnerRun]]:
         )
         before = 0
         found[name] = []
-        for _, step in follow(trial, problem, algorithm):
-            u, calls = np.array(step.state.at), step.counts().lo
-            found[name].append(
-                InnerRun(
-                    problem,
-                    problem.gradient(u),
-                    u,
-                    0.5 / smoothness,
-                    eta,
-                    np.array(step.state.x),
-                    calls - before,
-                )
-            )
+        for step in trial.follow(problem, algorithm):
+            u, x, calls = np.array(step.state.at), np.array(step.state.x), step.counts().lo
+            l, lam = problem.gradient(u), 0.5 / smoothness  # noqa: E741
+            found[name].append(InnerRun(problem, l, u, lam, eta, x, calls - before))
             before = calls
     return found
 
 
-def _at_most_one(trial: Trial, of: str, options: Sequence[int]) -> Evidence:
+def _at_most_one(trial: Trial, of: Callable[[InnerRun], float], options: Sequence[int]) -> Evidence:
     """Decide that a quantity of condg is at most 1 in every call, over all families."""
     parts = {}
     calls = 0
     for option in options:
         for name, runs in inner_runs(trial, option).items():
-            ratios = [getattr(run, of) for run in runs]
-            parts[f"option {option}, {name}"] = decide_inequality(ratios, CERTAIN)
+            parts[f"option {option}, {name}"] = decide_inequality([*map(of, runs)], CERTAIN)
             calls += len(runs)
     return Evidence(decision=across(parts), claimed={"ratio": 1.0}, repetitions=calls)
 
 
 def stop(trial: Trial) -> Evidence:
     """Test that the inner gap is at most eta when condg returns."""
-    return _at_most_one(trial, "gap", (1, 2))
+    return _at_most_one(trial, InnerRun.gap, (1, 2))
 
 
 def count(trial: Trial) -> Evidence:
     """Test that one condg makes at most 1 + ceil(6 D^2/(lambda eta)) calls."""
-    return _at_most_one(trial, "count", (1,))
+    return _at_most_one(trial, InnerRun.count, (1,))
 
 
 def near(trial: Trial) -> Evidence:
     """Test that what condg returns is within sqrt(lambda eta) of the exact prox."""
-    return _at_most_one(trial, "distance", (1, 2))
+    return _at_most_one(trial, InnerRun.distance, (1, 2))
 
 
 # --- the claims -----------------------------------------------------------------------------------
 
-_INSTANCES = (SPREAD, FAR, LOOSE, *FACES)
-_SCHEDULE = "lambda = beta = 1/(2L), options I and II"
+_bound = partial(
+    Claim,
+    kind="bound",
+    instances=(SPREAD, FAR, LOOSE, *FACES),
+    algorithm="ncgs",
+    schedule="lambda = beta = 1/(2L), options I and II",
+)
 
-STOP = Claim(
+STOP = _bound(
     name="qu2018-condg-stop",
     source="qu2018 algorithm 2",
-    kind="bound",
     statement="on return from condg max over x of <l + (u+ - u)/lambda, u+ - x> <= eta",
     check=stop,
-    instances=_INSTANCES,
-    algorithm="ncgs",
-    schedule=_SCHEDULE,
-    quick=0.2,
-    full=1.5,
+    takes=(0.2, 1.5),
 )
 
-COUNT = Claim(
+COUNT = _bound(
     name="qu2018-condg-count",
     source="qu2018 algorithm 2, Jaggi 2013 theorem 2",
-    kind="bound",
     statement="one condg needs at most 1 + ceil(6 D^2/(lambda eta)) LO",
     check=count,
-    instances=_INSTANCES,
-    algorithm="ncgs",
-    schedule=_SCHEDULE,
-    quick=0.1,
-    full=1.0,
+    takes=(0.1, 1.0),
 )
 
-DISTANCE = Claim(
+DISTANCE = _bound(
     name="qu2018-condg-distance",
     source="qu2018 (8)",
-    kind="bound",
     statement="|u+ - prox|^2 <= lambda eta",
     check=near,
-    instances=_INSTANCES,
-    algorithm="ncgs",
-    schedule=_SCHEDULE,
-    quick=0.2,
-    full=1.5,
+    takes=(0.2, 1.5),
 )
 
 CLAIMS = (STOP, COUNT, DISTANCE)

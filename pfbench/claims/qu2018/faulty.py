@@ -1,8 +1,6 @@
-"""NCGS with places where a fault can be planted, and oracles of which one is changed."""
+"""NCGS with places where a fault can be planted."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +10,6 @@ from pfbench.base.state import Point, State
 from pfbench.points import combine, keep, shift
 
 
-@dataclass(frozen=True, kw_only=True)
 class Faulty(NCGS):
     """NCGS with the places where a fault can be planted; as it is, it has none."""
 
@@ -24,19 +21,12 @@ class Faulty(NCGS):
         """Return the gradient; `first` is the one of the first iteration."""
         return ask.gradient(md)
 
-    def next_ag(
-        self,
-        ask: Asked,
-        g: Gradient,
-        md: Point,
-        ag: Point,
-        before: Point,
-        theta: Point,
-        ratio: float,
-    ) -> Point:
-        """Return the next theta_ag; theta has moved from `before`, `ratio` is beta/lambda."""
-        if self.option == 1:
-            return shift(md, theta, before, ratio)
+    def first_ag(self, md: Point, before: Point, theta: Point, ratio: float) -> Point:
+        """Return theta_ag of option I; theta has moved from `before`, `ratio` is beta/lambda."""
+        return shift(md, theta, before, ratio)
+
+    def second_ag(self, ask: Asked, g: Gradient, md: Point, ag: Point) -> Point:
+        """Return theta_ag of option II, after `ag`."""
         return self.inner(ask, g, md, 0.5 / self.smoothness)
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
@@ -50,15 +40,8 @@ class Faulty(NCGS):
             first = g if first is None else first
             lam = beta if self.option == 1 else k * beta / 2.0
             before, theta = theta, self.inner(ask, g, theta, lam)
-            ag = self.next_ag(ask, g, md, ag, before, theta, beta / lam)
+            if self.option == 1:
+                ag = self.first_ag(md, before, theta, beta / lam)
+            else:
+                ag = self.second_ag(ask, g, md, ag)
             yield State(ag, md, g)
-
-
-class Changed:
-    """Oracles of which one is changed; everything else is asked as it is."""
-
-    def __init__(self, ask: Any) -> None:
-        self._ask = ask
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._ask, name)

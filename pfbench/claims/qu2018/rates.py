@@ -9,11 +9,10 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Problem
-from pfbench.claims.qu2018.steps import Floats, follow, mapping_sq
-from pfbench.verification.claim import Instance
+from pfbench.claims.qu2018.steps import mapping_sq
+from pfbench.verification import Broken, Instance, Trial, Untestable
+from pfbench.verification.contrast import Floats
 from pfbench.verification.statistics import Decision, decide_exponent, fit_exponent
-from pfbench.verification.subject import Broken, Untestable
-from pfbench.verification.trial import Trial
 
 FACTORS = (1.0, 0.5, 0.25)
 """The grid of tuned schedules: L times these sets the steps."""
@@ -50,7 +49,7 @@ def spend(
     """
     ratios: list[float] = []
     to_target = math.inf
-    for _, step in follow(trial, problem, algorithm, seed):
+    for step in trial.follow(problem, algorithm, seed=seed):
         md = step.state.at
         ratios.append(mapping_sq(problem, md, problem.gradient(md), lam) / epsilon)
         counts = step.counts()

@@ -1,37 +1,11 @@
-"""What the theorems of qu2018 share: a run step by step, the gradient mapping, a slope."""
-
-from collections.abc import Callable, Iterator
-from typing import Any
+"""What the theorems of qu2018 share: the gradient mapping, a slope."""
 
 import numpy as np
-import numpy.typing as npt
 
 from pfbench.base.protocols import Problem
 from pfbench.sets import Box
+from pfbench.verification.contrast import Floats
 from pfbench.verification.instruments.indefinite import Indefinite, slope
-from pfbench.verification.statistics import Decision, sequential
-from pfbench.verification.subject import Broken
-from pfbench.verification.trial import Step, Trial
-
-Floats = npt.NDArray[np.float64]
-
-
-def follow(
-    trial: Trial, problem: Problem, algorithm: Any, seed: int = 0
-) -> Iterator[tuple[Floats, Step]]:
-    """Run the algorithm; yield theta_{k-1}, or theta_ag_{k-1}, and the step that follows.
-
-    Raises
-    ------
-    Broken
-        If it leaves the set.
-    """
-    x = problem.start()
-    for k, step in enumerate(trial.follow(problem, algorithm, seed=seed), 1):
-        if not problem.set.contains(step.state.x, 1e-7):
-            raise Broken(f"iteration {k} leaves the feasible set")
-        yield x, step
-        x = np.array(step.state.x)
 
 
 def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:
@@ -71,14 +45,3 @@ def momentum_slope(N: int) -> Indefinite:
     For larger N theta_md_N is far before the end, and |G|^2 falls behind the bound.
     """
     return slope(1.0, momentum_reach(N) / 2.0, 1e4)
-
-
-def sampled(
-    trial: Trial, name: str, sample: Callable[[int], float], most: int
-) -> tuple[Decision, int]:
-    """Decide that samples have mean at most 1, with as few as needed; return how many."""
-    seeds = iter(trial.seeds(most, name))
-    decision, samples = sequential(
-        lambda number: [sample(next(seeds)) for _ in range(number)], 1.0, batch=8, most=most
-    )
-    return decision, samples.size

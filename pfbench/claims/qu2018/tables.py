@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from pfbench.algorithms.sliding import NCGS
-from pfbench.claims.qu2018.steps import Floats
 from pfbench.claims.qu2018.theorem1 import RATE
 from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.linear_models import LinearModel, LogCosh
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
-from pfbench.verification.claim import Erratum
-from pfbench.verification.contrast import Contrast, compared
+from pfbench.verification import Erratum
+from pfbench.verification.contrast import Contrast, Floats, compared
 
 
 def _mapping(problem: LinearModel, x: Floats, g: Floats, lam: float) -> float:

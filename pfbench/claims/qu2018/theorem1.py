@@ -11,18 +11,11 @@ from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point
 from pfbench.claims.qu2018.faulty import Faulty
 from pfbench.claims.qu2018.rates import Spent, Sweep, decide, spend
-from pfbench.claims.qu2018.steps import (
-    Floats,
-    follow,
-    mapping_sq,
-    minimiser,
-    momentum_slope,
-)
+from pfbench.claims.qu2018.steps import mapping_sq, minimiser, momentum_slope
 from pfbench.points import combine, keep
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
-from pfbench.verification.claim import Claim, Erratum, Mutant, instance
-from pfbench.verification.contrast import Contrast, compared, stream
-from pfbench.verification.evidence import Evidence, across, all_of, given
+from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
+from pfbench.verification.contrast import Contrast, Floats, compared, stream
 from pfbench.verification.instruments.indefinite import (
     Indefinite,
     random_on_l1_ball,
@@ -30,8 +23,14 @@ from pfbench.verification.instruments.indefinite import (
     spread_on_simplex,
 )
 from pfbench.verification.scales import MAPPING_SQ, complexity
-from pfbench.verification.statistics import Decision, decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import (
+    Decision,
+    across,
+    all_of,
+    decide_exact,
+    decide_inequality,
+    given,
+)
 
 # --- the bounds -----------------------------------------------------------------------------------
 
@@ -130,7 +129,7 @@ def option1(trial: Trial) -> Evidence:
             L, delta = constants.L_f, constants.delta
             algorithm = trial.make(iterations=N, smoothness=L, option=1, tolerance=None)
             squares = []
-            for x, step in follow(trial, problem, algorithm):
+            for x, step in trial.moves(problem, algorithm):
                 same.append(float(np.linalg.norm(step.state.at - x)) / constants.D)
                 squares.append(mapping_sq(problem, x, problem.gradient(x), 0.5 / L))
             label = f"{name}, N={N}"
@@ -149,10 +148,10 @@ def option1(trial: Trial) -> Evidence:
 
 def _coincide(differences: list[float]) -> Decision:
     """Decide that differences, relative to D, are 0 up to rounding."""
-    measured = {"difference": max(differences)}
-    if not max(differences) <= 1e-9:
-        return Decision("violated", "They are different points.", measured, None)
-    return Decision("holds", "They coincide.", measured, None)
+    largest = max(differences)
+    return decide_exact(
+        largest <= 1e-9, "They coincide.", "They are different points.", {"difference": largest}
+    )
 
 
 def option2(trial: Trial) -> Evidence:
@@ -168,7 +167,7 @@ def option2(trial: Trial) -> Evidence:
             L, M = constants.L_f, constants.M
             algorithm = trial.make(iterations=N, smoothness=L, option=2, tolerance=None)
             squares = []
-            for _, step in follow(trial, problem, algorithm):
+            for step in trial.follow(problem, algorithm):
                 md = step.state.at
                 squares.append(mapping_sq(problem, md, problem.gradient(md), 0.5 / L))
             weights = np.arange(1.0, len(squares) + 1.0) * np.arange(2.0, len(squares) + 2.0)
@@ -250,8 +249,7 @@ OPTION1 = Claim(
     algorithm="ncgs",
     assumptions=("C compact", "L >= L_f"),
     schedule="alpha = 2/(k+1), beta = lambda = 1/(2L), eta = 1/N",
-    quick=0.9,
-    full=10.0,
+    takes=(0.9, 10.0),
 )
 
 OPTION2 = Claim(
@@ -267,8 +265,7 @@ OPTION2 = Claim(
     algorithm="ncgs",
     assumptions=("C compact", "L >= L_f"),
     schedule="alpha = 2/(k+1), beta = 1/(2L), lambda = k beta/2, eta = chi = 1/N",
-    quick=1.0,
-    full=10.0,
+    takes=(1.0, 10.0),
 )
 
 RATE = Claim(
@@ -281,8 +278,7 @@ RATE = Claim(
     algorithm="ncgs",
     assumptions=("C compact",),
     schedule="theory, option I; in full also tuned: steps by L, L/2 or L/4",
-    quick=2.0,
-    full=60.0,
+    takes=(2.0, 60.0),
     orders=complexity("ncgs", MAPPING_SQ, FO=1.0, LO=2.0),
 )
 
@@ -295,20 +291,9 @@ CLAIMS = (OPTION1, OPTION2, RATE)
 class HalfMomentum(Faulty):
     """Moves theta_ag in option I by half of what theta moves."""
 
-    def next_ag(
-        self,
-        ask: Asked,
-        g: Gradient,
-        md: Point,
-        ag: Point,
-        before: Point,
-        theta: Point,
-        ratio: float,
-    ) -> Point:
-        """Return the point half way for option I."""
-        if self.option == 1:
-            return combine(keep(before), theta, 0.5)
-        return super().next_ag(ask, g, md, ag, before, theta, ratio)
+    def first_ag(self, md: Point, before: Point, theta: Point, ratio: float) -> Point:
+        """Return the point half way."""
+        return combine(keep(before), theta, 0.5)
 
 
 class WrongSign(Faulty):
@@ -322,20 +307,9 @@ class WrongSign(Faulty):
 class AgForgotten(Faulty):
     """Leaves theta_ag where it starts in option II."""
 
-    def next_ag(
-        self,
-        ask: Asked,
-        g: Gradient,
-        md: Point,
-        ag: Point,
-        before: Point,
-        theta: Point,
-        ratio: float,
-    ) -> Point:
-        """Return the one before for option II."""
-        if self.option == 2:
-            return keep(ag)
-        return super().next_ag(ask, g, md, ag, before, theta, ratio)
+    def second_ag(self, ask: Asked, g: Gradient, md: Point, ag: Point) -> Point:
+        """Return the one before."""
+        return keep(ag)
 
 
 MUTANTS = (

@@ -1,7 +1,7 @@
 """Theorem 2 and corollary 2 of qu2018: stochastic NCGS."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,27 +10,13 @@ from pfbench.algorithms.sliding import StochasticNCGS
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point, State
-from pfbench.claims.qu2018.faulty import Changed
 from pfbench.claims.qu2018.rates import Sweep, decide
-from pfbench.claims.qu2018.steps import (
-    Floats,
-    follow,
-    mapping_sq,
-    minimiser,
-    momentum_slope,
-    sampled,
-)
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.common import equal
-from pfbench.verification.evidence import Evidence, across, given
-from pfbench.verification.instruments.indefinite import (
-    Indefinite,
-    noisy_ball,
-    random_on_l1_ball,
-)
+from pfbench.claims.qu2018.steps import mapping_sq, minimiser, momentum_slope
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.instruments.changed import Changed
+from pfbench.verification.instruments.indefinite import Indefinite, noisy_ball, random_on_l1_ball
 from pfbench.verification.scales import MAPPING_SQ, complexity
-from pfbench.verification.statistics import decide_mean
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, across, decide_mean, equal, given
 
 # --- the bound ------------------------------------------------------------------------------------
 
@@ -73,6 +59,26 @@ def mean(trial: Trial) -> Evidence:
     """Test the weighted mean of the stochastic mapping g(theta_md_k, G_k, beta), and SFO."""
     parts, counts = {}, {}
     runs = 0
+
+    def tested(problem: Indefinite, N: int, name: str) -> tuple[Decision, int]:
+        constants = problem.constants(problem.start())
+        L = constants.L
+        first, norm = minimiser(problem)
+        bound = stochastic(L, constants.ell, first, norm, constants.M, constants.sigma2, N)
+        algorithm = trial.make(iterations=N, smoothness=L, tolerance=None, batch=None)
+        weights = np.arange(1.0, N + 1.0) * np.arange(2.0, N + 2.0)
+
+        def sample(seed: int) -> float:
+            squares = []
+            for step in trial.follow(problem, algorithm, seed=seed):
+                g = step.state.estimate
+                squares.append(mapping_sq(problem, step.state.at, g, 0.5 / L))
+            made = len(squares)
+            counts[name] = equal({"sfo": made * (made + 1) / 2}, {"sfo": step.counts().sfo})
+            return float(np.average(squares, weights=weights)) / bound
+
+        return trial.sequential(sample, purpose=name, batch=8, most=trial.pick(16, 80))
+
     long = trial.pick(200, 600)
     families = {
         f"non-convex on the l1 ball, N={N}": (NONCONVEX(trial.rng("l1")), N)
@@ -81,31 +87,7 @@ def mean(trial: Trial) -> Evidence:
     families[f"noise on a ball, N={long}"] = NOISE(), long
     families["slope, N=3"] = SLOPE(), 3
     for name, (problem, N) in families.items():
-        constants = problem.constants(problem.start())
-        L = constants.L
-        first, norm = minimiser(problem)
-        bound = stochastic(L, constants.ell, first, norm, constants.M, constants.sigma2, N)
-        algorithm = trial.make(iterations=N, smoothness=L, tolerance=None, batch=None)
-        weights = np.arange(1.0, N + 1.0) * np.arange(2.0, N + 2.0)
-
-        def sample(
-            seed: int,
-            problem: Indefinite = problem,
-            algorithm: Any = algorithm,
-            name: str = name,
-            L: float = L,
-            weights: Floats = weights,
-            bound: float = bound,
-        ) -> float:
-            squares = []
-            for _, step in follow(trial, problem, algorithm, seed):
-                g = step.state.estimate
-                squares.append(mapping_sq(problem, step.state.at, g, 0.5 / L))
-            made = len(squares)
-            counts[name] = equal({"sfo": made * (made + 1) / 2}, {"sfo": step.counts().sfo})
-            return float(np.average(squares, weights=weights)) / bound
-
-        parts[name], samples = sampled(trial, name, sample, trial.pick(16, 80))
+        parts[name], samples = tested(problem, N, name)
         runs += samples
     return Evidence(
         decision=given({"mean": across(parts)}, {"count": across(counts)}),
@@ -163,8 +145,7 @@ MEAN = Claim(
     algorithm="ncgs-stochastic",
     assumptions=("C compact", "L >= max(L_f, L_ms)", "variance at most sigma^2"),
     schedule="explicit: m_k = k, eta = chi = 1/N",
-    quick=2.0,
-    full=13.0,
+    takes=(2.0, 13.0),
 )
 
 RATE = Claim(
@@ -177,8 +158,7 @@ RATE = Claim(
     algorithm="ncgs-stochastic",
     assumptions=("C compact",),
     schedule="theory: SFO to the target, LO to the end; in full also tuned (L, L/2, L/4)",
-    quick=0.5,
-    full=21.0,
+    takes=(0.5, 21.0),
     orders=complexity("ncgs-stochastic", MAPPING_SQ, SFO=2.0, LO=2.0),
 )
 
@@ -188,18 +168,14 @@ CLAIMS = (MEAN, RATE)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class OneSample(StochasticNCGS):
     """Draws one sample in each iteration instead of k."""
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """As `StochasticNCGS.run` with batch 1."""
-        return StochasticNCGS(iterations=self.iterations, smoothness=self.smoothness, batch=1).run(
-            ask, x, rng
-        )
+        return StochasticNCGS.run(replace(self, batch=1), ask, x, rng)
 
 
-@dataclass(frozen=True, kw_only=True)
 class TwoBatches(StochasticNCGS):
     """Draws another batch for the second condg, so that it pays twice."""
 
@@ -210,23 +186,16 @@ class TwoBatches(StochasticNCGS):
             yield state
 
 
-class _Ascending(Changed):
-    def batch(self, sample: Any, x: Point) -> Gradient:
-        """Return minus the batch gradient."""
-        return np.asarray(-self._ask.batch(sample, x))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ascent(StochasticNCGS):
+class Ascent(Changed):
     """Goes up: the sign of the gradient is wrong."""
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `StochasticNCGS.run`."""
-        return super().run(_Ascending(ask), x, rng)
+    def batch(self, sample: Any, x: Point) -> Gradient:
+        """Return minus the batch gradient."""
+        return np.asarray(-self._right.batch(sample, x))
 
 
 MUTANTS = (
     Mutant.of("ncgs-stochastic-one-sample", OneSample, MEAN),
     Mutant.of("ncgs-stochastic-two-batches", TwoBatches, MEAN),
-    Mutant.of("ncgs-stochastic-ascent", Ascent, RATE),
+    Mutant.answering("ncgs-stochastic-ascent", Ascent, RATE),
 )

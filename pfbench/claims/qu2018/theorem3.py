@@ -1,7 +1,7 @@
 """Theorem 3 and corollary 3 of qu2018: variance-reduced NCGS."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +9,10 @@ import numpy as np
 from pfbench.algorithms.sliding import NCGSVR
 from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point, State
-from pfbench.claims.qu2018.faulty import Changed
 from pfbench.claims.qu2018.rates import Sweep, decide, spend
-from pfbench.claims.qu2018.steps import follow, mapping_sq, sampled
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.common import equal
-from pfbench.verification.evidence import Evidence, across, given
+from pfbench.claims.qu2018.steps import mapping_sq
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.indefinite import (
     Indefinite,
     noisy_ball,
@@ -22,8 +20,7 @@ from pfbench.verification.instruments.indefinite import (
     slope,
 )
 from pfbench.verification.scales import MAPPING_SQ, complexity
-from pfbench.verification.statistics import decide_mean
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, across, decide_mean, equal, given
 
 # --- the bound ------------------------------------------------------------------------------------
 
@@ -73,6 +70,24 @@ def mean(trial: Trial) -> Evidence:
     """Test the mean over T points of |G|^2 in expectation, and the exact number of gradients."""
     parts, counts = {}, {}
     runs = 0
+
+    def tested(problem: Indefinite, T: int, name: str) -> tuple[Decision, int]:
+        constants = problem.constants(problem.start())
+        L, n = constants.L, problem.n
+        m, b = round(n ** (1 / 3)), round(n ** (2 / 3))
+        algorithm = trial.make(iterations=T, smoothness=L, batch=b, period=m, tolerance=None)
+        bound = variance_reduced(L, constants.delta, T)
+
+        def sample(seed: int) -> float:
+            squares, sfo = [], 0
+            for x, step in trial.moves(problem, algorithm, seed):
+                squares.append(mapping_sq(problem, x, problem.gradient(x), 1.0 / (3.0 * L)))
+                sfo = step.counts().sfo
+            counts[name] = equal({"sfo": gradients(n, b, m, T)}, {"sfo": sfo})
+            return float(np.mean(squares)) / bound
+
+        return trial.sequential(sample, purpose=name, batch=8, most=trial.pick(16, 48))
+
     long = trial.pick(600, 4000)
     families = {
         "non-convex on the l1 ball, T=60": (NONCONVEX(trial.rng("l1")), 60),
@@ -80,30 +95,7 @@ def mean(trial: Trial) -> Evidence:
         "slope, T=20": (SLOPE(), 20),
     }
     for name, (problem, T) in families.items():
-        constants = problem.constants(problem.start())
-        L, n = constants.L, problem.n
-        m, b = round(n ** (1 / 3)), round(n ** (2 / 3))
-        algorithm = trial.make(iterations=T, smoothness=L, batch=b, period=m, tolerance=None)
-        bound = variance_reduced(L, constants.delta, T)
-        spent = {"sfo": gradients(n, b, m, T)}
-
-        def sample(
-            seed: int,
-            name: str = name,
-            problem: Indefinite = problem,
-            algorithm: Any = algorithm,
-            L: float = L,
-            bound: float = bound,
-            spent: Mapping[str, float] = spent,
-        ) -> float:
-            squares, sfo = [], 0
-            for x, step in follow(trial, problem, algorithm, seed):
-                squares.append(mapping_sq(problem, x, problem.gradient(x), 1.0 / (3.0 * L)))
-                sfo = step.counts().sfo
-            counts[name] = equal(spent, {"sfo": sfo})
-            return float(np.mean(squares)) / bound
-
-        parts[name], samples = sampled(trial, name, sample, trial.pick(16, 48))
+        parts[name], samples = tested(problem, T, name)
         runs += samples
     return Evidence(
         decision=given({"mean": across(parts)}, {"count": across(counts)}),
@@ -173,8 +165,7 @@ MEAN = Claim(
     algorithm="ncgs-vr",
     assumptions=("C compact", "L >= max(L_f, L_ms)", "m^2 <= 12 b"),
     schedule="m = round(n^(1/3)), b = round(n^(2/3)), eta = 1/T",
-    quick=2.5,
-    full=14.0,
+    takes=(2.5, 14.0),
 )
 
 RATE = Claim(
@@ -187,8 +178,7 @@ RATE = Claim(
     algorithm="ncgs-vr",
     assumptions=("C compact",),
     schedule="theory, to its end; in full also tuned: L, L/2 or L/4, to the target",
-    quick=0.7,
-    full=29.0,
+    takes=(0.7, 29.0),
     orders=complexity("ncgs-vr", MAPPING_SQ, SFO=(1.0, 2 / 3), LO=2.0),
 )
 
@@ -198,47 +188,28 @@ CLAIMS = (MEAN, RATE)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class SnapshotNeverRefreshed(NCGSVR):
     """Keeps the first snapshot."""
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """As `NCGSVR.run` with one epoch."""
-        return NCGSVR(
-            iterations=self.iterations,
-            smoothness=self.smoothness,
-            batch=self.batch,
-            period=self.iterations,
-        ).run(ask, x, rng)
+        return NCGSVR.run(replace(self, period=self.iterations), ask, x, rng)
 
 
-@dataclass(frozen=True, kw_only=True)
 class EpochTooLong(NCGSVR):
     """Refreshes the snapshot every m + 1 iterations."""
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """As `NCGSVR.run` with m + 1."""
-        return NCGSVR(
-            iterations=self.iterations,
-            smoothness=self.smoothness,
-            batch=self.batch,
-            period=self.period + 1,
-        ).run(ask, x, rng)
+        return NCGSVR.run(replace(self, period=self.period + 1), ask, x, rng)
 
 
-class _NoMean(Changed):
-    def gradient(self, x: Point) -> Gradient:
-        """Pay for the gradient and return 0."""
-        return np.zeros_like(self._ask.gradient(x))
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeanForgotten(NCGSVR):
+class MeanForgotten(Changed):
     """Leaves out the full gradient at the snapshot: only the difference is kept."""
 
-    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """As `NCGSVR.run`."""
-        return super().run(_NoMean(ask), x, rng)
+    def gradient(self, x: Point) -> Gradient:
+        """Return 0."""
+        return np.zeros_like(self._right.gradient(x))
 
 
 class _Unpaired(Changed):
@@ -248,11 +219,10 @@ class _Unpaired(Changed):
 
     def difference(self, sample: Any, x: Point, y: Point) -> Gradient:
         """Return the difference of two means, over two batches."""
-        other = self._rng.integers(self._ask.n, size=len(sample))
-        return np.asarray(self._ask.batch(sample, x) - self._ask.batch(other, y))
+        other = self._rng.integers(self._right.n, size=len(sample))
+        return np.asarray(self._right.batch(sample, x) - self._right.batch(other, y))
 
 
-@dataclass(frozen=True, kw_only=True)
 class UnpairedBatches(NCGSVR):
     """Draws another batch for the snapshot than for the point."""
 
@@ -264,6 +234,6 @@ class UnpairedBatches(NCGSVR):
 MUTANTS = (
     Mutant.of("ncgs-vr-snapshot-never-refreshed", SnapshotNeverRefreshed, MEAN),
     Mutant.of("ncgs-vr-epoch-too-long", EpochTooLong, MEAN),
-    Mutant.of("ncgs-vr-mean-forgotten", MeanForgotten, MEAN, RATE),
+    Mutant.answering("ncgs-vr-mean-forgotten", MeanForgotten, MEAN, RATE),
     Mutant.of("ncgs-vr-unpaired-batches", UnpairedBatches, MEAN),
 )

@@ -7,7 +7,6 @@ Frank-Wolfe gap.
 
 from pfbench.claims.shen2019 import (
     counts,
-    crossover,
     error_law_errata,
     error_laws,
     faults,
@@ -19,7 +18,7 @@ from pfbench.claims.shen2019 import (
     theorem51,
     unbiased,
 )
-from pfbench.verification.claim import Paper
+from pfbench.verification import Paper
 
 PAPER = Paper.of(
     "shen2019",
@@ -33,7 +32,6 @@ PAPER = Paper.of(
         error_law_errata,
         unbiased,
         table1,
-        crossover,
         sagafw,
         matrix_recovery,
         theorem51,

@@ -1,7 +1,6 @@
 """Algorithm 1 and table 1 of shen2019: what T iterations cost, to the unit."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -12,11 +11,8 @@ from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, METHODS
 from pfbench.claims.shen2019.problems import drawn, log_cosh, recovery
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.common import equal
-from pfbench.verification.evidence import Evidence, all_of
-from pfbench.verification.statistics import Decision
-from pfbench.verification.trial import Trial
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.statistics import Decision, all_of, equal
 
 
 def exact_counts(estimator: str, *, n: int, S: int, p: int, T: int) -> Counts:
@@ -72,14 +68,12 @@ COUNT = {
         instances=FAMILIES,
         algorithm=method.name,
         schedule="explicit",
-        quick=0.2,
-        full=0.2,
+        takes=(0.2, 0.2),
     )
     for name, method in METHODS.items()
 }
 
 
-@dataclass(frozen=True, kw_only=True)
 class DoubleLO(NFWUSVRG):
     """Minimises twice an iteration."""
 

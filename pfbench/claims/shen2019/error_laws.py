@@ -1,8 +1,6 @@
 """Section 4 of shen2019: the mean squared error of each gradient estimate."""
 
-import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,21 +11,20 @@ from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point, State
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, MEAN_SQUARED, METHODS, error_law
 from pfbench.claims.shen2019.faulty import Faulty
-from pfbench.claims.shen2019.paths import Floats, attaining, errors
+from pfbench.claims.shen2019.paths import attaining, errors
 from pfbench.points import combine
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, all_of
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.contrast import Floats
 from pfbench.verification.instruments.draws import Scripted, Unscripted, orthogonal_array
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import (
     LAW_MARGIN,
     Decision,
+    all_of,
     decide_exponent,
     decide_inequality,
     fit_exponent,
-    sequential,
 )
-from pfbench.verification.trial import Trial
 
 EXPONENTS = {
     "sg": (0.0, 0.0),
@@ -109,44 +106,31 @@ def _sampled_inequality(trial: Trial, estimator: str) -> Decision:
     problem = BELOW[estimator]()
     laws = _laws(problem, estimator, p, T, eta * 0.5, S)
     steps = laws > 0.0
-    seeds = iter(trial.seeds(200, "sampled law"))
 
-    def draw(count: int) -> list[float]:
-        runs = [
-            _squares(trial, problem, S, p, T, eta, seed=seed)
-            for seed in itertools.islice(seeds, count)
-        ]
-        return [float(np.mean(run[steps] / laws[steps])) for run in runs]
+    def ratio(seed: int) -> float:
+        squares = _squares(trial, problem, S, p, T, eta, seed=seed)
+        return float(np.mean(squares[steps] / laws[steps]))
 
-    return sequential(draw, 1.0, batch=20, most=200)[0]
+    return trial.sequential(ratio, purpose="sampled law", batch=20, most=200)[0]
 
 
 def _laws(problem: ForcedPath, estimator: str, p: int, T: int, eta: float, S: int) -> Floats:
     """Return the law at each t < T; 0 at snapshots."""
     constants = problem.constants(problem.start())
     numbers = {"L": constants.L_ms, "L2": constants.L2_ms, "sigma2": constants.sigma2}
-    found = np.zeros(T)
-    for t in range(T):
-        j = 1 if estimator == "sg" else t % p
-        if j:
-            found[t] = error_law(estimator, j, eta, S, **numbers)
-    return found
+    distances = [1 if estimator == "sg" else t % p for t in range(T)]
+    return np.array([error_law(estimator, j, eta, S, **numbers) if j else 0.0 for j in distances])
 
 
 def _squares(
-    trial: Trial,
-    problem: ForcedPath,
-    S: int,
-    p: int,
-    T: int,
-    eta: float,
-    *,
-    rng: Any = None,
-    seed: int = 0,
+    trial: Trial, problem: ForcedPath, S: int, p: int, T: int, eta: float, **stream: Any
 ) -> Floats:
-    """Return |g_t - grad f(x_t)|^2 for t < T along the forced path; the first step is eta."""
+    """Return |g_t - grad f(x_t)|^2 for t < T along the forced path; the first step is eta.
+
+    `stream` is the rng, or the seed, of `Trial.follow`.
+    """
     algorithm = trial.make(batch=S, period=p, iterations=T, step=eta / problem.length)
-    steps = trial.follow(problem, algorithm, rng=rng, seed=seed)
+    steps = trial.follow(problem, algorithm, **stream)
     return np.array([float(error @ error) for error in errors(problem, steps)])
 
 
@@ -155,19 +139,13 @@ def _exponent_in_j(trial: Trial, estimator: str) -> Decision:
     T, first = 40, 4
     p = 1 if estimator == "sg" else T
     problem = MANY[estimator]()
-    repetitions = trial.pick(8, 30)
-    squares = np.array(
-        [
-            np.mean(
-                [
-                    _squares(trial, problem, 10, p, T, 1e-7, seed=seed)
-                    for seed in trial.seeds(repetitions, f"j {k}")
-                ],
-                axis=0,
-            )
-            for k in range(20)
-        ]
-    )
+
+    def mean(k: int) -> Floats:
+        seeds = trial.seeds(trial.pick(8, 30), f"j {k}")
+        runs = [_squares(trial, problem, 10, p, T, 1e-7, seed=seed) for seed in seeds]
+        return np.asarray(np.mean(runs, axis=0))
+
+    squares = np.array([mean(k) for k in range(20)])
     exponent = fit_exponent(np.arange(first, T), squares[:, first:], least_decades=0.9)
     return decide_exponent(exponent, EXPONENTS[estimator][0], LAW_MARGIN)
 
@@ -206,8 +184,7 @@ LAW = {
         algorithm=method.name,
         assumptions=(MEAN_SQUARED,),
         schedule="explicit",
-        quick=0.7,
-        full=2.0,
+        takes=(0.7, 2.0),
     )
     for name, method in METHODS.items()
 }
@@ -227,7 +204,6 @@ class _Repeating:
         return self._drawn
 
 
-@dataclass(frozen=True, kw_only=True)
 class OneBatch(Faulty, NFWUSPIDERG):
     """Draws one batch for all epochs."""
 
@@ -236,7 +212,6 @@ class OneBatch(Faulty, NFWUSPIDERG):
         return _Repeating(rng.integers(ask.n, size=self.batch))
 
 
-@dataclass(frozen=True, kw_only=True)
 class WrongSign(Faulty, NFWUCASVRG):
     """CASVRG that subtracts the correction."""
 
@@ -245,7 +220,6 @@ class WrongSign(Faulty, NFWUCASVRG):
         return sampled - full
 
 
-@dataclass(frozen=True, kw_only=True)
 class WrongSignRecursive(Faulty, NFWUCASPIDERG):
     """CASPIDERG that subtracts the correction."""
 
@@ -254,7 +228,6 @@ class WrongSignRecursive(Faulty, NFWUCASPIDERG):
         return sampled - full
 
 
-@dataclass(frozen=True, kw_only=True)
 class TwiceTheStep(NFWUCASPIDERG):
     """Moves twice as far as its step says."""
 

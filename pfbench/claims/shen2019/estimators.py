@@ -1,19 +1,16 @@
 """The five gradient estimators of shen2019 and the laws of their errors."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from pfbench.algorithms.nfwu import NFWU, NFWUCASPIDERG, NFWUCASVRG, NFWUSG, NFWUSPIDERG, NFWUSVRG
 
-METHODS: Mapping[str, type[NFWU]] = MappingProxyType(
-    {
-        "sg": NFWUSG,
-        "svrg": NFWUSVRG,
-        "spiderg": NFWUSPIDERG,
-        "casvrg": NFWUCASVRG,
-        "caspiderg": NFWUCASPIDERG,
-    }
-)
+METHODS: Mapping[str, type[NFWU]] = {
+    "sg": NFWUSG,
+    "svrg": NFWUSVRG,
+    "spiderg": NFWUSPIDERG,
+    "casvrg": NFWUCASVRG,
+    "caspiderg": NFWUCASPIDERG,
+}
 """Algorithm 1 with each of the estimators, GE 1 to 5."""
 
 CURVATURE_AIDED = frozenset({"casvrg", "caspiderg"})

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,9 @@ from pfbench.claims.shen2019.error_laws import LAW
 from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.matrix_recovery import ONE_NUMBER
 from pfbench.claims.shen2019.unbiased import UNBIASED
-from pfbench.verification.claim import Mutant
+from pfbench.verification import Mutant
 
 
-@dataclass(frozen=True, kw_only=True)
 class NeverRefreshed(Faulty, NFWUSPIDERG):
     """Takes its full gradient once and never again."""
 
@@ -27,7 +25,6 @@ class NeverRefreshed(Faulty, NFWUSPIDERG):
         return t == 0
 
 
-@dataclass(frozen=True, kw_only=True)
 class SnapshotNeverRefreshed(Faulty, NFWUSVRG):
     """Keeps the first snapshot for ever."""
 
@@ -36,7 +33,6 @@ class SnapshotNeverRefreshed(Faulty, NFWUSVRG):
         return t == 0
 
 
-@dataclass(frozen=True, kw_only=True)
 class LongEpoch(Faulty, NFWUSPIDERG):
     """Refreshes every p + 1 iterations."""
 
@@ -45,7 +41,6 @@ class LongEpoch(Faulty, NFWUSPIDERG):
         return t % (self.period + 1) == 0
 
 
-@dataclass(frozen=True, kw_only=True)
 class RootBatch(Faulty, NFWUSPIDERG):
     """Draws sqrt(S) indices instead of S."""
 
@@ -54,7 +49,6 @@ class RootBatch(Faulty, NFWUSPIDERG):
         return rng.integers(ask.n, size=math.isqrt(self.batch))
 
 
-@dataclass(frozen=True, kw_only=True)
 class NotDivided(Faulty, NFWUSVRG):
     """Sums the sampled differences and divides by nothing."""
 
@@ -63,7 +57,6 @@ class NotDivided(Faulty, NFWUSVRG):
         return float(self.batch)
 
 
-@dataclass(frozen=True, kw_only=True)
 class WrongPoint(Faulty, NFWUSPIDERG):
     """SPIDERG with the difference to the snapshot instead of the point before."""
 
@@ -72,7 +65,6 @@ class WrongPoint(Faulty, NFWUSPIDERG):
         return s
 
 
-@dataclass(frozen=True, kw_only=True)
 class FreshHessians(NFWUCASPIDERG):
     """Evaluates component Hessians at every point instead of once an epoch."""
 

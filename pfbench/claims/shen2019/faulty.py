@@ -13,7 +13,6 @@ from pfbench.estimators.base import EpochEstimator, Estimate
 from pfbench.points import keep
 
 
-@dataclass(frozen=True, kw_only=True)
 class Faulty(EpochNFWU):
     """GE 2 to 5 with such places; stands before one of NFWU's classes, and as it is has no fault.
 

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSVRG
-from pfbench.base.protocols import Problem
 from pfbench.base.sample import Indices
 from pfbench.claims.shen2019.problems import drawn, recovery
 from pfbench.measures.common import estimator_error
@@ -15,12 +14,10 @@ from pfbench.points import combine, inner
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.observations import synthetic
 from pfbench.runs.loop.solve import solve
-from pfbench.verification.claim import Claim, Erratum, Mutant, instance
-from pfbench.verification.common import equal
+from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, Floats, compared
-from pfbench.verification.evidence import Evidence
-from pfbench.verification.subject import Subject
-from pfbench.verification.trial import Trial
+from pfbench.verification.instruments.changed import Changed
+from pfbench.verification.statistics import equal
 
 FAMILY = instance(recovery, rows=9, columns=8)
 
@@ -32,7 +29,7 @@ def one_number(trial: Trial) -> Evidence:
     """See that a component Hessian of matrix recovery has one entry, as a component gradient."""
     problem = drawn(trial, FAMILY)
     rng = trial.rng("points")
-    answering = trial.subject.wrap(problem) if trial.subject.wrap else problem
+    answering = trial.subject.answering(problem)
     y = problem.start()
     x = combine(problem.start(), answering.open(rng).lo(problem.gradient(y)), 0.3)
     hessian = answering.open(rng).hessian(y)
@@ -47,9 +44,7 @@ def one_number(trial: Trial) -> Evidence:
             found[name] = max(found[name], float(np.count_nonzero(others)))
     S, p, T = SIZES
     run = trial.run(
-        problem,
-        trial.make(batch=S, period=p, iterations=T, step=1e-3),
-        seed=trial.seeds(1)[0],
+        problem, trial.make(batch=S, period=p, iterations=T, step=1e-3), seed=trial.seeds(1)[0]
     )
     found["SSO"] = float(run.counts.sso)
     expected = {"gradient": 0.0, "Hessian": 0.0, "SSO": float(problem.n * -(-T // p))}
@@ -65,43 +60,25 @@ ONE_NUMBER = Claim(
     instances=(FAMILY,),
     algorithm=NFWUCASVRG.name,
     schedule="explicit",
-    quick=0.2,
-    full=0.2,
+    takes=(0.2, 0.2),
 )
 
 
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class _Passing:
-    """Something of which one method is changed; everything else is asked as it is."""
+class TwoEntries(Changed):
+    """A component Hessian has two entries, so that SSO and SFO cost no longer the same."""
 
-    def __init__(self, given: Any) -> None:
-        self._given = given
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._given, name)
-
-
-class _TwoEntries(_Passing):
-    def open(self, rng: np.random.Generator) -> "_Spread":
-        return _Spread(self._given.open(rng))
-
-
-class _Spread(_Passing):
     def hessian(self, s: Any) -> "_SpreadHessian":
-        return _SpreadHessian(self._given.hessian(s))
+        """Return Hessians that reach the next component's entry too."""
+        return _SpreadHessian(self._right.hessian(s))
 
 
-class _SpreadHessian(_Passing):
+class _SpreadHessian(Changed):
     def batch(self, sample: Indices, x: Any, y: Any) -> Floats:
-        found: Floats = self._given.batch(sample, x, y)
+        found: Floats = self._right.batch(sample, x, y)
         return 0.5 * (found + np.roll(found, 1))
-
-
-def two_entries(problem: Problem) -> Problem:
-    """Return matrix recovery whose component Hessians reach the next component's entry too."""
-    return cast(Problem, _TwoEntries(problem))
 
 
 # --- errata ---------------------------------------------------------------------------------------
@@ -209,14 +186,7 @@ def _by_definition(problem: RobustMatrixRecovery) -> float:
 
 
 CLAIMS = (ONE_NUMBER,)
-MUTANTS = (
-    Mutant(
-        name="matrix-recovery-two-entries",
-        about="a component Hessian has two entries, so that SSO and SFO cost no longer the same",
-        subject=Subject(wrap=two_entries),
-        expected=(ONE_NUMBER,),
-    ),
-)
+MUTANTS = (Mutant.answering("matrix-recovery-two-entries", TwoEntries, ONE_NUMBER),)
 ERRATA = (
     Erratum(
         name="shen2019-(4)",

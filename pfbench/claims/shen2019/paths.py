@@ -3,15 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from pfbench.base.protocols import Problem
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, RECURSIVE
+from pfbench.verification import Step
+from pfbench.verification.contrast import Floats
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, EProcess
-from pfbench.verification.trial import Step
-
-Floats = npt.NDArray[np.float64]
 
 
 def attaining(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath:

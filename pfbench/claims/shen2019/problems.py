@@ -7,8 +7,7 @@ from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.observations import synthetic
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
-from pfbench.verification.claim import Instance
-from pfbench.verification.trial import Trial
+from pfbench.verification import Instance, Trial
 
 
 def log_cosh(n: int, d: int, seed: int = 0) -> LogCosh:

@@ -2,8 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,13 +11,11 @@ from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point, State
 from pfbench.claims.shen2019.estimators import MEAN_SQUARED
 from pfbench.claims.shen2019.problems import drawn, log_cosh
-from pfbench.verification.claim import Claim, Erratum, Mutant, instance
-from pfbench.verification.common import equal
+from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, gaps, stream
-from pfbench.verification.evidence import Evidence, given
+from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.statistics import decide_share
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import decide_share, equal, given
 
 
 def runs_needed(probability: float) -> int:
@@ -79,12 +75,10 @@ REMARK = Claim(
     algorithm=NFWUSPIDERG.name,
     assumptions=(MEAN_SQUARED, "C compact"),
     schedule="theory",
-    quick=0.2,
-    full=0.4,
+    takes=(0.2, 0.4),
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class GapOfTheEstimate(NFWUSPIDERG):
     """Chooses the best of several runs by the estimate instead of the full gradient."""
 
@@ -93,18 +87,10 @@ class GapOfTheEstimate(NFWUSPIDERG):
         yield from super().best_of(_Cheap(ask), x0, rng)
 
 
-class _Cheap:
-    """Oracles whose gradient is a batch; everything else is asked as it is."""
-
-    def __init__(self, ask: Any) -> None:
-        self._ask = ask
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._ask, name)
-
+class _Cheap(Changed):
     def gradient(self, x: Point) -> Gradient:
         """Return the gradient of one component."""
-        found: Gradient = self._ask.batch(np.zeros(1, dtype=np.int64), x)
+        found: Gradient = self._right.batch(np.zeros(1, dtype=np.int64), x)
         return found
 
 

@@ -5,29 +5,25 @@ from dataclasses import replace
 import numpy as np
 
 from pfbench.claims.shen2019.paths import errors
+from pfbench.claims.shen2019.problems import log_cosh
 from pfbench.problems.linear_models import LogCosh
-from pfbench.problems.rows import synthetic_rows
 from pfbench.runs.loop.stop import Stop
-from pfbench.sets import L2Ball
-from pfbench.verification.claim import Claim, instance
-from pfbench.verification.evidence import Evidence, all_of
+from pfbench.verification import Claim, Evidence, Trial, instance
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.scales import GAP, complexity
-from pfbench.verification.statistics import decide_exponent, fit_exponent
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import all_of, decide_exponent, fit_exponent
 
 IN_N, IN_EPSILON = 1 / 3, 2.0
 """Exponents of n and 1/epsilon that are claimed, beyond the n SFO that fill the table."""
 
 
-def log_cosh(n: int, seed: int = 0) -> LogCosh:
+def easy(n: int, seed: int = 0) -> LogCosh:
     """Return log cosh of the residuals of a linear model with random rows, on a ball.
 
     Every constant that the schedule takes is known, for n and epsilon over two decades. It is an
     easy problem: the claimed exponents are no evidence for the proof.
     """
-    features, labels = synthetic_rows(rows=n, columns=6, seed=seed)
-    return LogCosh(features, labels, L2Ball(6, 2.0))
+    return log_cosh(n, 6, seed)
 
 
 def stale_entries(n: int) -> ForcedPath:
@@ -39,7 +35,7 @@ def stale_entries(n: int) -> ForcedPath:
     return ForcedPath(16 * max(1, round(n / 16)), 9)
 
 
-FAMILY = instance(log_cosh, n=216)
+FAMILY = instance(easy, n=216)
 PATH = instance(stale_entries, n=216)
 
 
@@ -103,8 +99,7 @@ CLAIMS = (
         algorithm="sagafw",
         assumptions=("every grad f_i is L_max-Lipschitz", "C compact"),
         schedule="theory",
-        quick=None,
-        full=140.0,
+        takes=(None, 140.0),
         orders=complexity("sagafw", GAP, SFO=(IN_EPSILON, IN_N), LO=2.0),
         disputed="its proof bounds the table's error by a step that does not follow (appendix 7.2)",
     ),

@@ -4,8 +4,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -22,13 +21,10 @@ from pfbench.claims.shen2019.sizes import (
     over_limit,
     printed_sizes,
 )
-from pfbench.verification.claim import Claim, Erratum, Instance, Mutant, instance
-from pfbench.verification.common import drawn_uniformly
+from pfbench.verification import Claim, Erratum, Evidence, Instance, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, gaps, stream
-from pfbench.verification.evidence import Evidence, across, given
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.statistics import Decision, decide_mean, sequential
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, across, decide_mean, given
 
 
 def mean_gap_bound(epsilon: float, D: float) -> float:
@@ -45,12 +41,10 @@ def condition_9(epsilon: float) -> float:
     return epsilon**2 / 4.0
 
 
-FAMILIES: Mapping[str, Instance] = MappingProxyType(
-    {
-        "log cosh, l2 ball": instance(log_cosh, n=64, d=6),
-        "matrix recovery": instance(recovery, rows=9, columns=8),
-    }
-)
+FAMILIES: Mapping[str, Instance] = {
+    "log cosh, l2 ball": instance(log_cosh, n=64, d=6),
+    "matrix recovery": instance(recovery, rows=9, columns=8),
+}
 """Here V(x_0) is below 2 eps D already: what can fail is (9), on these and on the path below."""
 
 SHARE = 0.05
@@ -73,52 +67,43 @@ PATHS = {name: instance(nearly_straight, estimator=name) for name in METHODS}
 
 def theorem(trial: Trial, *, estimator: str) -> Evidence:
     """(9), and the mean of V over t, on every family."""
-    parts = {}
-    runs = 0
+    parts, runs = {}, 0
     for name, family in FAMILIES.items():
-        problem = drawn(trial, family)
-        constants = problem.constants(problem.start())
-        epsilon = SHARE * constants.L * constants.D
-        made = Runs(trial, problem, trial.scheduled(epsilon, constants), name)
-        bound = mean_gap_bound(epsilon, constants.D)
-        mean_gap, samples = sequential(made.mean_gaps, bound, batch=20, most=trial.pick(20, 100))
-        condition = decide_mean(made.errors, condition_9(epsilon))
-        parts[name] = given({"V": mean_gap}, {"(9)": condition})
-        runs += len(samples)
+        parts[name], count = _on_family(trial, name, drawn(trial, family))
+        runs += count
     conditions = {
         "(9) on the worst path": _on_the_path(trial, estimator),
-        "output": drawn_uniformly(trial),
+        "output": trial.draws_uniformly(),
     }
     claimed = {"mean V over 2 eps D": 1.0, "mean square error over eps^2/4": 1.0}
     decision = given({"": across(parts)}, conditions)
     return Evidence(decision=decision, claimed=claimed, repetitions=runs)
 
 
-class Runs:
-    """Independent runs, one after the other.
+def _on_family(trial: Trial, name: str, problem: Problem) -> tuple[Decision, int]:
+    """Decide the mean of V, given (9), on one family; return the number of runs, too."""
+    constants = problem.constants(problem.start())
+    epsilon = SHARE * constants.L * constants.D
+    algorithm = trial.scheduled(epsilon, constants)
+    squares: list[float] = []
 
-    Attributes
-    ----------
-    errors
-        The mean over t < T of |g_t - grad f(x_t)|^2, of each run so far.
-    """
+    def mean_gap(seed: int) -> float:
+        gap, square = means(trial, problem, algorithm, seed)
+        squares.append(square)
+        return gap
 
-    def __init__(self, trial: Trial, problem: Problem, algorithm: Algorithm, purpose: str) -> None:
-        self._trial, self._problem, self._algorithm = trial, problem, algorithm
-        self._seeds = iter(trial.seeds(1000, purpose))
-        self.errors: list[float] = []
+    bound = mean_gap_bound(epsilon, constants.D)
+    decision, runs = trial.sequential(
+        mean_gap, bound, purpose=name, batch=20, most=trial.pick(20, 100)
+    )
+    return given({"V": decision}, {"(9)": decide_mean(squares, condition_9(epsilon))}), runs
 
-    def mean_gaps(self, count: int) -> list[float]:
-        """Make so many runs and return the mean of V(x_t) over t < T of each."""
-        found = []
-        for seed in itertools.islice(self._seeds, count):
-            run = self._trial.run(
-                self._problem, self._algorithm, seed=seed, measures=("fw_gap", "estimator_error")
-            )
-            trace = run.trace
-            found.append(float(trace["fw_gap"].iloc[:-1].mean()))
-            self.errors.append(float((trace["estimator_error"].iloc[1:] ** 2).mean()))
-        return found
+
+def means(trial: Trial, problem: Problem, algorithm: Algorithm, seed: int) -> tuple[float, float]:
+    """Return the means over t < T of V(x_t) and of |g_t - grad f(x_t)|^2 in one run."""
+    trace = trial.run(problem, algorithm, seed=seed, measures=("fw_gap", "estimator_error")).trace
+    squares = trace["estimator_error"].iloc[1:] ** 2
+    return float(trace["fw_gap"].iloc[:-1].mean()), float(squares.mean())
 
 
 def _on_the_path(trial: Trial, estimator: str) -> Decision:
@@ -139,8 +124,6 @@ def _on_the_path(trial: Trial, estimator: str) -> Decision:
     return not_rejected([error(seed) for seed in trial.seeds(trial.pick(40, 200), "(9)")])
 
 
-_SECONDS = {"caspiderg": (1.5, 6.0)}
-
 THEOREM = {
     name: Claim(
         name=f"shen2019-thm3.1-{name}",
@@ -152,8 +135,7 @@ THEOREM = {
         algorithm=method.name,
         assumptions=(MEAN_SQUARED, "C compact"),
         schedule="theory",
-        quick=_SECONDS.get(name, (0.5, 2.0))[0],
-        full=_SECONDS.get(name, (0.5, 2.0))[1],
+        takes=(1.5, 6.0) if name == "caspiderg" else (0.5, 2.0),
     )
     for name, method in METHODS.items()
 }
@@ -162,23 +144,16 @@ THEOREM = {
 # --- planted faults -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class StepWithoutDiameter(NFWUSPIDERG):
     """Its schedule takes eta where the weight is eta/D."""
 
     @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> "StepWithoutDiameter":
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
         """Return the schedule with the weight epsilon/L."""
-        right = NFWUSPIDERG.theory(epsilon, constants, **given)
-        return cls(
-            iterations=right.iterations,
-            step=min(1.0, right.step * constants.D),
-            batch=right.batch,
-            period=right.period,
-        )
+        right = super().theory(epsilon, constants, **given)
+        return replace(right, step=min(1.0, right.step * constants.D))
 
 
-@dataclass(frozen=True, kw_only=True)
 class PrintedBatch(NFWUSVRG):
     """Takes the printed batch n^(2/3), whose error is four times what (9) wants."""
 
@@ -221,15 +196,13 @@ def missing_diameter(
     return compared(max(over_printed), max(over_corrected), epsilon=epsilon)
 
 
-_CASES: Mapping[str, tuple[float, ForcedPath]] = MappingProxyType(
-    {
-        "sg": (0.1, ForcedPath(4096, 2, sigma=1.0, L=1e-3)),
-        "svrg": (1e-3, ForcedPath(4096, 2, L=1.0, length=8.0)),
-        "spiderg": (1e-3, ForcedPath(4096, 2, L=1.0, length=8.0)),
-        "casvrg": (2.0**-16, ForcedPath(65536, 2, L=0.0, L2=1.0)),
-        "caspiderg": (2.0**-16, ForcedPath(65536, 2, L=0.0, L2=1.0)),
-    }
-)
+_CASES: Mapping[str, tuple[float, ForcedPath]] = {
+    "sg": (0.1, ForcedPath(4096, 2, sigma=1.0, L=1e-3)),
+    "svrg": (1e-3, ForcedPath(4096, 2, L=1.0, length=8.0)),
+    "spiderg": (1e-3, ForcedPath(4096, 2, L=1.0, length=8.0)),
+    "casvrg": (2.0**-16, ForcedPath(65536, 2, L=0.0, L2=1.0)),
+    "caspiderg": (2.0**-16, ForcedPath(65536, 2, L=0.0, L2=1.0)),
+}
 """For each estimator epsilon, and a segment with L = 1 on which its law is attained."""
 
 

@@ -5,7 +5,7 @@ L = max(L_f, L_ms), G the gradient mapping at 1/(2L), Delta the gap at the start
 """
 
 from pfbench.claims.wang2019 import section5, step, table1, theorem1, theorem2, theorem3
-from pfbench.verification.claim import Paper
+from pfbench.verification import Paper
 
 PAPER = Paper.of(
     "wang2019",

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Budget
@@ -23,14 +22,18 @@ from pfbench.problems.rows import synthetic_rows
 from pfbench.runs.loop.stop import Stop
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification.claim import Instance, instance
-from pfbench.verification.evidence import Evidence, across, all_of
+from pfbench.verification import Evidence, Instance, Trial, instance
+from pfbench.verification.contrast import Floats
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.scales import MAPPING, Complexity, complexity
-from pfbench.verification.statistics import Decision, decide_exponent, fit_exponent
-from pfbench.verification.trial import Trial
-
-Floats = npt.NDArray[np.float64]
+from pfbench.verification.statistics import (
+    Decision,
+    Exponent,
+    across,
+    all_of,
+    decide_exponent,
+    fit_exponent,
+)
 
 # --- the instances --------------------------------------------------------------------------------
 
@@ -178,8 +181,8 @@ class Rate:
 
 # --- the fits -------------------------------------------------------------------------------------
 
-_Fits = tuple[dict[str, Decision], dict[str, float], int]
-"""Decisions and claims by name, and the number of runs."""
+_Fits = dict[str, tuple[Exponent, float]]
+"""Exponents on one family by name, each with the claimed one."""
 
 _FACTORS = (1.0, 2.0, 4.0)
 """The steps that are tried, in units of the theorem's; none gets more calls than that one."""
@@ -197,31 +200,29 @@ def fit(trial: Trial, forms: Sequence[Rate]) -> Evidence:
         if trial.effort == "full" and form.size:
             families += [_easy, _chains] if form.chain else [_easy]
         for family in families:
-            decisions, claims, count = family(trial, form)
-            parts |= decisions
-            claimed |= claims
+            found, count = family(trial, form)
+            for name, fits in found.items():
+                parts[name] = all_of({what: decide_exponent(*fit) for what, fit in fits.items()})
+                claimed |= {f"{name}: {what}": exponent for what, (_, exponent) in fits.items()}
             runs += count
     return Evidence(decision=across(parts), claimed=claimed, repetitions=runs)
 
 
-def _slopes(trial: Trial, form: Rate) -> _Fits:
+def _slopes(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
     """Fit one form on slopes: in 1/epsilon at one n, and in n at one epsilon."""
     seeds = trial.seeds(trial.pick(8, 20), f"slopes {form.sfo} {form.n}")
     table = np.array(
         [[_on_slope(trial, form, e, form.n, seed) for e in form.epsilons] for seed in seeds]
     )
-    decisions, claims = _in_epsilon(form, table, form.shrink)
+    fits = _in_epsilon(form, table, form.shrink)
     if form.size:
         steady = replace(form, shrink=0.0)
         counts = [
             [_on_slope(trial, steady, form.at, n, seed)[0] for n in form.sizes] for seed in seeds
         ]
-        exponent = fit_exponent(form.sizes, counts, least_decades=1.99)
-        decisions["SFO in n"] = decide_exponent(exponent, form.size)
-        claims["SFO in n"] = form.size
-    name = f"slope, n={form.n:g}"
-    claimed = {f"{name}: {key}": value for key, value in claims.items()}
-    return {name: all_of(decisions)}, claimed, len(seeds) * (len(form.epsilons) + len(form.sizes))
+        fits["SFO in n"] = fit_exponent(form.sizes, counts, least_decades=1.99), form.size
+    runs = len(seeds) * (len(form.epsilons) + len(form.sizes))
+    return {f"slope, n={form.n:g}": fits}, runs
 
 
 def _on_slope(trial: Trial, form: Rate, epsilon: float, n: int, seed: int) -> tuple[float, float]:
@@ -231,21 +232,17 @@ def _on_slope(trial: Trial, form: Rate, epsilon: float, n: int, seed: int) -> tu
     return _calls(trial, form, problem, epsilon, seed, every=max(1, round(steps / 500)))
 
 
-def _in_epsilon(
-    form: Rate, found: Floats, shrink: float = 0.0
-) -> tuple[dict[str, Decision], dict[str, float]]:
-    """Decide the exponents in 1/epsilon of SFO and PO, shape (seeds, epsilons, 2)."""
+def _in_epsilon(form: Rate, found: Floats, shrink: float = 0.0) -> _Fits:
+    """Fit the exponents in 1/epsilon of SFO and PO, shape (seeds, epsilons, 2)."""
     x = 1.0 / np.array(form.epsilons)
-    claims = {"SFO in 1/epsilon": form.sfo, "PO in 1/epsilon": form.po}
-    known = -shrink * np.log(x)
-    decisions = {
-        name: decide_exponent(fit_exponent(x, found[:, :, i], known=known, least_decades=1.99), p)
-        for i, (name, p) in enumerate(claims.items())
-    }
-    return decisions, claims
+    sfo, po = (
+        fit_exponent(x, calls, known=-shrink * np.log(x), least_decades=1.99)
+        for calls in np.moveaxis(found, -1, 0)
+    )
+    return {"SFO in 1/epsilon": (sfo, form.sfo), "PO in 1/epsilon": (po, form.po)}
 
 
-def _easy(trial: Trial, form: Rate) -> _Fits:
+def _easy(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
     """Fit one form on robust regression: with the theorem's step, and with the best of a grid."""
     found = np.empty((len(_FACTORS), 20, len(form.epsilons), 2))
     for row, seed in enumerate(trial.seeds(20, "robust regression")):
@@ -259,22 +256,15 @@ def _easy(trial: Trial, form: Rate) -> _Fits:
                     trial, form, problem, epsilon, seed, factor=factor, most=most
                 )
     best = found[..., 0].mean(axis=1).argmin(axis=0)
-    tables = {
-        "robust regression": found[0],
-        f"robust regression, best of {_FACTORS} times the step": np.stack(
-            [found[choice, :, i] for i, choice in enumerate(best)], axis=1
-        ),
+    chosen = np.stack([found[choice, :, i] for i, choice in enumerate(best)], axis=1)
+    fits = {
+        "robust regression": _in_epsilon(form, found[0]),
+        f"robust regression, best of {_FACTORS} times the step": _in_epsilon(form, chosen),
     }
-    parts: dict[str, Decision] = {}
-    claimed: dict[str, float] = {}
-    for name, table in tables.items():
-        decisions, claims = _in_epsilon(form, table)
-        parts[name] = all_of(decisions)
-        claimed |= {f"{name}: {key}": value for key, value in claims.items()}
-    return parts, claimed, found.size // 2
+    return fits, found.size // 2
 
 
-def _chains(trial: Trial, form: Rate) -> _Fits:
+def _chains(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
     """Fit one form in n on the finite-sum chain, at the epsilon of its links, divided out.
 
     The batches hardly matter here: seeds give the same counts, so that a few are enough.
@@ -287,8 +277,7 @@ def _chains(trial: Trial, form: Rate) -> _Fits:
     ]
     known = -2.0 * np.log([chain.epsilon for chain in problems])
     exponent = fit_exponent(sizes, table, known=known)
-    parts = {"chain": all_of({"SFO in n": decide_exponent(exponent, form.size)})}
-    return parts, {"chain: SFO in n": form.size}, 5 * len(sizes)
+    return {"chain": {"SFO in n": (exponent, form.size)}}, 5 * len(sizes)
 
 
 def _calls(

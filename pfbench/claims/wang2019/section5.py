@@ -14,7 +14,7 @@ from pfbench.problems.data.loading import load_classification
 from pfbench.problems.linear_models import LinearModel, NonconvexLogistic, RobustRegression
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Penalty, WholeSpace
-from pfbench.verification.claim import Erratum
+from pfbench.verification import Erratum
 from pfbench.verification.contrast import Contrast, Floats, stream
 
 _CATEGORIES = (5, 8, 16, 7, 14, 6, 5, 2, 2, 5, 5, 41, 2, 5)
@@ -39,11 +39,7 @@ def _printed_step(L: float) -> float:
 
 
 def step(
-    effort: str,
-    seed: int,
-    *,
-    penalised: bool,
-    printed: Callable[[float], float] = _printed_step,
+    effort: str, seed: int, *, penalised: bool, printed: Callable[[float], float] = _printed_step
 ) -> Contrast:
     """Compare the step that the experiments run with 1/(2L), L = max(L_f, L_ms).
 

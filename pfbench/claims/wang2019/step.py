@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,8 @@ from pfbench.problems.rows import synthetic_rows
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, all_of, given
-from pfbench.verification.statistics import Decision, decide_mean, decide_share
-from pfbench.verification.trial import Trial
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.statistics import Decision, all_of, decide_mean, decide_share, given
 
 _BELOW = 1000.0
 """How far below SPIDER's epsilon the target lies."""
@@ -128,15 +126,13 @@ STEP = Claim(
     assumptions=(MEAN_SQUARED,),
     instances=tuple(_REGRESSIONS.values()),
     schedule="SpiderBoost 1/(2L); SPIDER option 2 to its eps, option 1 (steps eps/L) below it",
-    quick=0.5,
-    full=2.0,
+    takes=(0.5, 2.0),
     check=check,
 )
 
 # --- planted fault --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class OneLength(SpiderBoost):
     """Divides its steps by |v| and keeps their first length."""
 

@@ -10,17 +10,10 @@ from pfbench.base.constants import Constants
 from pfbench.claims.wang2019.common import MEAN_SQUARED
 from pfbench.claims.wang2019.rates import Rate, fit
 from pfbench.estimators import SPIDERG
-from pfbench.verification.claim import Claim, Mutant
-from pfbench.verification.evidence import Evidence
-from pfbench.verification.trial import Trial
+from pfbench.verification import Claim, Mutant
 
 
-def check(trial: Trial, *, forms: tuple[Rate, ...]) -> Evidence:
-    """Fit the calls of a row until |G| <= epsilon."""
-    return fit(trial, forms)
-
-
-def _row(name: str, rate: str, *forms: Rate, quick: float | None = None, full: float) -> Claim:
+def _row(name: str, rate: str, *forms: Rate, takes: tuple[float | None, float]) -> Claim:
     """Return the claim of a row; `forms` says the rate in numbers, the finite sum's first."""
     algorithm = name.removesuffix("-online")
     return Claim(
@@ -32,10 +25,9 @@ def _row(name: str, rate: str, *forms: Rate, quick: float | None = None, full: f
         assumptions=(MEAN_SQUARED,),
         instances=tuple(problem for form in forms for problem in form.instances),
         schedule="theory; on robust regression also the best of three steps",
-        quick=quick,
-        full=full,
+        takes=takes,
         orders=forms[0].complexity(algorithm),
-        check=partial(check, forms=forms),
+        check=partial(fit, forms=forms),
     )
 
 
@@ -74,22 +66,25 @@ PROX_GD = _row(
     "prox-gd",
     "n eps^-2 SFO, eps^-2 PO",
     Rate(size=1.0, squared=False, stride=1.4, sizes=_SQUARES),
-    full=6.0,
+    takes=(None, 6.0),
 )
 PROX_SGD = _row(
-    "prox-sgd", "eps^-4 SFO, eps^-2 PO", Rate(sfo=4.0, n=_HUGE, sigma=0.4, steps=16), full=30.0
+    "prox-sgd",
+    "eps^-4 SFO, eps^-2 PO",
+    Rate(sfo=4.0, n=_HUGE, sigma=0.4, steps=16),
+    takes=(None, 30.0),
 )
 PROX_SVRG = _row(
     "prox-svrg",
     "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
     Rate(size=2 / 3, stride=1 / 3, sizes=_CUBES),
-    full=12.0,
+    takes=(None, 12.0),
 )
 PROX_SAGA = _row(
     "prox-saga",
     "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
     Rate(size=2 / 3, stride=0.14, sizes=_CUBES),
-    full=31.0,
+    takes=(None, 31.0),
 )
 PROX_SVRG_PLUS = _row(
     "prox-svrg-plus",
@@ -102,7 +97,7 @@ PROX_SVRG_PLUS = _row(
         n=_HUGE,
         given=online,
     ),
-    full=25.0,
+    takes=(None, 25.0),
 )
 NATASHA = _row(
     "natasha15",
@@ -118,14 +113,13 @@ NATASHA = _row(
         shrink=5 / 3,
         given=largest_smoothness,
     ),
-    full=55.0,
+    takes=(None, 55.0),
 )
 PROX_SPIDERBOOST = _row(
     "prox-spiderboost",
     "n + n^(1/2) eps^-2 SFO, eps^-2 PO",
     Rate(size=0.5, squared=False, sizes=_SQUARES, chain=True),
-    quick=3.0,
-    full=25.0,
+    takes=(3.0, 25.0),
 )
 PROX_SPIDERBOOST_ONLINE = _row(
     "prox-spiderboost-online",
@@ -137,7 +131,7 @@ PROX_SPIDERBOOST_ONLINE = _row(
         n=_HUGE,
         given=online_spider,
     ),
-    full=10.0,
+    takes=(None, 10.0),
 )
 
 # --- planted faults -------------------------------------------------------------------------------

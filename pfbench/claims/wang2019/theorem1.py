@@ -8,22 +8,14 @@ import numpy as np
 
 from pfbench.algorithms.proximal import SpiderBoost
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked, Gradient, Problem
+from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point, State
-from pfbench.claims.wang2019.common import (
-    MEAN_SQUARED,
-    SCHEDULE,
-    chain,
-    drawn,
-    without_noise,
-)
+from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, chain, without_noise
 from pfbench.claims.wang2019.mean_mapping import mean_mapping
 from pfbench.points import keep
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.slopes import Slope
-from pfbench.verification.trial import Trial
 
 
 def bound(L: float, Delta: float, K: int) -> float:
@@ -31,23 +23,19 @@ def bound(L: float, Delta: float, K: int) -> float:
     return 4.0 * L * Delta / K
 
 
-_ROBUST = instance(without_noise, kind=RobustRegression, n=64, d=4)
-_LOGISTIC = instance(without_noise, kind=NonconvexLogistic, n=64, d=4)
-_SQUARES = instance(without_noise, kind=LeastSquares, n=256, d=3)
-_SLOPE = instance(Slope, n=64, g=0.1, gap=1.0, sigma=0.5)
-_CHAIN = instance(chain, n=16, links=3)
+_TESTED = {
+    "robust regression": (instance(without_noise, kind=RobustRegression, n=64, d=4), 640),
+    "non-convex logistic": (instance(without_noise, kind=NonconvexLogistic, n=64, d=4), 640),
+    "least squares": (instance(without_noise, kind=LeastSquares, n=256, d=3), 320),
+    "slope": (instance(Slope, n=64, g=0.1, gap=1.0, sigma=0.5), 200),
+    "chain": (instance(chain, n=16, links=3), 600),
+}
+"""The problems, each with its K."""
 
 
 def check(trial: Trial) -> Evidence:
     """Check the mean of |grad f(x_t)|^2 over t < K."""
-    problems: dict[str, tuple[Problem, int]] = {
-        "robust regression": (drawn(trial, _ROBUST), 640),
-        "non-convex logistic": (drawn(trial, _LOGISTIC), 640),
-        "least squares": (drawn(trial, _SQUARES), 320),
-        "slope": (_SLOPE(), 200),
-        "chain": (_CHAIN(), 600),
-    }
-    return mean_mapping(trial, bound, problems)
+    return mean_mapping(trial, bound, _TESTED)
 
 
 THM1 = Claim(
@@ -57,17 +45,15 @@ THM1 = Claim(
     statement="E|grad f(x_xi)|^2 <= 4 L Delta/K, xi uniform",
     algorithm="spiderboost",
     assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
-    instances=(_ROBUST, _LOGISTIC, _SQUARES, _SLOPE, _CHAIN),
+    instances=tuple(problem for problem, _ in _TESTED.values()),
     schedule=SCHEDULE,
-    quick=0.5,
-    full=0.5,
+    takes=(0.5, 0.5),
     check=check,
 )
 
 # --- planted faults: the estimate -----------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True)
 class Faulty(SpiderBoost):
     """SpiderBoost itself, with the pieces of its estimate as methods that a fault overrides."""
 

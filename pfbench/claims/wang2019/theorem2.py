@@ -1,19 +1,18 @@
 """wang2019 theorem 2: the mean squared gradient mapping of Prox-SpiderBoost, and K maps."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from pfbench.algorithms.proximal import ProxSpiderBoost
-from pfbench.base.protocols import Asked, Problem
+from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
-from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, drawn, without_noise
+from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, without_noise
 from pfbench.claims.wang2019.mean_mapping import mean_mapping
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.slopes import Slope
-from pfbench.verification.trial import Trial
 
 
 def bound(L: float, Delta: float, K: int) -> float:
@@ -21,22 +20,21 @@ def bound(L: float, Delta: float, K: int) -> float:
     return 20.0 * L * Delta / K
 
 
-# Rows of norm 3, as eta = 1 would hide a penalty taken without it.
-_ROBUST = instance(without_noise, kind=RobustRegression, n=64, d=4, weight=0.05, scale=3.0)
-_LOGISTIC = instance(without_noise, kind=NonconvexLogistic, n=64, d=4, weight=0.05, scale=3.0)
-_SQUARES = instance(without_noise, kind=LeastSquares, n=256, d=3, weight=1e-3, scale=3.0)
-_SLOPE = instance(Slope, n=64, g=0.1, gap=1.0, sigma=0.5, weight=0.01)
+_of_norm_3 = partial(instance, without_noise, scale=3.0)
+"""At norm 1 eta = 1 would hide a penalty taken without it."""
+
+_TESTED = {
+    "robust regression": (_of_norm_3(kind=RobustRegression, n=64, d=4, weight=0.05), 640),
+    "non-convex logistic": (_of_norm_3(kind=NonconvexLogistic, n=64, d=4, weight=0.05), 640),
+    "least squares": (_of_norm_3(kind=LeastSquares, n=256, d=3, weight=1e-3), 320),
+    "slope": (instance(Slope, n=64, g=0.1, gap=1.0, sigma=0.5, weight=0.01), 200),
+}
+"""The problems, each with its K."""
 
 
 def check(trial: Trial) -> Evidence:
     """Check the mean of |G(x_t)|^2 over t < K with an l1 penalty, and K proximal maps."""
-    problems: dict[str, tuple[Problem, int]] = {
-        "robust regression": (drawn(trial, _ROBUST), 640),
-        "non-convex logistic": (drawn(trial, _LOGISTIC), 640),
-        "least squares": (drawn(trial, _SQUARES), 320),
-        "slope": (_SLOPE(), 200),
-    }
-    return mean_mapping(trial, bound, problems)
+    return mean_mapping(trial, bound, _TESTED)
 
 
 THM2 = Claim(
@@ -46,10 +44,9 @@ THM2 = Claim(
     statement="E|G_eta(x_xi)|^2 <= 20 L Delta/K (18 is provable), xi uniform, PO = K",
     algorithm="prox-spiderboost",
     assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
-    instances=(_ROBUST, _LOGISTIC, _SQUARES, _SLOPE),
+    instances=tuple(problem for problem, _ in _TESTED.values()),
     schedule=SCHEDULE,
-    quick=0.5,
-    full=0.5,
+    takes=(0.5, 0.5),
     check=check,
 )
 

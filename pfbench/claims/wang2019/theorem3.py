@@ -12,11 +12,9 @@ from pfbench.base.state import Point, State
 from pfbench.claims.wang2019.common import MEAN_SQUARED
 from pfbench.claims.wang2019.rates import Rate, fit, output_of
 from pfbench.points import combine, keep, shift
-from pfbench.verification.claim import Claim, Mutant, instance
-from pfbench.verification.evidence import Evidence, given
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.slopes import Slope
-from pfbench.verification.statistics import Decision, decide_inequality
-from pfbench.verification.trial import Trial
+from pfbench.verification.statistics import Decision, decide_inequality, given
 
 _RATE = Rate(
     size=0.5,
@@ -69,8 +67,7 @@ THM3 = Claim(
     assumptions=(MEAN_SQUARED,),
     instances=(*_RATE.instances, _CONSTANT),
     schedule="beta = 1/(8L), lambda_k = (1 + alpha_{k+1}) beta",
-    quick=3.0,
-    full=70.0,
+    takes=(3.0, 70.0),
     orders=_RATE.complexity("prox-spiderboost-m"),
     check=check,
 )

@@ -9,10 +9,12 @@ from pfbench.verification.statistics.decisions import (
     LAW_MARGIN,
     Decision,
     Verdict,
+    decide_exact,
     decide_exponent,
     decide_inequality,
     decide_mean,
     decide_share,
+    equal,
     sequential,
 )
 from pfbench.verification.statistics.exponents import (
@@ -25,6 +27,7 @@ from pfbench.verification.statistics.means import (
     EProcess,
     mean_interval,
 )
+from pfbench.verification.statistics.parts import across, all_of, given
 
 __all__ = [
     "CLAIMS",
@@ -34,11 +37,16 @@ __all__ = [
     "EProcess",
     "Exponent",
     "Verdict",
+    "across",
+    "all_of",
+    "decide_exact",
     "decide_exponent",
     "decide_inequality",
     "decide_mean",
     "decide_share",
+    "equal",
     "fit_exponent",
+    "given",
     "mean_interval",
     "sequential",
 ]

@@ -67,6 +67,22 @@ class Decision:
     p_value: float | None
 
 
+def decide_exact(true: bool, holds: str, violated: str, measured: Mapping[str, float]) -> Decision:
+    """Decide a statement in which no chance enters, with a reason for either case."""
+    return Decision("holds" if true else "violated", holds if true else violated, measured, None)
+
+
+def equal(expected: Mapping[str, float], found: Mapping[str, float]) -> Decision:
+    """Decide an exact statement: every number is the expected one."""
+    wrong = [
+        f"{name} is {found[name]:g}, not {number:g}."
+        for name, number in expected.items()
+        if found[name] != number
+    ]
+    measured = {name: float(found[name]) for name in expected}
+    return decide_exact(not wrong, "Every number is exact.", "".join(wrong[:1]), measured)
+
+
 def decide_mean(samples: npt.ArrayLike, bound: float, level: float = CONFIDENCE) -> Decision:
     """Decide whether nonnegative quantities have a mean of at most `bound`.
 

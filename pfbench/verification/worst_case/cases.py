@@ -8,8 +8,8 @@ import numpy as np
 
 from pfbench.base.names import unknown
 from pfbench.verification.claim import Claim
-from pfbench.verification.evidence import Evidence, all_of
-from pfbench.verification.statistics import Decision, Verdict
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.statistics import Decision, Verdict, all_of
 from pfbench.verification.trial import Trial
 from pfbench.verification.worst_case import methods, runs
 from pfbench.verification.worst_case.methods import DELTA, DELTA_SLIDING, ETA, theorem_accuracy
@@ -169,8 +169,7 @@ def _case(
         statement=statement,
         check=check,
         schedule="of its theorem, for each N",
-        quick=seconds[0],
-        full=seconds[1],
+        takes=seconds,
     )
 
 

@@ -3,8 +3,8 @@
 import pytest
 from judging import judge
 
-from pfbench.claims.shen2019.cost import least_cost
-from pfbench.claims.shen2019.crossover import CLAIMS, CROSSOVERS
+from pfbench.claims.shen2019.table1 import CROSSOVER as CLAIMS
+from pfbench.claims.shen2019.table1 import CROSSOVERS, least_cost
 
 
 @pytest.mark.parametrize("estimator", CROSSOVERS)

@@ -12,11 +12,9 @@ from pfbench.claims.shen2019.matrix_recovery import (
     ONE_NUMBER,
     SIZES,
     sum_or_mean,
-    two_entries,
     weight_of_section_6,
 )
 from pfbench.points import combine
-from pfbench.verification.subject import Subject
 
 
 @pytest.mark.claims
@@ -38,7 +36,7 @@ def test_a_planted_fault_is_caught(mutant):
 @pytest.mark.claims
 def test_the_faults_are_seen_in_what_they_change():
     """Two entries in the Hessians alone; the method that pays too often in the count alone."""
-    spread = judge(ONE_NUMBER, Subject(wrap=two_entries))
+    spread = judge(ONE_NUMBER, MUTANTS[0].subject)
     assert spread.reason == "Hessian is 1, not 0."
     (paid,) = (mutant for mutant in SHARED if ONE_NUMBER in mutant.expected)
     assert judge(ONE_NUMBER, paid.subject).reason.startswith("SSO is ")
@@ -49,7 +47,7 @@ def test_the_faulty_hessian_has_two_entries_and_the_same_sum():
     x = combine(problem.start(), problem.set.random_vertex(rng), 0.3)
     y, one = problem.start(), np.array([4])
     right = problem.open(rng).hessian(y).batch(one, x, y)
-    wrong = two_entries(problem).open(rng).hessian(y).batch(one, x, y)
+    wrong = MUTANTS[0].subject.answering(problem).open(rng).hessian(y).batch(one, x, y)
     assert np.flatnonzero(right).tolist() == [4]
     assert np.flatnonzero(wrong).tolist() == [4, 5]
     assert wrong.sum() == pytest.approx(right.sum())

@@ -11,7 +11,7 @@ from pfbench.verification.trial import Trial
 
 def test_it_is_disputed_and_left_out_of_the_quick_verification():
     assert CLAIM.disputed
-    assert CLAIM.quick is None
+    assert CLAIM.takes[0] is None
     assert str(CLAIM.orders.orders["SFO"]) == "n^0.333 eps^-2"
 
 

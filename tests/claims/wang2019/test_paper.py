@@ -30,14 +30,14 @@ def name(one):
 def test_all_that_is_said_of_it_can_be_used_anywhere():
     expected = {f"wang2019-{key}" for key in (*NAMES, *(f"table1-{row}" for row in ROWS))}
     assert {claim.name for claim in PAPER.claims} == expected
-    assert {claim.name for claim in PAPER.claims if claim.quick is not None} == set(VERDICTS)
+    assert {claim.name for claim in PAPER.claims if claim.takes[0] is not None} == set(VERDICTS)
     assert (len(PAPER.mutants), len(PAPER.errata)) == (20, 2)
     assert_complete(PAPER)
 
 
 @pytest.mark.claims
 @pytest.mark.parametrize(
-    "claim", [claim for claim in PAPER.claims if claim.quick is not None], ids=name
+    "claim", [claim for claim in PAPER.claims if claim.takes[0] is not None], ids=name
 )
 def test_verdicts(claim):
     row = judge(claim)

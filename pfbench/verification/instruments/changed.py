@@ -7,7 +7,10 @@ import numpy as np
 
 
 class Changed:
-    """Oracles of which a subclass changes a verb; all others are passed on."""
+    """Oracles, or what they return, of which a subclass changes a verb; the others are passed on.
+
+    What is changed is `_right`.
+    """
 
     def __init__(self, right: Any) -> None:
         self._right = right
