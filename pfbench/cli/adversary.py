@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,15 +14,17 @@ from pfbench.base.files import check_writable
 from pfbench.cli.options import STORE, Jobs, Scheduler, StoreFolder, check_place, engine_of
 from pfbench.cli.printing import (
     AsJson,
+    Cell,
+    announce,
     columns,
     complain,
-    console,
-    fields,
     heading,
+    note,
     number,
     plural,
     print_json,
     show,
+    show_fields,
 )
 from pfbench.cli.progress import Steps
 
@@ -122,7 +125,7 @@ def adversary(
     from pfbench.resisting import every_contestant, write_certificate
     from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
     from pfbench.resisting.rescaled import MOST
-    from pfbench.resisting.session import certificates, fits
+    from pfbench.resisting.session import certificates
     from pfbench.resisting.session import family as family_of
 
     for name, value, least in (("--seed", seed, 0), ("--horizon", horizon, 1), ("--most", most, 1)):
@@ -130,13 +133,12 @@ def adversary(
             integer(name, value, least=least)
     if figure is not None:
         check_figure(figure)
-    every = [[text] if text != ALL else every_contestant() for text in algorithm or ()]
-    selectors = list(dict.fromkeys(text for some in every for text in some))
+    named = [every_contestant() if text == ALL else [text] for text in algorithm or ()]
+    selectors = list(dict.fromkeys(chain.from_iterable(named)))
     horizons = [] if family is None else _horizons(family)
     if output is not None:
         _check_output(output, len(selectors))
-    for text in selectors:
-        _tell_import(text)
+    announce(selectors)
     total = len(selectors) * max(1, len(horizons))
     # Starting a process for one certificate takes longer than the certificate.
     slots = 0 if jobs is None and scheduler is None and total == 1 else jobs
@@ -153,7 +155,7 @@ def adversary(
                 )
             if figure is not None:
                 draw_calls(runs, figure)
-            _show_family(runs, fits(runs), as_json=as_json)
+            _show_family(runs, as_json=as_json)
             return
         with Steps("adversary", total, "certificates", quiet=as_json) as steps:
             found = certificates(
@@ -169,8 +171,7 @@ def adversary(
             )
     outcomes = [(one.label, one.outcome) for one in found if one.outcome is not None]
     if not as_json:
-        words = f"{plural(len(found), 'certificate')}, {len(outcomes):,} of them made now"
-        console(error=True).print(words)
+        note(f"{plural(len(found), 'certificate')}, {len(outcomes):,} of them made now")
     if output is not None:
         for _, outcome in outcomes:
             write_certificate(outcome, output)
@@ -216,18 +217,11 @@ def _horizons(text: str) -> list[int]:
     return found
 
 
-def _tell_import(selector: str) -> None:
-    """Print the name of somebody's own algorithm before it is imported."""
-    name = selector.partition("[")[0].strip()
-    if ":" in name:
-        console(error=True).print(f"importing {name}")
-
-
 def _check(path: Path, *, as_json: bool) -> None:
     from pfbench.resisting import check_certificate
 
     with Steps(f"checking {path.name}", None, "checks", quiet=as_json):
-        certificate = check_certificate(path, told=_tell_import).certificate
+        certificate = check_certificate(path, told=lambda text: announce([text])).certificate
     if as_json:
         print_json(certificate.as_json())
     else:
@@ -260,71 +254,61 @@ def show_certificate(found: "Certificate") -> None:
     before = {"lo": "LO calls", "gradient": "gradient queries", None: "calls"}[found.certified_for]
     verdict = f"yes, before {found.horizon:,} {before}" if found.certified else "no"
     least, smoothness = found.min_gap_over_diameter, f"{found.paper_smoothness:,.0f}"
-    reached = "not reached" if found.calls_to_target is None else f"{found.calls_to_target:,}"
-    rows = [
+    answers, queries = found.answer_max_relative_error, found.query_max_relative_error
+    span = found.span_max_relative_distance
+    rows: list[tuple[Cell, ...]] = [
         ("least gap before T", f"{least:.6g} D = {2.0 * least:.6g} R", "0.04 D or more"),
-        ("calls to gap 0.04 D", reached, "T or more"),
-        (
-            "(i) answers of the fixed function",
-            number(found.answer_max_relative_error),
-            "1e-9 or less",
-        ),
-        ("(ii) queries of the algorithm", number(found.query_max_relative_error), "1e-9 or less"),
-        (
-            "distance from the span of LO outputs",
-            number(found.span_max_relative_distance),
-            "1e-9 or less for LO",
-        ),
+        ("calls to gap 0.04 D", _reached(found), "T or more"),
+        ("(i) answers of the fixed function", number(answers), "1e-9 or less"),
+        ("(ii) queries of the algorithm", number(queries), "1e-9 or less"),
+        ("distance from the span of LO outputs", number(span), "1e-9 or less for LO"),
         ("orthonormality of V", number(found.orthonormality_error), "1e-10 or less"),
-        ("gradient queries at new points", f"{found.queries:,}", ""),
-        ("LO calls", f"{found.counts.lo:,}", ""),
+        ("gradient queries at new points", found.queries, ""),
+        ("LO calls", found.counts.lo, ""),
         ("smoothness used", number(found.smoothness), f"certified (the paper: {smoothness})"),
     ]
-    show(
-        fields(
-            [
-                ("algorithm", found.algorithm),
-                ("certified", verdict),
-                ("horizon T", f"{found.horizon:,}"),
-                ("dimension", f"{found.dimension:,}"),
-                ("seed", str(found.seed)),
-            ]
-        ),
+    show_fields(
+        [
+            ("algorithm", found.algorithm),
+            ("certified", verdict),
+            ("horizon T", found.horizon),
+            ("dimension", found.dimension),
+            ("seed", str(found.seed)),
+        ],
         heading("what was found", columns(("what", "value", "needed"), rows, right=("value",))),
-        *([heading("findings", *found.findings)] if found.findings else []),
+        heading("findings", *found.findings) if found.findings else None,
     )
+
+
+def _reached(found: "Certificate") -> str:
+    return "not reached" if found.calls_to_target is None else f"{found.calls_to_target:,}"
 
 
 def show_certificates(found: "Mapping[str, Certificate]") -> None:
     """Print several certificates, one line each."""
-    rows = [
-        (
-            f"for {one.certified_for}" if one.certified else "no",
-            f"{2.0 * one.min_gap_over_diameter:.4g} R",
-            "not reached" if one.calls_to_target is None else f"{one.calls_to_target:,}",
-            f"{one.answer_max_relative_error:.1e}",
-            "no number"
-            if one.query_max_relative_error is None
-            else f"{one.query_max_relative_error:.1e}",
-            f"{one.counts.lo:,}",
-            label,
+    rows = []
+    for label, one in found.items():
+        queries = one.query_max_relative_error
+        rows.append(
+            (
+                f"for {one.certified_for}" if one.certified else "no",
+                f"{2.0 * one.min_gap_over_diameter:.4g} R",
+                _reached(one),
+                f"{one.answer_max_relative_error:.1e}",
+                "no number" if queries is None else f"{queries:.1e}",
+                one.counts.lo,
+                label,
+            )
         )
-        for label, one in found.items()
-    ]
     first = next(iter(found.values()))
     names = "certified", "least gap", "calls to 0.08 R", "(i)", "(ii)", "LO", "algorithm"
-    show(
-        fields(
-            [
-                ("horizon T", f"{first.horizon:,}"),
-                ("dimension", f"{first.dimension:,}"),
-                ("floor", "0.08 R before T calls"),
-            ]
-        ),
-        heading(
-            plural(len(found), "algorithm"),
-            columns(names, rows, right=names[1:-1]),
-        ),
+    show_fields(
+        [
+            ("horizon T", first.horizon),
+            ("dimension", first.dimension),
+            ("floor", "0.08 R before T calls"),
+        ],
+        heading(plural(len(found), "algorithm"), columns(names, rows, right=names[1:-1])),
     )
     for label, one in found.items():
         for finding in one.findings:
@@ -334,22 +318,19 @@ def show_certificates(found: "Mapping[str, Certificate]") -> None:
 # --- the family -----------------------------------------------------------------------------------
 
 
-def _show_family(
-    runs: "Sequence[Reached]", fits: "Mapping[str, Fit | None]", *, as_json: bool
-) -> None:
+def _show_family(runs: "Sequence[Reached]", *, as_json: bool) -> None:
+    from pfbench.resisting.session import fits
+
+    fitted = fits(runs)
     if as_json:
-        nothing = {"slope": None, "interval": None, "constant": None}
-        described: list[dict[str, Any]] = [
-            {"algorithm": text, **(nothing if fit is None else asdict(fit))}
-            for text, fit in fits.items()
-        ]
+        described = [{"algorithm": text, **_described(fit)} for text, fit in fitted.items()]
         print_json({"schema": 1, "runs": [run.as_json() for run in runs], "fits": described})
         return
     names = "epsilon", "T(eps)", "LO calls", "calls / T", "T, l = 3^15", "algorithm"
     rows = [
         (
-            number(run.epsilon),
-            f"{run.T:,}",
+            run.epsilon,
+            run.T,
             f"{'over ' if run.censored else ''}{run.calls:,}",
             f"{run.tightness:.4g}",
             f"{run.paper_T:.2g}",
@@ -357,18 +338,16 @@ def _show_family(
         )
         for run in runs
     ]
-    slopes = [(*_slope(fit), text) for text, fit in fits.items()]
+    of_fit = "slope", "95 % interval", "calls eps^2/(L delta)", "algorithm"
+    slopes = [(*_slope(fit), text) for text, fit in fitted.items()]
     show(
         columns(names, rows, right=names[:-1]),
-        heading(
-            "calls = constant L delta eps^slope",
-            columns(
-                ("slope", "95 % interval", "calls eps^2/(L delta)", "algorithm"),
-                slopes,
-                right=("slope", "95 % interval", "calls eps^2/(L delta)"),
-            ),
-        ),
+        heading("calls = constant L delta eps^slope", columns(of_fit, slopes, right=of_fit[:-1])),
     )
+
+
+def _described(fit: "Fit | None") -> dict[str, Any]:
+    return dict.fromkeys(("slope", "interval", "constant")) if fit is None else asdict(fit)
 
 
 def _slope(fit: "Fit | None") -> tuple[str, str, str]:

@@ -136,7 +136,7 @@ def _show(found: "Sequence[Status]") -> None:
         (
             status.name,
             _state(status),
-            "" if status.size is None else size(status.size),
+            None if status.size is None else size(status.size),
             status.summary,
         )
         for status in found

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 from pfbench.cli.printing import (
     FAILURES,
     duration,
-    fields,
+    in_words,
+    known,
     parameters_in_words,
     plural,
-    show,
+    show_fields,
     size,
     unmet_in_words,
     whole,
@@ -56,49 +57,31 @@ def expected_run(
 
 def show_forecast(expected: dict[str, Any]) -> None:
     """Print what would run."""
-    from pfbench.cli.info import in_words
-
     seeds, trial = expected["seeds"], expected["trial"]
+    several = f"{len(seeds):,}, seeds {seeds[0]} to {seeds[-1]}"
     ended = ""
     if trial["status"] in FAILURES:
         ended = f", which ended: {trial['status']}, {trial['stop_reason']}"
-    iterations, seconds = expected["iterations"], expected["seconds"]
-    show(
-        fields(
-            [
-                ("problem", expected["problem"]),
-                (
-                    "size",
-                    f"{in_words(expected['shape'])}, {expected['n']:,} components",
-                ),
-                ("algorithm", expected["algorithm"]),
-                (
-                    "schedule",
-                    f"{expected['schedule']}: {parameters_in_words(expected['parameters'])}",
-                ),
-                *unmet_in_words(expected["unmet"]),
-                ("counts", expected["counts"]),
-                (
-                    "runs",
-                    f"1, seed {seeds[0]}"
-                    if len(seeds) == 1
-                    else f"{len(seeds):,}, seeds {seeds[0]} to {seeds[-1]}",
-                ),
-                ("iterations", _known(iterations, lambda count: f"at most {whole(count)}")),
-                ("memory", _known(expected["bytes"], lambda count: f"about {size(count)}")),
-                ("time", _known(seconds, lambda number: _time(number, len(seeds)))),
-                (
-                    "from",
-                    f"a trial of {plural(trial['iterations'], 'iteration')} in "
-                    f"{duration(trial['seconds'])}{ended}; measures and compilation not included",
-                ),
-            ]
-        )
+    schedule = f"{expected['schedule']}: {parameters_in_words(expected['parameters'])}"
+    show_fields(
+        [
+            ("problem", expected["problem"]),
+            ("size", f"{in_words(expected['shape'])}, {expected['n']:,} components"),
+            ("algorithm", expected["algorithm"]),
+            ("schedule", schedule),
+            ("not met", unmet_in_words(expected["unmet"])),
+            ("counts", expected["counts"]),
+            ("runs", several if len(seeds) > 1 else f"1, seed {seeds[0]}"),
+            ("iterations", known(expected["iterations"], lambda count: f"at most {whole(count)}")),
+            ("memory", known(expected["bytes"], lambda count: f"about {size(count)}")),
+            ("time", known(expected["seconds"], lambda number: _time(number, len(seeds)))),
+            (
+                "from",
+                f"a trial of {plural(trial['iterations'], 'iteration')} in "
+                f"{duration(trial['seconds'])}{ended}; measures and compilation not included",
+            ),
+        ]
     )
-
-
-def _known(value: Any, words: Any) -> str:
-    return "not known" if value is None else str(words(value))
 
 
 def _time(seconds: float, runs: int) -> str:

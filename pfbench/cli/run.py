@@ -1,12 +1,11 @@
 """``pfbench run``: a sweep of many runs; what the store has is never run again."""
 
 import time
-from collections import Counter
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,15 +24,18 @@ from pfbench.cli.options import (
 from pfbench.cli.printing import (
     FAILURES,
     AsJson,
+    announce,
     columns,
     complain,
     duration,
-    fields,
+    exit_if_failed,
     heading,
+    known,
     plural,
     print_json,
-    show,
+    show_fields,
     size,
+    whole,
 )
 from pfbench.cli.progress import Steps
 
@@ -80,8 +82,7 @@ def run(
 
     check_place(jobs, scheduler)
     planned = read_sweep(spec)
-    for name in planned.own_names:
-        complain(f"importing {name}, which {spec} names.")
+    announce(planned.own_names, spec)
     with _log(log) as lines, closing(engine_of(jobs, scheduler)) as engine:
         if dry_run:
             _dry_run(planned, store, engine, as_json=as_json)
@@ -89,41 +90,35 @@ def run(
         _run(planned, store, engine, lines, as_json=as_json, quiet=quiet)
 
 
-class _Log:
-    """Lines with a time, in a file or nowhere."""
-
-    def __init__(self, file: TextIO | None) -> None:
-        self._file = file
-
-    def __enter__(self) -> "_Log":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._file:
-            self._file.close()
-
-    def line(self, *words: object) -> None:
-        """Write one line, at once."""
-        if self._file:
-            now = datetime.now().astimezone().isoformat(timespec="seconds")
-            text = " ".join(" ".join(str(word).split()) for word in words)
-            print(now, text, file=self._file, flush=True)
+Log = Callable[..., None]
+"""Is told the words of a line."""
 
 
-def _log(path: Path | None) -> _Log:
+@contextmanager
+def _log(path: Path | None) -> Iterator[Log]:
+    """Give what writes a line with the time to a file, at once; nothing if there is no file."""
     if path is None:
-        return _Log(None)
+        yield lambda *words: None
+        return
     try:
-        return _Log(path.open("a", encoding="utf-8"))
+        file = path.open("a", encoding="utf-8")
     except OSError as error:
         raise InputError(f"--log {path} cannot be written ({error.strerror}).") from error
+    with file:
+
+        def line(*words: object) -> None:
+            now = datetime.now().astimezone().isoformat(timespec="seconds")
+            text = " ".join(" ".join(str(word).split()) for word in words)
+            print(now, text, file=file, flush=True)
+
+        yield line
 
 
 # --- running --------------------------------------------------------------------------------------
 
 
 def _run(
-    planned: "Sweep", folder: Path, engine: "Engine", log: _Log, *, as_json: bool, quiet: bool
+    planned: "Sweep", folder: Path, engine: "Engine", log: Log, *, as_json: bool, quiet: bool
 ) -> None:
     from pfbench.runs.execute import sweep
     from pfbench.runs.planning.sweep import reached
@@ -131,7 +126,7 @@ def _run(
 
     kept = Store(folder)
     total = len(planned.plans)
-    log.line(f"begin {planned.name}: {plural(total, 'run')}, store {folder}")
+    log(f"begin {planned.name}: {plural(total, 'run')}, store {folder}")
     started = time.monotonic()
     described: dict[PlannedRun, dict[str, Any]] = {}
     failed: list[Outcome] = []
@@ -156,7 +151,7 @@ def _run(
             raise
         problem = str(error).rstrip(".")
     ended = f"{board.done} of {plural(total, 'run')} done, {board.failed} failed"
-    log.line(f"end {planned.name}: {ended}{': ' if problem else ''}{problem}")
+    log(f"end {planned.name}: {ended}{': ' if problem else ''}{problem}")
     if problem:
         complain(
             f"{problem}; {board.done:,} of {plural(total, 'run')} are kept in {folder}, and the "
@@ -167,18 +162,12 @@ def _run(
         print_json(_summary(planned, folder, board, [described[plan] for plan in planned.plans]))
     elif not quiet:
         _show(planned, folder, board, failed, time.monotonic() - started)
-    if failed:
-        first = failed[0]
-        complain(
-            f"{plural(len(failed), 'run')} failed; the first: {first.plan.algorithm}, seed "
-            f"{first.plan.seed}: {first.entry.run.status}: {first.entry.run.stop_reason}."
-        )
-        raise typer.Exit(1)
+    exit_if_failed(failed)
 
 
-def _tell(log: _Log, outcome: "Outcome") -> None:
+def _tell(log: Log, outcome: "Outcome") -> None:
     found, plan = outcome.entry.run, outcome.plan
-    log.line(
+    log(
         outcome.origin,
         found.status,
         plan.problem,
@@ -227,35 +216,30 @@ def _summary(
 def _show(
     planned: "Sweep", folder: Path, board: Board, failed: "Sequence[Outcome]", seconds: float
 ) -> None:
-    told = [
-        f"{board.origins[name]:,} {words}"
-        for name, words in _ORIGINS.items()
-        if board.origins[name]
+    lines = [
+        ("sweep", planned.name),
+        ("store", str(folder)),
+        ("runs", f"{len(planned.plans):,}: {_told(board.origins, _ORIGINS)}"),
+        ("status", ", ".join(f"{n:,} {s}" for s, n in board.statuses.most_common())),
+        ("took", duration(seconds)),
     ]
-    parts: list[Any] = [
-        fields(
-            [
-                ("sweep", planned.name),
-                ("store", str(folder)),
-                ("runs", f"{len(planned.plans):,}: {', '.join(told)}"),
-                ("status", ", ".join(f"{n:,} {s}" for s, n in board.statuses.most_common())),
-                ("took", duration(seconds)),
-            ]
+    rows = [
+        (
+            str(outcome.plan.seed),
+            outcome.entry.run.status,
+            outcome.plan.algorithm,
+            outcome.entry.run.stop_reason,
         )
+        for outcome in failed[:_SHOWN]
     ]
-    if failed:
-        rows = [
-            (
-                str(outcome.plan.seed),
-                outcome.entry.run.status,
-                outcome.plan.algorithm,
-                outcome.entry.run.stop_reason,
-            )
-            for outcome in failed[:_SHOWN]
-        ]
-        title = "failed" if len(failed) <= _SHOWN else f"failed (first {_SHOWN} of {len(failed):,})"
-        parts.append(heading(title, columns(("seed", "status", "algorithm", "reason"), rows)))
-    show(*parts)
+    title = "failed" if len(failed) <= _SHOWN else f"failed (first {_SHOWN} of {len(failed):,})"
+    table = heading(title, columns(("seed", "status", "algorithm", "reason"), rows))
+    show_fields(lines, table if failed else None)
+
+
+def _told(origins: Mapping[str, int], words: Mapping[str, str]) -> str:
+    """Return how many runs have each origin."""
+    return ", ".join(f"{origins[name]:,} {said}" for name, said in words.items() if origins[name])
 
 
 _ORIGINS = {
@@ -281,24 +265,22 @@ def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool)
     step = max(1, -(-len(settings) // _TRIALS))
     chosen = list(settings.values())[::step]
     tasks = [Task(trial_of, (plans[0],), _TRIAL_LIMIT) for plans in chosen]
-    described: dict[int, dict[str, Any]] = {}
-    with Steps("trials", len(tasks), "trials", quiet=as_json) as steps:
-        for result in run_tasks(tasks, min(engine.slots, cpus()) or 1):
-            described[result.index] = _trial(result)
-            steps.advance()
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "problem": plans[0].problem,
             "algorithm": plans[0].algorithm,
             "runs": len(plans),
             **_UNKNOWN,
-            **described[k],
         }
-        for k, plans in enumerate(chosen)
+        for plans in chosen
     ]
-    known = [(row["seconds"], row["runs"]) for row in rows if row["seconds"] is not None]
-    tried = sum(runs for _, runs in known)
-    total = sum(seconds * runs for seconds, runs in known)
+    with Steps("trials", len(tasks), "trials", quiet=as_json) as steps:
+        for result in run_tasks(tasks, min(engine.slots, cpus()) or 1):
+            rows[result.index] |= _trial(result)
+            steps.advance()
+    timed = [row for row in rows if row["seconds"] is not None]
+    tried = sum(row["runs"] for row in timed)
+    total = sum(row["seconds"] * row["runs"] for row in timed)
     if tried:
         # Those that were not tried are taken to be like the others.
         total *= len(lacking) / tried
@@ -341,54 +323,35 @@ _EXPECTED = {
 
 
 def _show_plan(planned: "Sweep", content: dict[str, Any]) -> None:
-    def known(value: Any, words: Any) -> str:
-        return "not known" if value is None else str(words(value))
-
-    def about(value: Any, words: Any) -> str:
-        return known(value, lambda found: f"about {words(found)}")
-
-    counts = Counter(plan.algorithm for plan in planned.plans)
-    problems = len({plan.problem for plan in planned.plans})
-    table = columns(
-        ("runs", "iterations", "time each", "memory", "algorithm on problem"),
-        [
-            (
-                f"{row['runs']:,}",
-                known(row["iterations"], "{:,}".format),
-                known(row["seconds"], duration),
-                known(row["bytes"], size),
-                _setting(row),
-            )
-            for row in content["trials"]
-        ],
-        right=("runs", "iterations", "time each", "memory"),
+    problems, algorithms = (
+        len({getattr(plan, kind) for plan in planned.plans}) for kind in ("problem", "algorithm")
     )
-    show(
-        fields(
-            [
-                ("sweep", planned.name),
-                ("store", content["store"]),
-                (
-                    "runs",
-                    f"{content['planned']:,}: {plural(problems, 'problem')}, "
-                    f"{plural(len(counts), 'algorithm')}",
-                ),
-                (
-                    "of these",
-                    ", ".join(
-                        f"{content[name]:,} {words}"
-                        for name, words in _EXPECTED.items()
-                        if content[name]
-                    ),
-                ),
-                ("jobs", f"{content['jobs']:,}"),
-                ("memory", about(content["bytes"], size)),
-                ("time", about(content["seconds"], duration)),
-            ]
-        ),
+    names = "runs", "iterations", "time each", "memory", "algorithm on problem"
+    trials = content["trials"]
+    rows = [
+        (
+            row["runs"],
+            known(row["iterations"], whole),
+            known(row["seconds"], duration),
+            known(row["bytes"], size),
+            _setting(row),
+        )
+        for row in trials
+    ]
+    counted = f"{plural(problems, 'problem')}, {plural(algorithms, 'algorithm')}"
+    show_fields(
+        [
+            ("sweep", planned.name),
+            ("store", content["store"]),
+            ("runs", f"{content['planned']:,}: {counted}"),
+            ("of these", _told(content, _EXPECTED)),
+            ("jobs", content["jobs"]),
+            ("memory", known(content["bytes"], lambda count: f"about {size(count)}")),
+            ("time", known(content["seconds"], lambda seconds: f"about {duration(seconds)}")),
+        ],
         heading(
-            f"trials of {len(content['trials'])} of {plural(content['settings'], 'setting')}",
-            table,
+            f"trials of {len(trials)} of {plural(content['settings'], 'setting')}",
+            columns(names, rows, right=names[:-1]),
         ),
     )
 

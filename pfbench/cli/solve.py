@@ -1,6 +1,7 @@
 """``pfbench solve``: one run, or the same run with several seeds."""
 
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,18 +17,19 @@ from pfbench.cli.options import DryRun
 from pfbench.cli.printing import (
     FAILURES,
     AsJson,
+    announce,
     columns,
     complain,
     console,
     duration,
-    fields,
     heading,
+    note,
     number,
     numbers,
     parameters_in_words,
     plural,
     print_json,
-    show,
+    show_fields,
     unmet_in_words,
 )
 from pfbench.cli.progress import Steps
@@ -121,12 +123,11 @@ def solve(
 
     from pfbench.cli.forecast import expected_run, show_forecast
     from pfbench.runs.loop.stop import Stop, recorded
-    from pfbench.runs.planning.plan import PlannedRun, own_names
+    from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.resolve import resolve
 
     names, target = recorded(measures, None if stop is None else Stop.parse(stop))
-    for name in own_names((problem, algorithm, *names)):
-        console(error=True).print(f"importing {name}")
+    announce((problem, algorithm, *names))
     plan = PlannedRun(problem, selector, seed, names, every, limits, target, time_limit)
     ready = resolve(plan).ready
     if dry_run:
@@ -185,7 +186,7 @@ def _run_all(ready: "Ready", plan: "PlannedRun", seeds: range, *, quiet: bool) -
         runs.append(run)
         if len(seeds) > 1 and not quiet and not console(error=True).is_terminal:
             took = f"{plural(run.iterations, 'iteration')}, {duration(run.seconds)}"
-            console(error=True).print(f"{title}: {run.status}, {took}")
+            note(f"{title}: {run.status}, {took}")
         if run.status == "killed":
             break
     return runs
@@ -235,41 +236,48 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
 def show_run(run: "Run") -> None:
     """Print one run."""
     inside = f", {run.oracle_seconds / run.seconds:.0%} inside oracles" if run.seconds else ""
-    show(
-        fields(
-            [
-                ("problem", run.problem),
-                ("algorithm", run.algorithm),
-                ("schedule", f"{run.schedule}: {parameters_in_words(run.parameters)}"),
-                *unmet_in_words(run.unmet),
-                ("seed", str(run.seed)),
-                ("status", f"{run.status}: {run.stop_reason}"),
-                ("iterations", f"{run.iterations:,}"),
-                ("time", f"{duration(run.seconds)}{inside}"),
-            ]
-        ),
+    show_fields(
+        [
+            *_what(run),
+            ("seed", str(run.seed)),
+            ("status", f"{run.status}: {run.stop_reason}"),
+            ("iterations", run.iterations),
+            ("time", f"{duration(run.seconds)}{inside}"),
+        ],
         heading("oracle calls", _counts(run)),
         heading(f"measures at the output ({run.parameters.get('output', 'last')})", _final(run)),
-        *_trace(run),
+        _trace(run),
     )
+
+
+def _what(run: "Run") -> list[tuple[str, str]]:
+    """Return what is run on what, which no seed changes."""
+    return [
+        ("problem", run.problem),
+        ("algorithm", run.algorithm),
+        ("schedule", f"{run.schedule}: {parameters_in_words(run.parameters)}"),
+        ("not met", unmet_in_words(run.unmet)),
+    ]
 
 
 def _counts(run: "Run") -> RenderableType:
     from pfbench.base.counts import MEANING
 
-    counts = run.counts.as_dict()
-    rows = [(name, f"{count:,}", MEANING[name]) for name, count in counts.items() if count]
+    rows = [(name, count, MEANING[name]) for name, count in _made(run).items()]
     return columns(("name", "calls", "meaning"), rows, right=("calls",)) if rows else "none"
+
+
+def _made(run: "Run") -> dict[str, int]:
+    """Return the oracle calls of the kinds that the run made."""
+    return {name: count for name, count in run.counts.as_dict().items() if count}
 
 
 def _final(run: "Run") -> Table:
     from pfbench.measures import MEANING
 
-    shown = _shown([run])
     rows = [
-        (name, number(value), MEANING[name].summary if name in MEANING else "")
-        for name, value in run.final.items()
-        if name in shown
+        (name, number(run.final[name]), MEANING[name].summary if name in MEANING else "")
+        for name in _shown([run])
     ]
     return columns(("name", "value", "meaning"), rows, right=("value",))
 
@@ -278,8 +286,8 @@ _ROWS = 12
 """So many rows of a trace are printed, spread over the run; --trace writes them all."""
 
 
-def _trace(run: "Run") -> list[RenderableType]:
-    """Return the trace of what was measured, if anything was."""
+def _trace(run: "Run") -> RenderableType | None:
+    """Return the trace of what was measured, None if nothing was."""
     from pfbench.runs.loop.run import TRACE_COLUMNS
 
     trace = run.trace
@@ -290,8 +298,8 @@ def _trace(run: "Run") -> list[RenderableType]:
     ]
     measured = [name for name in run.columns if name not in TRACE_COLUMNS and name not in exact]
     if not measured:
-        return []
-    counts = [name for name, count in run.counts.as_dict().items() if count]
+        return None
+    counts = _made(run)
     last = len(trace) - 1
     chosen = sorted({round(k * last / (_ROWS - 1)) for k in range(_ROWS)})
     rows = [
@@ -303,7 +311,7 @@ def _trace(run: "Run") -> list[RenderableType]:
     ]
     names = ["iteration", *counts, *map(str, measured)]
     title = f"trace ({len(chosen)} of {plural(len(trace), 'row')}; --trace FILE writes all)"
-    return [heading(title, numbers(names, rows))]
+    return heading(title, numbers(names, rows))
 
 
 def _shown(runs: "Sequence[Run]") -> list[str]:
@@ -319,33 +327,24 @@ def _shown(runs: "Sequence[Run]") -> list[str]:
 def show_runs(runs: "Sequence[Run]") -> None:
     """Print several runs that differ by their seed: medians and ranges."""
     first = runs[0]
-    statuses = [run.status for run in runs]
-    told = ", ".join(f"{statuses.count(status)} {status}" for status in dict.fromkeys(statuses))
+    statuses = Counter(run.status for run in runs)
     spread: dict[str, list[float | None]] = {"iterations": [run.iterations for run in runs]}
     for name in first.counts.as_dict():
-        calls = [run.counts.as_dict()[name] for run in runs]
-        if any(calls):
-            spread[name] = [*calls]
+        if any(name in _made(run) for run in runs):
+            spread[name] = [_made(run).get(name, 0) for run in runs]
     spread["seconds"] = [run.seconds for run in runs]
     spread |= {name: [run.final.get(name) for run in runs] for name in _shown(runs)}
-    show(
-        fields(
-            [
-                ("problem", first.problem),
-                ("algorithm", first.algorithm),
-                ("schedule", f"{first.schedule}: {parameters_in_words(first.parameters)}"),
-                *unmet_in_words(first.unmet),
-                ("seeds", f"{first.seed} to {runs[-1].seed}"),
-                ("status", told),
-            ]
-        ),
+    names = "name", "median", "least", "largest"
+    rows = [(name, *_range(values)) for name, values in spread.items()]
+    show_fields(
+        [
+            *_what(first),
+            ("seeds", f"{first.seed} to {runs[-1].seed}"),
+            ("status", ", ".join(f"{number} {status}" for status, number in statuses.items())),
+        ],
         heading(
             f"{plural(len(runs), 'run')}, measures at the output",
-            columns(
-                ("name", "median", "least", "largest"),
-                [(name, *_range(values)) for name, values in spread.items()],
-                right=("median", "least", "largest"),
-            ),
+            columns(names, rows, right=names[1:]),
         ),
     )
     for run in runs:

@@ -1,7 +1,7 @@
 """``pfbench store``: what has been run."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,16 +12,16 @@ from pfbench.cli.options import STORE, StoreFolder
 from pfbench.cli.printing import (
     AsJson,
     complain,
-    fields,
     plural,
     print_json,
     show,
+    show_fields,
     size,
 )
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
-    from pfbench.runs.storage.index import Row
+    from pfbench.runs.storage.index import Listing, Row
     from pfbench.runs.storage.store import Store
     from pfbench.runs.storage.upkeep import Damage
 
@@ -72,8 +72,7 @@ def list_entries(
         print("[" + ",\n ".join(json.dumps(_printed(row)) for row in rows) + "]")
     else:
         _show_rows(rows, len(listing.rows))
-    for name, key, damage in listing.damaged:
-        complain(f"{name} {key} is damaged: {damage}; see `pfbench store check`.")
+    _complain_of(listing)
 
 
 @app.command()
@@ -125,21 +124,22 @@ def gc(
             {
                 "schema": 1,
                 "dry_run": dry_run,
-                "leftovers": [str(path) for path in found.leftovers],
+                "leftovers": list(found.leftovers),
                 "outdated": [key for _, key in found.outdated],
                 "bytes": found.bytes,
-                "kept": dict(found.kept),
+                "kept": found.kept,
             }
         )
         return
     verb = "would be removed" if dry_run else "removed"
-    removed = [
-        (f"{len(found.outdated):,}", f"entries of an older source, {verb}"),
-        (f"{len(found.leftovers):,}", f"temporary and needless files, {verb}"),
-        (size(found.bytes), "in all"),
-    ]
-    kept = [(f"{number:,}", f"{KEPT[name]}, kept") for name, number in found.kept.items()]
-    show(fields([*removed, *kept]))
+    show_fields(
+        [
+            (f"{len(found.outdated):,}", f"entries of an older source, {verb}"),
+            (f"{len(found.leftovers):,}", f"temporary and needless files, {verb}"),
+            (size(found.bytes), "in all"),
+            *((f"{number:,}", f"{KEPT[name]}, kept") for name, number in found.kept.items()),
+        ]
+    )
 
 
 @app.command()
@@ -227,8 +227,7 @@ def export(
     keys = [row["key"] for row in listing.rows if wanted(row)]
     files = write(opened, keys, form, output, View(measure, count, optimum, dimension))
     show(f"{plural(len(keys), 'run')} in {plural(len(files), 'file')}: {output}")
-    for name, key, damage in listing.damaged:
-        complain(f"{name} {key} is damaged: {damage}; see `pfbench store check`.")
+    _complain_of(listing)
 
 
 # --- the parts ------------------------------------------------------------------------------------
@@ -272,39 +271,37 @@ def _printed(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _show_rows(rows: Sequence["Row"], stored: int) -> None:
-    print("\n".join(_lines(rows)))
+    # By hand: a table that fits its columns to 100,000 rows would take a minute.
+    print(_LINE.format("kind", "status", "seed", "iterations", "seconds", "key", "what"))
+    for row in rows:
+        seconds = row["seconds"]
+        cells = (
+            row["kind"],
+            row["status"],
+            row["seed"],
+            row["iterations"],
+            None if seconds is None else f"{seconds:.3g}",
+            row["key"][:12],
+            " on ".join(filter(None, (row["claim"], row["algorithm"], row["problem"]))),
+        )
+        print(_LINE.format(*("" if cell is None else str(cell) for cell in cells)))
     others = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{others} stored")
 
 
-def _lines(rows: Sequence["Row"]) -> Iterator[str]:
-    # By hand: a table that fits its columns to 100,000 rows would take a minute.
-    yield _LINE.format("kind", "status", "seed", "iterations", "seconds", "key", "what")
-    for row in rows:
-        seconds = row["seconds"]
-        yield _LINE.format(
-            row["kind"],
-            row["status"] or "",
-            _text(row["seed"]),
-            _text(row["iterations"]),
-            "" if seconds is None else f"{seconds:.3g}",
-            row["key"][:12],
-            " on ".join(filter(None, (row["claim"], row["algorithm"], row["problem"]))),
-        )
-
-
-def _text(number: int | None) -> str:
-    return "" if number is None else str(number)
+def _complain_of(listing: "Listing") -> None:
+    for kind, key, damage in listing.damaged:
+        complain(f"{kind} {key} is damaged: {damage}; see `pfbench store check`.")
 
 
 def _damage(damage: "Damage") -> dict[str, Any]:
     return {
         "kind": damage.kind,
         "key": damage.key,
-        "file": str(damage.path),
+        "file": damage.path,
         "what": damage.what,
         "detail": damage.detail,
-        "set_aside": None if damage.aside is None else str(damage.aside),
+        "set_aside": damage.aside,
     }
 
 

@@ -266,9 +266,9 @@ def test_the_lost_are_told_from_what_is_no_longer_shown(monkeypatch, tmp_path, c
     ]
     monkeypatch.setattr(session.Session, "examine", lambda self, errata: found)
     monkeypatch.setattr(session.Session, "verify", lambda self, *given: session.Verification())
-    work = command._Work("quick", 0, ThisProcess(), tmp_path, quiet=False)
+    work = command._Work([], "quick", range(1), ThisProcess(), tmp_path, tmp_path / "out.json")
     with pytest.raises(typer.Exit):
-        command._verify([], None, work, tmp_path / "out.json", None)
+        command._verify(work, None)
     told = capsys.readouterr()
     words = " ".join(told.err.split())
     assert f"erratum {names[1]} could not be examined: timeout: {reason}." in words
