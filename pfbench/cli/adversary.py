@@ -11,9 +11,17 @@ import typer
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
-from pfbench.cli.options import STORE, Jobs, Scheduler, StoreFolder, check_place, engine_of
-from pfbench.cli.printing import (
+from pfbench.cli.options import (
+    STORE,
     AsJson,
+    Jobs,
+    Scheduler,
+    StoreFolder,
+    check_place,
+    engine_of,
+    option,
+)
+from pfbench.cli.printing import (
     Cell,
     announce,
     columns,
@@ -36,6 +44,11 @@ if TYPE_CHECKING:
 ALL = "all"
 """In place of a selector: every algorithm of the catalogue that the theorem speaks of."""
 
+_ALGORITHM = (
+    'As in "frank-wolfe[step=open-loop]", or MODULE:NAME; may come several times; '
+    "all for every one that the theorem speaks of."
+)
+
 _NOT_WITH = {
     "--horizon": ("--most",),
     "--family": ("--output", "--dimension", "--iterations"),
@@ -46,58 +59,33 @@ _NOT_WITH = {
 
 def adversary(
     algorithm: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--algorithm",
-            "-a",
-            metavar="ALGORITHM",
-            help='As in "frank-wolfe[step=open-loop]", or MODULE:NAME; may come several times; '
-            "all for every one that the theorem speaks of.",
-        ),
+        list[str] | None, option("ALGORITHM", _ALGORITHM, "--algorithm", "-a")
     ] = None,
-    horizon: Annotated[
-        int | None, typer.Option(metavar="T", help="Calls before which the floor must hold.")
-    ] = None,
+    horizon: Annotated[int | None, option("T", "Calls before which the floor must hold.")] = None,
     dimension: Annotated[
-        int | None,
-        typer.Option(metavar="D", help="Length of a point, above 2T.", show_default="2T + 1"),
+        int | None, option("D", "Length of a point, above 2T.", show_default="2T + 1")
     ] = None,
-    iterations: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Iterations of a run.", show_default="T"),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the hidden directions.")] = 0,
+    iterations: Annotated[int | None, option("N", "Iterations of a run.", show_default="T")] = None,
+    seed: Annotated[int, option("N", "Seed of the hidden directions.")] = 0,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the certificate, its transcript beside it.",
-        ),
+        option("FILE", "Write the certificate, its transcript beside it.", "--output", "-o"),
     ] = None,
     check: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Check a certificate from its two files alone."),
+        Path | None, option("FILE", "Check a certificate from its two files alone.")
     ] = None,
     family: Annotated[
         str | None,
-        typer.Option(
-            metavar="T,T,...",
-            help="Count LO calls to gap <= eps D on the rescaled family with these T(eps).",
+        option(
+            "T,T,...", "Count LO calls to gap <= eps D on the rescaled family with these T(eps)."
         ),
     ] = None,
     most: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="With --family: LO calls at which a run is given up.",
-            show_default="200000",
-        ),
+        option("N", "With --family: LO calls at which a run is given up.", show_default="200000"),
     ] = None,
     figure: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw the gaps, or the family: .svg, .pdf or .png."),
+        Path | None, option("FILE", "Draw the gaps, or the family: .svg, .pdf or .png.")
     ] = None,
     store: StoreFolder = STORE,
     jobs: Jobs = None,

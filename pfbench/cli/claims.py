@@ -3,9 +3,11 @@
 import math
 from typing import TYPE_CHECKING
 
+from rich.console import RenderableType
+
 from pfbench.cli.catalogue import Item
-from pfbench.cli.describing import Described, Description, constant_table, described_constants
-from pfbench.cli.printing import duration, heading
+from pfbench.cli.describing import Description, constant_table, described_constants
+from pfbench.cli.printing import Fact, duration, heading, show_facts
 
 if TYPE_CHECKING:
     from pfbench.verification.claim import Claim, Instance
@@ -13,42 +15,34 @@ if TYPE_CHECKING:
 
 def explain(claim: "Claim") -> None:
     """Show a claim whole."""
-    describe(claim).show(Item(claim.name, "claim", claim.source, claim.statement))
+    item = Item(claim.name, "claim", claim.source, claim.statement)
+    facts, parts = describe(claim)
+    show_facts([*item.facts, *facts], *parts, as_json=False)
 
 
-def describe(claim: "Claim") -> Described:
-    """Return what is known of a claim."""
+def describe(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
+    """Return what is known of a claim, and the instances on which it is tested."""
     from pfbench.claims.catalogue import ERRATA, MUTANTS, PAPERS
     from pfbench.verification.claim import KINDS
 
-    paper = PAPERS[claim.paper].title
     instances = [_instance(one) for one in claim.instances]
     mutants = [m.name for m in MUTANTS.values() if claim in m.expected]
     errata = [erratum.name for erratum in ERRATA.values() if erratum.claim is claim]
     seconds = {effort: claim.seconds(effort) for effort in ("quick", "full")}
-    about = {
-        "paper": paper,
-        "claim_kind": claim.kind,
-        "statement": claim.statement,
-        "algorithm": claim.algorithm or None,
-        "assumes": list(claim.assumptions),
-        "instances": instances,
-        "schedule": claim.schedule,
-        "disputed": claim.disputed or None,
-        "mutants": mutants,
-        "errata": errata,
-        "seconds": seconds,
-    }
-    lines = [
-        ("paper", paper),
-        ("kind of claim", f"{claim.kind}: {KINDS[claim.kind]}"),
-        ("algorithm", claim.algorithm or "none"),
-        ("assumes", "; ".join(claim.assumptions) or "finite constants"),
-        ("schedule", claim.schedule),
-        ("disputed", claim.disputed or "no"),
-        ("must catch", ", ".join(mutants) or "no planted fault yet"),
-        ("errata", ", ".join(errata) or "none"),
-        ("time", ", ".join(f"{duration(time)} {effort}" for effort, time in seconds.items())),
+    times = ", ".join(f"{duration(time)} {effort}" for effort, time in seconds.items())
+    assumes = "; ".join(claim.assumptions) or "finite constants"
+    facts = [
+        Fact("paper", PAPERS[claim.paper].title, "paper"),
+        Fact("claim_kind", claim.kind, "kind of claim", f"{claim.kind}: {KINDS[claim.kind]}"),
+        Fact("statement", claim.statement),
+        Fact("algorithm", claim.algorithm or None, "algorithm", claim.algorithm or "none"),
+        Fact("assumes", list(claim.assumptions), "assumes", assumes),
+        Fact("instances", instances),
+        Fact("schedule", claim.schedule, "schedule"),
+        Fact("disputed", claim.disputed or None, "disputed", claim.disputed or "no"),
+        Fact("mutants", mutants, "must catch", ", ".join(mutants) or "no planted fault yet"),
+        Fact("errata", errata, "errata", ", ".join(errata) or "none"),
+        Fact("seconds", seconds, "time", times),
     ]
     parts = []
     for one in instances:
@@ -57,7 +51,7 @@ def describe(claim: "Claim") -> Described:
         shown = [constant_table("constant", constants)] if constants else []
         title = f"tested on {one['name']}({given})"
         parts.append(heading(title, one["about"].removeprefix("Return "), *shown))
-    return Described(about, lines, parts)
+    return facts, parts
 
 
 def _instance(one: "Instance") -> Description:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pfbench.base.errors import DataError, InputError
+from pfbench.cli.options import AsJson
 from pfbench.cli.printing import (
-    AsJson,
     columns,
     complain,
     console,

@@ -1,51 +1,18 @@
-"""What ``pfbench info`` knows of one thing, for programs and for people."""
+"""Parameters and constants, for programs and for people."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
 from pfbench.base.parameters import Parameter
-from pfbench.cli.catalogue import Item
-from pfbench.cli.printing import Line, columns, heading, number, print_json, show_fields
+from pfbench.cli.printing import columns, heading, number
 
 if TYPE_CHECKING:
     from pfbench.base.constants import Constants
 
 Description = dict[str, Any]
 """Something as ``--json`` prints it."""
-
-
-@dataclass(frozen=True)
-class Described:
-    """What is known of one thing, beside its name, kind, source and summary.
-
-    Attributes
-    ----------
-    about
-        All of it, for programs.
-    lines
-        For people: names and texts; one without a text is left out.
-    parts
-        What stands below them.
-    """
-
-    about: Description
-    lines: Sequence[Line]
-    parts: Sequence[RenderableType | None] = ()
-
-    def show(self, item: Item, *, as_json: bool = False) -> None:
-        """Print it whole."""
-        if as_json:
-            print_json(item.as_json() | self.about)
-            return
-        head = [
-            ("name", f"{item.name} ({item.kind})"),
-            ("what it is", item.summary),
-            ("source", item.source),
-        ]
-        show_fields([*head, *self.lines], *self.parts)
 
 
 def parameters(known: Mapping[str, Parameter]) -> list[Description]:

@@ -1,6 +1,6 @@
 """``pfbench info``: one thing whole."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import getdoc
 from types import MappingProxyType
@@ -14,14 +14,26 @@ from pfbench.base.selectors import Selector
 from pfbench.cli.catalogue import Item, find, first_line, specs
 from pfbench.cli.claims import describe
 from pfbench.cli.describing import (
-    Described,
     Description,
     constant_table,
     described_constants,
     parameter_table,
     parameters,
 )
-from pfbench.cli.printing import AsJson, Line, fields, heading, in_words, number, plural, size
+from pfbench.cli.options import AsJson
+from pfbench.cli.printing import (
+    Fact,
+    fields,
+    heading,
+    in_words,
+    number,
+    plural,
+    show_facts,
+    size,
+)
+
+Described = tuple[Sequence[Fact], Sequence[RenderableType | None]]
+"""What is known of one thing beside its name, kind, source and summary; what stands below."""
 
 _PROBLEMS: Mapping[str, str] = MappingProxyType(
     {
@@ -43,7 +55,8 @@ def info(
     """
     selector = Selector.parse(name)
     item = find(selector.name)
-    _KINDS[item.kind](replace(selector, name=item.name), item).show(item, as_json=as_json)
+    facts, parts = _KINDS[item.kind](replace(selector, name=item.name), item)
+    show_facts([*item.facts, *facts], *parts, as_json=as_json)
 
 
 def _returned(function: Any) -> str:
@@ -72,21 +85,18 @@ def _algorithm(selector: Selector, item: Item) -> Described:
         verb: _PROBLEMS.get(verb) or _returned(getattr(Oracles, verb))
         for verb in sorted(cls.requires)
     }
-    claims = [name for name, claim in CLAIMS.items() if claim.algorithm == item.name]
-    about = {
-        "parameters": parameters(cls.parameters()),
-        "theory": theory,
-        "requires": requires,
-        "assumes": sorted(cls.assumes),
-        "counts": cls.counts,
-        "deterministic": cls.deterministic,
-        "claims": claims,
-    }
-    lines = [
-        ("counts", cls.counts),
-        ("assumes", _meanings(cls.assumes) or "nothing beyond smoothness"),
-        ("random", "no: it is deterministic" if cls.deterministic else "yes, from --seed"),
-        ("claims", ", ".join(claims)),
+    assumes = _meanings(cls.assumes) or "nothing beyond smoothness"
+    drawn = "no: it is deterministic" if cls.deterministic else "yes, from --seed"
+    facts = [
+        Fact("parameters", parameters(cls.parameters())),
+        Fact("theory", theory),
+        Fact("requires", requires),
+        Fact("counts", cls.counts, "counts"),
+        Fact("assumes", sorted(cls.assumes), "assumes", assumes),
+        Fact("deterministic", cls.deterministic, "random", drawn),
+        Fact(
+            "claims", [one.name for one in CLAIMS.values() if one.algorithm == item.name], "claims"
+        ),
     ]
     schedule = heading(
         "schedule of its theorem",
@@ -94,15 +104,8 @@ def _algorithm(selector: Selector, item: Item) -> Described:
         f"{theory}.",
         "A parameter beside epsilon replaces that one; the schedule is then explicit.",
     )
-    return Described(
-        about,
-        lines,
-        [
-            heading("it requires", fields(requires.items())),
-            parameter_table(cls.parameters()),
-            schedule if theory else None,
-        ],
-    )
+    needed = heading("it requires", fields(requires.items()))
+    return facts, [needed, parameter_table(cls.parameters()), schedule if theory else None]
 
 
 def _meanings(assumptions: Iterable[str]) -> str:
@@ -118,24 +121,25 @@ def _problem(selector: Selector, item: Item) -> Described:
     from pfbench.problems import PROBLEMS
 
     family = PROBLEMS[item.name]
-    about: Description = {
-        "sources": list(family.sources),
-        "parameters": parameters(family.parameters()),
-        "selector": str(selector),
-    }
+    facts = [
+        Fact("sources", list(family.sources), "data"),
+        Fact("parameters", parameters(family.parameters())),
+        Fact("selector", str(selector)),
+    ]
+    table = parameter_table(family.parameters())
     try:
         built, parts = _built(selector)
-        about["built"] = built
     except DataError as error:
         if selector.parameters:
             raise
-        about |= {"built": None, "not_built": str(error)}
-        parts = [heading("constants", f"Not built: {error}")]
-    table = parameter_table(family.parameters())
-    return Described(about, [("data", ", ".join(family.sources))], [table, *parts])
+        facts += [Fact("built", None), Fact("not_built", str(error))]
+        return facts, [table, heading("constants", f"Not built: {error}")]
+    built_as = {fact.name: fact.value for fact in built}
+    shown = heading(str(selector), fields(fact.line for fact in built if fact.title))
+    return [*facts, Fact("built", built_as)], [table, shown, *parts]
 
 
-def _built(selector: Selector) -> tuple[Description, list[RenderableType]]:
+def _built(selector: Selector) -> Described:
     """Describe a problem on its data."""
     from pfbench.base.assumptions import known_of
     from pfbench.measures import MEANING, available
@@ -148,24 +152,18 @@ def _built(selector: Selector) -> tuple[Description, list[RenderableType]]:
     measures = {
         name: MEANING[name].summary if name in MEANING else "" for name in available(problem)
     }
-    about = {
-        "n": problem.n,
-        "shape": list(problem.shape),
-        "digest": problem.digest,
-        "properties": properties,
-        "best_known": None if best is None else {"value": best[0], "source": best[1]},
-        "constants": constants,
-        "measures": measures,
-    }
-    lines: list[Line] = [
-        ("points", in_words(problem.shape)),
-        ("components", problem.n),
-        ("properties", _meanings(properties) or "none known"),
-        ("best objective", "not known" if best is None else f"{number(best[0])} ({best[1]})"),
-        ("digest", problem.digest[:16]),
+    optimum = None if best is None else {"value": best[0], "source": best[1]}
+    known = "not known" if best is None else f"{number(best[0])} ({best[1]})"
+    facts = [
+        Fact("shape", list(problem.shape), "points", in_words(problem.shape)),
+        Fact("n", problem.n, "components"),
+        Fact("properties", properties, "properties", _meanings(properties) or "none known"),
+        Fact("best_known", optimum, "best objective", known),
+        Fact("digest", problem.digest, "digest", problem.digest[:16]),
+        Fact("constants", constants),
+        Fact("measures", measures),
     ]
-    return about, [
-        heading(str(selector), fields(lines)),
+    return facts, [
         heading("constants", constant_table("name", constants)),
         heading("measures", fields(measures.items())),
     ]
@@ -179,48 +177,45 @@ def _set(selector: Selector, item: Item) -> Described:
     from pfbench.sets.catalogue import PENALTIES, SETS
 
     cls: Any = (SETS if item.kind == "set" else PENALTIES)[item.name]
-    about: Description = {
-        "points": cls.points,
-        "parameters": parameters(cls.parameters()),
-        "python": cls.needs or None,
-    }
     if item.kind == "set":
-        about["diameter"] = first_line(cls.diameter)
-        about["linear_minimisation"] = _returned(cls.lo)
-        about["projection"] = _returned(cls.project)
+        answers = [
+            Fact("diameter", first_line(cls.diameter), "diameter"),
+            Fact("linear_minimisation", _returned(cls.lo), "LO"),
+            Fact("projection", _returned(cls.project), "projection"),
+        ]
     else:
-        about["prox"] = _returned(cls.prox)
-    about["problems"] = {
+        answers = [Fact("prox", _returned(cls.prox), "prox")]
+    problems = {
         one.name: "its only set" if one.own_set == item.name else f"{item.kind}={item.name}"
         for one in PROBLEMS.values()
         if (item.kind == "set" and one.own_set == item.name)
         or (not cls.needs and one.takes(item.kind, cls.points))
     }
-    lines = [
-        ("points", cls.points),
-        ("diameter", about.get("diameter")),
-        ("LO", about.get("linear_minimisation")),
-        ("projection", about.get("projection")),
-        ("prox", about.get("prox")),
-        *(("problem", f"{name} ({how})") for name, how in about["problems"].items()),
-        ("in Python", f"it needs {cls.needs}" if cls.needs else ""),
+    known = cls.parameters()
+    facts = [
+        Fact("points", cls.points, "points"),
+        Fact("parameters", parameters(known)),
+        *answers,
+        Fact("problems", problems),
+        *(Fact("", name, "problem", f"{name} ({how})") for name, how in problems.items()),
+        Fact(
+            "python", cls.needs or None, "in Python", f"it needs {cls.needs}" if cls.needs else ""
+        ),
     ]
-    return Described(about, lines, [parameter_table(cls.parameters())] if cls.parameters() else [])
+    return facts, [parameter_table(known)] if known else []
 
 
 def _measure(selector: Selector, item: Item) -> Described:
     from pfbench.measures import BRACKETS, MEASURES
 
-    about = {"interval": item.name in BRACKETS, "everywhere": item.name in MEASURES}
-    interval = "an interval, certified; a column NAME_lower beside"
-    lines = [
-        ("value", interval if about["interval"] else "a number"),
-        (
-            "measured on",
-            "every problem" if about["everywhere"] else "final values, or single problems",
-        ),
+    interval, everywhere = item.name in BRACKETS, item.name in MEASURES
+    value = "an interval, certified; a column NAME_lower beside" if interval else "a number"
+    where = "every problem" if everywhere else "final values, or single problems"
+    facts = [
+        Fact("interval", interval, "value", value),
+        Fact("everywhere", everywhere, "measured on", where),
     ]
-    return Described(about, lines)
+    return facts, []
 
 
 def _data(selector: Selector, item: Item) -> Described:
@@ -228,39 +223,28 @@ def _data(selector: Selector, item: Item) -> Described:
     from pfbench.problems.data.management import status
 
     record, state = data_set(item.name), status(item.name)
-    about = {
-        "citation": record.citation,
-        "terms": record.terms,
-        "task": record.task,
-        "rows": record.rows,
-        "shape": list(record.shape),
-        "classes": record.classes,
-        "nonzeros": record.nonzeros,
-        "state": state.state,
-        "verified": state.verified,
-        "verified_by": state.method,
-        "path": None if state.path is None else str(state.path),
-        "bytes": state.size,
-        "url": state.url,
-    }
     where = {
         "embedded": "it comes with scikit-learn",
         "absent": f"run `pfbench data fetch {item.name}`",
         "cached": f"{state.path}, {size(state.size or 0)}",
     }
     checked = "verified" if state.verified else "unverified"
-    lines: list[Line] = [
-        ("address", state.url),
-        ("cite", record.citation),
-        ("terms", record.terms),
-        ("kind of data", record.task),
-        ("shape", in_words(record.shape)),
-        ("ratings", record.rows if record.task == "ratings" else None),
-        ("classes", record.classes or None),
-        ("state", f"{state.state}: {where[state.state]}"),
-        ("check", f"{checked}, by {state.method}"),
+    facts = [
+        Fact("url", state.url, "address"),
+        Fact("citation", record.citation, "cite"),
+        Fact("terms", record.terms, "terms"),
+        Fact("task", record.task, "kind of data"),
+        Fact("shape", list(record.shape), "shape", in_words(record.shape)),
+        Fact("rows", record.rows, "ratings" if record.task == "ratings" else ""),
+        Fact("classes", record.classes, "classes" if record.classes else ""),
+        Fact("nonzeros", record.nonzeros),
+        Fact("state", state.state, "state", f"{state.state}: {where[state.state]}"),
+        Fact("verified", state.verified, "check", f"{checked}, by {state.method}"),
+        Fact("verified_by", state.method),
+        Fact("path", state.path),
+        Fact("bytes", state.size),
     ]
-    return Described(about, lines)
+    return facts, []
 
 
 def _report(selector: Selector, item: Item) -> Described:
@@ -281,10 +265,12 @@ def _report(selector: Selector, item: Item) -> Described:
         }
         for study in spec.studies
     ]
-    words, runs = " ".join(spec.about.split()), len(spec.runs())
-    about = {"about": words, "runs": runs, "studies": studies}
-    lines: list[Line] = [("runs", runs), ("about", words)]
-    return Described(about, lines, [_study(study) for study in studies])
+    facts = [
+        Fact("runs", len(spec.runs()), "runs"),
+        Fact("about", " ".join(spec.about.split()), "about"),
+        Fact("studies", studies),
+    ]
+    return facts, [_study(study) for study in studies]
 
 
 def _study(about: Description) -> RenderableType:

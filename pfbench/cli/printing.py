@@ -6,8 +6,9 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console, Group, RenderableType
@@ -19,8 +20,7 @@ from pfbench.base.errors import StorageError
 
 if TYPE_CHECKING:
     from pfbench.runs.execute import Outcome
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
+    from pfbench.runs.loop.run import Run
 
 Cell = str | Text | int | float | None
 """What a table shows: counts with separators, other numbers to six digits, nothing for None."""
@@ -119,6 +119,13 @@ def write(text: str, target: Path) -> None:
         raise StorageError(f"{target} cannot be written ({error.strerror}).") from error
 
 
+def in_brief(run: "Run") -> dict[str, Any]:
+    """Return the main part of ``run.as_json()``."""
+    whole = run.as_json()
+    names = "status", "stop_reason", "iterations", "counts", "seconds"
+    return {name: whole[name] for name in names}
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): _plain(part) for name, part in value.items()}
@@ -153,6 +160,40 @@ def heading(title: str, *parts: RenderableType) -> RenderableType:
 def show_fields(lines: Iterable[Line], *parts: RenderableType | None) -> None:
     """Print names and texts side by side, and parts below them."""
     show(fields(lines), *parts)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that programs read, or people, or both.
+
+    Attributes
+    ----------
+    name, value
+        As JSON has it; without a name only people see it.
+    title, text
+        As people read it; without a title only programs see it. The text is the value if not given.
+    """
+
+    name: str
+    value: Any
+    title: str = ""
+    text: Cell = None
+
+    @property
+    def line(self) -> Line:
+        """Title and text."""
+        if self.text is not None:
+            return self.title, self.text
+        listed = isinstance(self.value, (list, tuple))
+        return self.title, ", ".join(self.value) if listed else self.value
+
+
+def show_facts(facts: Iterable[Fact], *parts: RenderableType | None, as_json: bool) -> None:
+    """Print facts as JSON, or for people with parts below them."""
+    if as_json:
+        print_json({fact.name: fact.value for fact in facts if fact.name})
+    else:
+        show_fields([fact.line for fact in facts if fact.title], *parts)
 
 
 def columns(

@@ -14,10 +14,18 @@ import typer
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.cli.catalogue import specs
-from pfbench.cli.options import STORE, Jobs, Scheduler, StoreFolder, check_place, engine_of
+from pfbench.cli.options import (
+    STORE,
+    AsJson,
+    Jobs,
+    Scheduler,
+    StoreFolder,
+    check_place,
+    engine_of,
+    option,
+)
 from pfbench.cli.printing import (
     FAILURES,
-    AsJson,
     announce,
     exit_if_failed,
     keeping,
@@ -38,9 +46,7 @@ OUTPUT = Path("build/report")
 def report(
     spec: Annotated[list[str] | None, typer.Argument(metavar="SPEC.toml", hidden=True)] = None,
     store: StoreFolder = STORE,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the reports go.")
-    ] = OUTPUT,
+    output: Annotated[Path, option("DIR", "Where the reports go.", "--output", "-o")] = OUTPUT,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
     as_json: AsJson = False,

@@ -1,6 +1,7 @@
 """``pfbench run``: a sweep of many runs; what the store has is never run again."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
@@ -8,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
 from pfbench.base.errors import InputError, PfbenchError, StorageError
 from pfbench.cli.board import Board
 from pfbench.cli.options import (
     STORE,
+    AsJson,
     DryRun,
     Jobs,
     Scheduler,
@@ -20,20 +23,22 @@ from pfbench.cli.options import (
     check_place,
     cpus,
     engine_of,
+    flag,
+    option,
 )
 from pfbench.cli.printing import (
     FAILURES,
-    AsJson,
+    Fact,
     announce,
     columns,
     complain,
     duration,
     exit_if_failed,
     heading,
+    in_brief,
     known,
     plural,
-    print_json,
-    show_fields,
+    show_facts,
     size,
     whole,
 )
@@ -65,10 +70,8 @@ def run(
     scheduler: Scheduler = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
-    log: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Append a line for each run to this file.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")] = False,
+    log: Annotated[Path | None, option("FILE", "Append a line for each run to this file.")] = None,
+    quiet: Annotated[bool, flag("No progress, no summary.", "--quiet")] = False,
 ) -> None:
     """Make the many runs that a sweep plans.
 
@@ -158,10 +161,20 @@ def _run(
             "same command goes on from there."
         )
         raise typer.Exit(1)
-    if as_json:
-        print_json(_summary(planned, folder, board, [described[plan] for plan in planned.plans]))
-    elif not quiet:
-        _show(planned, folder, board, failed, time.monotonic() - started)
+    if as_json or not quiet:
+        runs = [described[plan] for plan in planned.plans] if as_json else []
+        facts = [
+            Fact("schema", 1),
+            Fact("name", planned.name, "sweep"),
+            Fact("store", str(folder), "store"),
+            Fact("planned", total, "runs", f"{total:,}: {_told(board.origins, _ORIGINS)}"),
+            *(Fact(origin, board.origins[origin]) for origin in _ORIGINS),
+            Fact("failed", board.failed),
+            Fact("statuses", board.statuses, "status", _statuses(board)),
+            Fact("", None, "took", duration(time.monotonic() - started)),
+            Fact("runs", runs),
+        ]
+        show_facts(facts, _table(failed), as_json=as_json)
     exit_if_failed(failed)
 
 
@@ -182,47 +195,26 @@ def _tell(log: Log, outcome: "Outcome") -> None:
 
 
 def _describe(outcome: "Outcome") -> dict[str, Any]:
-    found, plan = outcome.entry.run, outcome.plan
+    plan = outcome.plan
     return {
         "key": outcome.entry.key,
         "how": outcome.origin,
         "problem": plan.problem,
         "algorithm": plan.algorithm,
         "seed": plan.seed,
-        "status": found.status,
-        "stop_reason": found.stop_reason,
-        "iterations": found.iterations,
-        "counts": found.counts.as_dict(),
-        "seconds": found.seconds,
+        **in_brief(outcome.entry.run),
         "retries": outcome.entry.notes.get("retries", 0),
     }
 
 
-def _summary(
-    planned: "Sweep", folder: Path, board: Board, runs: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "name": planned.name,
-        "store": str(folder),
-        "planned": len(planned.plans),
-        **{origin: board.origins[origin] for origin in _ORIGINS},
-        "failed": board.failed,
-        "statuses": dict(board.statuses),
-        "runs": list(runs),
-    }
+def _statuses(board: Board) -> str:
+    return ", ".join(f"{number:,} {status}" for status, number in board.statuses.most_common())
 
 
-def _show(
-    planned: "Sweep", folder: Path, board: Board, failed: "Sequence[Outcome]", seconds: float
-) -> None:
-    lines = [
-        ("sweep", planned.name),
-        ("store", str(folder)),
-        ("runs", f"{len(planned.plans):,}: {_told(board.origins, _ORIGINS)}"),
-        ("status", ", ".join(f"{n:,} {s}" for s, n in board.statuses.most_common())),
-        ("took", duration(seconds)),
-    ]
+def _table(failed: "Sequence[Outcome]") -> RenderableType | None:
+    """Return the table of the first failed runs, None if there are none."""
+    if not failed:
+        return None
     rows = [
         (
             str(outcome.plan.seed),
@@ -233,8 +225,7 @@ def _show(
         for outcome in failed[:_SHOWN]
     ]
     title = "failed" if len(failed) <= _SHOWN else f"failed (first {_SHOWN} of {len(failed):,})"
-    table = heading(title, columns(("seed", "status", "algorithm", "reason"), rows))
-    show_fields(lines, table if failed else None)
+    return heading(title, columns(("seed", "status", "algorithm", "reason"), rows))
 
 
 def _told(origins: Mapping[str, int], words: Mapping[str, str]) -> str:
@@ -285,22 +276,24 @@ def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool)
         # Those that were not tried are taken to be like the others.
         total *= len(lacking) / tried
     sizes = [row["bytes"] for row in rows if row["bytes"] is not None]
-    content = {
-        "schema": 1,
-        "name": planned.name,
-        "store": str(folder),
-        "planned": len(planned.plans),
-        **{name: sum(origins[plan] == name for plan in planned.plans) for name in _ORIGINS},
-        "jobs": engine.slots,
-        "bytes": max(sizes) * engine.slots if sizes else None,
-        "seconds": total / engine.slots if tried or not lacking else None,
-        "settings": len(settings),
-        "trials": rows,
-    }
-    if as_json:
-        print_json(content)
-    else:
-        _show_plan(planned, content)
+    most = max(sizes) * engine.slots if sizes else None
+    seconds = total / engine.slots if tried or not lacking else None
+    counts = Counter(origins[plan] for plan in planned.plans)
+    facts = [
+        Fact("schema", 1),
+        Fact("name", planned.name, "sweep"),
+        Fact("store", str(folder), "store"),
+        Fact("planned", len(planned.plans), "runs", _kinds(planned.plans)),
+        *(Fact(name, counts[name]) for name in _ORIGINS),
+        Fact("", None, "of these", _told(counts, _EXPECTED)),
+        Fact("jobs", engine.slots, "jobs"),
+        Fact("bytes", most, "memory", known(most, lambda count: f"about {size(count)}")),
+        Fact("seconds", seconds, "time", known(seconds, lambda time: f"about {duration(time)}")),
+        Fact("settings", len(settings)),
+        Fact("trials", rows),
+    ]
+    title = f"trials of {len(rows)} of {plural(len(settings), 'setting')}"
+    show_facts(facts, heading(title, _trials(rows)), as_json=as_json)
 
 
 def _trial(result: "Result") -> dict[str, Any]:
@@ -322,13 +315,16 @@ _EXPECTED = {
 }
 
 
-def _show_plan(planned: "Sweep", content: dict[str, Any]) -> None:
-    problems, algorithms = (
-        len({getattr(plan, kind) for plan in planned.plans}) for kind in ("problem", "algorithm")
-    )
+def _kinds(plans: "Sequence[PlannedRun]") -> str:
+    """Return how many runs, problems and algorithms there are."""
+    problems, algorithms = ({plan.problem for plan in plans}, {plan.algorithm for plan in plans})
+    counts = f"{plural(len(problems), 'problem')}, {plural(len(algorithms), 'algorithm')}"
+    return f"{len(plans):,}: {counts}"
+
+
+def _trials(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     names = "runs", "iterations", "time each", "memory", "algorithm on problem"
-    trials = content["trials"]
-    rows = [
+    shown = [
         (
             row["runs"],
             known(row["iterations"], whole),
@@ -336,26 +332,11 @@ def _show_plan(planned: "Sweep", content: dict[str, Any]) -> None:
             known(row["bytes"], size),
             _setting(row),
         )
-        for row in trials
+        for row in rows
     ]
-    counted = f"{plural(problems, 'problem')}, {plural(algorithms, 'algorithm')}"
-    show_fields(
-        [
-            ("sweep", planned.name),
-            ("store", content["store"]),
-            ("runs", f"{content['planned']:,}: {counted}"),
-            ("of these", _told(content, _EXPECTED)),
-            ("jobs", content["jobs"]),
-            ("memory", known(content["bytes"], lambda count: f"about {size(count)}")),
-            ("time", known(content["seconds"], lambda seconds: f"about {duration(seconds)}")),
-        ],
-        heading(
-            f"trials of {len(trials)} of {plural(content['settings'], 'setting')}",
-            columns(names, rows, right=names[:-1]),
-        ),
-    )
+    return columns(names, shown, right=names[:-1])
 
 
-def _setting(row: dict[str, Any]) -> str:
+def _setting(row: Mapping[str, Any]) -> str:
     remark = row["refused"] or row["failed"]
     return f"{row['algorithm']} on {row['problem']}" + (f"\n{remark}" if remark else "")

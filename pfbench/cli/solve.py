@@ -13,10 +13,9 @@ from rich.table import Table
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable, whole
 from pfbench.base.selectors import Selector
-from pfbench.cli.options import DryRun
+from pfbench.cli.options import AsJson, DryRun, option
 from pfbench.cli.printing import (
     FAILURES,
-    AsJson,
     announce,
     columns,
     complain,
@@ -49,54 +48,42 @@ _SUFFIXES = (".csv", ".parquet")
 def solve(
     problem: Annotated[
         str,
-        typer.Option(
+        option(
+            "PROBLEM",
+            'As in "nonconvex-logistic[source=a9a]", or your own, MODULE:NAME[...].',
             "--problem",
             "-p",
-            metavar="PROBLEM",
-            help='As in "nonconvex-logistic[source=a9a]", or your own, MODULE:NAME[...].',
         ),
     ],
     algorithm: Annotated[
         str,
-        typer.Option(
+        option(
+            "ALGORITHM",
+            'As in "nfwu-spiderg[epsilon=0.1]", or your own, MODULE:NAME[...].',
             "--algorithm",
             "-a",
-            metavar="ALGORITHM",
-            help='As in "nfwu-spiderg[epsilon=0.1]", or your own, MODULE:NAME[...].',
         ),
     ],
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the algorithm.")] = 0,
-    repeat: Annotated[
-        int | None, typer.Option(metavar="K", help="Run K seeds, from --seed on.")
-    ] = None,
+    seed: Annotated[int, option("N", "Seed of the algorithm.")] = 0,
+    repeat: Annotated[int | None, option("K", "Run K seeds, from --seed on.")] = None,
     budget: Annotated[
         str | None,
-        typer.Option(
-            metavar="COUNT=N,...",
-            help="Most oracle calls, as in sfo=1e6,lo=100: no call exceeds them.",
-        ),
+        option("COUNT=N,...", "Most oracle calls, as in sfo=1e6,lo=100: no call exceeds them."),
     ] = None,
-    stop: Annotated[
-        str | None,
-        typer.Option(metavar="MEASURE=X", help="Stop at a target, as in fw_gap=0.01."),
-    ] = None,
+    stop: Annotated[str | None, option("MEASURE=X", "Stop at a target, as in fw_gap=0.01.")] = None,
     time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="S", help="Most seconds, without measures and compilation."),
+        float | None, option("S", "Most seconds, without measures and compilation.")
     ] = None,
     measure: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME,...",
-            help=f"What the trace records ({TRACED}, if there is a trace); your own: MODULE:NAME.",
+        option(
+            "NAME,...",
+            f"What the trace records ({TRACED}, if there is a trace); your own: MODULE:NAME.",
         ),
     ] = None,
-    every: Annotated[
-        int, typer.Option(metavar="K", help="Record, and look at the target, every K iterations.")
-    ] = 1,
+    every: Annotated[int, option("K", "Record, and look at the target, every K iterations.")] = 1,
     trace: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the trace to this .csv or .parquet file."),
+        Path | None, option("FILE", "Write the trace to this .csv or .parquet file.")
     ] = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
@@ -121,7 +108,7 @@ def solve(
     if trace is not None:
         check_trace(trace)
 
-    from pfbench.cli.forecast import expected_run, show_forecast
+    from pfbench.cli.forecast import show_expected
     from pfbench.runs.loop.stop import Stop, recorded
     from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.resolve import resolve
@@ -131,11 +118,7 @@ def solve(
     plan = PlannedRun(problem, selector, seed, names, every, limits, target, time_limit)
     ready = resolve(plan).ready
     if dry_run:
-        expected = expected_run(ready, seeds=seeds, budget=limits, time_limit=time_limit)
-        if as_json:
-            print_json(expected)
-        else:
-            show_forecast(expected)
+        show_expected(ready, seeds=seeds, budget=limits, time_limit=time_limit, as_json=as_json)
         return
     runs = _run_all(ready, plan, seeds, quiet=as_json)
     if as_json:

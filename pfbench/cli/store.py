@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pfbench.base.errors import InputError
-from pfbench.cli.options import STORE, StoreFolder
+from pfbench.cli.options import STORE, AsJson, StoreFolder, flag, option
 from pfbench.cli.printing import (
-    AsJson,
+    Fact,
     complain,
     plural,
     print_json,
     show,
-    show_fields,
+    show_facts,
     size,
 )
 from pfbench.cli.progress import Steps
@@ -27,15 +27,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 
-Problem = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Those on this problem: a name, or a selector."),
-]
-Algorithm = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Those of this algorithm: a name, or a selector."),
-]
-Status = Annotated[str | None, typer.Option(metavar="STATUS", help="Those of this status.")]
+Problem = Annotated[str | None, option("NAME", "Those on this problem: a name, or a selector.")]
+Algorithm = Annotated[str | None, option("NAME", "Those of this algorithm: a name, or a selector.")]
+Status = Annotated[str | None, option("STATUS", "Those of this status.")]
 
 _KINDS = ("run", "verdict", "finding", "certificate")
 _VERDICTS = ("holds", "tight", "violated", "disputed", "inconclusive")
@@ -51,9 +45,7 @@ def store() -> None:
 @app.command("list")
 def list_entries(
     folder: StoreFolder = STORE,
-    kind: Annotated[
-        str | None, typer.Option(metavar="KIND", help=f"Those of this kind: {', '.join(_KINDS)}.")
-    ] = None,
+    kind: Annotated[str | None, option("KIND", f"Those of this kind: {', '.join(_KINDS)}.")] = None,
     problem: Problem = None,
     algorithm: Algorithm = None,
     status: Status = None,
@@ -78,9 +70,7 @@ def list_entries(
 @app.command()
 def check(
     folder: StoreFolder = STORE,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Set damaged files aside, to be made again.")
-    ] = False,
+    repair: Annotated[bool, flag("Set damaged files aside, to be made again.", "--repair")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Read every file whole, and report those that are damaged.
@@ -105,7 +95,7 @@ def check(
 @app.command()
 def gc(
     folder: StoreFolder = STORE,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be removed.")] = False,
+    dry_run: Annotated[bool, flag("Say what would be removed.", "--dry-run")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove leftovers, and what an older source made.
@@ -119,27 +109,22 @@ def gc(
     opened = _open(folder)
     with Steps("clearing", None, "runs", quiet=as_json) as steps:
         found = collect(opened, dry=dry_run, progress=steps.advance)
-    if as_json:
-        print_json(
-            {
-                "schema": 1,
-                "dry_run": dry_run,
-                "leftovers": list(found.leftovers),
-                "outdated": [key for _, key in found.outdated],
-                "bytes": found.bytes,
-                "kept": found.kept,
-            }
-        )
-        return
-    verb = "would be removed" if dry_run else "removed"
-    show_fields(
-        [
-            (f"{len(found.outdated):,}", f"entries of an older source, {verb}"),
-            (f"{len(found.leftovers):,}", f"temporary and needless files, {verb}"),
-            (size(found.bytes), "in all"),
-            *((f"{number:,}", f"{KEPT[name]}, kept") for name, number in found.kept.items()),
-        ]
+    removed = "would be removed" if dry_run else "removed"
+    outdated, leftovers = [key for _, key in found.outdated], found.leftovers
+    older, needless = (
+        f"entries of an older source, {removed}",
+        f"temporary and needless files, {removed}",
     )
+    facts = [
+        Fact("schema", 1),
+        Fact("dry_run", dry_run),
+        Fact("outdated", outdated, f"{len(outdated):,}", older),
+        Fact("leftovers", leftovers, f"{len(leftovers):,}", needless),
+        Fact("bytes", found.bytes, size(found.bytes), "in all"),
+        Fact("kept", found.kept),
+        *(Fact("", n, f"{n:,}", f"{KEPT[name]}, kept") for name, n in found.kept.items()),
+    ]
+    show_facts(facts, as_json=as_json)
 
 
 @app.command()
@@ -185,25 +170,16 @@ def merge(
 @app.command()
 def export(
     form: Annotated[str, typer.Argument(metavar="FORMAT", hidden=True)],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="An empty folder, or none yet.")
-    ],
+    output: Annotated[Path, option("DIR", "An empty folder, or none yet.", "--output", "-o")],
     folder: StoreFolder = STORE,
     problem: Problem = None,
     algorithm: Algorithm = None,
     status: Status = None,
-    measure: Annotated[
-        str, typer.Option(metavar="NAME", help="The value, for coco and iohprofiler.")
-    ] = "",
-    count: Annotated[
-        str, typer.Option(metavar="NAME", help="The evaluations: a count, or iteration.")
-    ] = "sfo",
-    optimum: Annotated[
-        float, typer.Option(metavar="VALUE", help="What coco subtracts from the value.")
-    ] = 0.0,
+    measure: Annotated[str, option("NAME", "The value, for coco and iohprofiler.")] = "",
+    count: Annotated[str, option("NAME", "The evaluations: a count, or iteration.")] = "sfo",
+    optimum: Annotated[float, option("VALUE", "What coco subtracts from the value.")] = 0.0,
     dimension: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Of all problems.", show_default="each problem's own"),
+        int | None, option("N", "Of all problems.", show_default="each problem's own")
     ] = None,
 ) -> None:
     """Write stored runs as tables, or for other tools.

@@ -13,7 +13,16 @@ from rich.text import Text
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
 from pfbench.cli.claims import explain as explain_claim
-from pfbench.cli.options import STORE, Jobs, Scheduler, StoreFolder, check_place, engine_of
+from pfbench.cli.options import (
+    STORE,
+    Jobs,
+    Scheduler,
+    StoreFolder,
+    check_place,
+    engine_of,
+    flag,
+    option,
+)
 from pfbench.cli.printing import (
     STANDARD_OUTPUT,
     announce,
@@ -49,38 +58,29 @@ _COLOURS = {
 
 def verify(
     claims: Annotated[list[str] | None, typer.Argument(metavar="CLAIM", hidden=True)] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Claims that take seconds each (default).")
-    ] = False,
-    full: Annotated[bool, typer.Option("--full", help="All claims, with full effort.")] = False,
+    quick: Annotated[bool, flag("Claims that take seconds each (default).", "--quick")] = False,
+    full: Annotated[bool, flag("All claims, with full effort.", "--full")] = False,
     algorithm: Annotated[
-        str | None,
-        typer.Option(metavar="MODULE:NAME", help="Hold your own algorithm to the claims."),
+        str | None, option("MODULE:NAME", "Hold your own algorithm to the claims.")
     ] = None,
     mutants: Annotated[
-        bool, typer.Option("--mutants", help="Show which claim catches which planted fault.")
+        bool, flag("Show which claim catches which planted fault.", "--mutants")
     ] = False,
     worst_case: Annotated[
-        bool,
-        typer.Option("--worst-case", help="Compute worst cases of a few steps, and hold to them."),
+        bool, flag("Compute worst cases of a few steps, and hold to them.", "--worst-case")
     ] = False,
-    listing: Annotated[bool, typer.Option("--list", help="List the claims and the time.")] = False,
+    listing: Annotated[bool, flag("List the claims and the time.", "--list")] = False,
     explain: Annotated[
-        str | None,
-        typer.Option(metavar="CLAIM", help="Say what a claim says and how it is tested."),
+        str | None, option("CLAIM", "Say what a claim says and how it is tested.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of every random stream.")] = 0,
+    seed: Annotated[int, option("N", "Seed of every random stream.")] = 0,
     store: StoreFolder = STORE,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
-    repeat: Annotated[
-        int, typer.Option(metavar="K", help="Verify K times, with seeds N, N+1, ...")
-    ] = 1,
-    table: Annotated[
-        Path | None, typer.Option(metavar="FILE.md", help="Write the verdicts as Markdown.")
-    ] = None,
+    repeat: Annotated[int, option("K", "Verify K times, with seeds N, N+1, ...")] = 1,
+    table: Annotated[Path | None, option("FILE.md", "Write the verdicts as Markdown.")] = None,
     as_json: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write all as JSON; - to print.")
+        Path | None, option("FILE", "Write all as JSON; - to print.", "--json")
     ] = None,
 ) -> None:
     """Put claims to the test: verdicts with their evidence.
@@ -107,9 +107,9 @@ def verify(
     if listing:
         show(_listed(_chosen(claims or (), effort, worst_case=worst_case), effort))
         return
-    for option, target in (("--json", as_json), ("--table", table)):
+    for name, target in (("--json", as_json), ("--table", table)):
         if target is not None and target != STANDARD_OUTPUT:
-            check_writable(target, f"{option} {target}", error=StorageError)
+            check_writable(target, f"{name} {target}", error=StorageError)
     with closing(engine_of(jobs, scheduler)) as engine, keeping("check", store):
         work = _Work(
             claims or [], effort, range(seed, seed + repeat), engine, store, as_json, table

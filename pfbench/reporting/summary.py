@@ -1,6 +1,7 @@
 """What the runs of a study show, in a few sentences and two tables, all computed."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pfbench.reporting.results import Group, Results
@@ -17,25 +18,23 @@ ERROR = "estimator_error"
 
 def sentences(results: Results) -> list[str]:
     """Return what the runs show."""
-    study = results.study
-    said = [_ended(results)]
-    for measure in study.measures:
-        if any(math.isfinite(first(group.runs, measure)) for group in results):
-            said.append(_falls(results, measure))
-    return said + list(_aided(results))
+    measured = [
+        measure
+        for measure in results.study.measures
+        if any(math.isfinite(first(group.runs, measure)) for group in results)
+    ]
+    falls = [_falls(results, measure) for measure in measured]
+    return [_ended(results), *falls, *_aided(results)]
 
 
 def _ended(results: Results) -> str:
-    runs = [run for _, run in results.runs]
-    early: dict[str, int] = {}
-    for run in runs:
-        if run.status != "finished":
-            early[run.status] = early.get(run.status, 0) + 1
+    early = Counter(run.status for _, run in results.runs if run.status != "finished")
+    total = len(results.runs)
     if not early:
-        return f"All {counted(len(runs), 'run')} finished."
+        return f"All {counted(total, 'run')} finished."
     ways = listed([f"{number} {status}" for status, number in sorted(early.items())])
     return (
-        f"{counted(len(runs) - sum(early.values()), 'run')} of {len(runs)} finished; the others "
+        f"{counted(total - early.total(), 'run')} of {total} finished; the others "
         f"did not run to the end of their schedule ({ways}), and are listed below."
     )
 

@@ -6,8 +6,10 @@ A cell is a value, never a text that was formatted for one of them.
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
 from pfbench.base.counts import COUNTED, MEANING
 from pfbench.reporting.results import Group, Results
@@ -73,10 +75,13 @@ class Table:
 
     def groups(self) -> list[tuple[str, list[Row]]]:
         """Return the rows by group."""
-        found: dict[str, list[Row]] = {}
-        for row in self.rows:
-            found.setdefault(row.group, []).append(row)
-        return list(found.items())
+        return [(name, list(rows)) for name, rows in groupby(self.rows, attrgetter("group"))]
+
+    def lines(self) -> Iterator[tuple[Row, list[str]]]:
+        """Yield the rows with their texts: the group (but for its first row empty), name, cells."""
+        for group, rows in self.groups():
+            for number, row in enumerate(rows):
+                yield row, [group if number == 0 else "", row.name, *map(plain, row.cells)]
 
 
 # --- counts ---------------------------------------------------------------------------------------
@@ -141,23 +146,13 @@ def counts_csv(results: Results) -> str:
     """Return the exact counts of every run, one line for each, as CSV."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(
-        ["setting", "algorithm", "seed", "status", "iterations", *COUNTED, "sfo_by_the_paper"]
-    )
+    head = "setting", "algorithm", "seed", "status", "iterations", *COUNTED, "sfo_by_the_paper"
+    writer.writerow(head)
     for group, run in results.runs:
+        known = group.column, group.label, run.seed, run.status, run.iterations
         spent = run.counts.as_dict()
-        paper = papers_sfo(group, run)
-        writer.writerow(
-            [
-                group.column,
-                group.label,
-                run.seed,
-                run.status,
-                run.iterations,
-                *(spent[kind] for kind in COUNTED),
-                "" if paper is None else paper,
-            ]
-        )
+        # None is written as an empty field.
+        writer.writerow([*known, *(spent[kind] for kind in COUNTED), papers_sfo(group, run)])
     return file.getvalue()
 
 
@@ -186,9 +181,11 @@ def command(plan: PlannedRun) -> str:
 
 
 def _quoted(text: str) -> str:
-    for special in '\\"$`':
-        text = text.replace(special, f"\\{special}")
-    return f'"{text}"'
+    escaped = text.translate({ord(special): f"\\{special}" for special in '\\"$`'})
+    return f'"{escaped}"'
+
+
+_RUN = "seed", "status", "iterations", "seconds", "in oracles", "command"
 
 
 def runs(results: Results) -> Table:
@@ -197,16 +194,7 @@ def runs(results: Results) -> Table:
         f"{results.study.title}: every run",
         "Seconds are those of the method, without measures and compilation; then the share of them "
         "that was spent inside oracles." + "".join(f" {words}" for words in not_met(results)),
-        (
-            "setting",
-            "algorithm",
-            "seed",
-            "status",
-            "iterations",
-            "seconds",
-            "in oracles",
-            "command",
-        ),
+        ("setting", "algorithm", *_RUN),
         tuple(
             Row(
                 group.column,
@@ -310,20 +298,17 @@ def is_numeric(cell: Cell) -> bool:
 
 def markdown(table: Table) -> str:
     """Return a table as GitHub's Markdown."""
-    grouped = any(row.group for row in table.rows)
-    head = table.head if grouped else table.head[1:]
-    numeric = [is_numeric(cell) for cell in table.rows[0].cells]
-    rules = ["---"] * (len(head) - len(numeric)) + ["--:" if one else "---" for one in numeric]
-    lines = [_pipes(map(markdown_text, head)), _pipes(rules)]
-    before = ""
-    for row in table.rows:
-        group = row.group if row.group != before else ""
-        before = row.group
-        names = [group, row.name] if grouped else [row.name]
-        texts = [markdown_text(text) for text in (*names, *map(plain, row.cells))]
+    unnamed = 0 if any(row.group for row in table.rows) else 1
+    numeric = [False, False, *map(is_numeric, table.rows[0].cells)]
+    lines = [
+        _pipes(map(markdown_text, table.head[unnamed:])),
+        _pipes("--:" if one else "---" for one in numeric[unnamed:]),
+    ]
+    for row, cells in table.lines():
+        texts = [markdown_text(text) for text in cells]
         for at in row.best:
-            texts[len(names) + at] = f"**{texts[len(names) + at]}**"
-        lines.append(_pipes(texts))
+            texts[2 + at] = f"**{texts[2 + at]}**"
+        lines.append(_pipes(texts[unnamed:]))
     return "\n".join(lines)
 
 
@@ -333,53 +318,52 @@ def _pipes(cells: Iterable[str]) -> str:
 
 def markdown_text(text: str) -> str:
     """Return text for Markdown, where nothing of it is markup."""
-    for special in "\\`*_|$":
-        text = text.replace(special, f"\\{special}")
-    return text.replace("<", "&lt;").replace("\n", " ")
+    return text.translate(_MARKDOWN)
 
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    **{special: f"\\{special}" for special in "&%$#_{}"},
-    "|": r"\textbar{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "√": r"\ensuremath{\surd}",
-    "∇": r"\ensuremath{\nabla}",
-    "−": r"\ensuremath{-}",
-    "·": r"\ensuremath{\cdot}",
-    "×": r"\ensuremath{\times}",
-    "≤": r"\ensuremath{\le}",
-    "σ": r"\ensuremath{\sigma}",
-    "ε": r"\ensuremath{\varepsilon}",
-    "ρ": r"\ensuremath{\rho}",
-    "λ": r"\ensuremath{\lambda}",
-    "–": "--",
-    SEPARATOR: r"\,",
-}
+_MARKDOWN = str.maketrans(
+    {**{special: f"\\{special}" for special in "\\`*_|$"}, "<": "&lt;", "\n": " "}
+)
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        **{special: f"\\{special}" for special in "&%$#_{}"},
+        "|": r"\textbar{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "√": r"\ensuremath{\surd}",
+        "∇": r"\ensuremath{\nabla}",
+        "−": r"\ensuremath{-}",
+        "·": r"\ensuremath{\cdot}",
+        "×": r"\ensuremath{\times}",
+        "≤": r"\ensuremath{\le}",
+        "σ": r"\ensuremath{\sigma}",
+        "ε": r"\ensuremath{\varepsilon}",
+        "ρ": r"\ensuremath{\rho}",
+        "λ": r"\ensuremath{\lambda}",
+        "–": "--",
+        SEPARATOR: r"\,",
+    }
+)
 
 
 def latex(table: Table) -> str:
     """Return a table as LaTeX, for the package booktabs."""
-    columns = len(table.head)
     lines = [
         f"% {table.caption}",
-        rf"\begin{{tabular}}{{ll{'r' * (columns - 2)}}}",
+        rf"\begin{{tabular}}{{ll{'r' * (len(table.head) - 2)}}}",
         r"\toprule",
         " & ".join(map(_latex_head, table.head)) + r" \\",
     ]
-    for group, rows in table.groups():
-        lines.append(r"\midrule")
-        for number, row in enumerate(rows):
-            cells = [plain(cell) for cell in row.cells]
-            lines.append(_ampersands([group if number == 0 else "", row.name, *cells]))
+    for _, texts in table.lines():
+        if texts[0]:
+            lines.append(r"\midrule")
+        lines.append(" & ".join(map(_latex_text, texts)) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-def _ampersands(cells: Iterable[str]) -> str:
-    return " & ".join(_latex_text(cell) for cell in cells) + r" \\"
 
 
 def _latex_head(text: str) -> str:
@@ -390,4 +374,4 @@ def _latex_head(text: str) -> str:
 
 
 def _latex_text(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)
+    return text.translate(_LATEX)
