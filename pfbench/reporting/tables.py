@@ -50,7 +50,7 @@ class Row:
 
     group: str
     name: str
-    cells: tuple[Cell, ...]
+    cells: Sequence[Cell]
     best: frozenset[int] = frozenset()
 
 
@@ -71,17 +71,17 @@ class Table:
     caption: str
     note: str
     head: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
 
     def groups(self) -> list[tuple[str, list[Row]]]:
         """Return the rows by group."""
         return [(name, list(rows)) for name, rows in groupby(self.rows, attrgetter("group"))]
 
-    def lines(self) -> Iterator[tuple[Row, list[str]]]:
-        """Yield the rows with their texts: the group (but for its first row empty), name, cells."""
+    def lines(self) -> Iterator[tuple[int, Row, list[str]]]:
+        """Yield the number in its group, the row, and its texts: group (if first), name, cells."""
         for group, rows in self.groups():
             for number, row in enumerate(rows):
-                yield row, [group if number == 0 else "", row.name, *map(plain, row.cells)]
+                yield number, row, [group if number == 0 else "", row.name, *map(plain, row.cells)]
 
 
 # --- counts ---------------------------------------------------------------------------------------
@@ -122,12 +122,10 @@ def counts(results: Results) -> Table:
     shown = any(value is not None for value in papers)
     rows = []
     for group, paper in zip(results, papers, strict=True):
-        cells: list[Cell] = [
-            _span([getattr(run.counts, kind) for run in group.runs]) for kind in COUNTED
-        ]
+        cells = [_span([getattr(run.counts, kind) for run in group.runs]) for kind in COUNTED]
         if shown:
             cells.insert(COUNTED.index("sfo") + 1, paper)
-        rows.append(Row(group.column, group.label, tuple(cells)))
+        rows.append(Row(group.column, group.label, cells))
     names = [kind.upper() for kind in COUNTED]
     if shown:
         names.insert(COUNTED.index("sfo") + 1, PAPERS_SFO)
@@ -138,7 +136,7 @@ def counts(results: Results) -> Table:
         f"{results.study.title}: exact counts",
         f"{note} {_PAPERS_NOTE}" if shown else note,
         ("setting", "algorithm", *names),
-        tuple(rows),
+        rows,
     )
 
 
@@ -190,27 +188,21 @@ _RUN = "seed", "status", "iterations", "seconds", "in oracles", "command"
 
 def runs(results: Results) -> Table:
     """Return every run with its status, its time and the command behind it."""
+    note = (
+        "Seconds are those of the method, without measures and compilation; then the share of them "
+        "that was spent inside oracles."
+    )
+    rows = []
+    for group in results:
+        for plan, run in zip(group.plans, group.runs, strict=True):
+            share = Share(run.oracle_seconds / run.seconds) if run.seconds else None
+            known = run.seed, run.status, run.iterations, run.seconds, share, Command(command(plan))
+            rows.append(Row(group.column, group.label, known))
     return Table(
         f"{results.study.title}: every run",
-        "Seconds are those of the method, without measures and compilation; then the share of them "
-        "that was spent inside oracles." + "".join(f" {words}" for words in not_met(results)),
+        " ".join([note, *not_met(results)]),
         ("setting", "algorithm", *_RUN),
-        tuple(
-            Row(
-                group.column,
-                group.label,
-                (
-                    run.seed,
-                    run.status,
-                    run.iterations,
-                    run.seconds,
-                    Share(run.oracle_seconds / run.seconds) if run.seconds else None,
-                    Command(command(plan)),
-                ),
-            )
-            for group in results
-            for plan, run in zip(group.plans, group.runs, strict=True)
-        ),
+        rows,
     )
 
 
@@ -225,28 +217,19 @@ def not_met(results: Results) -> list[str]:
 
 def ended_early(results: Results) -> Table | None:
     """Return the runs that did not finish, or None if all did."""
-    early = tuple(
-        Row(
-            group.column,
-            group.label,
-            (
-                run.seed,
-                run.status,
-                run.stop_reason,
-                run.iterations,
-                "keeps its last value" if run.status in HOLDS else "has no value from there on",
-            ),
-        )
-        for group, run in results.runs
-        if run.status != "finished"
-    )
-    if not early:
+    rows = []
+    for group, run in results.runs:
+        if run.status != "finished":
+            then = "keeps its last value" if run.status in HOLDS else "has no value from there on"
+            known = run.seed, run.status, run.stop_reason, run.iterations, then
+            rows.append(Row(group.column, group.label, known))
+    if not rows:
         return None
     return Table(
         f"{results.study.title}: runs that did not finish",
         "A cross marks in the figure where the record of each ends.",
         ("setting", "algorithm", "seed", "status", "reason", "iterations", "in the figure it"),
-        early,
+        rows,
     )
 
 
@@ -304,7 +287,7 @@ def markdown(table: Table) -> str:
         _pipes(map(markdown_text, table.head[unnamed:])),
         _pipes("--:" if one else "---" for one in numeric[unnamed:]),
     ]
-    for row, cells in table.lines():
+    for _, row, cells in table.lines():
         texts = [markdown_text(text) for text in cells]
         for at in row.best:
             texts[2 + at] = f"**{texts[2 + at]}**"
@@ -359,8 +342,8 @@ def latex(table: Table) -> str:
         r"\toprule",
         " & ".join(map(_latex_head, table.head)) + r" \\",
     ]
-    for _, texts in table.lines():
-        if texts[0]:
+    for number, _, texts in table.lines():
+        if number == 0:
             lines.append(r"\midrule")
         lines.append(" & ".join(map(_latex_text, texts)) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
