@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import getdoc
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
@@ -14,7 +14,6 @@ from pfbench.base.selectors import Selector
 from pfbench.cli.catalogue import Item, find, first_line, specs
 from pfbench.cli.claims import describe
 from pfbench.cli.describing import (
-    Description,
     constant_table,
     described_constants,
     parameter_table,
@@ -26,11 +25,16 @@ from pfbench.cli.printing import (
     fields,
     heading,
     in_words,
+    lines_of,
     number,
     plural,
     show_facts,
     size,
+    values_of,
 )
+
+if TYPE_CHECKING:
+    from pfbench.runs.planning.study import Study
 
 Described = tuple[Sequence[Fact], Sequence[RenderableType | None]]
 """What is known of one thing beside its name, kind, source and summary; what stands below."""
@@ -134,9 +138,8 @@ def _problem(selector: Selector, item: Item) -> Described:
             raise
         facts += [Fact("built", None), Fact("not_built", str(error))]
         return facts, [table, heading("constants", f"Not built: {error}")]
-    built_as = {fact.name: fact.value for fact in built}
-    shown = heading(str(selector), fields(fact.line for fact in built if fact.title))
-    return [*facts, Fact("built", built_as)], [table, shown, *parts]
+    shown = heading(str(selector), fields(lines_of(built)))
+    return [*facts, Fact("built", values_of(built))], [table, shown, *parts]
 
 
 def _built(selector: Selector) -> Described:
@@ -251,38 +254,34 @@ def _report(selector: Selector, item: Item) -> Described:
     from pfbench.runs.planning.study import read_spec
 
     spec = read_spec(specs()[item.name])
-    studies = [
-        {
-            "key": study.key,
-            "title": study.title,
-            "about": " ".join(study.about.split()),
-            "problem": study.problem,
-            "algorithms": dict(zip(study.labels, study.algorithms, strict=True)),
-            "columns": [column.title for column in study.columns],
-            "seeds": study.seeds,
-            "measures": list(study.measures),
-            "runs": len(study.runs()),
-        }
-        for study in spec.studies
-    ]
+    studies = [_study(study) for study in spec.studies]
     facts = [
         Fact("runs", len(spec.runs()), "runs"),
         Fact("about", " ".join(spec.about.split()), "about"),
-        Fact("studies", studies),
+        Fact("studies", [values_of(study) for study in studies]),
     ]
-    return facts, [_study(study) for study in studies]
+    shown = zip(spec.studies, studies, strict=True)
+    return facts, [heading(study.title, fields(lines_of(known))) for study, known in shown]
 
 
-def _study(about: Description) -> RenderableType:
-    lines = [
-        ("about", about["about"]),
-        ("problem", about["problem"]),
-        ("algorithms", ", ".join(about["algorithms"])),
-        ("settings", ", ".join(about["columns"])),
-        ("measures", ", ".join(about["measures"])),
-        ("runs", f"{about['runs']:,} ({plural(about['seeds'], 'seed')})"),
+def _study(study: "Study") -> list[Fact]:
+    runs = len(study.runs())
+    return [
+        Fact("key", study.key),
+        Fact("title", study.title),
+        Fact("about", " ".join(study.about.split()), "about"),
+        Fact("problem", study.problem, "problem"),
+        Fact(
+            "algorithms",
+            dict(zip(study.labels, study.algorithms, strict=True)),
+            "algorithms",
+            ", ".join(study.labels),
+        ),
+        Fact("columns", [column.title for column in study.columns], "settings"),
+        Fact("measures", list(study.measures), "measures"),
+        Fact("seeds", study.seeds),
+        Fact("runs", runs, "runs", f"{runs:,} ({plural(study.seeds, 'seed')})"),
     ]
-    return heading(about["title"], fields(lines))
 
 
 def _claim(selector: Selector, item: Item) -> Described:

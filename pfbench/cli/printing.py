@@ -191,9 +191,19 @@ class Fact:
 def show_facts(facts: Iterable[Fact], *parts: RenderableType | None, as_json: bool) -> None:
     """Print facts as JSON, or for people with parts below them."""
     if as_json:
-        print_json({fact.name: fact.value for fact in facts if fact.name})
+        print_json(values_of(facts))
     else:
-        show_fields([fact.line for fact in facts if fact.title], *parts)
+        show(fields(lines_of(facts)), *parts)
+
+
+def values_of(facts: Iterable[Fact]) -> dict[str, Any]:
+    """Return facts as programs read them."""
+    return {fact.name: fact.value for fact in facts if fact.name}
+
+
+def lines_of(facts: Iterable[Fact]) -> list[Line]:
+    """Return facts as people read them."""
+    return [fact.line for fact in facts if fact.title]
 
 
 def columns(

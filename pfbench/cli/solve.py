@@ -34,7 +34,6 @@ from pfbench.cli.printing import (
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
-    from pfbench.runs.loop.drive import Progress
     from pfbench.runs.loop.ready import Ready
     from pfbench.runs.loop.run import Run
     from pfbench.runs.planning.plan import PlannedRun
@@ -145,27 +144,12 @@ def _names(given: str | None, default: str) -> list[str]:
 
 def _run_all(ready: "Ready", plan: "PlannedRun", seeds: range, *, quiet: bool) -> "list[Run]":
     """Run each seed, up to the one that the user interrupts."""
-    from pfbench.oracles import Ledger
-    from pfbench.runs.loop.drive import drive
-
     name = ready.algorithm.name
     runs: list[Run] = []
     for seed in seeds:
         title = name if len(seeds) == 1 else f"{name}, seed {seed}"
         with Steps(title, ready.length, "iterations", quiet=quiet) as steps:
-
-            def reached(at: "Progress", steps: Steps = steps) -> None:
-                steps.reach(at.iterations)
-
-            run = drive(
-                ready,
-                Ledger(plan.budget),
-                seed=seed,
-                every=plan.every,
-                stop=plan.stop,
-                time_limit=plan.time_limit,
-                watch=reached,
-            )
+            run = _run(ready, plan, seed, steps)
         runs.append(run)
         if len(seeds) > 1 and not quiet and not console(error=True).is_terminal:
             took = f"{plural(run.iterations, 'iteration')}, {duration(run.seconds)}"
@@ -173,6 +157,21 @@ def _run_all(ready: "Ready", plan: "PlannedRun", seeds: range, *, quiet: bool) -
         if run.status == "killed":
             break
     return runs
+
+
+def _run(ready: "Ready", plan: "PlannedRun", seed: int, steps: Steps) -> "Run":
+    from pfbench.oracles import Ledger
+    from pfbench.runs.loop.drive import drive
+
+    return drive(
+        ready,
+        Ledger(plan.budget),
+        seed=seed,
+        every=plan.every,
+        stop=plan.stop,
+        time_limit=plan.time_limit,
+        watch=lambda at: steps.reach(at.iterations),
+    )
 
 
 # --- the trace ------------------------------------------------------------------------------------
@@ -195,13 +194,9 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
     """Write the traces of all runs to one file; an interruption leaves the file as it was."""
     import pandas as pd
 
-    frames = []
-    for run in runs:
-        frame = run.trace
-        if with_seed:
-            frame.insert(0, "seed", run.seed)
-        frames.append(frame)
-    rows = pd.concat(frames, ignore_index=True)
+    rows = pd.concat([run.trace for run in runs], ignore_index=True)
+    if with_seed:
+        rows.insert(0, "seed", [run.seed for run in runs for _ in run.rows])
     try:
         with whole(path) as file:
             if path.suffix == ".csv":

@@ -82,7 +82,8 @@ def test_an_interruption_keeps_what_is_finished(pfbench, monkeypatch):
         patch.setattr(catalogue, "CLAIMS", changed)
         outcome = pfbench("verify", MEAN, COUNT, "--jobs", 0)
     assert (outcome.status, outcome.out) == (1, "")
-    assert outcome.err.startswith(
+    # On a busy machine lines on the progress come before it.
+    assert outcome.err.splitlines()[-1].startswith(
         "pfbench: interrupted; every finished check is kept in .pfbench/s"
     )
     assert "2 checks, 1 of them made now" in pfbench("verify", MEAN, COUNT, "--jobs", 0).err
