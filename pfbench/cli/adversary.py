@@ -26,6 +26,7 @@ from pfbench.cli.printing import (
     announce,
     columns,
     complain,
+    exit_if,
     heading,
     note,
     number,
@@ -50,14 +51,15 @@ _ALGORITHM = (
 )
 
 _NOT_WITH = {
-    "--horizon": ("--most",),
-    "--family": ("--output", "--dimension", "--iterations"),
-    "--check": ("--output", "--dimension", "--iterations", "--most", "--figure"),
+    "horizon": ("most",),
+    "family": ("output", "dimension", "iterations"),
+    "check": ("output", "dimension", "iterations", "most", "figure"),
 }
 """What each way of calling the verb does not take."""
 
 
 def adversary(
+    context: typer.Context,
     algorithm: Annotated[
         list[str] | None, option("ALGORITHM", _ALGORITHM, "--algorithm", "-a")
     ] = None,
@@ -101,10 +103,7 @@ def adversary(
 
     Give one of --horizon, --family and --check.
     """
-    given: dict[str, object] = {"--horizon": horizon, "--family": family, "--check": check}
-    given |= {"--algorithm": algorithm, "--output": output, "--dimension": dimension}
-    given |= {"--iterations": iterations, "--most": most, "--figure": figure}
-    _refuse_combinations(given)
+    _refuse_combinations(context.params)
     check_place(jobs, scheduler)
     if check is not None:
         _check(check, as_json=as_json)
@@ -171,15 +170,15 @@ def adversary(
 def _refuse_combinations(given: Mapping[str, object]) -> None:
     modes = [mode for mode in _NOT_WITH if given[mode] is not None]
     if len(modes) != 1:
-        found = " and ".join(modes) if modes else "none of them"
+        found = " and ".join(f"--{mode}" for mode in modes) or "none of them"
         raise InputError(f"give one of --horizon, --family and --check, not {found}.")
     (mode,) = modes
-    if (mode == "--check") != (given["--algorithm"] is None):
-        what = "takes no --algorithm: leave it out" if mode == "--check" else "needs --algorithm"
-        raise InputError(f"{mode} {what}.")
+    if (mode == "check") == bool(given["algorithm"]):
+        what = "takes no --algorithm: leave it out" if mode == "check" else "needs --algorithm"
+        raise InputError(f"--{mode} {what}.")
     for name in _NOT_WITH[mode]:
         if given[name] is not None:
-            raise InputError(f"{name} does not go with {mode}: leave it out.")
+            raise InputError(f"--{name} does not go with --{mode}: leave it out.")
 
 
 def _check_output(output: Path, count: int) -> None:
@@ -214,8 +213,7 @@ def _check(path: Path, *, as_json: bool) -> None:
         print_json(certificate.as_json())
     else:
         show_certificate(certificate)
-    if not certificate.certified:
-        raise typer.Exit(1)
+    exit_if(not certificate.certified)
 
 
 # --- certificates ---------------------------------------------------------------------------------
@@ -233,8 +231,7 @@ def _show_found(found: "Sequence[Found]", *, as_json: bool) -> None:
         show_certificates(made)
     for lost in (one for one in found if one.lost):
         complain(f"there is no certificate of {lost.label}: {lost.lost}")
-    if not all(one.certificate and one.certificate.certified for one in found):
-        raise typer.Exit(1)
+    exit_if(not all(one.certificate and one.certificate.certified for one in found))
 
 
 def show_certificate(found: "Certificate") -> None:

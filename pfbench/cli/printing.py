@@ -80,6 +80,12 @@ def keeping(what: str, folder: Path) -> Iterator[None]:
         raise typer.Exit(1) from None
 
 
+def exit_if(failed: object) -> None:
+    """End the command with the exit status of a failure, if there is one."""
+    if failed:
+        raise typer.Exit(1)
+
+
 def exit_if_failed(failed: "Sequence[Outcome]", remark: str = "") -> None:
     """Say which run failed first, and exit; if none failed, do nothing."""
     if failed:
@@ -88,7 +94,7 @@ def exit_if_failed(failed: "Sequence[Outcome]", remark: str = "") -> None:
             f"{plural(len(failed), 'run')} failed{remark}; the first: {plan.algorithm}, seed "
             f"{plan.seed}: {run.status}: {run.stop_reason}."
         )
-        raise typer.Exit(1)
+    exit_if(failed)
 
 
 def print_json(value: Any) -> None:

@@ -163,6 +163,7 @@ def _run(
         raise typer.Exit(1)
     if as_json or not quiet:
         runs = [described[plan] for plan in planned.plans] if as_json else []
+        statuses = ", ".join(f"{n:,} {status}" for status, n in board.statuses.most_common())
         facts = [
             Fact("schema", 1),
             Fact("name", planned.name, "sweep"),
@@ -170,7 +171,7 @@ def _run(
             Fact("planned", total, "runs", f"{total:,}: {_told(board.origins, _ORIGINS)}"),
             *(Fact(origin, board.origins[origin]) for origin in _ORIGINS),
             Fact("failed", board.failed),
-            Fact("statuses", board.statuses, "status", _statuses(board)),
+            Fact("statuses", board.statuses, "status", statuses),
             Fact("", None, "took", duration(time.monotonic() - started)),
             Fact("runs", runs),
         ]
@@ -205,10 +206,6 @@ def _describe(outcome: "Outcome") -> dict[str, Any]:
         **in_brief(outcome.entry.run),
         "retries": outcome.entry.notes.get("retries", 0),
     }
-
-
-def _statuses(board: Board) -> str:
-    return ", ".join(f"{number:,} {status}" for status, number in board.statuses.most_common())
 
 
 def _table(failed: "Sequence[Outcome]") -> RenderableType | None:
@@ -254,16 +251,11 @@ def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool)
     for plan in lacking:
         settings.setdefault((plan.problem, plan.algorithm), []).append(plan)
     step = max(1, -(-len(settings) // _TRIALS))
-    chosen = list(settings.values())[::step]
-    tasks = [Task(trial_of, (plans[0],), _TRIAL_LIMIT) for plans in chosen]
+    chosen = list(settings.items())[::step]
+    tasks = [Task(trial_of, (plans[0],), _TRIAL_LIMIT) for _, plans in chosen]
     rows: list[dict[str, Any]] = [
-        {
-            "problem": plans[0].problem,
-            "algorithm": plans[0].algorithm,
-            "runs": len(plans),
-            **_UNKNOWN,
-        }
-        for plans in chosen
+        {"problem": problem, "algorithm": algorithm, "runs": len(plans), **_UNKNOWN}
+        for (problem, algorithm), plans in chosen
     ]
     with Steps("trials", len(tasks), "trials", quiet=as_json) as steps:
         for result in run_tasks(tasks, min(engine.slots, cpus()) or 1):

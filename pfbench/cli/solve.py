@@ -21,6 +21,7 @@ from pfbench.cli.printing import (
     complain,
     console,
     duration,
+    exit_if,
     heading,
     note,
     number,
@@ -129,8 +130,7 @@ def solve(
         show_runs(runs)
     if trace is not None:
         _write_trace(runs, trace, with_seed=repeat is not None)
-    if any(run.status in FAILURES for run in runs):
-        raise typer.Exit(1)
+    exit_if(any(run.status in FAILURES for run in runs))
 
 
 def _names(given: str | None, default: str) -> list[str]:

@@ -12,6 +12,7 @@ from pfbench.cli.options import STORE, AsJson, StoreFolder, flag, option
 from pfbench.cli.printing import (
     Fact,
     complain,
+    exit_if,
     plural,
     print_json,
     show,
@@ -88,8 +89,7 @@ def check(
     else:
         show(f"{plural(number, 'file')} read, {len(damaged):,} of them damaged")
     _complain(damaged)
-    if damaged:
-        raise typer.Exit(1)
+    exit_if(damaged)
 
 
 @app.command()
@@ -111,10 +111,8 @@ def gc(
         found = collect(opened, dry=dry_run, progress=steps.advance)
     removed = "would be removed" if dry_run else "removed"
     outdated, leftovers = [key for _, key in found.outdated], found.leftovers
-    older, needless = (
-        f"entries of an older source, {removed}",
-        f"temporary and needless files, {removed}",
-    )
+    older = f"entries of an older source, {removed}"
+    needless = f"temporary and needless files, {removed}"
     facts = [
         Fact("schema", 1),
         Fact("dry_run", dry_run),
@@ -163,8 +161,7 @@ def merge(
     for kind, key, what in found.refused:
         complain(f"{kind} {key} is refused: the two stores differ in its {what}.")
     _complain(found.damaged)
-    if found.refused or found.damaged:
-        raise typer.Exit(1)
+    exit_if(found.refused or found.damaged)
 
 
 @app.command()

@@ -29,6 +29,7 @@ from pfbench.cli.printing import (
     columns,
     complain,
     duration,
+    exit_if,
     heading,
     keeping,
     note,
@@ -245,8 +246,7 @@ def _tell(done: "Verification", found: "Sequence[Finding]", work: _Work) -> None
     gone = [one.erratum.name for one in found if not one.shown and not one.lost]
     if gone:
         complain(f"the evidence for erratum {', '.join(gone)} no longer shows it.")
-    if not (done.clean and all(one.shown for one in found)):
-        raise typer.Exit(1)
+    exit_if(not (done.clean and all(one.shown for one in found)))
 
 
 def _repeat(work: _Work) -> None:
@@ -266,8 +266,7 @@ def _repeat(work: _Work) -> None:
     for row in (row for done in made for row in done.rows):
         if row.verdict == "violated" or row.failed:
             complain(f"{row.claim.name} is {row.verdict}: {row.reason}")
-    if not all(done.clean for done in made):
-        raise typer.Exit(1)
+    exit_if(not all(done.clean for done in made))
 
 
 def _conformance(algorithm: str, work: _Work) -> None:
@@ -282,8 +281,7 @@ def _conformance(algorithm: str, work: _Work) -> None:
             Text("no claim is named: tested are conformance, counts and feasibility"),
             columns(("test", "passed", "what was seen"), outcome.rows()),
         )
-    if not outcome.passed:
-        raise typer.Exit(1)
+    exit_if(not outcome.passed)
 
 
 def _verify_mutants(work: _Work) -> None:
