@@ -1,14 +1,13 @@
 """``pfbench data``: the real data sets and their cache."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pfbench.base.errors import DataError, InputError
 from pfbench.cli.options import AsJson
-from pfbench.cli.printing import columns, complain, note, print_json, show, size
+from pfbench.cli.printing import columns, complain, fields_of, note, print_json, show, size
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def _each(names: Sequence[str], task: "Callable[[str], Status]", *, as_json: boo
 
 def _as_json(status: "Status") -> dict[str, Any]:
     names = {"method": "verified_by", "size": "bytes", "partial": "partial_bytes"}
-    return {"schema": 1} | {names.get(name, name): value for name, value in asdict(status).items()}
+    return {"schema": 1, **fields_of(status, **names)}
 
 
 def _show(found: "Sequence[Status]", *, as_json: bool) -> None:

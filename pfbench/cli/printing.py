@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +130,11 @@ def in_brief(run: "Run") -> dict[str, Any]:
     whole = run.as_json()
     names = "status", "stop_reason", "iterations", "counts", "seconds"
     return {name: whole[name] for name in names}
+
+
+def fields_of(record: Any, **names: str) -> dict[str, Any]:
+    """Return the fields of a dataclass's object, those in `names` under other names."""
+    return {names.get(name, name): value for name, value in asdict(record).items()}
 
 
 def _plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ from pfbench.cli.printing import (
     Fact,
     complain,
     exit_if,
+    fields_of,
     plural,
     print_json,
     show,
@@ -84,8 +85,7 @@ def check(
     with Steps("checking", None, "files", quiet=as_json) as steps:
         number, damaged = check_files(opened, repair=repair, progress=steps.advance)
     if as_json:
-        found = [_damage(damage) for damage in damaged]
-        print_json({"schema": 1, "files": number, "damaged": found})
+        print_json({"schema": 1, "files": number, "damaged": _as_json(damaged)})
     else:
         show(f"{plural(number, 'file')} read, {len(damaged):,} of them damaged")
     _complain(damaged)
@@ -152,7 +152,7 @@ def merge(
                     {"kind": kind, "key": key, "differs_in": what}
                     for kind, key, what in found.refused
                 ],
-                "damaged": [_damage(damage) for damage in found.damaged],
+                "damaged": _as_json(found.damaged),
             }
         )
     else:
@@ -267,15 +267,8 @@ def _complain_of(listing: "Listing") -> None:
         complain(f"{kind} {key} is damaged: {damage}; see `pfbench store check`.")
 
 
-def _damage(damage: "Damage") -> dict[str, Any]:
-    return {
-        "kind": damage.kind,
-        "key": damage.key,
-        "file": damage.path,
-        "what": damage.what,
-        "detail": damage.detail,
-        "set_aside": damage.aside,
-    }
+def _as_json(damaged: Sequence["Damage"]) -> list[dict[str, Any]]:
+    return [fields_of(damage, path="file", aside="set_aside") for damage in damaged]
 
 
 def _complain(damaged: Sequence["Damage"]) -> None:
