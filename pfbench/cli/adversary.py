@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,18 +11,29 @@ import typer
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
-from pfbench.cli.options import STORE, Jobs, Scheduler, StoreFolder, check_place, engine_of
-from pfbench.cli.printing import (
+from pfbench.cli.options import (
+    STORE,
     AsJson,
+    Jobs,
+    Scheduler,
+    StoreFolder,
+    check_place,
+    engine_of,
+    option,
+)
+from pfbench.cli.printing import (
+    Cell,
+    announce,
     columns,
     complain,
-    console,
-    fields,
+    exit_if,
     heading,
+    note,
     number,
     plural,
     print_json,
     show,
+    show_fields,
 )
 from pfbench.cli.progress import Steps
 
@@ -33,68 +45,49 @@ if TYPE_CHECKING:
 ALL = "all"
 """In place of a selector: every algorithm of the catalogue that the theorem speaks of."""
 
+_ALGORITHM = (
+    'As in "frank-wolfe[step=open-loop]", or MODULE:NAME; may come several times; '
+    "all for every one that the theorem speaks of."
+)
+
 _NOT_WITH = {
-    "--horizon": ("--most",),
-    "--family": ("--output", "--dimension", "--iterations"),
-    "--check": ("--output", "--dimension", "--iterations", "--most", "--figure"),
+    "horizon": ("most",),
+    "family": ("output", "dimension", "iterations"),
+    "check": ("output", "dimension", "iterations", "most", "figure"),
 }
 """What each way of calling the verb does not take."""
 
 
 def adversary(
+    context: typer.Context,
     algorithm: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--algorithm",
-            "-a",
-            metavar="ALGORITHM",
-            help='As in "frank-wolfe[step=open-loop]", or MODULE:NAME; may come several times; '
-            "all for every one that the theorem speaks of.",
-        ),
+        list[str] | None, option("ALGORITHM", _ALGORITHM, "--algorithm", "-a")
     ] = None,
-    horizon: Annotated[
-        int | None, typer.Option(metavar="T", help="Calls before which the floor must hold.")
-    ] = None,
+    horizon: Annotated[int | None, option("T", "Calls before which the floor must hold.")] = None,
     dimension: Annotated[
-        int | None,
-        typer.Option(metavar="D", help="Length of a point, above 2T.", show_default="2T + 1"),
+        int | None, option("D", "Length of a point, above 2T.", show_default="2T + 1")
     ] = None,
-    iterations: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Iterations of a run.", show_default="T"),
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the hidden directions.")] = 0,
+    iterations: Annotated[int | None, option("N", "Iterations of a run.", show_default="T")] = None,
+    seed: Annotated[int, option("N", "Seed of the hidden directions.")] = 0,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the certificate, its transcript beside it.",
-        ),
+        option("FILE", "Write the certificate, its transcript beside it.", "--output", "-o"),
     ] = None,
     check: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Check a certificate from its two files alone."),
+        Path | None, option("FILE", "Check a certificate from its two files alone.")
     ] = None,
     family: Annotated[
         str | None,
-        typer.Option(
-            metavar="T,T,...",
-            help="Count LO calls to gap <= eps D on the rescaled family with these T(eps).",
+        option(
+            "T,T,...", "Count LO calls to gap <= eps D on the rescaled family with these T(eps)."
         ),
     ] = None,
     most: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            help="With --family: LO calls at which a run is given up.",
-            show_default="200000",
-        ),
+        option("N", "With --family: LO calls at which a run is given up.", show_default="200000"),
     ] = None,
     figure: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw the gaps, or the family: .svg, .pdf or .png."),
+        Path | None, option("FILE", "Draw the gaps, or the family: .svg, .pdf or .png.")
     ] = None,
     store: StoreFolder = STORE,
     jobs: Jobs = None,
@@ -110,10 +103,7 @@ def adversary(
 
     Give one of --horizon, --family and --check.
     """
-    given: dict[str, object] = {"--horizon": horizon, "--family": family, "--check": check}
-    given |= {"--algorithm": algorithm, "--output": output, "--dimension": dimension}
-    given |= {"--iterations": iterations, "--most": most, "--figure": figure}
-    _refuse_combinations(given)
+    _refuse_combinations(context.params)
     check_place(jobs, scheduler)
     if check is not None:
         _check(check, as_json=as_json)
@@ -122,7 +112,7 @@ def adversary(
     from pfbench.resisting import every_contestant, write_certificate
     from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
     from pfbench.resisting.rescaled import MOST
-    from pfbench.resisting.session import certificates, fits
+    from pfbench.resisting.session import certificates
     from pfbench.resisting.session import family as family_of
 
     for name, value, least in (("--seed", seed, 0), ("--horizon", horizon, 1), ("--most", most, 1)):
@@ -130,13 +120,12 @@ def adversary(
             integer(name, value, least=least)
     if figure is not None:
         check_figure(figure)
-    every = [[text] if text != ALL else every_contestant() for text in algorithm or ()]
-    selectors = list(dict.fromkeys(text for some in every for text in some))
+    named = [every_contestant() if text == ALL else [text] for text in algorithm or ()]
+    selectors = list(dict.fromkeys(chain.from_iterable(named)))
     horizons = [] if family is None else _horizons(family)
     if output is not None:
         _check_output(output, len(selectors))
-    for text in selectors:
-        _tell_import(text)
+    announce(selectors)
     total = len(selectors) * max(1, len(horizons))
     # Starting a process for one certificate takes longer than the certificate.
     slots = 0 if jobs is None and scheduler is None and total == 1 else jobs
@@ -153,7 +142,7 @@ def adversary(
                 )
             if figure is not None:
                 draw_calls(runs, figure)
-            _show_family(runs, fits(runs), as_json=as_json)
+            _show_family(runs, as_json=as_json)
             return
         with Steps("adversary", total, "certificates", quiet=as_json) as steps:
             found = certificates(
@@ -169,8 +158,7 @@ def adversary(
             )
     outcomes = [(one.label, one.outcome) for one in found if one.outcome is not None]
     if not as_json:
-        words = f"{plural(len(found), 'certificate')}, {len(outcomes):,} of them made now"
-        console(error=True).print(words)
+        note(f"{plural(len(found), 'certificate')}, {len(outcomes):,} of them made now")
     if output is not None:
         for _, outcome in outcomes:
             write_certificate(outcome, output)
@@ -182,15 +170,15 @@ def adversary(
 def _refuse_combinations(given: Mapping[str, object]) -> None:
     modes = [mode for mode in _NOT_WITH if given[mode] is not None]
     if len(modes) != 1:
-        found = " and ".join(modes) if modes else "none of them"
+        found = " and ".join(f"--{mode}" for mode in modes) or "none of them"
         raise InputError(f"give one of --horizon, --family and --check, not {found}.")
     (mode,) = modes
-    if (mode == "--check") != (given["--algorithm"] is None):
-        what = "takes no --algorithm: leave it out" if mode == "--check" else "needs --algorithm"
-        raise InputError(f"{mode} {what}.")
+    if (mode == "check") == bool(given["algorithm"]):
+        what = "takes no --algorithm: leave it out" if mode == "check" else "needs --algorithm"
+        raise InputError(f"--{mode} {what}.")
     for name in _NOT_WITH[mode]:
         if given[name] is not None:
-            raise InputError(f"{name} does not go with {mode}: leave it out.")
+            raise InputError(f"--{name} does not go with --{mode}: leave it out.")
 
 
 def _check_output(output: Path, count: int) -> None:
@@ -216,24 +204,16 @@ def _horizons(text: str) -> list[int]:
     return found
 
 
-def _tell_import(selector: str) -> None:
-    """Print the name of somebody's own algorithm before it is imported."""
-    name = selector.partition("[")[0].strip()
-    if ":" in name:
-        console(error=True).print(f"importing {name}")
-
-
 def _check(path: Path, *, as_json: bool) -> None:
     from pfbench.resisting import check_certificate
 
     with Steps(f"checking {path.name}", None, "checks", quiet=as_json):
-        certificate = check_certificate(path, told=_tell_import).certificate
+        certificate = check_certificate(path, told=lambda text: announce([text])).certificate
     if as_json:
         print_json(certificate.as_json())
     else:
         show_certificate(certificate)
-    if not certificate.certified:
-        raise typer.Exit(1)
+    exit_if(not certificate.certified)
 
 
 # --- certificates ---------------------------------------------------------------------------------
@@ -251,8 +231,7 @@ def _show_found(found: "Sequence[Found]", *, as_json: bool) -> None:
         show_certificates(made)
     for lost in (one for one in found if one.lost):
         complain(f"there is no certificate of {lost.label}: {lost.lost}")
-    if not all(one.certificate and one.certificate.certified for one in found):
-        raise typer.Exit(1)
+    exit_if(not all(one.certificate and one.certificate.certified for one in found))
 
 
 def show_certificate(found: "Certificate") -> None:
@@ -260,71 +239,61 @@ def show_certificate(found: "Certificate") -> None:
     before = {"lo": "LO calls", "gradient": "gradient queries", None: "calls"}[found.certified_for]
     verdict = f"yes, before {found.horizon:,} {before}" if found.certified else "no"
     least, smoothness = found.min_gap_over_diameter, f"{found.paper_smoothness:,.0f}"
-    reached = "not reached" if found.calls_to_target is None else f"{found.calls_to_target:,}"
-    rows = [
+    answers, queries = found.answer_max_relative_error, found.query_max_relative_error
+    span = found.span_max_relative_distance
+    rows: list[tuple[Cell, ...]] = [
         ("least gap before T", f"{least:.6g} D = {2.0 * least:.6g} R", "0.04 D or more"),
-        ("calls to gap 0.04 D", reached, "T or more"),
-        (
-            "(i) answers of the fixed function",
-            number(found.answer_max_relative_error),
-            "1e-9 or less",
-        ),
-        ("(ii) queries of the algorithm", number(found.query_max_relative_error), "1e-9 or less"),
-        (
-            "distance from the span of LO outputs",
-            number(found.span_max_relative_distance),
-            "1e-9 or less for LO",
-        ),
+        ("calls to gap 0.04 D", _reached(found), "T or more"),
+        ("(i) answers of the fixed function", number(answers), "1e-9 or less"),
+        ("(ii) queries of the algorithm", number(queries), "1e-9 or less"),
+        ("distance from the span of LO outputs", number(span), "1e-9 or less for LO"),
         ("orthonormality of V", number(found.orthonormality_error), "1e-10 or less"),
-        ("gradient queries at new points", f"{found.queries:,}", ""),
-        ("LO calls", f"{found.counts.lo:,}", ""),
+        ("gradient queries at new points", found.queries, ""),
+        ("LO calls", found.counts.lo, ""),
         ("smoothness used", number(found.smoothness), f"certified (the paper: {smoothness})"),
     ]
-    show(
-        fields(
-            [
-                ("algorithm", found.algorithm),
-                ("certified", verdict),
-                ("horizon T", f"{found.horizon:,}"),
-                ("dimension", f"{found.dimension:,}"),
-                ("seed", str(found.seed)),
-            ]
-        ),
+    show_fields(
+        [
+            ("algorithm", found.algorithm),
+            ("certified", verdict),
+            ("horizon T", found.horizon),
+            ("dimension", found.dimension),
+            ("seed", str(found.seed)),
+        ],
         heading("what was found", columns(("what", "value", "needed"), rows, right=("value",))),
-        *([heading("findings", *found.findings)] if found.findings else []),
+        heading("findings", *found.findings) if found.findings else None,
     )
+
+
+def _reached(found: "Certificate") -> str:
+    return "not reached" if found.calls_to_target is None else f"{found.calls_to_target:,}"
 
 
 def show_certificates(found: "Mapping[str, Certificate]") -> None:
     """Print several certificates, one line each."""
-    rows = [
-        (
-            f"for {one.certified_for}" if one.certified else "no",
-            f"{2.0 * one.min_gap_over_diameter:.4g} R",
-            "not reached" if one.calls_to_target is None else f"{one.calls_to_target:,}",
-            f"{one.answer_max_relative_error:.1e}",
-            "no number"
-            if one.query_max_relative_error is None
-            else f"{one.query_max_relative_error:.1e}",
-            f"{one.counts.lo:,}",
-            label,
+    rows = []
+    for label, one in found.items():
+        queries = one.query_max_relative_error
+        rows.append(
+            (
+                f"for {one.certified_for}" if one.certified else "no",
+                f"{2.0 * one.min_gap_over_diameter:.4g} R",
+                _reached(one),
+                f"{one.answer_max_relative_error:.1e}",
+                "no number" if queries is None else f"{queries:.1e}",
+                one.counts.lo,
+                label,
+            )
         )
-        for label, one in found.items()
-    ]
     first = next(iter(found.values()))
     names = "certified", "least gap", "calls to 0.08 R", "(i)", "(ii)", "LO", "algorithm"
-    show(
-        fields(
-            [
-                ("horizon T", f"{first.horizon:,}"),
-                ("dimension", f"{first.dimension:,}"),
-                ("floor", "0.08 R before T calls"),
-            ]
-        ),
-        heading(
-            plural(len(found), "algorithm"),
-            columns(names, rows, right=names[1:-1]),
-        ),
+    show_fields(
+        [
+            ("horizon T", first.horizon),
+            ("dimension", first.dimension),
+            ("floor", "0.08 R before T calls"),
+        ],
+        heading(plural(len(found), "algorithm"), columns(names, rows, right=names[1:-1])),
     )
     for label, one in found.items():
         for finding in one.findings:
@@ -334,22 +303,19 @@ def show_certificates(found: "Mapping[str, Certificate]") -> None:
 # --- the family -----------------------------------------------------------------------------------
 
 
-def _show_family(
-    runs: "Sequence[Reached]", fits: "Mapping[str, Fit | None]", *, as_json: bool
-) -> None:
+def _show_family(runs: "Sequence[Reached]", *, as_json: bool) -> None:
+    from pfbench.resisting.session import fits
+
+    fitted = fits(runs)
     if as_json:
-        nothing = {"slope": None, "interval": None, "constant": None}
-        described: list[dict[str, Any]] = [
-            {"algorithm": text, **(nothing if fit is None else asdict(fit))}
-            for text, fit in fits.items()
-        ]
+        described = [{"algorithm": text, **_described(fit)} for text, fit in fitted.items()]
         print_json({"schema": 1, "runs": [run.as_json() for run in runs], "fits": described})
         return
     names = "epsilon", "T(eps)", "LO calls", "calls / T", "T, l = 3^15", "algorithm"
     rows = [
         (
-            number(run.epsilon),
-            f"{run.T:,}",
+            run.epsilon,
+            run.T,
             f"{'over ' if run.censored else ''}{run.calls:,}",
             f"{run.tightness:.4g}",
             f"{run.paper_T:.2g}",
@@ -357,18 +323,16 @@ def _show_family(
         )
         for run in runs
     ]
-    slopes = [(*_slope(fit), text) for text, fit in fits.items()]
+    of_fit = "slope", "95 % interval", "calls eps^2/(L delta)", "algorithm"
+    slopes = [(*_slope(fit), text) for text, fit in fitted.items()]
     show(
         columns(names, rows, right=names[:-1]),
-        heading(
-            "calls = constant L delta eps^slope",
-            columns(
-                ("slope", "95 % interval", "calls eps^2/(L delta)", "algorithm"),
-                slopes,
-                right=("slope", "95 % interval", "calls eps^2/(L delta)"),
-            ),
-        ),
+        heading("calls = constant L delta eps^slope", columns(of_fit, slopes, right=of_fit[:-1])),
     )
+
+
+def _described(fit: "Fit | None") -> dict[str, Any]:
+    return dict.fromkeys(("slope", "interval", "constant")) if fit is None else asdict(fit)
 
 
 def _slope(fit: "Fit | None") -> tuple[str, str, str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import Listed
+from pfbench.cli.printing import Fact
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,17 @@ class Item:
     def as_json(self) -> dict[str, Any]:
         """Return the item as ``pfbench list --json`` prints it (schema 1)."""
         return {"schema": 1, **asdict(self)}
+
+    @property
+    def facts(self) -> list[Fact]:
+        """The same as ``pfbench info`` shows it first."""
+        return [
+            Fact("schema", 1),
+            Fact("name", self.name, "name", f"{self.name} ({self.kind})"),
+            Fact("kind", self.kind),
+            Fact("summary", self.summary, "what it is"),
+            Fact("source", self.source, "source"),
+        ]
 
 
 def _items(kind: str, listed: Mapping[str, Listed]) -> Iterator[Item]:

@@ -6,15 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pfbench.base.errors import DataError, InputError
-from pfbench.cli.printing import (
-    AsJson,
-    columns,
-    complain,
-    console,
-    print_json,
-    show,
-    size,
-)
+from pfbench.cli.options import AsJson
+from pfbench.cli.printing import columns, complain, fields_of, note, print_json, show, size
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
@@ -36,21 +29,16 @@ def data() -> None:
 @app.command("list")
 def list_sets(as_json: AsJson = False) -> None:
     """List the data sets and where each stands."""
+    from pfbench.problems.data.cache import VARIABLE, cache_folder
     from pfbench.problems.data.management import statuses
 
-    found = statuses()
-    if as_json:
-        print_json([_as_json(status) for status in found])
-        return
-    _show(found)
-    _show_folder()
+    _show(statuses(), as_json=as_json)
+    if not as_json:
+        show(f"\ncache folder: {cache_folder()} (set {VARIABLE} for another)")
 
 
 @app.command()
-def fetch(
-    names: Names = None,
-    as_json: AsJson = False,
-) -> None:
+def fetch(names: Names = None, as_json: AsJson = False) -> None:
     """Download data sets, unless they are there and sound.
 
     NAME is one that `pfbench data list` shows. An interrupted download is continued by the same
@@ -69,10 +57,7 @@ def fetch(
 
 
 @app.command()
-def check(
-    names: Names = None,
-    as_json: AsJson = False,
-) -> None:
+def check(names: Names = None, as_json: AsJson = False) -> None:
     """Load data sets, and check all that is recorded of them.
 
     Without NAME, all that are there.
@@ -99,49 +84,39 @@ def _each(names: Sequence[str], task: "Callable[[str], Status]", *, as_json: boo
     failures: list[DataError] = []
     for number, name in enumerate(known, 1):
         if not as_json and len(known) > 1:
-            console(error=True).print(f"{name} ({number} of {len(known)})")
+            note(f"{name} ({number} of {len(known)})")
         try:
             found.append(task(name))
         except DataError as failure:
             failures.append(failure)
-    if as_json:
-        print_json([_as_json(status) for status in found])
-    elif found:
-        _show(found)
-    if not failures:
-        return
-    for told in failures[:-1]:
-        complain(str(told))
-    raise failures[-1]
+    _show(found, as_json=as_json)
+    if failures:
+        *others, last = failures
+        for other in others:
+            complain(str(other))
+        raise last
 
 
 def _as_json(status: "Status") -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "name": status.name,
-        "state": status.state,
-        "verified": status.verified,
-        "verified_by": status.method,
-        "path": None if status.path is None else str(status.path),
-        "bytes": status.size,
-        "partial_bytes": status.partial,
-        "url": status.url,
-        "digest": status.digest,
-        "summary": status.summary,
-    }
+    names = {"method": "verified_by", "size": "bytes", "partial": "partial_bytes"}
+    return {"schema": 1, **fields_of(status, **names)}
 
 
-def _show(found: "Sequence[Status]") -> None:
+def _show(found: "Sequence[Status]", *, as_json: bool) -> None:
+    if as_json:
+        print_json([_as_json(status) for status in found])
+        return
     rows = [
         (
             status.name,
             _state(status),
-            "" if status.size is None else size(status.size),
+            None if status.size is None else size(status.size),
             status.summary,
         )
         for status in found
     ]
-    show(columns(("name", "state", "size", "what it is"), rows, right=("size",)))
+    if rows:
+        show(columns(("name", "state", "size", "what it is"), rows, right=("size",)))
 
 
 def _state(status: "Status") -> str:
@@ -149,9 +124,3 @@ def _state(status: "Status") -> str:
         return f"absent ({size(status.partial)} of it)" if status.partial else "absent"
     state = status.state if status.digest is None else "sound"
     return state if status.verified else f"{state} (unverified)"
-
-
-def _show_folder() -> None:
-    from pfbench.problems.data.cache import VARIABLE, cache_folder
-
-    show(f"\ncache folder: {cache_folder()} (set {VARIABLE} for another)")

@@ -1,14 +1,17 @@
 """``pfbench solve --dry-run``: what would run, its memory and its time, from a short trial."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pfbench.cli.printing import (
     FAILURES,
+    Fact,
     duration,
-    fields,
+    in_brief,
+    in_words,
+    known,
     parameters_in_words,
     plural,
-    show,
+    show_facts,
     size,
     unmet_in_words,
     whole,
@@ -19,86 +22,50 @@ if TYPE_CHECKING:
     from pfbench.runs.loop.ready import Ready
 
 
-def expected_run(
-    ready: "Ready", *, seeds: range, budget: "Budget | None", time_limit: float | None
-) -> dict[str, Any]:
-    """Return what would run, as ``--dry-run --json`` prints it; nothing is stored."""
+def show_expected(
+    ready: "Ready",
+    *,
+    seeds: range,
+    budget: "Budget | None",
+    time_limit: float | None,
+    as_json: bool,
+) -> None:
+    """Print what would run; nothing is stored."""
     from pfbench.algorithms import parameters_of
     from pfbench.base.selectors import Selector
     from pfbench.runs.forecast import forecast
 
     problem, algorithm = ready.problem, ready.algorithm
     found = forecast(ready, seed=seeds[0], budget=budget, time_limit=time_limit)
-    trial = found.trial
-    return {
-        "schema": 1,
-        "problem": str(Selector(problem.name, problem.parameters)),
-        "algorithm": ready.selector,
-        "parameters": parameters_of(algorithm),
-        "schedule": ready.schedule,
-        "unmet": list(ready.unmet),
-        "seeds": list(seeds),
-        "n": problem.n,
-        "shape": list(problem.shape),
-        "counts": getattr(algorithm, "counts", "not stated"),
-        "iterations": found.iterations,
-        "bytes": found.bytes,
-        "seconds": found.seconds,
-        "trial": {
-            "status": trial.status,
-            "stop_reason": trial.stop_reason,
-            "iterations": trial.iterations,
-            "counts": trial.counts.as_dict(),
-            "seconds": trial.seconds,
-        },
-    }
-
-
-def show_forecast(expected: dict[str, Any]) -> None:
-    """Print what would run."""
-    from pfbench.cli.info import in_words
-
-    seeds, trial = expected["seeds"], expected["trial"]
-    ended = ""
-    if trial["status"] in FAILURES:
-        ended = f", which ended: {trial['status']}, {trial['stop_reason']}"
-    iterations, seconds = expected["iterations"], expected["seconds"]
-    show(
-        fields(
-            [
-                ("problem", expected["problem"]),
-                (
-                    "size",
-                    f"{in_words(expected['shape'])}, {expected['n']:,} components",
-                ),
-                ("algorithm", expected["algorithm"]),
-                (
-                    "schedule",
-                    f"{expected['schedule']}: {parameters_in_words(expected['parameters'])}",
-                ),
-                *unmet_in_words(expected["unmet"]),
-                ("counts", expected["counts"]),
-                (
-                    "runs",
-                    f"1, seed {seeds[0]}"
-                    if len(seeds) == 1
-                    else f"{len(seeds):,}, seeds {seeds[0]} to {seeds[-1]}",
-                ),
-                ("iterations", _known(iterations, lambda count: f"at most {whole(count)}")),
-                ("memory", _known(expected["bytes"], lambda count: f"about {size(count)}")),
-                ("time", _known(seconds, lambda number: _time(number, len(seeds)))),
-                (
-                    "from",
-                    f"a trial of {plural(trial['iterations'], 'iteration')} in "
-                    f"{duration(trial['seconds'])}{ended}; measures and compilation not included",
-                ),
-            ]
-        )
+    trial, parameters = found.trial, parameters_of(algorithm)
+    shape = f"{in_words(problem.shape)}, {problem.n:,} components"
+    several = f"{len(seeds):,}, seeds {seeds[0]} to {seeds[-1]}"
+    most = known(found.iterations, lambda count: f"at most {whole(count)}")
+    memory = known(found.bytes, lambda count: f"about {size(count)}")
+    time = known(found.seconds, lambda seconds: _time(seconds, len(seeds)))
+    schedule = f"{ready.schedule}: {parameters_in_words(parameters)}"
+    ended = f", which ended: {trial.status}, {trial.stop_reason}"
+    source = (
+        f"a trial of {plural(trial.iterations, 'iteration')} in {duration(trial.seconds)}"
+        f"{ended if trial.status in FAILURES else ''}; measures and compilation not included"
     )
-
-
-def _known(value: Any, words: Any) -> str:
-    return "not known" if value is None else str(words(value))
+    facts = [
+        Fact("schema", 1),
+        Fact("problem", str(Selector(problem.name, problem.parameters)), "problem"),
+        Fact("shape", list(problem.shape), "size", shape),
+        Fact("n", problem.n),
+        Fact("algorithm", ready.selector, "algorithm"),
+        Fact("parameters", parameters),
+        Fact("schedule", ready.schedule, "schedule", schedule),
+        Fact("unmet", list(ready.unmet), "not met", unmet_in_words(ready.unmet)),
+        Fact("counts", getattr(algorithm, "counts", "not stated"), "counts"),
+        Fact("seeds", list(seeds), "runs", several if len(seeds) > 1 else f"1, seed {seeds[0]}"),
+        Fact("iterations", found.iterations, "iterations", most),
+        Fact("bytes", found.bytes, "memory", memory),
+        Fact("seconds", found.seconds, "time", time),
+        Fact("trial", in_brief(trial), "from", source),
+    ]
+    show_facts(facts, as_json=as_json)
 
 
 def _time(seconds: float, runs: int) -> str:

@@ -7,7 +7,8 @@ from rich.console import RenderableType
 
 from pfbench.base.names import unknown
 from pfbench.cli.catalogue import KINDS, Item
-from pfbench.cli.printing import AsJson, columns, console, heading, print_json, show
+from pfbench.cli.options import AsJson
+from pfbench.cli.printing import columns, console, heading, print_json, show
 
 
 def list_all(

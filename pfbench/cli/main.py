@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from pfbench import __version__
 from pfbench.base.errors import Diverged, PfbenchError, StalePoint, WorkerDied
 from pfbench.cli import adversary, data, info, listing, report, run, solve, store, verify
+from pfbench.cli.options import flag
 from pfbench.cli.printing import complain
 
 FAILED, BAD_INPUT = 1, 2
@@ -107,7 +108,7 @@ app.add_typer(store.app, name="store")
 @app.callback(invoke_without_command=True)
 def pfbench(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+    version: Annotated[bool, flag("Print the version.", "--version")] = False,
 ) -> None:
     """Put claims about projection-free and variance-reduced optimisation methods to the test.
 

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,33 +13,41 @@ if TYPE_CHECKING:
 
 STORE = Path(".pfbench/store")
 
+
+def option(value: str, about: str, *names: str, **more: Any) -> Any:
+    """Return an option with a value, as the help writes it, and a line about it.
+
+    It has the name of its parameter if none is given; more is what `typer.Option` takes.
+    """
+    return typer.Option(*names, metavar=value, help=about, **more)
+
+
+def flag(about: str, name: str) -> Any:
+    """Return an option without a value, and a line about it."""
+    return typer.Option(name, help=about)
+
+
+AsJson = Annotated[bool, flag("Print JSON, and nothing else.", "--json")]
+
 StoreFolder = Annotated[
     Path,
-    typer.Option(
-        "--store",
-        metavar="DIR",
-        envvar="PFBENCH_STORE",
-        help="Where all that is finished is kept and found.",
+    option(
+        "DIR", "Where all that is finished is kept and found.", "--store", envvar="PFBENCH_STORE"
     ),
 ]
 
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        metavar="N",
-        help="So many at a time, each in a process that can be killed; 0: in this process.",
+    option(
+        "N",
+        "So many at a time, each in a process that can be killed; 0: in this process.",
         show_default="the number of CPUs",
     ),
 ]
 
-Scheduler = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="Use a Dask cluster, as in tcp://HOST:8786."),
-]
+Scheduler = Annotated[str | None, option("ADDRESS", "Use a Dask cluster, as in tcp://HOST:8786.")]
 
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Only show what would run, its memory and its time.")
-]
+DryRun = Annotated[bool, flag("Only show what would run, its memory and its time.", "--dry-run")]
 
 
 def cpus() -> int:

@@ -4,8 +4,11 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console, Group, RenderableType
@@ -13,11 +16,23 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")]
+from pfbench.base.errors import StorageError
+
+if TYPE_CHECKING:
+    from pfbench.runs.execute import Outcome
+    from pfbench.runs.loop.run import Run
+
+Cell = str | Text | int | float | None
+"""What a table shows: counts with separators, other numbers to six digits, nothing for None."""
+
+Line = tuple[str, Cell]
+"""A name with its text."""
 
 _UNBOUNDED = 10_000
 """Width of lines that go to a file or a program: nothing is wrapped."""
 
+STANDARD_OUTPUT = Path("-")
+"""What an option that takes a file takes for the standard output."""
 
 FAILURES = ("diverged", "error", "killed")
 """Statuses of a run with which the command fails."""
@@ -36,9 +51,90 @@ def complain(message: str) -> None:
     print(f"pfbench: {' '.join(message.split())}", file=sys.stderr, flush=True)
 
 
+def note(line: str) -> None:
+    """Print a line on the standard error."""
+    console(error=True).print(line)
+
+
+def announce(selectors: Iterable[str], source: object = "") -> None:
+    """Print the names MODULE:NAME of selectors before they are imported, and what names them."""
+    from pfbench.runs.planning.plan import own_names
+
+    for name in own_names(selectors):
+        if source:
+            complain(f"importing {name}, which {source} names.")
+        else:
+            note(f"importing {name}")
+
+
+@contextmanager
+def keeping(what: str, folder: Path) -> Iterator[None]:
+    """If the user interrupts the block, say that what is finished is kept, and exit."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        complain(
+            f"interrupted; every finished {what} is kept in {folder}, and the same command goes on "
+            "from there."
+        )
+        raise typer.Exit(1) from None
+
+
+def exit_if(failed: object) -> None:
+    """End the command with the exit status of a failure, if there is one."""
+    if failed:
+        raise typer.Exit(1)
+
+
+def exit_if_failed(failed: "Sequence[Outcome]", remark: str = "") -> None:
+    """Say which run failed first, and exit; if none failed, do nothing."""
+    if failed:
+        plan, run = failed[0].plan, failed[0].entry.run
+        complain(
+            f"{plural(len(failed), 'run')} failed{remark}; the first: {plan.algorithm}, seed "
+            f"{plan.seed}: {run.status}: {run.stop_reason}."
+        )
+    exit_if(failed)
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON; what is not a finite number becomes null."""
     print(json.dumps(_plain(value), indent=2, allow_nan=False))
+
+
+def write_json(value: Any, target: Path) -> None:
+    """Write a value as JSON to a file, or print it for ``-``."""
+    if target == STANDARD_OUTPUT:
+        print_json(value)
+    else:
+        text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+        write(text + "\n", target)
+
+
+def write(text: str, target: Path) -> None:
+    """Write a text to a file.
+
+    Raises
+    ------
+    StorageError
+        If it cannot be written.
+    """
+    try:
+        target.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"{target} cannot be written ({error.strerror}).") from error
+
+
+def in_brief(run: "Run") -> dict[str, Any]:
+    """Return the main part of ``run.as_json()``."""
+    whole = run.as_json()
+    names = "status", "stop_reason", "iterations", "counts", "seconds"
+    return {name: whole[name] for name in names}
+
+
+def fields_of(record: Any, **names: str) -> dict[str, Any]:
+    """Return the fields of a dataclass's object, those in `names` under other names."""
+    return {names.get(name, name): value for name, value in asdict(record).items()}
 
 
 def _plain(value: Any) -> Any:
@@ -55,14 +151,15 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def show(*parts: RenderableType) -> None:
-    """Print to the standard output."""
+def show(*parts: RenderableType | None) -> None:
+    """Print to the standard output; None is nothing."""
     target = console()
+    shown = [part for part in parts if part is not None]
     if target.is_terminal:
-        target.print(*parts, sep="\n")
+        target.print(*shown, sep="\n")
         return
     with target.capture() as captured:
-        target.print(*parts, sep="\n")
+        target.print(*shown, sep="\n")
     print("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
@@ -71,8 +168,57 @@ def heading(title: str, *parts: RenderableType) -> RenderableType:
     return Group("", Text(title, style="bold"), *(Padding(part, (0, 0, 0, 2)) for part in parts))
 
 
+def show_fields(lines: Iterable[Line], *parts: RenderableType | None) -> None:
+    """Print names and texts side by side, and parts below them."""
+    show(fields(lines), *parts)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that programs read, or people, or both.
+
+    Attributes
+    ----------
+    name, value
+        As JSON has it; without a name only people see it.
+    title, text
+        As people read it; without a title only programs see it. The text is the value if not given.
+    """
+
+    name: str
+    value: Any
+    title: str = ""
+    text: Cell = None
+
+    @property
+    def line(self) -> Line:
+        """Title and text."""
+        if self.text is not None:
+            return self.title, self.text
+        listed = isinstance(self.value, (list, tuple))
+        return self.title, ", ".join(self.value) if listed else self.value
+
+
+def show_facts(facts: Iterable[Fact], *parts: RenderableType | None, as_json: bool) -> None:
+    """Print facts as JSON, or for people with parts below them."""
+    if as_json:
+        print_json(values_of(facts))
+    else:
+        show(fields(lines_of(facts)), *parts)
+
+
+def values_of(facts: Iterable[Fact]) -> dict[str, Any]:
+    """Return facts as programs read them."""
+    return {fact.name: fact.value for fact in facts if fact.name}
+
+
+def lines_of(facts: Iterable[Fact]) -> list[Line]:
+    """Return facts as people read them."""
+    return [fact.line for fact in facts if fact.title]
+
+
 def columns(
-    names: Sequence[str], rows: Iterable[Sequence[str | Text]], *, right: Sequence[str] = ()
+    names: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Sequence[str] = ()
 ) -> Table:
     """Return a table with a line of names; the first column and those in `right` never wrap."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -84,7 +230,7 @@ def columns(
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(_shown, row))
     return table
 
 
@@ -104,14 +250,23 @@ def numbers(names: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableTy
     return Group(tables[0], *(part for table in tables[1:] for part in ("", table)))
 
 
-def fields(pairs: Iterable[tuple[str, str]]) -> Table:
-    """Return names and texts side by side."""
+def fields(lines: Iterable[Line]) -> Table:
+    """Return names and texts side by side; a name without a text is left out."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
-    for name, text in pairs:
-        table.add_row(name, text)
+    for name, text in lines:
+        if shown := _shown(text):
+            table.add_row(name, shown)
     return table
+
+
+def _shown(cell: Cell) -> str | Text:
+    if isinstance(cell, (str, Text)):
+        return cell
+    if cell is None:
+        return ""
+    return number(cell) if isinstance(cell, float) else whole(cell)
 
 
 def number(value: float | None) -> str:
@@ -151,11 +306,21 @@ def parameters_in_words(parameters: Any) -> str:
     return ", ".join(f"{name}={_value(value)}" for name, value in given.items())
 
 
-def unmet_in_words(unmet: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the line on the assumptions that a problem is not known to meet, if there are any."""
-    if not unmet:
-        return []
-    return [("not met", f"the theory assumes {', '.join(unmet)}: not known of this problem")]
+def unmet_in_words(unmet: Sequence[str]) -> str:
+    """Return what the theory assumes and the problem is not known to meet; empty if nothing."""
+    return f"the theory assumes {', '.join(unmet)}: not known of this problem" if unmet else ""
+
+
+def known(value: Any, words: Callable[[Any], str]) -> str:
+    """Return a value in words, or that it is not known."""
+    return "not known" if value is None else words(value)
+
+
+def in_words(shape: Sequence[int]) -> str:
+    """Return e.g. "200 x 200 matrix", "vector of length 30"."""
+    if len(shape) == 1:
+        return f"vector of length {shape[0]:,}"
+    return " x ".join(f"{side:,}" for side in shape) + " matrix"
 
 
 def _value(value: Any) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from pfbench.cli.printing import console, size
+from pfbench.cli.printing import console, plural, size
 
 _REFRESH = 0.1
 
@@ -31,7 +31,7 @@ class Steps:
 
     def __init__(self, title: str, total: int | None, unit: str, *, quiet: bool = False) -> None:
         self._title, self._total, self._unit, self._quiet = title, total, unit, quiet
-        self._done = 0
+        self._done = self.made = 0
         self._console: Console = console(error=True)
         self._bar = _bar(self._console) if self._console.is_terminal else None
         self._told = time.monotonic()
@@ -65,6 +65,16 @@ class Steps:
     def advance(self) -> None:
         """Say that one more step is done."""
         self.reach(self._done + 1)
+
+    def count(self, _: object, made: bool) -> None:
+        """Say that one more step is done, and whether it was made now (not found in the store)."""
+        self.made += made
+        self.advance()
+
+    def made_in_words(self) -> str:
+        """Return how many steps there are, and how many of them were made now."""
+        steps = plural(self._total or 0, self._unit.removesuffix("s"))
+        return f"{steps}, {self.made:,} of them made now"
 
     def _so_far(self) -> str:
         show: Any = size if self._unit == "bytes" else "{:,}".format

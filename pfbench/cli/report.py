@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -13,14 +14,30 @@ import typer
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.cli.catalogue import specs
-from pfbench.cli.options import STORE, Jobs, Scheduler, StoreFolder, check_place, engine_of
-from pfbench.cli.printing import FAILURES, AsJson, complain, console, plural, print_json, show
+from pfbench.cli.options import (
+    STORE,
+    AsJson,
+    Jobs,
+    Scheduler,
+    StoreFolder,
+    check_place,
+    engine_of,
+    option,
+)
+from pfbench.cli.printing import (
+    FAILURES,
+    announce,
+    exit_if_failed,
+    keeping,
+    note,
+    print_json,
+    show,
+)
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import Outcome
-    from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.study import Spec
 
 OUTPUT = Path("build/report")
@@ -29,9 +46,7 @@ OUTPUT = Path("build/report")
 def report(
     spec: Annotated[list[str] | None, typer.Argument(metavar="SPEC.toml", hidden=True)] = None,
     store: StoreFolder = STORE,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where the reports go.")
-    ] = OUTPUT,
+    output: Annotated[Path, option("DIR", "Where the reports go.", "--output", "-o")] = OUTPUT,
     jobs: Jobs = None,
     scheduler: Scheduler = None,
     as_json: AsJson = False,
@@ -43,15 +58,13 @@ def report(
     command goes on where it stopped.
     """
     from pfbench.reporting import prepare, write_report
-    from pfbench.runs.planning.plan import own_names
     from pfbench.runs.planning.study import read_spec
 
     check_place(jobs, scheduler)
     read = [read_spec(path) for path in _paths(spec or list(specs()))]
     for one in read:
         prepare(one, output)
-        for name in own_names(text for plan in one.runs() for text in plan.own_selectors):
-            complain(f"importing {name}, which {one.name} names.")
+        announce((text for plan in one.runs() for text in plan.own_selectors), one.name)
     with closing(engine_of(jobs, scheduler)) as engine:
         outcomes = _run(read, store, engine, quiet=as_json)
 
@@ -66,13 +79,7 @@ def report(
     if as_json:
         print_json(described)
     failed = [o for some in outcomes.values() for o in some if o.entry.run.status in FAILURES]
-    if failed:
-        first = failed[0].entry.run
-        complain(
-            f"{plural(len(failed), 'run')} failed, and the reports show them as such; the first: "
-            f"{first.algorithm}, seed {first.seed}: {first.status}: {first.stop_reason}."
-        )
-        raise typer.Exit(1)
+    exit_if_failed(failed, ", and the reports show them as such")
 
 
 def _paths(given: Sequence[str]) -> list[Path]:
@@ -91,19 +98,6 @@ def _paths(given: Sequence[str]) -> list[Path]:
     return list(found.values())
 
 
-class _Tally:
-    """How many runs of one report were made by this command."""
-
-    steps: Steps | None = None
-    made = 0
-
-    def __call__(self, plan: "PlannedRun", fresh: bool) -> None:
-        """Take note of one run."""
-        self.made += fresh
-        if self.steps:
-            self.steps.advance()
-
-
 def _run(
     read: "Sequence[Spec]", folder: Path, engine: "Engine", *, quiet: bool
 ) -> "dict[str, list[Outcome]]":
@@ -115,31 +109,22 @@ def _run(
 
     kept = Store(folder)
     outcomes: dict[str, list[Outcome]] = {}
-    try:
+    with keeping("run", folder):
         for one, plans in planned:
-            tally = _Tally()
-            with Steps(one.name, len(plans), "runs", quiet=quiet) as tally.steps:
-                outcomes[one.name] = execute(plans, kept, engine=engine, progress=tally)
+            with Steps(one.name, len(plans), "runs", quiet=quiet) as steps:
+                outcomes[one.name] = execute(plans, kept, engine=engine, progress=steps.count)
             if not quiet:
-                number = f"{plural(len(plans), 'run')}, {tally.made:,} of them made now"
-                console(error=True).print(f"{one.name}: {number}; drawing")
-    except KeyboardInterrupt:
-        complain(
-            f"interrupted; every finished run is kept in {folder}, and the same command goes on "
-            "from there."
-        )
-        raise typer.Exit(1) from None
+                note(f"{one.name}: {steps.made_in_words()}; drawing")
     return outcomes
 
 
 def _describe(one: "Spec", outcomes: "Sequence[Outcome]", files: Sequence[Path]) -> dict[str, Any]:
-    statuses = [outcome.entry.run.status for outcome in outcomes]
     return {
         "schema": 1,
         "name": one.name,
         "title": one.title,
         "runs": len(outcomes),
-        "statuses": {status: statuses.count(status) for status in dict.fromkeys(statuses)},
+        "statuses": Counter(outcome.entry.run.status for outcome in outcomes),
         "files": [str(file) for file in files],
     }
 

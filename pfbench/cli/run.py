@@ -2,18 +2,20 @@
 
 import time
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
 from pfbench.base.errors import InputError, PfbenchError, StorageError
 from pfbench.cli.board import Board
 from pfbench.cli.options import (
     STORE,
+    AsJson,
     DryRun,
     Jobs,
     Scheduler,
@@ -21,19 +23,24 @@ from pfbench.cli.options import (
     check_place,
     cpus,
     engine_of,
+    flag,
+    option,
 )
 from pfbench.cli.printing import (
     FAILURES,
-    AsJson,
+    Fact,
+    announce,
     columns,
     complain,
     duration,
-    fields,
+    exit_if_failed,
     heading,
+    in_brief,
+    known,
     plural,
-    print_json,
-    show,
+    show_facts,
     size,
+    whole,
 )
 from pfbench.cli.progress import Steps
 
@@ -63,10 +70,8 @@ def run(
     scheduler: Scheduler = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
-    log: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Append a line for each run to this file.")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no summary.")] = False,
+    log: Annotated[Path | None, option("FILE", "Append a line for each run to this file.")] = None,
+    quiet: Annotated[bool, flag("No progress, no summary.", "--quiet")] = False,
 ) -> None:
     """Make the many runs that a sweep plans.
 
@@ -80,8 +85,7 @@ def run(
 
     check_place(jobs, scheduler)
     planned = read_sweep(spec)
-    for name in planned.own_names:
-        complain(f"importing {name}, which {spec} names.")
+    announce(planned.own_names, spec)
     with _log(log) as lines, closing(engine_of(jobs, scheduler)) as engine:
         if dry_run:
             _dry_run(planned, store, engine, as_json=as_json)
@@ -89,41 +93,35 @@ def run(
         _run(planned, store, engine, lines, as_json=as_json, quiet=quiet)
 
 
-class _Log:
-    """Lines with a time, in a file or nowhere."""
-
-    def __init__(self, file: TextIO | None) -> None:
-        self._file = file
-
-    def __enter__(self) -> "_Log":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._file:
-            self._file.close()
-
-    def line(self, *words: object) -> None:
-        """Write one line, at once."""
-        if self._file:
-            now = datetime.now().astimezone().isoformat(timespec="seconds")
-            text = " ".join(" ".join(str(word).split()) for word in words)
-            print(now, text, file=self._file, flush=True)
+Log = Callable[..., None]
+"""Is told the words of a line."""
 
 
-def _log(path: Path | None) -> _Log:
+@contextmanager
+def _log(path: Path | None) -> Iterator[Log]:
+    """Give what writes a line with the time to a file, at once; nothing if there is no file."""
     if path is None:
-        return _Log(None)
+        yield lambda *words: None
+        return
     try:
-        return _Log(path.open("a", encoding="utf-8"))
+        file = path.open("a", encoding="utf-8")
     except OSError as error:
         raise InputError(f"--log {path} cannot be written ({error.strerror}).") from error
+    with file:
+
+        def line(*words: object) -> None:
+            now = datetime.now().astimezone().isoformat(timespec="seconds")
+            text = " ".join(" ".join(str(word).split()) for word in words)
+            print(now, text, file=file, flush=True)
+
+        yield line
 
 
 # --- running --------------------------------------------------------------------------------------
 
 
 def _run(
-    planned: "Sweep", folder: Path, engine: "Engine", log: _Log, *, as_json: bool, quiet: bool
+    planned: "Sweep", folder: Path, engine: "Engine", log: Log, *, as_json: bool, quiet: bool
 ) -> None:
     from pfbench.runs.execute import sweep
     from pfbench.runs.planning.sweep import reached
@@ -131,7 +129,7 @@ def _run(
 
     kept = Store(folder)
     total = len(planned.plans)
-    log.line(f"begin {planned.name}: {plural(total, 'run')}, store {folder}")
+    log(f"begin {planned.name}: {plural(total, 'run')}, store {folder}")
     started = time.monotonic()
     described: dict[PlannedRun, dict[str, Any]] = {}
     failed: list[Outcome] = []
@@ -156,29 +154,34 @@ def _run(
             raise
         problem = str(error).rstrip(".")
     ended = f"{board.done} of {plural(total, 'run')} done, {board.failed} failed"
-    log.line(f"end {planned.name}: {ended}{': ' if problem else ''}{problem}")
+    log(f"end {planned.name}: {ended}{': ' if problem else ''}{problem}")
     if problem:
         complain(
             f"{problem}; {board.done:,} of {plural(total, 'run')} are kept in {folder}, and the "
             "same command goes on from there."
         )
         raise typer.Exit(1)
-    if as_json:
-        print_json(_summary(planned, folder, board, [described[plan] for plan in planned.plans]))
-    elif not quiet:
-        _show(planned, folder, board, failed, time.monotonic() - started)
-    if failed:
-        first = failed[0]
-        complain(
-            f"{plural(len(failed), 'run')} failed; the first: {first.plan.algorithm}, seed "
-            f"{first.plan.seed}: {first.entry.run.status}: {first.entry.run.stop_reason}."
-        )
-        raise typer.Exit(1)
+    if as_json or not quiet:
+        runs = [described[plan] for plan in planned.plans] if as_json else []
+        statuses = ", ".join(f"{n:,} {status}" for status, n in board.statuses.most_common())
+        facts = [
+            Fact("schema", 1),
+            Fact("name", planned.name, "sweep"),
+            Fact("store", str(folder), "store"),
+            Fact("planned", total, "runs", f"{total:,}: {_told(board.origins, _ORIGINS)}"),
+            *(Fact(origin, board.origins[origin]) for origin in _ORIGINS),
+            Fact("failed", board.failed),
+            Fact("statuses", board.statuses, "status", statuses),
+            Fact("", None, "took", duration(time.monotonic() - started)),
+            Fact("runs", runs),
+        ]
+        show_facts(facts, _table(failed), as_json=as_json)
+    exit_if_failed(failed)
 
 
-def _tell(log: _Log, outcome: "Outcome") -> None:
+def _tell(log: Log, outcome: "Outcome") -> None:
     found, plan = outcome.entry.run, outcome.plan
-    log.line(
+    log(
         outcome.origin,
         found.status,
         plan.problem,
@@ -193,69 +196,38 @@ def _tell(log: _Log, outcome: "Outcome") -> None:
 
 
 def _describe(outcome: "Outcome") -> dict[str, Any]:
-    found, plan = outcome.entry.run, outcome.plan
+    plan = outcome.plan
     return {
         "key": outcome.entry.key,
         "how": outcome.origin,
         "problem": plan.problem,
         "algorithm": plan.algorithm,
         "seed": plan.seed,
-        "status": found.status,
-        "stop_reason": found.stop_reason,
-        "iterations": found.iterations,
-        "counts": found.counts.as_dict(),
-        "seconds": found.seconds,
+        **in_brief(outcome.entry.run),
         "retries": outcome.entry.notes.get("retries", 0),
     }
 
 
-def _summary(
-    planned: "Sweep", folder: Path, board: Board, runs: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "name": planned.name,
-        "store": str(folder),
-        "planned": len(planned.plans),
-        **{origin: board.origins[origin] for origin in _ORIGINS},
-        "failed": board.failed,
-        "statuses": dict(board.statuses),
-        "runs": list(runs),
-    }
-
-
-def _show(
-    planned: "Sweep", folder: Path, board: Board, failed: "Sequence[Outcome]", seconds: float
-) -> None:
-    told = [
-        f"{board.origins[name]:,} {words}"
-        for name, words in _ORIGINS.items()
-        if board.origins[name]
-    ]
-    parts: list[Any] = [
-        fields(
-            [
-                ("sweep", planned.name),
-                ("store", str(folder)),
-                ("runs", f"{len(planned.plans):,}: {', '.join(told)}"),
-                ("status", ", ".join(f"{n:,} {s}" for s, n in board.statuses.most_common())),
-                ("took", duration(seconds)),
-            ]
+def _table(failed: "Sequence[Outcome]") -> RenderableType | None:
+    """Return the table of the first failed runs, None if there are none."""
+    if not failed:
+        return None
+    rows = [
+        (
+            str(outcome.plan.seed),
+            outcome.entry.run.status,
+            outcome.plan.algorithm,
+            outcome.entry.run.stop_reason,
         )
+        for outcome in failed[:_SHOWN]
     ]
-    if failed:
-        rows = [
-            (
-                str(outcome.plan.seed),
-                outcome.entry.run.status,
-                outcome.plan.algorithm,
-                outcome.entry.run.stop_reason,
-            )
-            for outcome in failed[:_SHOWN]
-        ]
-        title = "failed" if len(failed) <= _SHOWN else f"failed (first {_SHOWN} of {len(failed):,})"
-        parts.append(heading(title, columns(("seed", "status", "algorithm", "reason"), rows)))
-    show(*parts)
+    title = "failed" if len(failed) <= _SHOWN else f"failed (first {_SHOWN} of {len(failed):,})"
+    return heading(title, columns(("seed", "status", "algorithm", "reason"), rows))
+
+
+def _told(origins: Mapping[str, int], words: Mapping[str, str]) -> str:
+    """Return how many runs have each origin."""
+    return ", ".join(f"{origins[name]:,} {said}" for name, said in words.items() if origins[name])
 
 
 _ORIGINS = {
@@ -279,46 +251,41 @@ def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool)
     for plan in lacking:
         settings.setdefault((plan.problem, plan.algorithm), []).append(plan)
     step = max(1, -(-len(settings) // _TRIALS))
-    chosen = list(settings.values())[::step]
-    tasks = [Task(trial_of, (plans[0],), _TRIAL_LIMIT) for plans in chosen]
-    described: dict[int, dict[str, Any]] = {}
+    chosen = list(settings.items())[::step]
+    tasks = [Task(trial_of, (plans[0],), _TRIAL_LIMIT) for _, plans in chosen]
+    rows: list[dict[str, Any]] = [
+        {"problem": problem, "algorithm": algorithm, "runs": len(plans), **_UNKNOWN}
+        for (problem, algorithm), plans in chosen
+    ]
     with Steps("trials", len(tasks), "trials", quiet=as_json) as steps:
         for result in run_tasks(tasks, min(engine.slots, cpus()) or 1):
-            described[result.index] = _trial(result)
+            rows[result.index] |= _trial(result)
             steps.advance()
-    rows = [
-        {
-            "problem": plans[0].problem,
-            "algorithm": plans[0].algorithm,
-            "runs": len(plans),
-            **_UNKNOWN,
-            **described[k],
-        }
-        for k, plans in enumerate(chosen)
-    ]
-    known = [(row["seconds"], row["runs"]) for row in rows if row["seconds"] is not None]
-    tried = sum(runs for _, runs in known)
-    total = sum(seconds * runs for seconds, runs in known)
+    timed = [row for row in rows if row["seconds"] is not None]
+    tried = sum(row["runs"] for row in timed)
+    total = sum(row["seconds"] * row["runs"] for row in timed)
     if tried:
         # Those that were not tried are taken to be like the others.
         total *= len(lacking) / tried
     sizes = [row["bytes"] for row in rows if row["bytes"] is not None]
-    content = {
-        "schema": 1,
-        "name": planned.name,
-        "store": str(folder),
-        "planned": len(planned.plans),
-        **{name: sum(origins[plan] == name for plan in planned.plans) for name in _ORIGINS},
-        "jobs": engine.slots,
-        "bytes": max(sizes) * engine.slots if sizes else None,
-        "seconds": total / engine.slots if tried or not lacking else None,
-        "settings": len(settings),
-        "trials": rows,
-    }
-    if as_json:
-        print_json(content)
-    else:
-        _show_plan(planned, content)
+    most = max(sizes) * engine.slots if sizes else None
+    seconds = total / engine.slots if tried or not lacking else None
+    counts = Counter(origins[plan] for plan in planned.plans)
+    facts = [
+        Fact("schema", 1),
+        Fact("name", planned.name, "sweep"),
+        Fact("store", str(folder), "store"),
+        Fact("planned", len(planned.plans), "runs", _kinds(planned.plans)),
+        *(Fact(name, counts[name]) for name in _ORIGINS),
+        Fact("", None, "of these", _told(counts, _EXPECTED)),
+        Fact("jobs", engine.slots, "jobs"),
+        Fact("bytes", most, "memory", known(most, lambda count: f"about {size(count)}")),
+        Fact("seconds", seconds, "time", known(seconds, lambda time: f"about {duration(time)}")),
+        Fact("settings", len(settings)),
+        Fact("trials", rows),
+    ]
+    title = f"trials of {len(rows)} of {plural(len(settings), 'setting')}"
+    show_facts(facts, heading(title, _trials(rows)), as_json=as_json)
 
 
 def _trial(result: "Result") -> dict[str, Any]:
@@ -340,59 +307,28 @@ _EXPECTED = {
 }
 
 
-def _show_plan(planned: "Sweep", content: dict[str, Any]) -> None:
-    def known(value: Any, words: Any) -> str:
-        return "not known" if value is None else str(words(value))
-
-    def about(value: Any, words: Any) -> str:
-        return known(value, lambda found: f"about {words(found)}")
-
-    counts = Counter(plan.algorithm for plan in planned.plans)
-    problems = len({plan.problem for plan in planned.plans})
-    table = columns(
-        ("runs", "iterations", "time each", "memory", "algorithm on problem"),
-        [
-            (
-                f"{row['runs']:,}",
-                known(row["iterations"], "{:,}".format),
-                known(row["seconds"], duration),
-                known(row["bytes"], size),
-                _setting(row),
-            )
-            for row in content["trials"]
-        ],
-        right=("runs", "iterations", "time each", "memory"),
-    )
-    show(
-        fields(
-            [
-                ("sweep", planned.name),
-                ("store", content["store"]),
-                (
-                    "runs",
-                    f"{content['planned']:,}: {plural(problems, 'problem')}, "
-                    f"{plural(len(counts), 'algorithm')}",
-                ),
-                (
-                    "of these",
-                    ", ".join(
-                        f"{content[name]:,} {words}"
-                        for name, words in _EXPECTED.items()
-                        if content[name]
-                    ),
-                ),
-                ("jobs", f"{content['jobs']:,}"),
-                ("memory", about(content["bytes"], size)),
-                ("time", about(content["seconds"], duration)),
-            ]
-        ),
-        heading(
-            f"trials of {len(content['trials'])} of {plural(content['settings'], 'setting')}",
-            table,
-        ),
-    )
+def _kinds(plans: "Sequence[PlannedRun]") -> str:
+    """Return how many runs, problems and algorithms there are."""
+    problems, algorithms = ({plan.problem for plan in plans}, {plan.algorithm for plan in plans})
+    counts = f"{plural(len(problems), 'problem')}, {plural(len(algorithms), 'algorithm')}"
+    return f"{len(plans):,}: {counts}"
 
 
-def _setting(row: dict[str, Any]) -> str:
+def _trials(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    names = "runs", "iterations", "time each", "memory", "algorithm on problem"
+    shown = [
+        (
+            row["runs"],
+            known(row["iterations"], whole),
+            known(row["seconds"], duration),
+            known(row["bytes"], size),
+            _setting(row),
+        )
+        for row in rows
+    ]
+    return columns(names, shown, right=names[:-1])
+
+
+def _setting(row: Mapping[str, Any]) -> str:
     remark = row["refused"] or row["failed"]
     return f"{row['algorithm']} on {row['problem']}" + (f"\n{remark}" if remark else "")

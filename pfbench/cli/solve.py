@@ -1,6 +1,7 @@
 """``pfbench solve``: one run, or the same run with several seeds."""
 
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,28 +13,28 @@ from rich.table import Table
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable, whole
 from pfbench.base.selectors import Selector
-from pfbench.cli.options import DryRun
+from pfbench.cli.options import AsJson, DryRun, option
 from pfbench.cli.printing import (
     FAILURES,
-    AsJson,
+    announce,
     columns,
     complain,
     console,
     duration,
-    fields,
+    exit_if,
     heading,
+    note,
     number,
     numbers,
     parameters_in_words,
     plural,
     print_json,
-    show,
+    show_fields,
     unmet_in_words,
 )
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
-    from pfbench.runs.loop.drive import Progress
     from pfbench.runs.loop.ready import Ready
     from pfbench.runs.loop.run import Run
     from pfbench.runs.planning.plan import PlannedRun
@@ -47,54 +48,42 @@ _SUFFIXES = (".csv", ".parquet")
 def solve(
     problem: Annotated[
         str,
-        typer.Option(
+        option(
+            "PROBLEM",
+            'As in "nonconvex-logistic[source=a9a]", or your own, MODULE:NAME[...].',
             "--problem",
             "-p",
-            metavar="PROBLEM",
-            help='As in "nonconvex-logistic[source=a9a]", or your own, MODULE:NAME[...].',
         ),
     ],
     algorithm: Annotated[
         str,
-        typer.Option(
+        option(
+            "ALGORITHM",
+            'As in "nfwu-spiderg[epsilon=0.1]", or your own, MODULE:NAME[...].',
             "--algorithm",
             "-a",
-            metavar="ALGORITHM",
-            help='As in "nfwu-spiderg[epsilon=0.1]", or your own, MODULE:NAME[...].',
         ),
     ],
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the algorithm.")] = 0,
-    repeat: Annotated[
-        int | None, typer.Option(metavar="K", help="Run K seeds, from --seed on.")
-    ] = None,
+    seed: Annotated[int, option("N", "Seed of the algorithm.")] = 0,
+    repeat: Annotated[int | None, option("K", "Run K seeds, from --seed on.")] = None,
     budget: Annotated[
         str | None,
-        typer.Option(
-            metavar="COUNT=N,...",
-            help="Most oracle calls, as in sfo=1e6,lo=100: no call exceeds them.",
-        ),
+        option("COUNT=N,...", "Most oracle calls, as in sfo=1e6,lo=100: no call exceeds them."),
     ] = None,
-    stop: Annotated[
-        str | None,
-        typer.Option(metavar="MEASURE=X", help="Stop at a target, as in fw_gap=0.01."),
-    ] = None,
+    stop: Annotated[str | None, option("MEASURE=X", "Stop at a target, as in fw_gap=0.01.")] = None,
     time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="S", help="Most seconds, without measures and compilation."),
+        float | None, option("S", "Most seconds, without measures and compilation.")
     ] = None,
     measure: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME,...",
-            help=f"What the trace records ({TRACED}, if there is a trace); your own: MODULE:NAME.",
+        option(
+            "NAME,...",
+            f"What the trace records ({TRACED}, if there is a trace); your own: MODULE:NAME.",
         ),
     ] = None,
-    every: Annotated[
-        int, typer.Option(metavar="K", help="Record, and look at the target, every K iterations.")
-    ] = 1,
+    every: Annotated[int, option("K", "Record, and look at the target, every K iterations.")] = 1,
     trace: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the trace to this .csv or .parquet file."),
+        Path | None, option("FILE", "Write the trace to this .csv or .parquet file.")
     ] = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
@@ -119,22 +108,17 @@ def solve(
     if trace is not None:
         check_trace(trace)
 
-    from pfbench.cli.forecast import expected_run, show_forecast
+    from pfbench.cli.forecast import show_expected
     from pfbench.runs.loop.stop import Stop, recorded
-    from pfbench.runs.planning.plan import PlannedRun, own_names
+    from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.resolve import resolve
 
     names, target = recorded(measures, None if stop is None else Stop.parse(stop))
-    for name in own_names((problem, algorithm, *names)):
-        console(error=True).print(f"importing {name}")
+    announce((problem, algorithm, *names))
     plan = PlannedRun(problem, selector, seed, names, every, limits, target, time_limit)
     ready = resolve(plan).ready
     if dry_run:
-        expected = expected_run(ready, seeds=seeds, budget=limits, time_limit=time_limit)
-        if as_json:
-            print_json(expected)
-        else:
-            show_forecast(expected)
+        show_expected(ready, seeds=seeds, budget=limits, time_limit=time_limit, as_json=as_json)
         return
     runs = _run_all(ready, plan, seeds, quiet=as_json)
     if as_json:
@@ -146,8 +130,7 @@ def solve(
         show_runs(runs)
     if trace is not None:
         _write_trace(runs, trace, with_seed=repeat is not None)
-    if any(run.status in FAILURES for run in runs):
-        raise typer.Exit(1)
+    exit_if(any(run.status in FAILURES for run in runs))
 
 
 def _names(given: str | None, default: str) -> list[str]:
@@ -161,34 +144,34 @@ def _names(given: str | None, default: str) -> list[str]:
 
 def _run_all(ready: "Ready", plan: "PlannedRun", seeds: range, *, quiet: bool) -> "list[Run]":
     """Run each seed, up to the one that the user interrupts."""
-    from pfbench.oracles import Ledger
-    from pfbench.runs.loop.drive import drive
-
     name = ready.algorithm.name
     runs: list[Run] = []
     for seed in seeds:
         title = name if len(seeds) == 1 else f"{name}, seed {seed}"
         with Steps(title, ready.length, "iterations", quiet=quiet) as steps:
-
-            def reached(at: "Progress", steps: Steps = steps) -> None:
-                steps.reach(at.iterations)
-
-            run = drive(
-                ready,
-                Ledger(plan.budget),
-                seed=seed,
-                every=plan.every,
-                stop=plan.stop,
-                time_limit=plan.time_limit,
-                watch=reached,
-            )
+            run = _run(ready, plan, seed, steps)
         runs.append(run)
         if len(seeds) > 1 and not quiet and not console(error=True).is_terminal:
             took = f"{plural(run.iterations, 'iteration')}, {duration(run.seconds)}"
-            console(error=True).print(f"{title}: {run.status}, {took}")
+            note(f"{title}: {run.status}, {took}")
         if run.status == "killed":
             break
     return runs
+
+
+def _run(ready: "Ready", plan: "PlannedRun", seed: int, steps: Steps) -> "Run":
+    from pfbench.oracles import Ledger
+    from pfbench.runs.loop.drive import drive
+
+    return drive(
+        ready,
+        Ledger(plan.budget),
+        seed=seed,
+        every=plan.every,
+        stop=plan.stop,
+        time_limit=plan.time_limit,
+        watch=lambda at: steps.reach(at.iterations),
+    )
 
 
 # --- the trace ------------------------------------------------------------------------------------
@@ -211,13 +194,9 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
     """Write the traces of all runs to one file; an interruption leaves the file as it was."""
     import pandas as pd
 
-    frames = []
-    for run in runs:
-        frame = run.trace
-        if with_seed:
-            frame.insert(0, "seed", run.seed)
-        frames.append(frame)
-    rows = pd.concat(frames, ignore_index=True)
+    rows = pd.concat([run.trace for run in runs], ignore_index=True)
+    if with_seed:
+        rows.insert(0, "seed", [run.seed for run in runs for _ in run.rows])
     try:
         with whole(path) as file:
             if path.suffix == ".csv":
@@ -235,41 +214,48 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
 def show_run(run: "Run") -> None:
     """Print one run."""
     inside = f", {run.oracle_seconds / run.seconds:.0%} inside oracles" if run.seconds else ""
-    show(
-        fields(
-            [
-                ("problem", run.problem),
-                ("algorithm", run.algorithm),
-                ("schedule", f"{run.schedule}: {parameters_in_words(run.parameters)}"),
-                *unmet_in_words(run.unmet),
-                ("seed", str(run.seed)),
-                ("status", f"{run.status}: {run.stop_reason}"),
-                ("iterations", f"{run.iterations:,}"),
-                ("time", f"{duration(run.seconds)}{inside}"),
-            ]
-        ),
+    show_fields(
+        [
+            *_what(run),
+            ("seed", str(run.seed)),
+            ("status", f"{run.status}: {run.stop_reason}"),
+            ("iterations", run.iterations),
+            ("time", f"{duration(run.seconds)}{inside}"),
+        ],
         heading("oracle calls", _counts(run)),
         heading(f"measures at the output ({run.parameters.get('output', 'last')})", _final(run)),
-        *_trace(run),
+        _trace(run),
     )
+
+
+def _what(run: "Run") -> list[tuple[str, str]]:
+    """Return what is run on what, which no seed changes."""
+    return [
+        ("problem", run.problem),
+        ("algorithm", run.algorithm),
+        ("schedule", f"{run.schedule}: {parameters_in_words(run.parameters)}"),
+        ("not met", unmet_in_words(run.unmet)),
+    ]
 
 
 def _counts(run: "Run") -> RenderableType:
     from pfbench.base.counts import MEANING
 
-    counts = run.counts.as_dict()
-    rows = [(name, f"{count:,}", MEANING[name]) for name, count in counts.items() if count]
+    rows = [(name, count, MEANING[name]) for name, count in _made(run).items()]
     return columns(("name", "calls", "meaning"), rows, right=("calls",)) if rows else "none"
+
+
+def _made(run: "Run") -> dict[str, int]:
+    """Return the oracle calls of the kinds that the run made."""
+    return {name: count for name, count in run.counts.as_dict().items() if count}
 
 
 def _final(run: "Run") -> Table:
     from pfbench.measures import MEANING
 
-    shown = _shown([run])
     rows = [
-        (name, number(value), MEANING[name].summary if name in MEANING else "")
-        for name, value in run.final.items()
-        if name in shown
+        (name, number(run.final[name]), MEANING[name].summary if name in MEANING else "")
+        for name in _shown([run])
     ]
     return columns(("name", "value", "meaning"), rows, right=("value",))
 
@@ -278,8 +264,8 @@ _ROWS = 12
 """So many rows of a trace are printed, spread over the run; --trace writes them all."""
 
 
-def _trace(run: "Run") -> list[RenderableType]:
-    """Return the trace of what was measured, if anything was."""
+def _trace(run: "Run") -> RenderableType | None:
+    """Return the trace of what was measured, None if nothing was."""
     from pfbench.runs.loop.run import TRACE_COLUMNS
 
     trace = run.trace
@@ -290,8 +276,8 @@ def _trace(run: "Run") -> list[RenderableType]:
     ]
     measured = [name for name in run.columns if name not in TRACE_COLUMNS and name not in exact]
     if not measured:
-        return []
-    counts = [name for name, count in run.counts.as_dict().items() if count]
+        return None
+    counts = _made(run)
     last = len(trace) - 1
     chosen = sorted({round(k * last / (_ROWS - 1)) for k in range(_ROWS)})
     rows = [
@@ -303,7 +289,7 @@ def _trace(run: "Run") -> list[RenderableType]:
     ]
     names = ["iteration", *counts, *map(str, measured)]
     title = f"trace ({len(chosen)} of {plural(len(trace), 'row')}; --trace FILE writes all)"
-    return [heading(title, numbers(names, rows))]
+    return heading(title, numbers(names, rows))
 
 
 def _shown(runs: "Sequence[Run]") -> list[str]:
@@ -319,33 +305,24 @@ def _shown(runs: "Sequence[Run]") -> list[str]:
 def show_runs(runs: "Sequence[Run]") -> None:
     """Print several runs that differ by their seed: medians and ranges."""
     first = runs[0]
-    statuses = [run.status for run in runs]
-    told = ", ".join(f"{statuses.count(status)} {status}" for status in dict.fromkeys(statuses))
+    statuses = Counter(run.status for run in runs)
     spread: dict[str, list[float | None]] = {"iterations": [run.iterations for run in runs]}
     for name in first.counts.as_dict():
-        calls = [run.counts.as_dict()[name] for run in runs]
-        if any(calls):
-            spread[name] = [*calls]
+        if any(name in _made(run) for run in runs):
+            spread[name] = [_made(run).get(name, 0) for run in runs]
     spread["seconds"] = [run.seconds for run in runs]
     spread |= {name: [run.final.get(name) for run in runs] for name in _shown(runs)}
-    show(
-        fields(
-            [
-                ("problem", first.problem),
-                ("algorithm", first.algorithm),
-                ("schedule", f"{first.schedule}: {parameters_in_words(first.parameters)}"),
-                *unmet_in_words(first.unmet),
-                ("seeds", f"{first.seed} to {runs[-1].seed}"),
-                ("status", told),
-            ]
-        ),
+    names = "name", "median", "least", "largest"
+    rows = [(name, *_range(values)) for name, values in spread.items()]
+    show_fields(
+        [
+            *_what(first),
+            ("seeds", f"{first.seed} to {runs[-1].seed}"),
+            ("status", ", ".join(f"{number} {status}" for status, number in statuses.items())),
+        ],
         heading(
             f"{plural(len(runs), 'run')}, measures at the output",
-            columns(
-                ("name", "median", "least", "largest"),
-                [(name, *_range(values)) for name, values in spread.items()],
-                right=("median", "least", "largest"),
-            ),
+            columns(names, rows, right=names[1:]),
         ),
     )
     for run in runs:

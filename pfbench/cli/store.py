@@ -1,41 +1,37 @@
 """``pfbench store``: what has been run."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pfbench.base.errors import InputError
-from pfbench.cli.options import STORE, StoreFolder
+from pfbench.cli.options import STORE, AsJson, StoreFolder, flag, option
 from pfbench.cli.printing import (
-    AsJson,
+    Fact,
     complain,
-    fields,
+    exit_if,
+    fields_of,
     plural,
     print_json,
     show,
+    show_facts,
     size,
 )
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:
-    from pfbench.runs.storage.index import Row
+    from pfbench.runs.storage.index import Listing, Row
     from pfbench.runs.storage.store import Store
     from pfbench.runs.storage.upkeep import Damage
 
 app = typer.Typer(rich_markup_mode=None)
 
-Problem = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Those on this problem: a name, or a selector."),
-]
-Algorithm = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Those of this algorithm: a name, or a selector."),
-]
-Status = Annotated[str | None, typer.Option(metavar="STATUS", help="Those of this status.")]
+Problem = Annotated[str | None, option("NAME", "Those on this problem: a name, or a selector.")]
+Algorithm = Annotated[str | None, option("NAME", "Those of this algorithm: a name, or a selector.")]
+Status = Annotated[str | None, option("STATUS", "Those of this status.")]
 
 _KINDS = ("run", "verdict", "finding", "certificate")
 _VERDICTS = ("holds", "tight", "violated", "disputed", "inconclusive")
@@ -51,9 +47,7 @@ def store() -> None:
 @app.command("list")
 def list_entries(
     folder: StoreFolder = STORE,
-    kind: Annotated[
-        str | None, typer.Option(metavar="KIND", help=f"Those of this kind: {', '.join(_KINDS)}.")
-    ] = None,
+    kind: Annotated[str | None, option("KIND", f"Those of this kind: {', '.join(_KINDS)}.")] = None,
     problem: Problem = None,
     algorithm: Algorithm = None,
     status: Status = None,
@@ -72,16 +66,13 @@ def list_entries(
         print("[" + ",\n ".join(json.dumps(_printed(row)) for row in rows) + "]")
     else:
         _show_rows(rows, len(listing.rows))
-    for name, key, damage in listing.damaged:
-        complain(f"{name} {key} is damaged: {damage}; see `pfbench store check`.")
+    _complain_of(listing)
 
 
 @app.command()
 def check(
     folder: StoreFolder = STORE,
-    repair: Annotated[
-        bool, typer.Option("--repair", help="Set damaged files aside, to be made again.")
-    ] = False,
+    repair: Annotated[bool, flag("Set damaged files aside, to be made again.", "--repair")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Read every file whole, and report those that are damaged.
@@ -94,19 +85,17 @@ def check(
     with Steps("checking", None, "files", quiet=as_json) as steps:
         number, damaged = check_files(opened, repair=repair, progress=steps.advance)
     if as_json:
-        found = [_damage(damage) for damage in damaged]
-        print_json({"schema": 1, "files": number, "damaged": found})
+        print_json({"schema": 1, "files": number, "damaged": _as_json(damaged)})
     else:
         show(f"{plural(number, 'file')} read, {len(damaged):,} of them damaged")
     _complain(damaged)
-    if damaged:
-        raise typer.Exit(1)
+    exit_if(damaged)
 
 
 @app.command()
 def gc(
     folder: StoreFolder = STORE,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be removed.")] = False,
+    dry_run: Annotated[bool, flag("Say what would be removed.", "--dry-run")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove leftovers, and what an older source made.
@@ -120,26 +109,20 @@ def gc(
     opened = _open(folder)
     with Steps("clearing", None, "runs", quiet=as_json) as steps:
         found = collect(opened, dry=dry_run, progress=steps.advance)
-    if as_json:
-        print_json(
-            {
-                "schema": 1,
-                "dry_run": dry_run,
-                "leftovers": [str(path) for path in found.leftovers],
-                "outdated": [key for _, key in found.outdated],
-                "bytes": found.bytes,
-                "kept": dict(found.kept),
-            }
-        )
-        return
-    verb = "would be removed" if dry_run else "removed"
-    removed = [
-        (f"{len(found.outdated):,}", f"entries of an older source, {verb}"),
-        (f"{len(found.leftovers):,}", f"temporary and needless files, {verb}"),
-        (size(found.bytes), "in all"),
+    removed = "would be removed" if dry_run else "removed"
+    outdated, leftovers = [key for _, key in found.outdated], found.leftovers
+    older = f"entries of an older source, {removed}"
+    needless = f"temporary and needless files, {removed}"
+    facts = [
+        Fact("schema", 1),
+        Fact("dry_run", dry_run),
+        Fact("outdated", outdated, f"{len(outdated):,}", older),
+        Fact("leftovers", leftovers, f"{len(leftovers):,}", needless),
+        Fact("bytes", found.bytes, size(found.bytes), "in all"),
+        Fact("kept", found.kept),
+        *(Fact("", n, f"{n:,}", f"{KEPT[name]}, kept") for name, n in found.kept.items()),
     ]
-    kept = [(f"{number:,}", f"{KEPT[name]}, kept") for name, number in found.kept.items()]
-    show(fields([*removed, *kept]))
+    show_facts(facts, as_json=as_json)
 
 
 @app.command()
@@ -169,7 +152,7 @@ def merge(
                     {"kind": kind, "key": key, "differs_in": what}
                     for kind, key, what in found.refused
                 ],
-                "damaged": [_damage(damage) for damage in found.damaged],
+                "damaged": _as_json(found.damaged),
             }
         )
     else:
@@ -178,32 +161,22 @@ def merge(
     for kind, key, what in found.refused:
         complain(f"{kind} {key} is refused: the two stores differ in its {what}.")
     _complain(found.damaged)
-    if found.refused or found.damaged:
-        raise typer.Exit(1)
+    exit_if(found.refused or found.damaged)
 
 
 @app.command()
 def export(
     form: Annotated[str, typer.Argument(metavar="FORMAT", hidden=True)],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="An empty folder, or none yet.")
-    ],
+    output: Annotated[Path, option("DIR", "An empty folder, or none yet.", "--output", "-o")],
     folder: StoreFolder = STORE,
     problem: Problem = None,
     algorithm: Algorithm = None,
     status: Status = None,
-    measure: Annotated[
-        str, typer.Option(metavar="NAME", help="The value, for coco and iohprofiler.")
-    ] = "",
-    count: Annotated[
-        str, typer.Option(metavar="NAME", help="The evaluations: a count, or iteration.")
-    ] = "sfo",
-    optimum: Annotated[
-        float, typer.Option(metavar="VALUE", help="What coco subtracts from the value.")
-    ] = 0.0,
+    measure: Annotated[str, option("NAME", "The value, for coco and iohprofiler.")] = "",
+    count: Annotated[str, option("NAME", "The evaluations: a count, or iteration.")] = "sfo",
+    optimum: Annotated[float, option("VALUE", "What coco subtracts from the value.")] = 0.0,
     dimension: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Of all problems.", show_default="each problem's own"),
+        int | None, option("N", "Of all problems.", show_default="each problem's own")
     ] = None,
 ) -> None:
     """Write stored runs as tables, or for other tools.
@@ -227,8 +200,7 @@ def export(
     keys = [row["key"] for row in listing.rows if wanted(row)]
     files = write(opened, keys, form, output, View(measure, count, optimum, dimension))
     show(f"{plural(len(keys), 'run')} in {plural(len(files), 'file')}: {output}")
-    for name, key, damage in listing.damaged:
-        complain(f"{name} {key} is damaged: {damage}; see `pfbench store check`.")
+    _complain_of(listing)
 
 
 # --- the parts ------------------------------------------------------------------------------------
@@ -272,40 +244,31 @@ def _printed(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _show_rows(rows: Sequence["Row"], stored: int) -> None:
-    print("\n".join(_lines(rows)))
+    # By hand: a table that fits its columns to 100,000 rows would take a minute.
+    print(_LINE.format("kind", "status", "seed", "iterations", "seconds", "key", "what"))
+    for row in rows:
+        seconds = row["seconds"]
+        cells = (
+            row["kind"],
+            row["status"],
+            row["seed"],
+            row["iterations"],
+            None if seconds is None else f"{seconds:.3g}",
+            row["key"][:12],
+            " on ".join(filter(None, (row["claim"], row["algorithm"], row["problem"]))),
+        )
+        print(_LINE.format(*("" if cell is None else str(cell) for cell in cells)))
     others = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{others} stored")
 
 
-def _lines(rows: Sequence["Row"]) -> Iterator[str]:
-    # By hand: a table that fits its columns to 100,000 rows would take a minute.
-    yield _LINE.format("kind", "status", "seed", "iterations", "seconds", "key", "what")
-    for row in rows:
-        seconds = row["seconds"]
-        yield _LINE.format(
-            row["kind"],
-            row["status"] or "",
-            _text(row["seed"]),
-            _text(row["iterations"]),
-            "" if seconds is None else f"{seconds:.3g}",
-            row["key"][:12],
-            " on ".join(filter(None, (row["claim"], row["algorithm"], row["problem"]))),
-        )
+def _complain_of(listing: "Listing") -> None:
+    for kind, key, damage in listing.damaged:
+        complain(f"{kind} {key} is damaged: {damage}; see `pfbench store check`.")
 
 
-def _text(number: int | None) -> str:
-    return "" if number is None else str(number)
-
-
-def _damage(damage: "Damage") -> dict[str, Any]:
-    return {
-        "kind": damage.kind,
-        "key": damage.key,
-        "file": str(damage.path),
-        "what": damage.what,
-        "detail": damage.detail,
-        "set_aside": None if damage.aside is None else str(damage.aside),
-    }
+def _as_json(damaged: Sequence["Damage"]) -> list[dict[str, Any]]:
+    return [fields_of(damage, path="file", aside="set_aside") for damage in damaged]
 
 
 def _complain(damaged: Sequence["Damage"]) -> None:

@@ -5,6 +5,7 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -68,12 +69,9 @@ class Contents:
 
     def provenance(self) -> list[tuple[str, str]]:
         """Return what made the report, by name."""
-        seeds = [
-            f"{part.study.title}: 0 to {part.study.seeds - 1}"
-            if part.study.seeds > 1
-            else f"{part.study.title}: 0"
-            for part in self.parts
-        ]
+        studies = [part.study for part in self.parts]
+        last = [f" to {study.seeds - 1}" if study.seeds > 1 else "" for study in studies]
+        seeds = [f"{one.title}: 0{end}" for one, end in zip(studies, last, strict=True)]
         return [
             ("command", self.command),
             ("pfbench", self.version),
@@ -128,14 +126,10 @@ def failure_sentence(results: Results) -> str:
 def machine() -> str:
     """Return the processor of this machine and how many threads it offers."""
     model = platform.processor() or platform.machine()
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            name, _, value = line.partition(":")
-            if name.strip() == "model name":
-                model = value.strip()
-                break
-    except OSError:
-        pass
+    with suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        line = next(line for line in lines if line.startswith("model name"))
+        model = line.partition(":")[2].strip()
     return f"{model}, {counted(os.cpu_count() or 1, 'logical processor')}"
 
 

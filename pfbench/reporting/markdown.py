@@ -37,9 +37,7 @@ def _study(part: Part) -> list[str]:
     blocks = [f"## {markdown_text(study.title)}"]
     blocks += map(markdown_text, paragraphs(study.about))
     blocks.append("\n".join(f"- {markdown_text(text)}" for text in summary.sentences(results)))
-    shown = " ".join(
-        description(part.figure, measure, at) for measure in study.measures for at in (0,)
-    )
+    shown = " ".join(description(part.figure, measure, 0) for measure in study.measures)
     blocks.append(f"![{markdown_text(shown).replace(']', '')}]({part.picture})")
     caption = f"{band_means(study.seeds)}{part.certified} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")

@@ -1,7 +1,6 @@
 """The page: one HTML file that holds everything it needs."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -9,31 +8,9 @@ from pfbench.reporting import figures_html, summary, tables
 from pfbench.reporting.contents import Contents, Part, failure_sentence
 from pfbench.reporting.statistics import Final, band_means
 from pfbench.reporting.style import style
-from pfbench.reporting.tables import Table
-from pfbench.reporting.words import AXIS_BUTTONS, measure_name
-from pfbench.runs.planning.study import Study
+from pfbench.reporting.words import button, measure_name
 
 _TEMPLATES = files("pfbench.reporting") / "templates"
-
-
-@dataclass(frozen=True)
-class _Shown:
-    """What the template shows of one study."""
-
-    id: str
-    study: Study
-    sentences: list[str]
-    medians: Table
-    ratios: Table | None
-    extents: Table
-    early: Table | None
-    counts: Table
-    runs: Table
-    band: str
-    certified: str
-    failure: str
-    picture: str
-    describe: Callable[[str, int], str]
 
 
 def page(contents: Contents) -> str:
@@ -68,7 +45,7 @@ def page(contents: Contents) -> str:
         "parts": [_shown(part) for part in contents.parts],
         "labels": contents.labels,
         "styles": [style(number) for number in range(len(contents.labels))],
-        "buttons": [(axis, AXIS_BUTTONS[axis]) for axis in figures_html.offered(drawn)],
+        "buttons": [(axis, button(axis)) for axis in figures_html.offered(drawn)],
         # Not escaped: our own files, plotly's, and JSON that is safe inside a script.
         "css": Markup(_own("report.css")),
         "script": Markup(_own("report.js")),
@@ -87,21 +64,22 @@ def _own(name: str) -> str:
     return (_TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def _shown(part: Part) -> _Shown:
-    results, drawn = part.results, part.figure
-    return _Shown(
-        id=f"study-{part.study.key}",
-        study=part.study,
-        sentences=summary.sentences(results),
-        medians=summary.medians(results),
-        ratios=summary.ratio_table(results),
-        extents=summary.extents(results),
-        early=tables.ended_early(results),
-        counts=tables.counts(results),
-        runs=tables.runs(results),
-        band=band_means(part.study.seeds),
-        certified=part.certified,
-        failure=failure_sentence(results),
-        picture=part.picture,
-        describe=lambda measure, at: figures_html.description(drawn, measure, at),
-    )
+def _shown(part: Part) -> dict[str, Any]:
+    """Return what the template shows of one study, by the names that it has there."""
+    results = part.results
+    return {
+        "id": f"study-{part.study.key}",
+        "study": part.study,
+        "sentences": summary.sentences(results),
+        "medians": summary.medians(results),
+        "ratios": summary.ratio_table(results),
+        "extents": summary.extents(results),
+        "early": tables.ended_early(results),
+        "counts": tables.counts(results),
+        "runs": tables.runs(results),
+        "band": band_means(part.study.seeds),
+        "certified": part.certified,
+        "failure": failure_sentence(results),
+        "picture": part.picture,
+        "describe": partial(figures_html.description, part.figure),
+    }

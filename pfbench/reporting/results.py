@@ -1,14 +1,16 @@
 """The runs of a report, grouped by study, setting and algorithm."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import Spec, Study
+from pfbench.runs.planning.study import Column, Spec, Study
 
 if TYPE_CHECKING:
     from pfbench.runs.execute import Outcome
@@ -37,9 +39,7 @@ class Group:
 
     def makes(self, count: str) -> bool:
         """Return whether any of the runs makes calls of this kind (or took time)."""
-        if count == "seconds":
-            return True
-        return any(getattr(run.counts, count) > 0 for run in self.runs)
+        return count == "seconds" or any(getattr(run.counts, count) for run in self.runs)
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,7 @@ class Results:
     """By column, then by algorithm."""
 
     def __iter__(self) -> Iterator[Group]:
-        for groups in self.groups:
-            yield from groups
+        return chain.from_iterable(self.groups)
 
     @property
     def runs(self) -> list[tuple[Group, Run]]:
@@ -87,25 +86,21 @@ def collect(spec: Spec, outcomes: "Sequence[Outcome]") -> list[Results]:
 
 
 def _results(study: Study, found: "Mapping[PlannedRun, Entry]") -> Results:
-    columns = []
-    for column in study.columns:
-        groups = []
-        for label, algorithm in zip(study.labels, study.algorithms, strict=True):
-            plans = tuple(study.run(algorithm, column, seed) for seed in range(study.seeds))
-            runs = tuple(found[plan].run for plan in plans)
-            name = Selector.parse(plans[0].algorithm).name
-            groups.append(Group(column.title, label, name, plans, runs))
-        columns.append(tuple(groups))
-    return Results(study, tuple(columns))
+    def group(column: Column, label: str, algorithm: str) -> Group:
+        plans = tuple(study.run(algorithm, column, seed) for seed in range(study.seeds))
+        runs = tuple(found[plan].run for plan in plans)
+        return Group(column.title, label, Selector.parse(plans[0].algorithm).name, plans, runs)
+
+    algorithms = list(zip(study.labels, study.algorithms, strict=True))
+    return Results(
+        study,
+        tuple(tuple(group(column, *one) for one in algorithms) for column in study.columns),
+    )
 
 
 def environments(spec: Spec, outcomes: "Sequence[Outcome]") -> list[Environment]:
     """Return the environments of the runs, most frequent first."""
     wanted = set(spec.runs())
-    number: dict[tuple[tuple[str, str], ...], int] = {}
-    for outcome in outcomes:
-        if outcome.plan in wanted:
-            key = tuple(outcome.entry.environment.items())
-            number[key] = number.get(key, 0) + 1
+    number = Counter(tuple(one.entry.environment.items()) for one in outcomes if one.plan in wanted)
     ordered = sorted(number.items(), key=lambda item: (-item[1], item[0]))
     return [Environment(dict(key), runs) for key, runs in ordered]

@@ -1,6 +1,7 @@
 """What the runs of a study show, in a few sentences and two tables, all computed."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pfbench.reporting.results import Group, Results
@@ -17,25 +18,23 @@ ERROR = "estimator_error"
 
 def sentences(results: Results) -> list[str]:
     """Return what the runs show."""
-    study = results.study
-    said = [_ended(results)]
-    for measure in study.measures:
-        if any(math.isfinite(first(group.runs, measure)) for group in results):
-            said.append(_falls(results, measure))
-    return said + list(_aided(results))
+    measured = [
+        measure
+        for measure in results.study.measures
+        if any(math.isfinite(first(group.runs, measure)) for group in results)
+    ]
+    falls = [_falls(results, measure) for measure in measured]
+    return [_ended(results), *falls, *_aided(results)]
 
 
 def _ended(results: Results) -> str:
-    runs = [run for _, run in results.runs]
-    early: dict[str, int] = {}
-    for run in runs:
-        if run.status != "finished":
-            early[run.status] = early.get(run.status, 0) + 1
+    early = Counter(run.status for _, run in results.runs if run.status != "finished")
+    total = len(results.runs)
     if not early:
-        return f"All {counted(len(runs), 'run')} finished."
+        return f"All {counted(total, 'run')} finished."
     ways = listed([f"{number} {status}" for status, number in sorted(early.items())])
     return (
-        f"{counted(len(runs) - sum(early.values()), 'run')} of {len(runs)} finished; the others "
+        f"{counted(total - early.total(), 'run')} of {total} finished; the others "
         f"did not run to the end of their schedule ({ways}), and are listed below."
     )
 
@@ -95,58 +94,47 @@ def medians(results: Results) -> Table:
     for measure in study.measures:
         for groups in results.groups:
             values = [final(group.runs, measure).median for group in groups]
-            runs = [run for group in groups for run in group.runs]
-            rows.append(
-                Row(
-                    measure_name(measure),
-                    groups[0].column,
-                    (_known(first(runs, measure)), *map(_known, values)),
-                    frozenset(at + 1 for at in _least(values)),
-                )
-            )
+            start = first([run for group in groups for run in group.runs], measure)
+            best = frozenset(at + 1 for at in _least(values))
+            cells = [*map(_known, (start, *values))]
+            rows.append(Row(measure_name(measure), groups[0].column, cells, best))
     return Table(
         f"{study.title}: final medians",
         "Median over the seeds of the last recorded value; the least in bold.",
         ("measure", "setting", "start", *study.labels),
-        tuple(rows),
+        rows,
     )
 
 
 def ratio_table(results: Results) -> Table | None:
     """Return the table of error ratios, or None where the study does not compare these."""
-    if ERROR not in results.study.measures:
-        return None
     by_column = [ratios(groups) for groups in results.groups]
-    if not by_column[0]:
+    if ERROR not in results.study.measures or not by_column[0]:
         return None
-    name = measure_name(ERROR)
     return Table(
-        f"{results.study.title}: {name}, with component Hessians over without",
+        f"{results.study.title}: {measure_name(ERROR)}, with component Hessians over without",
         f"Ratios of the final medians of the {inside(ERROR)}.",
         ("", "ratio", *(column.title for column in results.study.columns)),
-        tuple(
-            Row("", f"{aided} / {plain}", tuple(_known(found[aided, plain]) for found in by_column))
+        [
+            Row("", f"{aided} / {plain}", [_known(found[aided, plain]) for found in by_column])
             for aided, plain in by_column[0]
-        ),
+        ],
     )
 
 
 def extents(results: Results) -> Table:
     """Return the table of final values over the seeds: median, least and greatest."""
     study = results.study
+    rows = []
+    for measure in study.measures:
+        for groups in results.groups:
+            cells = [final(group.runs, measure) for group in groups]
+            rows.append(Row(measure_name(measure), groups[0].column, cells))
     return Table(
         f"{study.title}: final values",
         "Median over the seeds of the last recorded value; in brackets the least and the greatest.",
         ("measure", "setting", *study.labels),
-        tuple(
-            Row(
-                measure_name(measure),
-                groups[0].column,
-                tuple(final(group.runs, measure) for group in groups),
-            )
-            for measure in study.measures
-            for groups in results.groups
-        ),
+        rows,
     )
 
 

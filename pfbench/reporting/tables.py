@@ -6,8 +6,10 @@ A cell is a value, never a text that was formatted for one of them.
 import csv
 import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
 from pfbench.base.counts import COUNTED, MEANING
 from pfbench.reporting.results import Group, Results
@@ -48,7 +50,7 @@ class Row:
 
     group: str
     name: str
-    cells: tuple[Cell, ...]
+    cells: Sequence[Cell]
     best: frozenset[int] = frozenset()
 
 
@@ -69,14 +71,17 @@ class Table:
     caption: str
     note: str
     head: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
 
     def groups(self) -> list[tuple[str, list[Row]]]:
         """Return the rows by group."""
-        found: dict[str, list[Row]] = {}
-        for row in self.rows:
-            found.setdefault(row.group, []).append(row)
-        return list(found.items())
+        return [(name, list(rows)) for name, rows in groupby(self.rows, attrgetter("group"))]
+
+    def lines(self) -> Iterator[tuple[int, Row, list[str]]]:
+        """Yield the number in its group, the row, and its texts: group (if first), name, cells."""
+        for group, rows in self.groups():
+            for number, row in enumerate(rows):
+                yield number, row, [group if number == 0 else "", row.name, *map(plain, row.cells)]
 
 
 # --- counts ---------------------------------------------------------------------------------------
@@ -117,12 +122,10 @@ def counts(results: Results) -> Table:
     shown = any(value is not None for value in papers)
     rows = []
     for group, paper in zip(results, papers, strict=True):
-        cells: list[Cell] = [
-            _span([getattr(run.counts, kind) for run in group.runs]) for kind in COUNTED
-        ]
+        cells = [_span([getattr(run.counts, kind) for run in group.runs]) for kind in COUNTED]
         if shown:
             cells.insert(COUNTED.index("sfo") + 1, paper)
-        rows.append(Row(group.column, group.label, tuple(cells)))
+        rows.append(Row(group.column, group.label, cells))
     names = [kind.upper() for kind in COUNTED]
     if shown:
         names.insert(COUNTED.index("sfo") + 1, PAPERS_SFO)
@@ -133,7 +136,7 @@ def counts(results: Results) -> Table:
         f"{results.study.title}: exact counts",
         f"{note} {_PAPERS_NOTE}" if shown else note,
         ("setting", "algorithm", *names),
-        tuple(rows),
+        rows,
     )
 
 
@@ -141,23 +144,13 @@ def counts_csv(results: Results) -> str:
     """Return the exact counts of every run, one line for each, as CSV."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(
-        ["setting", "algorithm", "seed", "status", "iterations", *COUNTED, "sfo_by_the_paper"]
-    )
+    head = "setting", "algorithm", "seed", "status", "iterations", *COUNTED, "sfo_by_the_paper"
+    writer.writerow(head)
     for group, run in results.runs:
+        known = group.column, group.label, run.seed, run.status, run.iterations
         spent = run.counts.as_dict()
-        paper = papers_sfo(group, run)
-        writer.writerow(
-            [
-                group.column,
-                group.label,
-                run.seed,
-                run.status,
-                run.iterations,
-                *(spent[kind] for kind in COUNTED),
-                "" if paper is None else paper,
-            ]
-        )
+        # None is written as an empty field.
+        writer.writerow([*known, *(spent[kind] for kind in COUNTED), papers_sfo(group, run)])
     return file.getvalue()
 
 
@@ -186,43 +179,30 @@ def command(plan: PlannedRun) -> str:
 
 
 def _quoted(text: str) -> str:
-    for special in '\\"$`':
-        text = text.replace(special, f"\\{special}")
-    return f'"{text}"'
+    escaped = text.translate({ord(special): f"\\{special}" for special in '\\"$`'})
+    return f'"{escaped}"'
+
+
+_RUN = "seed", "status", "iterations", "seconds", "in oracles", "command"
 
 
 def runs(results: Results) -> Table:
     """Return every run with its status, its time and the command behind it."""
+    note = (
+        "Seconds are those of the method, without measures and compilation; then the share of them "
+        "that was spent inside oracles."
+    )
+    rows = []
+    for group in results:
+        for plan, run in zip(group.plans, group.runs, strict=True):
+            share = Share(run.oracle_seconds / run.seconds) if run.seconds else None
+            known = run.seed, run.status, run.iterations, run.seconds, share, Command(command(plan))
+            rows.append(Row(group.column, group.label, known))
     return Table(
         f"{results.study.title}: every run",
-        "Seconds are those of the method, without measures and compilation; then the share of them "
-        "that was spent inside oracles." + "".join(f" {words}" for words in not_met(results)),
-        (
-            "setting",
-            "algorithm",
-            "seed",
-            "status",
-            "iterations",
-            "seconds",
-            "in oracles",
-            "command",
-        ),
-        tuple(
-            Row(
-                group.column,
-                group.label,
-                (
-                    run.seed,
-                    run.status,
-                    run.iterations,
-                    run.seconds,
-                    Share(run.oracle_seconds / run.seconds) if run.seconds else None,
-                    Command(command(plan)),
-                ),
-            )
-            for group in results
-            for plan, run in zip(group.plans, group.runs, strict=True)
-        ),
+        " ".join([note, *not_met(results)]),
+        ("setting", "algorithm", *_RUN),
+        rows,
     )
 
 
@@ -237,28 +217,19 @@ def not_met(results: Results) -> list[str]:
 
 def ended_early(results: Results) -> Table | None:
     """Return the runs that did not finish, or None if all did."""
-    early = tuple(
-        Row(
-            group.column,
-            group.label,
-            (
-                run.seed,
-                run.status,
-                run.stop_reason,
-                run.iterations,
-                "keeps its last value" if run.status in HOLDS else "has no value from there on",
-            ),
-        )
-        for group, run in results.runs
-        if run.status != "finished"
-    )
-    if not early:
+    rows = []
+    for group, run in results.runs:
+        if run.status != "finished":
+            then = "keeps its last value" if run.status in HOLDS else "has no value from there on"
+            known = run.seed, run.status, run.stop_reason, run.iterations, then
+            rows.append(Row(group.column, group.label, known))
+    if not rows:
         return None
     return Table(
         f"{results.study.title}: runs that did not finish",
         "A cross marks in the figure where the record of each ends.",
         ("setting", "algorithm", "seed", "status", "reason", "iterations", "in the figure it"),
-        early,
+        rows,
     )
 
 
@@ -310,20 +281,17 @@ def is_numeric(cell: Cell) -> bool:
 
 def markdown(table: Table) -> str:
     """Return a table as GitHub's Markdown."""
-    grouped = any(row.group for row in table.rows)
-    head = table.head if grouped else table.head[1:]
-    numeric = [is_numeric(cell) for cell in table.rows[0].cells]
-    rules = ["---"] * (len(head) - len(numeric)) + ["--:" if one else "---" for one in numeric]
-    lines = [_pipes(map(markdown_text, head)), _pipes(rules)]
-    before = ""
-    for row in table.rows:
-        group = row.group if row.group != before else ""
-        before = row.group
-        names = [group, row.name] if grouped else [row.name]
-        texts = [markdown_text(text) for text in (*names, *map(plain, row.cells))]
+    unnamed = 0 if any(row.group for row in table.rows) else 1
+    numeric = [False, False, *map(is_numeric, table.rows[0].cells)]
+    lines = [
+        _pipes(map(markdown_text, table.head[unnamed:])),
+        _pipes("--:" if one else "---" for one in numeric[unnamed:]),
+    ]
+    for _, row, cells in table.lines():
+        texts = [markdown_text(text) for text in cells]
         for at in row.best:
-            texts[len(names) + at] = f"**{texts[len(names) + at]}**"
-        lines.append(_pipes(texts))
+            texts[2 + at] = f"**{texts[2 + at]}**"
+        lines.append(_pipes(texts[unnamed:]))
     return "\n".join(lines)
 
 
@@ -333,53 +301,52 @@ def _pipes(cells: Iterable[str]) -> str:
 
 def markdown_text(text: str) -> str:
     """Return text for Markdown, where nothing of it is markup."""
-    for special in "\\`*_|$":
-        text = text.replace(special, f"\\{special}")
-    return text.replace("<", "&lt;").replace("\n", " ")
+    return text.translate(_MARKDOWN)
 
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    **{special: f"\\{special}" for special in "&%$#_{}"},
-    "|": r"\textbar{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "√": r"\ensuremath{\surd}",
-    "∇": r"\ensuremath{\nabla}",
-    "−": r"\ensuremath{-}",
-    "·": r"\ensuremath{\cdot}",
-    "×": r"\ensuremath{\times}",
-    "≤": r"\ensuremath{\le}",
-    "σ": r"\ensuremath{\sigma}",
-    "ε": r"\ensuremath{\varepsilon}",
-    "ρ": r"\ensuremath{\rho}",
-    "λ": r"\ensuremath{\lambda}",
-    "–": "--",
-    SEPARATOR: r"\,",
-}
+_MARKDOWN = str.maketrans(
+    {**{special: f"\\{special}" for special in "\\`*_|$"}, "<": "&lt;", "\n": " "}
+)
+
+
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        **{special: f"\\{special}" for special in "&%$#_{}"},
+        "|": r"\textbar{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "√": r"\ensuremath{\surd}",
+        "∇": r"\ensuremath{\nabla}",
+        "−": r"\ensuremath{-}",
+        "·": r"\ensuremath{\cdot}",
+        "×": r"\ensuremath{\times}",
+        "≤": r"\ensuremath{\le}",
+        "σ": r"\ensuremath{\sigma}",
+        "ε": r"\ensuremath{\varepsilon}",
+        "ρ": r"\ensuremath{\rho}",
+        "λ": r"\ensuremath{\lambda}",
+        "–": "--",
+        SEPARATOR: r"\,",
+    }
+)
 
 
 def latex(table: Table) -> str:
     """Return a table as LaTeX, for the package booktabs."""
-    columns = len(table.head)
     lines = [
         f"% {table.caption}",
-        rf"\begin{{tabular}}{{ll{'r' * (columns - 2)}}}",
+        rf"\begin{{tabular}}{{ll{'r' * (len(table.head) - 2)}}}",
         r"\toprule",
         " & ".join(map(_latex_head, table.head)) + r" \\",
     ]
-    for group, rows in table.groups():
-        lines.append(r"\midrule")
-        for number, row in enumerate(rows):
-            cells = [plain(cell) for cell in row.cells]
-            lines.append(_ampersands([group if number == 0 else "", row.name, *cells]))
+    for number, _, texts in table.lines():
+        if number == 0:
+            lines.append(r"\midrule")
+        lines.append(" & ".join(map(_latex_text, texts)) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-def _ampersands(cells: Iterable[str]) -> str:
-    return " & ".join(_latex_text(cell) for cell in cells) + r" \\"
 
 
 def _latex_head(text: str) -> str:
@@ -390,4 +357,4 @@ def _latex_head(text: str) -> str:
 
 
 def _latex_text(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)
+    return text.translate(_LATEX)

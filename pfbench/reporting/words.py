@@ -15,10 +15,6 @@ AXES: Mapping[str, str] = MappingProxyType(
 )
 """What a figure can have on its x-axis, by trace column."""
 
-AXIS_BUTTONS: Mapping[str, str] = MappingProxyType(
-    {"sfo": "SFO", "lo": "LO", "sso": "SSO", "po": "PO", "seconds": "seconds"}
-)
-
 MEASURES: Mapping[str, str] = MappingProxyType(
     {
         "objective": "Objective Ψ(x)",
@@ -36,6 +32,11 @@ SEPARATOR = "\N{NARROW NO-BREAK SPACE}"
 ABSENT = "–"
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def button(axis: str) -> str:
+    """Return how a button calls an axis."""
+    return axis if axis == "seconds" else axis.upper()
 
 
 def measure_name(name: str) -> str:

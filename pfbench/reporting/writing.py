@@ -137,15 +137,11 @@ def _write(folder: Path, written: Mapping[str, bytes]) -> list[Path]:
         for name in written:
             partial[name].replace(folder / name)
     except OSError as error:
-        raise _unwritable(folder, error) from error
+        raise StorageError(
+            f"the report cannot be written to {folder} ({error.strerror}): free some space, mend "
+            "its permissions or choose another folder with -o; runs are safe in the store."
+        ) from error
     finally:
         for path in partial.values():
             path.unlink(missing_ok=True)
     return [folder / name for name in written]
-
-
-def _unwritable(folder: Path, error: OSError) -> StorageError:
-    return StorageError(
-        f"the report cannot be written to {folder} ({error.strerror}): free some space, mend its "
-        "permissions or choose another folder with -o; runs are safe in the store."
-    )

@@ -47,7 +47,7 @@ def verdict_table(
     command
         The command that made it.
     """
-    lines = ["# Verdicts", "", f"Made by `{command}`. {_summary(done.summary)}.", ""]
+    lines = ["# Verdicts", "", f"Made by `{command}`. {in_words(done.summary)}.", ""]
     for title in dict.fromkeys([*titles.values(), "Others"]):
         rows = [row for row in done.rows if titles.get(row.claim.paper, "Others") == title]
         if rows:
@@ -104,5 +104,6 @@ def _safe(text: str) -> str:
     return text.replace("|", "\\|").replace("*", "\\*")
 
 
-def _summary(summary: Mapping[str, int]) -> str:
+def in_words(summary: Mapping[str, int]) -> str:
+    """Return e.g. "2 tight, 5 holds"."""
     return ", ".join(f"{count} {verdict}" for verdict, count in summary.items() if count)

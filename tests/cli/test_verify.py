@@ -82,8 +82,10 @@ def test_an_interruption_keeps_what_is_finished(pfbench, monkeypatch):
         patch.setattr(catalogue, "CLAIMS", changed)
         outcome = pfbench("verify", MEAN, COUNT, "--jobs", 0)
     assert (outcome.status, outcome.out) == (1, "")
-    # Before it a slow machine shows progress.
-    assert "pfbench: interrupted; every finished check is kept in .pfbench/s" in outcome.err
+    # On a busy machine lines on the progress come before it.
+    assert outcome.err.splitlines()[-1].startswith(
+        "pfbench: interrupted; every finished check is kept in .pfbench/s"
+    )
     assert "2 checks, 1 of them made now" in pfbench("verify", MEAN, COUNT, "--jobs", 0).err
 
 
@@ -265,9 +267,9 @@ def test_the_lost_are_told_from_what_is_no_longer_shown(monkeypatch, tmp_path, c
     ]
     monkeypatch.setattr(session.Session, "examine", lambda self, errata: found)
     monkeypatch.setattr(session.Session, "verify", lambda self, *given: session.Verification())
-    work = command._Work("quick", 0, ThisProcess(), tmp_path, quiet=False)
+    work = command._Work([], "quick", range(1), ThisProcess(), tmp_path, tmp_path / "out.json")
     with pytest.raises(typer.Exit):
-        command._verify([], None, work, tmp_path / "out.json", None)
+        command._verify(work, None)
     told = capsys.readouterr()
     words = " ".join(told.err.split())
     assert f"erratum {names[1]} could not be examined: timeout: {reason}." in words
