@@ -81,10 +81,7 @@ class SFW(StochasticFrankWolfe):
         root = math.sqrt(2.0 * h0 * L) * D + D * math.sqrt(sigma2)
         T = max(1, round_up((root / epsilon) ** 2), round_up(2.0 * h0 / (L * D * D)))
         return cls.filled(
-            given,
-            iterations=T,
-            batch=T,
-            step=min(1.0, math.sqrt(2.0 * h0 / (T * L * D * D))),
+            given, iterations=T, batch=T, step=min(1.0, math.sqrt(2.0 * h0 / (T * L * D * D)))
         )
 
 

@@ -13,12 +13,7 @@ from pfbench.base.errors import DataError
 from pfbench.base.selectors import Selector
 from pfbench.cli.catalogue import Item, find, first_line, specs
 from pfbench.cli.claims import describe
-from pfbench.cli.describing import (
-    constant_table,
-    described_constants,
-    parameter_table,
-    parameters,
-)
+from pfbench.cli.describing import constant_table, described_constants, parameter_table, parameters
 from pfbench.cli.options import AsJson
 from pfbench.cli.printing import (
     Fact,
@@ -40,17 +35,13 @@ Described = tuple[Sequence[Fact], Sequence[RenderableType | None]]
 """What is known of one thing beside its name, kind, source and summary; what stands below."""
 
 _PROBLEMS: Mapping[str, str] = MappingProxyType(
-    {
-        "smooth": "a problem without set and penalty",
-        "set": "a problem with a feasible set",
-    }
+    {"smooth": "a problem without set and penalty", "set": "a problem with a feasible set"}
 )
 """What an algorithm may require beside oracles."""
 
 
 def info(
-    name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)],
-    as_json: AsJson = False,
+    name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)], as_json: AsJson = False
 ) -> None:
     """Show one of them whole: parameters, constants, counts.
 

@@ -24,15 +24,7 @@ from pfbench.cli.options import (
     engine_of,
     option,
 )
-from pfbench.cli.printing import (
-    FAILURES,
-    announce,
-    exit_if_failed,
-    keeping,
-    note,
-    print_json,
-    show,
-)
+from pfbench.cli.printing import FAILURES, announce, exit_if_failed, keeping, note, print_json, show
 from pfbench.cli.progress import Steps
 
 if TYPE_CHECKING:

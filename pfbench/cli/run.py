@@ -230,11 +230,7 @@ def _told(origins: Mapping[str, int], words: Mapping[str, str]) -> str:
     return ", ".join(f"{origins[name]:,} {said}" for name, said in words.items() if origins[name])
 
 
-_ORIGINS = {
-    "made": "made now",
-    "stored": "stored before",
-    "cut": "cut from longer stored ones",
-}
+_ORIGINS = {"made": "made now", "stored": "stored before", "cut": "cut from longer stored ones"}
 
 
 # --- the dry run ----------------------------------------------------------------------------------

@@ -137,12 +137,7 @@ def curvatures(kind: int, data: Data, x: Floats, out: Floats) -> None:
 
 @compiled
 def add_gradients(
-    kind: int,
-    data: Data,
-    indices: npt.NDArray[np.int64],
-    weights: Floats,
-    x: Floats,
-    g: Floats,
+    kind: int, data: Data, indices: npt.NDArray[np.int64], weights: Floats, x: Floats, g: Floats
 ) -> None:
     """Add the weighted component gradients of the sampled rows to g."""
     for s in range(indices.size):

@@ -11,12 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.kernels.compiled import (
-    compiled,
-    compiled_parallel,
-    compiled_vector,
-    parallel_range,
-)
+from pfbench.kernels.compiled import compiled, compiled_parallel, compiled_vector, parallel_range
 
 Floats = npt.NDArray[np.float64]
 

@@ -17,15 +17,7 @@ import numpy.typing as npt
 
 from pfbench.base.constants import Constants
 from pfbench.base.errors import Refused
-from pfbench.base.protocols import (
-    Backend,
-    FeasibleSet,
-    Gradient,
-    Hessian,
-    Measure,
-    Penalty,
-    Table,
-)
+from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.state import Point
 

@@ -286,10 +286,7 @@ class RobustMatrixRecovery(FiniteSum):
         unit = "" if self.scaling == "mean" else "n "
         return Constants.derived(
             n=(n, "number of observed entries"),
-            D=(
-                self.set.diameter,
-                "2 radius: the distance of X and -X, rank one, on the boundary",
-            ),
+            D=(self.set.diameter, "2 radius: the distance of X and -X, rank one, on the boundary"),
             L_f=(s1 / n, f"sup|psi''| = {unit}1/sigma at 0; each entry carries 1/n of it"),
             L_ms=(
                 s1 / math.sqrt(n),

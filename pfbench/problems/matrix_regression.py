@@ -252,10 +252,7 @@ class MatrixRegression(OverMatrices):
         corrected = w > 0.0
         return self._derived(
             n=(self.n, "number of sensing matrices"),
-            L_f=(
-                self._curvature,
-                "largest |eigenvalue| of the Hessian E z z' - w I, z = vec(Z)",
-            ),
+            L_f=(self._curvature, "largest |eigenvalue| of the Hessian E z z' - w I, z = vec(Z)"),
             L_ms=(
                 self._mean_squared_curvature,
                 "root of the largest eigenvalue of E (z z' - w I)^2 = E (|z|^2 - 2 w) z z' + w^2 I",
@@ -280,10 +277,7 @@ class MatrixRegression(OverMatrices):
                 w,
                 "w: no f_i, hence not f, curves down by more" if corrected else "0: f is convex",
             ),
-            sigma_hat=(
-                restricted.sigma_hat if restricted.holds else math.inf,
-                restricted.words,
-            ),
+            sigma_hat=(restricted.sigma_hat if restricted.holds else math.inf, restricted.words),
         )
 
     # --- measures -----------------------------------------------------------------------------

@@ -9,13 +9,7 @@ import numpy as np
 from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.problems.matrix_models import (
-    Floats,
-    Integers,
-    MatrixModel,
-    Numbers,
-    owned,
-)
+from pfbench.problems.matrix_models import Floats, Integers, MatrixModel, Numbers, owned
 from pfbench.problems.moments import certified_by, moment_norm
 
 SOFTMAX_THIRD = 0.27216553

@@ -84,12 +84,7 @@ class Contents:
 
 
 def contents(
-    spec: Spec,
-    outcomes: "Sequence[Outcome]",
-    *,
-    command: str,
-    commit: str,
-    made: datetime,
+    spec: Spec, outcomes: "Sequence[Outcome]", *, command: str, commit: str, made: datetime
 ) -> Contents:
     """Return everything that a report says.
 

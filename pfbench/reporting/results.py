@@ -93,8 +93,7 @@ def _results(study: Study, found: "Mapping[PlannedRun, Entry]") -> Results:
 
     algorithms = list(zip(study.labels, study.algorithms, strict=True))
     return Results(
-        study,
-        tuple(tuple(group(column, *one) for one in algorithms) for column in study.columns),
+        study, tuple(tuple(group(column, *one) for one in algorithms) for column in study.columns)
     )
 
 

@@ -258,10 +258,7 @@ class Session:
             0.0,
             lambda row: Finding(erratum=erratum, evidence=row["evidence"], shown=row["shown"]),
             lambda result: Finding(
-                erratum=erratum,
-                evidence={},
-                shown=False,
-                lost=f"{result.status}: {result.reason}",
+                erratum=erratum, evidence={}, shown=False, lost=f"{result.status}: {result.reason}"
             ),
         )
 

@@ -128,12 +128,7 @@ class Trial:
         return run
 
     def follow(
-        self,
-        problem: Problem,
-        algorithm: Algorithm,
-        *,
-        rng: Any = None,
-        seed: int = 0,
+        self, problem: Problem, algorithm: Algorithm, *, rng: Any = None, seed: int = 0
     ) -> Iterator["Step"]:
         """Run an algorithm step by step, with what it asked; the lightest way to look inside.
 

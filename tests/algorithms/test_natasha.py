@@ -131,8 +131,7 @@ def test_the_run_ends_at_the_centre():
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"subepochs": 12}, {"sigma": -0.1}, {"step": 0.0}, {"snapshot": 0}, {"batch": 0}],
+    "wrong", [{"subepochs": 12}, {"sigma": -0.1}, {"step": 0.0}, {"snapshot": 0}, {"batch": 0}]
 )
 def test_bad_values_are_refused_by_name(wrong):
     with pytest.raises(InputError, match=rf"^{next(iter(wrong))}="):

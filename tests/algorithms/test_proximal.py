@@ -94,10 +94,7 @@ EPOCHS = [
     {"iterations": 13, "step": 0.2, "batch": 14, "period": 4},
 ]
 ONLINE = [p | {"snapshot": 7} for p in EPOCHS]
-TABLE = [
-    {"iterations": 17, "step": 0.4, "batch": 3},
-    {"iterations": 11, "step": 0.2, "batch": 14},
-]
+TABLE = [{"iterations": 17, "step": 0.4, "batch": 3}, {"iterations": 11, "step": 0.2, "batch": 14}]
 
 CASES = [
     ("prox-gd", gradient_descent, [GD]),

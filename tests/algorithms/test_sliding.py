@@ -6,13 +6,7 @@ from math import ceil, comb, inf, log2, sqrt
 import numpy as np
 import pytest
 from both_kinds import dense, each_kind, minimiser, small, start
-from helpers import (
-    assert_one_sentence,
-    reference_of,
-    tiny_logistic,
-    tiny_recovery,
-    tiny_regression,
-)
+from helpers import assert_one_sentence, reference_of, tiny_logistic, tiny_recovery, tiny_regression
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
@@ -662,8 +656,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(
-    ("name", "parameter"),
-    [(name, key) for name in NAMES for key in ALGORITHMS[name].parameters()],
+    ("name", "parameter"), [(name, key) for name in NAMES for key in ALGORITHMS[name].parameters()]
 )
 def test_bad_values_are_refused_by_name(name, parameter):
     for value in WRONG[parameter]:

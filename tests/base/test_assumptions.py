@@ -147,12 +147,7 @@ def test_the_practical_schedule_may_lack_it():
 EXPLICIT = [
     ("asvrg", "none", EPOCH, ("convex",)),
     ("prox-katyusha-ns", "penalty", EPOCH, ("convex",)),
-    (
-        "prox-rsag",
-        "penalty",
-        {"iterations": 4, "batch": 3, "step": 0.01},
-        ("bounded domain",),
-    ),
+    ("prox-rsag", "penalty", {"iterations": 4, "batch": 3, "step": 0.01}, ("bounded domain",)),
     ("prox-rsag", "set", {"iterations": 4, "batch": 3, "step": 0.01}, ()),
     ("rsag", "none", {"iterations": 4, "batch": 3, "step": 0.01}, ()),
     (

@@ -155,8 +155,7 @@ def kill_scheduler(folder, rng, times=1):
     file = ["--scheduler-file", str(address)]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
     scheduler = subprocess.Popen(
-        [*python, "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", *file],
-        **quiet,
+        [*python, "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard", *file], **quiet
     )
     worker = subprocess.Popen(
         [
@@ -198,11 +197,7 @@ def kill_scheduler(folder, rng, times=1):
     return again.results(), int(running)
 
 
-VICTIMS = {
-    "parent": kill_parent,
-    "worker": kill_worker,
-    "scheduler": kill_scheduler,
-}
+VICTIMS = {"parent": kill_parent, "worker": kill_worker, "scheduler": kill_scheduler}
 
 
 def main(times=20, *victims):

@@ -34,10 +34,7 @@ def test_losses_and_derivatives_are_what_they_say(name, z, label):
 def test_derivatives_are_slopes_of_what_they_derive(name):
     h = 1e-5
     for z in np.linspace(-4.0, 4.0, 17):
-        for function, derivative in (
-            (linear.loss, linear.slope),
-            (linear.slope, linear.curvature),
-        ):
+        for function, derivative in ((linear.loss, linear.slope), (linear.slope, linear.curvature)):
             rise = function(KINDS[name], z + h, 1.0) - function(KINDS[name], z - h, 1.0)
             assert math.isclose(derivative(KINDS[name], z, 1.0), rise / (2 * h), abs_tol=1e-9)
 

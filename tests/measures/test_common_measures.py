@@ -5,13 +5,7 @@ import math
 import numpy as np
 import pytest
 import scipy.linalg
-from helpers import (
-    assert_one_sentence,
-    random_vertex,
-    reference_of,
-    tiny_logistic,
-    tiny_recovery,
-)
+from helpers import assert_one_sentence, random_vertex, reference_of, tiny_logistic, tiny_recovery
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal

@@ -4,30 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from helpers import (
-    as_matrix,
-    factored,
-    on_pattern,
-    random_pattern,
-    random_point,
-    random_vertex,
-)
+from helpers import as_matrix, factored, on_pattern, random_pattern, random_point, random_vertex
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pfbench.base.errors import InputError
-from pfbench.points import (
-    Factored,
-    RankOne,
-    combine,
-    distance,
-    inner,
-    is_finite,
-    keep,
-    shift,
-    tilt,
-)
+from pfbench.points import Factored, RankOne, combine, distance, inner, is_finite, keep, shift, tilt
 from pfbench.points.factored import Factors, frobenius_norm, orthogonalised
 from pfbench.points.operators import DenseOperator, SparseOperator
 

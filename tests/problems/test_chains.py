@@ -24,12 +24,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.finite_sum_chain import FiniteSumChain
 from pfbench.problems.simplex_norm import SimplexNorm
 from pfbench.problems.smoothness import chain_bounds
-from pfbench.problems.zero_chain import (
-    ZeroChain,
-    chain_smoothness,
-    random_directions,
-    scaled_chain,
-)
+from pfbench.problems.zero_chain import ZeroChain, chain_smoothness, random_directions, scaled_chain
 
 SEEDS = st.integers(0, 2**32 - 1)
 STEEPEST = np.array([1.25, -0.76, -2.3])

@@ -236,14 +236,8 @@ SUPREMA = {
     "log cosh phi'''": (np.max(np.abs(2.0 * T * (1.0 - T * T))), LOG_COSH.third),
     "robust phi'": (np.max(2.0 * Z / (2.0 + Z * Z)), ROBUST.slope),
     "robust minus phi''": (np.max((2.0 * Z * Z - 4.0) / (2.0 + Z * Z) ** 2), ROBUST.lower),
-    "robust phi'''": (
-        np.max(np.abs(4.0 * Z * (Z * Z - 6.0) / (2.0 + Z * Z) ** 3)),
-        ROBUST.third,
-    ),
-    "r'''": (
-        np.max(np.abs(24.0 * Z * (Z * Z - 1.0) / (1.0 + Z * Z) ** 4)),
-        SUP_REGULARISER_THIRD,
-    ),
+    "robust phi'''": (np.max(np.abs(4.0 * Z * (Z * Z - 6.0) / (2.0 + Z * Z) ** 3)), ROBUST.third),
+    "r'''": (np.max(np.abs(24.0 * Z * (Z * Z - 1.0) / (1.0 + Z * Z) ** 4)), SUP_REGULARISER_THIRD),
 }
 
 

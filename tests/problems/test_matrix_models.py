@@ -246,20 +246,11 @@ KINDS = {
     "nfwu-spiderg": (EPOCHS, {"fo": E, "sfo": N * E + 2 * B * (T - E), "lo": T}),
     "nfwu-casvrg": (
         EPOCHS,
-        {
-            "fo": E,
-            "sfo": N * E + 2 * B * (T - E),
-            "sso": N * E,
-            "hvp": (N + B) * (T - E),
-            "lo": T,
-        },
+        {"fo": E, "sfo": N * E + 2 * B * (T - E), "sso": N * E, "hvp": (N + B) * (T - E), "lo": T},
     ),
     "ncgs": (SLIDING, {"fo": T, "sfo": N * T}),
     "ncgs-vr": ({**SLIDING, "batch": B, "period": P}, {"fo": E, "sfo": N * E + 2 * B * T}),
-    "projected-gradient": (
-        {"iterations": T, "step": 0.05},
-        {"fo": T, "sfo": N * T, "po": T},
-    ),
+    "projected-gradient": ({"iterations": T, "step": 0.05}, {"fo": T, "sfo": N * T, "po": T}),
     "projected-svrg": (EPOCHS, {"fo": E, "sfo": N * E + 2 * B * T, "po": T}),
     "prox-saga": (BATCHES, {"sfo": N + 2 * B * T, "po": T}),
     "prox-spiderboost": (EPOCHS, {"fo": E, "sfo": N * E + 2 * B * (T - E), "po": T}),

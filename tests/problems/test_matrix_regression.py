@@ -663,11 +663,7 @@ def small(w=0.0, **more):
             },
             {"fo": 2, "sfo": 2 * (180 + 2 * 1000 * 9)},
         ),
-        (
-            "prox-saga",
-            {"iterations": 11, "step": 0.003, "batch": 6},
-            {"po": 11},
-        ),
+        ("prox-saga", {"iterations": 11, "step": 0.003, "batch": 6}, {"po": 11}),
     ],
 )
 def test_algorithms_run_with_exact_counts(name, parameters, counts, w):

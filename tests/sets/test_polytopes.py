@@ -159,9 +159,7 @@ def unit_flow(edges=DAG, origin=4, destination=0):
     supply[origin], supply[destination] = 1.0, -1.0
     vertices = [incidence(p, len(edges)) for p in paths(edges, origin, destination)]
     return Case(
-        UnitFlow(edges, origin, destination),
-        np.array(vertices),
-        {"A_eq": balance, "b_eq": supply},
+        UnitFlow(edges, origin, destination), np.array(vertices), {"A_eq": balance, "b_eq": supply}
     )
 
 

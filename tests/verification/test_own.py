@@ -28,11 +28,7 @@ def test_every_algorithm_of_the_catalogue_conforms(name):
 
 @pytest.mark.parametrize(
     ("fault", "words"),
-    [
-        ("Raises", "I do not work"),
-        ("ReturnsNaN", "not finite"),
-        ("Leaves", "outside the set"),
-    ],
+    [("Raises", "I do not work"), ("ReturnsNaN", "not finite"), ("Leaves", "outside the set")],
 )
 def test_a_fault_fails_its_conformance_test(mine, fault, words):
     outcome = conform(getattr(mine, fault), fault)

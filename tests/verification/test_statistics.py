@@ -571,8 +571,7 @@ def test_the_limit_of_an_exponent_is_one_sided():
 
 
 @pytest.mark.parametrize(
-    ("exponent", "verdict"),
-    [(1.85, "holds"), (1.95, "tight"), (2.1, "tight"), (2.101, "violated")],
+    ("exponent", "verdict"), [(1.85, "holds"), (1.95, "tight"), (2.1, "tight"), (2.101, "violated")]
 )
 def test_without_chance_an_exponent_is_an_inequality(exponent, verdict):
     for counts in (X**exponent, np.outer([1.0, 3.0], X**exponent)):

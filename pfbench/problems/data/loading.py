@@ -20,13 +20,7 @@ import numpy.typing as npt
 from pfbench.base.errors import DataError, InputError
 from pfbench.base.names import unknown
 from pfbench.problems.data import ratings, svmlight, tables
-from pfbench.problems.data.cache import (
-    EXTRA,
-    cache_folder,
-    file_of,
-    located,
-    sum_beside,
-)
+from pfbench.problems.data.cache import EXTRA, cache_folder, file_of, located, sum_beside
 from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, DataSet, data_set
 from pfbench.problems.data.digests import arrays_digest, file_digest
 from pfbench.problems.data.text import PACKED, ContentError, unpacked

@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.base import parameters_of
-from pfbench.base.errors import (
-    BudgetExhausted,
-    Diverged,
-    InputError,
-    TimeLimitReached,
-    in_words,
-)
+from pfbench.base.errors import BudgetExhausted, Diverged, InputError, TimeLimitReached, in_words
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.kernels.compiled import CompilationClock

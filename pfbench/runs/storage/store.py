@@ -436,9 +436,7 @@ def _run(about: dict[str, Any], table: "pa.Table") -> Run:
     columns = [column.to_pylist() for column in table.columns]
     known = {"counts": Counts(**about["counts"]), "unmet": tuple(about.get("unmet", ()))}
     return Run(
-        **about | known,
-        columns=tuple(table.column_names),
-        rows=list(zip(*columns, strict=True)),
+        **about | known, columns=tuple(table.column_names), rows=list(zip(*columns, strict=True))
     )
 
 

@@ -17,16 +17,8 @@ from pfbench.verification.statistics.decisions import (
     equal,
     sequential,
 )
-from pfbench.verification.statistics.exponents import (
-    Exponent,
-    fit_exponent,
-)
-from pfbench.verification.statistics.means import (
-    CLAIMS,
-    LEVEL,
-    EProcess,
-    mean_interval,
-)
+from pfbench.verification.statistics.exponents import Exponent, fit_exponent
+from pfbench.verification.statistics.means import CLAIMS, LEVEL, EProcess, mean_interval
 from pfbench.verification.statistics.parts import across, all_of, given
 
 __all__ = [

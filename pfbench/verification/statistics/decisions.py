@@ -11,11 +11,7 @@ import scipy
 
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import InputError
-from pfbench.verification.statistics.exponents import (
-    ROUNDING,
-    Exponent,
-    exponent_p_value,
-)
+from pfbench.verification.statistics.exponents import ROUNDING, Exponent, exponent_p_value
 from pfbench.verification.statistics.means import (
     CONFIDENCE,
     LEVEL,

@@ -14,11 +14,7 @@ from pfbench.base.errors import DataError, InputError
 from pfbench.problems.data import catalogue
 from pfbench.problems.data.catalogue import DataFile, DataSet
 from pfbench.problems.data.digests import arrays_digest
-from pfbench.problems.data.loading import (
-    load_classification,
-    load_digits_matrix,
-    load_ratings,
-)
+from pfbench.problems.data.loading import load_classification, load_digits_matrix, load_ratings
 from pfbench.problems.data.management import check, status, statuses
 
 TEXT = b"+1 1:1 3:2\n-1 2:0.5\n-1\n"

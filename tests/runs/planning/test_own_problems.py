@@ -185,11 +185,7 @@ def test_a_penalty_is_the_prox():
 
 @pytest.mark.parametrize(
     ("name", "refused"),
-    [
-        ("Quadratic", {"svrg"}),
-        ("Free", {"frank-wolfe"}),
-        ("Penalised", {"frank-wolfe", "svrg"}),
-    ],
+    [("Quadratic", {"svrg"}), ("Free", {"frank-wolfe"}), ("Penalised", {"frank-wolfe", "svrg"})],
 )
 def test_what_does_not_fit_is_refused(name, refused):
     problem, found = own(name), set()

@@ -435,13 +435,7 @@ def test_gc_removes_old_leftovers_and_what_is_outdated_and_nothing_else(store):
     assert (found.leftovers, found.bytes) == ([old], size)
     assert found.outdated == [(kind, key_of("old")) for kind in kinds]
     assert planned == found
-    assert found.kept == {
-        "current": 2,
-        "unnoted": 3,
-        "own": 1,
-        "damaged": 1,
-        "young": 1,
-    }
+    assert found.kept == {"current": 2, "unnoted": 3, "own": 1, "damaged": 1, "young": 1}
     left = sorted(path for path in store.folder.rglob("*") if path.is_file())
     assert left == [path for path in files if path not in (old, *outdated)]
 
@@ -528,10 +522,7 @@ def bumped(run, name):
         (lambda run: bumped(run, "lo"), "column lo of the trace"),
         (lambda run: bumped(run, "fw_gap"), "column fw_gap of the trace"),
         (lambda run: replace(run, rows=run.rows[:-1]), "length of the trace"),
-        (
-            lambda run: replace(run, columns=(*run.columns[:-1], "other")),
-            "columns of the trace",
-        ),
+        (lambda run: replace(run, columns=(*run.columns[:-1], "other")), "columns of the trace"),
     ],
 )
 def test_merging_refuses_another_content_by_name_and_keeps_ours(store, other, change, where):
@@ -590,10 +581,7 @@ def test_a_store_is_not_merged_into_itself(store):
         upkeep.merge(store, Store(store.folder / ".." / "store"))
 
 
-@given(
-    mine=st.sets(st.integers(0, 5)),
-    theirs=st.sets(st.integers(0, 5)),
-)
+@given(mine=st.sets(st.integers(0, 5)), theirs=st.sets(st.integers(0, 5)))
 @settings(max_examples=15)
 def test_a_merge_is_the_union_and_repeating_it_changes_nothing(tmp_path_factory, mine, theirs):
     a, b = (Store(tmp_path_factory.mktemp(name)) for name in "ab")
