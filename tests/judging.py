@@ -4,6 +4,8 @@ import json
 import math
 import pickle
 
+import numpy as np
+
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
 from pfbench.verification.verdict import judged
@@ -61,3 +63,14 @@ def assert_complete(paper):
     for erratum in paper.errata:
         pickle.dumps(erratum.examine)
         assert erratum.claim in (None, *paper.claims)
+
+
+def assert_same_steps(problem, claim, right, variant, **sizes):
+    """See that a variant whose fault is taken out makes the steps of the method, bit for bit."""
+    sizes = {"iterations": 12, "step": 0.1, "batch": 3, "period": 4} | sizes
+    steps = [
+        [step.state.x for step in trial(claim).follow(problem, kind(**sizes), seed=2)]
+        for kind in (right, variant)
+    ]
+    assert len(steps[0]) == sizes["iterations"]
+    assert all(np.array_equal(a, b) for a, b in zip(*steps, strict=True))
