@@ -187,10 +187,7 @@ def certify(
         findings.append(
             "it is not deterministic: a second run with another random stream differs in its bits."
         )
-    certificate, answers = examine(
-        algorithm, contestant.selector, fixed, transcript, ledger, seed, findings
-    )
-    return Outcome(certificate, transcript, answers)
+    return examine(algorithm, contestant.selector, fixed, transcript, ledger, seed, findings)
 
 
 def _past_the_ledger(asked: Counts, ledger: Counts) -> str:
@@ -210,7 +207,7 @@ def examine(
     ledger: Counts,
     seed: int,
     findings: list[str],
-) -> tuple[Certificate, Answers]:
+) -> Outcome:
     """Make both checks and measure the gaps; `findings` are what the online run showed."""
     T, D = fixed.horizon, fixed.set.diameter
     answers = check_answers(fixed, transcript)
@@ -243,7 +240,7 @@ def examine(
         certified_for=None if refusals else counted,
         findings=(*refusals, *([leaves] if leaves else [])),
     )
-    return certificate, answers
+    return Outcome(certificate, transcript, answers)
 
 
 def _refusals(answers: Answers, queries: Recorded, skew: float) -> list[str]:
@@ -350,35 +347,34 @@ def check_certificate(path: Path, *, told: Callable[[str], object] | None = None
         told(stored["algorithm"])
     algorithm = again(stored["algorithm"])
     admit(algorithm)
-    problem = frame(stored["horizon"], stored["dimension"])
-    if orthonormality(transcript.directions) <= ORTHONORMAL:
-        problem = replace(problem, directions=np.ascontiguousarray(transcript.directions).T)
-    else:
+    if not orthonormality(transcript.directions) <= ORTHONORMAL:
         raise DataError(f"the hidden directions in {beside} are not orthonormal: make it anew.")
-    ledger = Counts(**stored["counts"])
-    certificate, answers = examine(
-        algorithm, stored["algorithm"], problem, transcript, ledger, stored["seed"], []
+    problem = replace(
+        frame(stored["horizon"], stored["dimension"]),
+        directions=np.ascontiguousarray(transcript.directions).T,
     )
-    findings = [*stored["findings"], *certificate.findings]
-    differing = _differing(certificate, stored) if stored["certified"] else ""
+    ledger = Counts(**stored["counts"])
+    found = examine(algorithm, stored["algorithm"], problem, transcript, ledger, stored["seed"], [])
+    findings = [*stored["findings"], *found.certificate.findings]
+    differing = _differing(found.certificate, stored) if stored["certified"] else ""
     if differing:
         findings.append(f"its {differing} is not what the files show.")
-    if differing or not stored["certified"]:
-        told_once = tuple(dict.fromkeys(findings))
-        certificate = replace(certificate, certified=False, certified_for=None, findings=told_once)
-    return Outcome(certificate, transcript, answers)
+    elif stored["certified"]:
+        return found
+    told_once = tuple(dict.fromkeys(findings))
+    doubted = replace(found.certificate, certified=False, certified_for=None, findings=told_once)
+    return replace(found, certificate=doubted)
 
 
-_SAME = ("directions_digest", "calls_to_target", "queries", "certified_for", "smoothness")
+_SAME = ("directions_digest", "calls_to_target", "queries", "certified_for", "smoothness", "counts")
 
 
 def _differing(found: Certificate, stored: dict[str, Any]) -> str:
     """Return the first field that says something else than the files show; empty if none does."""
+    shown = found.as_json()
     for name in _SAME:
-        if getattr(found, name) != stored[name]:
+        if shown[name] != stored[name]:
             return name
-    if found.counts.as_dict() != stored["counts"]:
-        return "counts"
     # On another machine sums may be rounded in another order.
     gap = stored["min_gap_over_diameter"]
     close = math.isclose(found.min_gap_over_diameter, gap, rel_tol=1e-6)

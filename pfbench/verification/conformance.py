@@ -17,6 +17,7 @@ from pfbench.problems.linear_models import LogCosh
 from pfbench.problems.rows import synthetic_rows
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L2Ball, WholeSpace
+from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.subject import Broken, make
 
 _MOST = 40
@@ -136,18 +137,17 @@ def _problem(algorithm: Algorithm) -> Problem:
     return LogCosh(features, labels, WholeSpace(4) if whole else L2Ball(4, 1.5))
 
 
-class _Watched:
+class _Watched(Changed):
     """A backend that notes which verbs are asked."""
 
     def __init__(self, backend: Any) -> None:
-        self._backend, self.asked = backend, set[str]()
-        self.unconstrained = backend.unconstrained
-        self.n = backend.n
+        super().__init__(backend)
+        self.asked = set[str]()
 
     def __getattr__(self, name: str) -> Any:
         if name in VERBS:
             self.asked.add(name)
-        return getattr(self._backend, name)
+        return super().__getattr__(name)
 
 
 def _steps(

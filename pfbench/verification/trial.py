@@ -20,6 +20,7 @@ from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.stop import Stop
 from pfbench.verification.claim import Claim
+from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.draws import Unscripted
 from pfbench.verification.statistics import Decision, decide_exact, sequential
 from pfbench.verification.subject import Broken, Subject, make, scheduled
@@ -233,17 +234,14 @@ class Step:
         return self.state.estimate
 
 
-class Recorder:
+class Recorder(Changed):
     """A backend that notes what reaches `lo` and passes everything on."""
 
     def __init__(self, backend: Any) -> None:
-        self._backend = backend
+        super().__init__(backend)
         self.minimised: list[Any] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._backend, name)
 
     def lo(self, g: Any) -> Point:
         """Note g and return the backend's vertex."""
         self.minimised.append(g)
-        return self._backend.lo(g)
+        return self._right.lo(g)

@@ -53,9 +53,9 @@ def test_the_papers_are_gathered_whole_and_every_name_is_given_once():
     assert counts[2] >= 31
 
 
-def test_the_level_is_shared_by_as_many_claims_as_there_are():
-    assert len(CLAIMS) == statistics.CLAIMS
-    assert pytest.approx(1e-6) == statistics.CLAIMS * statistics.LEVEL
+def test_no_more_claims_share_the_level_than_it_is_split_for():
+    assert len(CLAIMS) <= statistics.MOST_CLAIMS
+    assert pytest.approx(1e-6) == statistics.MOST_CLAIMS * statistics.LEVEL
 
 
 @pytest.mark.parametrize("told", CLAIMS.values(), ids=name)

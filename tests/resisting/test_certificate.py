@@ -339,7 +339,7 @@ def test_a_gap_below_the_floor_is_not_certified():
     # As if no LO output had been given: what came after T of them now comes before.
     asked = transcript.columns["kind"] != LO
     columns = {name: column[asked] for name, column in transcript.columns.items()}
-    found, _ = examine(
+    found = examine(
         longer.algorithm,
         longer.selector,
         replace(frame(8), directions=transcript.directions.T),
@@ -347,7 +347,7 @@ def test_a_gap_below_the_floor_is_not_certified():
         outcome.certificate.counts,
         0,
         [],
-    )
+    ).certificate
     assert not found.certified
     assert found.min_gap_over_diameter < 0.04
     assert any("its gap falls to" in finding for finding in found.findings)

@@ -27,37 +27,6 @@ _ENUMERATED = 10
 """Up to so many vertices the faces of a simplex are enumerated."""
 
 
-_DERIVATIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "n": "as made",
-        "D": "the set's",
-        "L_f": "the largest |eigenvalue| of A",
-        "L_ms": "the root of the largest squared eigenvalue of A plus the mean of t_i^2",
-        "L_max": "the largest |eigenvalue| of an A + t_i I",
-        "L2_ms": "the Hessians are constant",
-        "sigma2": "an upper bound: (root mean |s_i|^2 + root mean t_i^2 times M)^2",
-        "delta": "f(start) minus the stated lower bound of f",
-        "M": "as made",
-        "ell": "minus the least eigenvalue of A, if that is negative",
-    }
-)
-
-_OF_THE_WELL: Mapping[str, str] = MappingProxyType(
-    {
-        "n": "f is one function",
-        "D": "the box's",
-        "L_f": "the largest of 11, which is 3 x_0^2 - 1 at the end of the box, and the weights",
-        "L_ms": "L_f, as n = 1",
-        "L_max": "L_f, as n = 1",
-        "L2_ms": "the third derivative is 6 x_0, 12 at the end of the box",
-        "sigma2": "0, as n = 1",
-        "delta": "f(start), as the least value is 0",
-        "M": "half the diameter of the box",
-        "ell": "the second derivative is -1 at x_0 = 0",
-    }
-)
-
-
 @dataclass(frozen=True, eq=False)
 class Hull:
     """The convex hull of a few points of R^d.
@@ -198,7 +167,11 @@ class Indefinite(FiniteSum):
         return self.begin.copy()
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants; all but sigma2, a bound, are exact."""
+        """Return the constants, exact but for sigma2, and delta above the stated lower bound.
+
+        L_ms^2 is the largest squared eigenvalue of A plus the mean of t_i^2, L_max the largest
+        |eigenvalue| of an A + t_i I, and sigma2 at most (root mean |s_i|^2 + root mean t_i^2 M)^2.
+        """
         eigenvalues = np.linalg.eigvalsh(self.A)
         variance = float(np.mean(self._t**2))
         size = float(np.sqrt(np.mean(np.sum(self.noise**2, axis=1))))
@@ -214,7 +187,6 @@ class Indefinite(FiniteSum):
             delta=self.value(start) - self.least,
             M=self.radius,
             ell=max(0.0, -float(eigenvalues[0])),
-            derivations=_DERIVATIONS,
         )
 
     def value(self, x: Floats) -> float:
@@ -298,15 +270,10 @@ def moved(problem: Indefinite, M: Floats, shift: Floats) -> Indefinite:
     hull = problem.set
     assert isinstance(hull, Hull)
     vertices: Floats = np.asarray(np.linalg.solve(M, (hull.vertices - shift).T).T, dtype=np.float64)
-    A = M.T @ problem.A @ M
-    return Indefinite(
-        set=Hull(vertices),
-        A=(A + A.T) / 2.0,
-        b=M.T @ (problem.b + problem.A @ shift),
-        begin=np.asarray(np.linalg.solve(M, problem.begin - shift), dtype=np.float64),
-        least=problem.least - problem.value(shift),
-        radius=Hull(vertices).radius,
-    )
+    A, b = M.T @ problem.A @ M, M.T @ (problem.b + problem.A @ shift)
+    begin: Floats = np.asarray(np.linalg.solve(M, problem.begin - shift), dtype=np.float64)
+    least, there = problem.least - problem.value(shift), Hull(vertices)
+    return Indefinite(there, (A + A.T) / 2.0, b, begin, least, there.radius)
 
 
 def slope(smoothness: float, steps: float, rise: float, n: int = 1) -> Indefinite:
@@ -328,15 +295,9 @@ def slope(smoothness: float, steps: float, rise: float, n: int = 1) -> Indefinit
     """
     g = math.sqrt(smoothness * rise / steps)
     length = steps * g / smoothness
-    return Indefinite(
-        set=Box(2, np.array([0.0, -1.0]), np.array([length, 1.0])),
-        A=np.diag([0.0, smoothness]),
-        b=np.array([-g, 0.0]),
-        begin=np.zeros(2),
-        least=-rise,
-        radius=math.hypot(length, 1.0),
-        noise=np.zeros((n, 2)),
-    )
+    box = Box(2, np.array([0.0, -1.0]), np.array([length, 1.0]))
+    A, b, radius = np.diag([0.0, smoothness]), np.array([-g, 0.0]), math.hypot(length, 1.0)
+    return Indefinite(box, A, b, np.zeros(2), -rise, radius, np.zeros((n, 2)))
 
 
 def spread_on_simplex(d: int, push: float = 0.0) -> Indefinite:
@@ -364,16 +325,8 @@ def random_on_l1_ball(rng: np.random.Generator, d: int, n: int, rise: float) -> 
     least = -float(np.abs(b).max()) + 0.5 * float(np.linalg.eigvalsh(A)[0])
     scale = rise / (float(heights[highest]) - least)
     noise, spread = 0.1 * rng.standard_normal((n, d)), 0.3 * rng.standard_normal(n)
-    return Indefinite(
-        set=L1Ball(d),
-        A=scale * A,
-        b=scale * b,
-        begin=begin,
-        least=scale * least,
-        radius=1.0,
-        noise=scale * (noise - noise.mean(axis=0)),
-        spread=scale * (spread - spread.mean()),
-    )
+    s, t = scale * (noise - noise.mean(axis=0)), scale * (spread - spread.mean())
+    return Indefinite(L1Ball(d), scale * A, scale * b, begin, scale * least, 1.0, s, t)
 
 
 def noisy_ball(
@@ -443,7 +396,10 @@ class DoubleWell(SingleComponent):
         return lambda v: diagonal * v
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants, exact: f'' in x_0 is 3 x_0^2 - 1, from -1 to 11."""
+        """Return the constants, exact: f'' in x_0 is 3 x_0^2 - 1, from -1 to 11.
+
+        The third derivative is 6 x_0, 12 at the end of the box; the least value is 0.
+        """
         L = max(11.0, float(self.weights.max()))
         return Constants(
             n=1,
@@ -456,5 +412,4 @@ class DoubleWell(SingleComponent):
             delta=self.value(start),
             M=self.set.diameter / 2.0,
             ell=1.0,
-            derivations=_OF_THE_WELL,
         )

@@ -1,8 +1,8 @@
 """From measurements to verdicts: tests, intervals, exponents, and the words they allow.
 
-The rules are those of one verification of `CLAIMS` claims. *violated* is said at the family-wise
-level `means.FAMILY_LEVEL`, split over the claims by Bonferroni. *holds* and *tight* are said at
-95 %.
+The rules are those of one verification of at most `MOST_CLAIMS` claims. *violated* is said at the
+family-wise level `means.FAMILY_LEVEL`, split over so many claims by Bonferroni. *holds* and *tight*
+are said at 95 %.
 """
 
 from pfbench.verification.statistics.decisions import (
@@ -18,13 +18,13 @@ from pfbench.verification.statistics.decisions import (
     sequential,
 )
 from pfbench.verification.statistics.exponents import Exponent, fit_exponent
-from pfbench.verification.statistics.means import CLAIMS, LEVEL, EProcess, mean_interval
+from pfbench.verification.statistics.means import LEVEL, MOST_CLAIMS, EProcess, mean_interval
 from pfbench.verification.statistics.parts import across, all_of, given
 
 __all__ = [
-    "CLAIMS",
     "LAW_MARGIN",
     "LEVEL",
+    "MOST_CLAIMS",
     "Decision",
     "EProcess",
     "Exponent",

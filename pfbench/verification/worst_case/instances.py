@@ -216,15 +216,9 @@ def quadratic(
         curvatures, slope, least = curvatures * scale, slope * scale, -delta
     direction = rng.standard_normal(d)
     error = noise * direction / np.linalg.norm(direction)
-    return Indefinite(
-        Box(d, 0.0, side),
-        np.diag(curvatures),
-        slope,
-        np.zeros(d),
-        least,
-        side * math.sqrt(d),
-        noise=np.array([error, -error]) if noise > 0.0 else np.zeros((1, 1)),
-    )
+    errors = np.array([error, -error]) if noise > 0.0 else np.zeros((1, 1))
+    box, A, radius = Box(d, 0.0, side), np.diag(curvatures), side * math.sqrt(d)
+    return Indefinite(box, A, slope, np.zeros(d), least, radius, errors)
 
 
 def half_square(d: int) -> Indefinite:
