@@ -168,11 +168,6 @@ def heading(title: str, *parts: RenderableType) -> RenderableType:
     return Group("", Text(title, style="bold"), *(Padding(part, (0, 0, 0, 2)) for part in parts))
 
 
-def show_fields(lines: Iterable[Line], *parts: RenderableType | None) -> None:
-    """Print names and texts side by side, and parts below them."""
-    show(fields(lines), *parts)
-
-
 @dataclass(frozen=True)
 class Fact:
     """Something that programs read, or people, or both.

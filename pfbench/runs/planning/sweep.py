@@ -214,10 +214,11 @@ class _Reader:
             values = {**setting, "seed": seed}
             fill = partial(filled, where=self.where, giver="the grid", values=values)
             limits = fill(budget)
+            # Selectors in the one form that equal ones share.
             found.append(
                 PlannedRun(
-                    _selector(fill(problem)),
-                    _selector(fill(algorithm)),
+                    str(Selector.parse(fill(problem))),
+                    str(Selector.parse(fill(algorithm))),
                     seed,
                     measures,
                     frequency(self.where, fill(every)),
@@ -237,11 +238,6 @@ class _Reader:
         for name in setting:
             if name not in used:
                 raise self.wrong(f"grid.{name}", f"is used nowhere: write {{{name}}} in a selector")
-
-
-def _selector(text: str) -> str:
-    """Return a selector in the one form that equal ones share."""
-    return str(Selector.parse(text))
 
 
 def reached(
