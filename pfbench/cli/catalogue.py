@@ -32,7 +32,6 @@ class Item:
     def facts(self) -> list[Fact]:
         """The same as ``pfbench info`` shows it first."""
         return [
-            Fact("schema", 1),
             Fact("name", self.name, "name", f"{self.name} ({self.kind})"),
             Fact("kind", self.kind),
             Fact("summary", self.summary, "what it is"),

@@ -195,9 +195,9 @@ class Fact:
 
 
 def show_facts(facts: Iterable[Fact], *parts: RenderableType | None, as_json: bool) -> None:
-    """Print facts as JSON, or for people with parts below them."""
+    """Print facts as JSON (schema 1), or for people with parts below them."""
     if as_json:
-        print_json(values_of(facts))
+        print_json({"schema": 1, **values_of(facts)})
     else:
         show(fields(lines_of(facts)), *parts)
 

@@ -164,7 +164,6 @@ def _run(
         runs = [described[plan] for plan in planned.plans] if as_json else []
         statuses = ", ".join(f"{n:,} {status}" for status, n in board.statuses.most_common())
         facts = [
-            Fact("schema", 1),
             Fact("name", planned.name, "sweep"),
             Fact("store", str(folder), "store"),
             Fact("planned", total, "runs", f"{total:,}: {_told(board.origins, _ORIGINS)}"),
@@ -253,7 +252,6 @@ def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool)
     seconds = total / engine.slots if tried or not lacking else None
     counts = Counter(origins[plan] for plan in planned.plans)
     facts = [
-        Fact("schema", 1),
         Fact("name", planned.name, "sweep"),
         Fact("store", str(folder), "store"),
         Fact("planned", len(planned.plans), "runs", _kinds(planned.plans)),

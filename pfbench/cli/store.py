@@ -114,7 +114,6 @@ def gc(
     older = f"entries of an older source, {removed}"
     needless = f"temporary and needless files, {removed}"
     facts = [
-        Fact("schema", 1),
         Fact("dry_run", dry_run),
         Fact("outdated", outdated, f"{len(outdated):,}", older),
         Fact("leftovers", leftovers, f"{len(leftovers):,}", needless),
