@@ -1,7 +1,7 @@
 """Oracle counts and budgets: what is charged, and what stops a run."""
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 
 from pfbench.base.checks import real
 from pfbench.base.errors import InputError
@@ -59,10 +59,8 @@ class Budget:
     fv: float = math.inf
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            limit = getattr(self, field.name)
-            if limit != math.inf:
-                real(f"budget {field.name}", limit, least=0)
+        for name, limit in self.limits.items():
+            real(f"budget {name}", limit, least=0)
 
     @property
     def limits(self) -> dict[str, float]:

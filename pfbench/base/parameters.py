@@ -7,7 +7,7 @@
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from typing import Any, Protocol
@@ -143,7 +143,7 @@ def in_words(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def check_known(kind: str, given: Iterable[str], known: Mapping[str, Parameter]) -> None:
+def check_known(kind: str, given: Iterable[str], known: Collection[str]) -> None:
     """Refuse a parameter that a `kind` of thing does not have; the nearest one is suggested."""
     for name in given:
         if name not in known:

@@ -23,17 +23,18 @@ from pfbench.cli.options import (
 )
 from pfbench.cli.printing import (
     Cell,
+    Line,
     announce,
     columns,
     complain,
     exit_if,
+    fields,
     heading,
     note,
     number,
     plural,
     print_json,
     show,
-    show_fields,
 )
 from pfbench.cli.progress import Steps
 
@@ -252,14 +253,15 @@ def show_certificate(found: "Certificate") -> None:
         ("LO calls", found.counts.lo, ""),
         ("smoothness used", number(found.smoothness), f"certified (the paper: {smoothness})"),
     ]
-    show_fields(
-        [
-            ("algorithm", found.algorithm),
-            ("certified", verdict),
-            ("horizon T", found.horizon),
-            ("dimension", found.dimension),
-            ("seed", str(found.seed)),
-        ],
+    about: list[Line] = [
+        ("algorithm", found.algorithm),
+        ("certified", verdict),
+        ("horizon T", found.horizon),
+        ("dimension", found.dimension),
+        ("seed", str(found.seed)),
+    ]
+    show(
+        fields(about),
         heading("what was found", columns(("what", "value", "needed"), rows, right=("value",))),
         heading("findings", *found.findings) if found.findings else None,
     )
@@ -273,26 +275,16 @@ def show_certificates(found: "Mapping[str, Certificate]") -> None:
     """Print several certificates, one line each."""
     rows = []
     for label, one in found.items():
-        queries = one.query_max_relative_error
-        rows.append(
-            (
-                f"for {one.certified_for}" if one.certified else "no",
-                f"{2.0 * one.min_gap_over_diameter:.4g} R",
-                _reached(one),
-                f"{one.answer_max_relative_error:.1e}",
-                "no number" if queries is None else f"{queries:.1e}",
-                one.counts.lo,
-                label,
-            )
-        )
+        certified = f"for {one.certified_for}" if one.certified else "no"
+        gap = f"{2.0 * one.min_gap_over_diameter:.4g} R"
+        answers, queries = one.answer_max_relative_error, one.query_max_relative_error
+        errors = f"{answers:.1e}", "no number" if queries is None else f"{queries:.1e}"
+        rows.append((certified, gap, _reached(one), *errors, one.counts.lo, label))
     first = next(iter(found.values()))
     names = "certified", "least gap", "calls to 0.08 R", "(i)", "(ii)", "LO", "algorithm"
-    show_fields(
-        [
-            ("horizon T", first.horizon),
-            ("dimension", first.dimension),
-            ("floor", "0.08 R before T calls"),
-        ],
+    floor = "floor", "0.08 R before T calls"
+    show(
+        fields([("horizon T", first.horizon), ("dimension", first.dimension), floor]),
         heading(plural(len(found), "algorithm"), columns(names, rows, right=names[1:-1])),
     )
     for label, one in found.items():
@@ -312,17 +304,11 @@ def _show_family(runs: "Sequence[Reached]", *, as_json: bool) -> None:
         print_json({"schema": 1, "runs": [run.as_json() for run in runs], "fits": described})
         return
     names = "epsilon", "T(eps)", "LO calls", "calls / T", "T, l = 3^15", "algorithm"
-    rows = [
-        (
-            run.epsilon,
-            run.T,
-            f"{'over ' if run.censored else ''}{run.calls:,}",
-            f"{run.tightness:.4g}",
-            f"{run.paper_T:.2g}",
-            run.algorithm,
-        )
-        for run in runs
-    ]
+    rows = []
+    for run in runs:
+        calls = f"{'over ' if run.censored else ''}{run.calls:,}"
+        ratio, paper = f"{run.tightness:.4g}", f"{run.paper_T:.2g}"
+        rows.append((run.epsilon, run.T, calls, ratio, paper, run.algorithm))
     of_fit = "slope", "95 % interval", "calls eps^2/(L delta)", "algorithm"
     slopes = [(*_slope(fit), text) for text, fit in fitted.items()]
     show(

@@ -32,7 +32,6 @@ class Item:
     def facts(self) -> list[Fact]:
         """The same as ``pfbench info`` shows it first."""
         return [
-            Fact("schema", 1),
             Fact("name", self.name, "name", f"{self.name} ({self.kind})"),
             Fact("kind", self.kind),
             Fact("summary", self.summary, "what it is"),
@@ -69,16 +68,14 @@ def measures() -> Iterator[Item]:
     """Yield the measures."""
     from pfbench.measures import MEANING
 
-    for name, meaning in MEANING.items():
-        yield Item(name, "measure", meaning.source, meaning.summary)
+    return (Item(name, "measure", one.source, one.summary) for name, one in MEANING.items())
 
 
 def claims() -> Iterator[Item]:
     """Yield the claims."""
     from pfbench.claims.catalogue import CLAIMS
 
-    for claim in CLAIMS.values():
-        yield Item(claim.name, "claim", claim.source, claim.statement)
+    return (Item(one.name, "claim", one.source, one.statement) for one in CLAIMS.values())
 
 
 def reports() -> Iterator[Item]:
@@ -97,8 +94,7 @@ def data_sets() -> Iterator[Item]:
     """Yield the data sets."""
     from pfbench.problems.data.catalogue import DATA_SETS
 
-    for record in DATA_SETS.values():
-        yield Item(record.name, "data", record.home, record.summary)
+    return (Item(one.name, "data", one.home, one.summary) for one in DATA_SETS.values())
 
 
 KINDS: Mapping[str, Callable[[], Iterator[Item]]] = MappingProxyType(

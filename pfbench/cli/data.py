@@ -106,15 +106,8 @@ def _show(found: "Sequence[Status]", *, as_json: bool) -> None:
     if as_json:
         print_json([_as_json(status) for status in found])
         return
-    rows = [
-        (
-            status.name,
-            _state(status),
-            None if status.size is None else size(status.size),
-            status.summary,
-        )
-        for status in found
-    ]
+    sizes = [None if status.size is None else size(status.size) for status in found]
+    rows = [(s.name, _state(s), length, s.summary) for s, length in zip(found, sizes, strict=True)]
     if rows:
         show(columns(("name", "state", "size", "what it is"), rows, right=("size",)))
 

@@ -50,7 +50,6 @@ def show_expected(
         f"{ended if trial.status in FAILURES else ''}; measures and compilation not included"
     )
     facts = [
-        Fact("schema", 1),
         Fact("problem", str(Selector(problem.name, problem.parameters)), "problem"),
         Fact("shape", list(problem.shape), "size", shape),
         Fact("n", problem.n),

@@ -81,6 +81,7 @@ def _algorithm(selector: Selector, item: Item) -> Described:
         for verb in sorted(cls.requires)
     }
     assumes = _meanings(cls.assumes) or "nothing beyond smoothness"
+    claims = [one.name for one in CLAIMS.values() if one.algorithm == item.name]
     drawn = "no: it is deterministic" if cls.deterministic else "yes, from --seed"
     facts = [
         Fact("parameters", parameters(cls.parameters())),
@@ -89,9 +90,7 @@ def _algorithm(selector: Selector, item: Item) -> Described:
         Fact("counts", cls.counts, "counts"),
         Fact("assumes", sorted(cls.assumes), "assumes", assumes),
         Fact("deterministic", cls.deterministic, "random", drawn),
-        Fact(
-            "claims", [one.name for one in CLAIMS.values() if one.algorithm == item.name], "claims"
-        ),
+        Fact("claims", claims, "claims"),
     ]
     schedule = heading(
         "schedule of its theorem",
@@ -192,9 +191,7 @@ def _set(selector: Selector, item: Item) -> Described:
         *answers,
         Fact("problems", problems),
         *(Fact("", name, "problem", f"{name} ({how})") for name, how in problems.items()),
-        Fact(
-            "python", cls.needs or None, "in Python", f"it needs {cls.needs}" if cls.needs else ""
-        ),
+        Fact("python", cls.needs or None, "in Python", cls.needs and f"it needs {cls.needs}"),
     ]
     return facts, [parameter_table(known)] if known else []
 
@@ -257,17 +254,13 @@ def _report(selector: Selector, item: Item) -> Described:
 
 def _study(study: "Study") -> list[Fact]:
     runs = len(study.runs())
+    algorithms = dict(zip(study.labels, study.algorithms, strict=True))
     return [
         Fact("key", study.key),
         Fact("title", study.title),
         Fact("about", " ".join(study.about.split()), "about"),
         Fact("problem", study.problem, "problem"),
-        Fact(
-            "algorithms",
-            dict(zip(study.labels, study.algorithms, strict=True)),
-            "algorithms",
-            ", ".join(study.labels),
-        ),
+        Fact("algorithms", algorithms, "algorithms", ", ".join(study.labels)),
         Fact("columns", [column.title for column in study.columns], "settings"),
         Fact("measures", list(study.measures), "measures"),
         Fact("seeds", study.seeds),

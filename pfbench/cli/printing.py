@@ -168,11 +168,6 @@ def heading(title: str, *parts: RenderableType) -> RenderableType:
     return Group("", Text(title, style="bold"), *(Padding(part, (0, 0, 0, 2)) for part in parts))
 
 
-def show_fields(lines: Iterable[Line], *parts: RenderableType | None) -> None:
-    """Print names and texts side by side, and parts below them."""
-    show(fields(lines), *parts)
-
-
 @dataclass(frozen=True)
 class Fact:
     """Something that programs read, or people, or both.
@@ -200,9 +195,9 @@ class Fact:
 
 
 def show_facts(facts: Iterable[Fact], *parts: RenderableType | None, as_json: bool) -> None:
-    """Print facts as JSON, or for people with parts below them."""
+    """Print facts as JSON (schema 1), or for people with parts below them."""
     if as_json:
-        print_json(values_of(facts))
+        print_json({"schema": 1, **values_of(facts)})
     else:
         show(fields(lines_of(facts)), *parts)
 

@@ -93,15 +93,15 @@ def run(
         _run(planned, store, engine, lines, as_json=as_json, quiet=quiet)
 
 
-Log = Callable[..., None]
-"""Is told the words of a line."""
+Log = Callable[[str], None]
+"""Is told a line."""
 
 
 @contextmanager
 def _log(path: Path | None) -> Iterator[Log]:
     """Give what writes a line with the time to a file, at once; nothing if there is no file."""
     if path is None:
-        yield lambda *words: None
+        yield lambda text: None
         return
     try:
         file = path.open("a", encoding="utf-8")
@@ -109,10 +109,9 @@ def _log(path: Path | None) -> Iterator[Log]:
         raise InputError(f"--log {path} cannot be written ({error.strerror}).") from error
     with file:
 
-        def line(*words: object) -> None:
+        def line(text: str) -> None:
             now = datetime.now().astimezone().isoformat(timespec="seconds")
-            text = " ".join(" ".join(str(word).split()) for word in words)
-            print(now, text, file=file, flush=True)
+            print(now, *text.split(), file=file, flush=True)
 
         yield line
 
@@ -165,7 +164,6 @@ def _run(
         runs = [described[plan] for plan in planned.plans] if as_json else []
         statuses = ", ".join(f"{n:,} {status}" for status, n in board.statuses.most_common())
         facts = [
-            Fact("schema", 1),
             Fact("name", planned.name, "sweep"),
             Fact("store", str(folder), "store"),
             Fact("planned", total, "runs", f"{total:,}: {_told(board.origins, _ORIGINS)}"),
@@ -180,18 +178,11 @@ def _run(
 
 
 def _tell(log: Log, outcome: "Outcome") -> None:
-    found, plan = outcome.entry.run, outcome.plan
+    plan, entry, found = outcome.plan, outcome.entry, outcome.entry.run
     log(
-        outcome.origin,
-        found.status,
-        plan.problem,
-        plan.algorithm,
-        f"seed={plan.seed}",
-        f"iterations={found.iterations}",
-        f"seconds={found.seconds:.3g}",
-        f"retries={outcome.entry.notes.get('retries', 0)}",
-        f"key={outcome.entry.key[:12]}",
-        found.stop_reason,
+        f"{outcome.origin} {found.status} {plan.problem} {plan.algorithm} seed={plan.seed} "
+        f"iterations={found.iterations} seconds={found.seconds:.3g} "
+        f"retries={entry.notes.get('retries', 0)} key={entry.key[:12]} {found.stop_reason}"
     )
 
 
@@ -212,15 +203,8 @@ def _table(failed: "Sequence[Outcome]") -> RenderableType | None:
     """Return the table of the first failed runs, None if there are none."""
     if not failed:
         return None
-    rows = [
-        (
-            str(outcome.plan.seed),
-            outcome.entry.run.status,
-            outcome.plan.algorithm,
-            outcome.entry.run.stop_reason,
-        )
-        for outcome in failed[:_SHOWN]
-    ]
+    shown = [(outcome.plan, outcome.entry.run) for outcome in failed[:_SHOWN]]
+    rows = [(str(plan.seed), run.status, plan.algorithm, run.stop_reason) for plan, run in shown]
     title = "failed" if len(failed) <= _SHOWN else f"failed (first {_SHOWN} of {len(failed):,})"
     return heading(title, columns(("seed", "status", "algorithm", "reason"), rows))
 
@@ -268,7 +252,6 @@ def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool)
     seconds = total / engine.slots if tried or not lacking else None
     counts = Counter(origins[plan] for plan in planned.plans)
     facts = [
-        Fact("schema", 1),
         Fact("name", planned.name, "sweep"),
         Fact("store", str(folder), "store"),
         Fact("planned", len(planned.plans), "runs", _kinds(planned.plans)),
@@ -312,14 +295,9 @@ def _kinds(plans: "Sequence[PlannedRun]") -> str:
 
 def _trials(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     names = "runs", "iterations", "time each", "memory", "algorithm on problem"
+    words = {"iterations": whole, "seconds": duration, "bytes": size}
     shown = [
-        (
-            row["runs"],
-            known(row["iterations"], whole),
-            known(row["seconds"], duration),
-            known(row["bytes"], size),
-            _setting(row),
-        )
+        (row["runs"], *(known(row[name], said) for name, said in words.items()), _setting(row))
         for row in rows
     ]
     return columns(names, shown, right=names[:-1])

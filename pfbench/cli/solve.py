@@ -10,18 +10,20 @@ import typer
 from rich.console import RenderableType
 from rich.table import Table
 
-from pfbench.base.errors import InputError, StorageError
+from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable, whole
 from pfbench.base.selectors import Selector
 from pfbench.cli.options import AsJson, DryRun, option
 from pfbench.cli.printing import (
     FAILURES,
+    Line,
     announce,
     columns,
     complain,
     console,
     duration,
     exit_if,
+    fields,
     heading,
     note,
     number,
@@ -29,7 +31,7 @@ from pfbench.cli.printing import (
     parameters_in_words,
     plural,
     print_json,
-    show_fields,
+    show,
     unmet_in_words,
 )
 from pfbench.cli.progress import Steps
@@ -204,7 +206,7 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
             else:
                 rows.to_parquet(file, index=False)
     except OSError as error:
-        complain(str(StorageError(f"the trace {path} could not be written ({error.strerror}).")))
+        complain(f"the trace {path} could not be written ({error.strerror}).")
         raise typer.Exit(1) from error
 
 
@@ -214,14 +216,15 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
 def show_run(run: "Run") -> None:
     """Print one run."""
     inside = f", {run.oracle_seconds / run.seconds:.0%} inside oracles" if run.seconds else ""
-    show_fields(
-        [
-            *_what(run),
-            ("seed", str(run.seed)),
-            ("status", f"{run.status}: {run.stop_reason}"),
-            ("iterations", run.iterations),
-            ("time", f"{duration(run.seconds)}{inside}"),
-        ],
+    about: list[Line] = [
+        *_what(run),
+        ("seed", str(run.seed)),
+        ("status", f"{run.status}: {run.stop_reason}"),
+        ("iterations", run.iterations),
+        ("time", f"{duration(run.seconds)}{inside}"),
+    ]
+    show(
+        fields(about),
         heading("oracle calls", _counts(run)),
         heading(f"measures at the output ({run.parameters.get('output', 'last')})", _final(run)),
         _trace(run),
@@ -314,17 +317,11 @@ def show_runs(runs: "Sequence[Run]") -> None:
     spread |= {name: [run.final.get(name) for run in runs] for name in _shown(runs)}
     names = "name", "median", "least", "largest"
     rows = [(name, *_range(values)) for name, values in spread.items()]
-    show_fields(
-        [
-            *_what(first),
-            ("seeds", f"{first.seed} to {runs[-1].seed}"),
-            ("status", ", ".join(f"{number} {status}" for status, number in statuses.items())),
-        ],
-        heading(
-            f"{plural(len(runs), 'run')}, measures at the output",
-            columns(names, rows, right=names[1:]),
-        ),
-    )
+    seeds = "seeds", f"{first.seed} to {runs[-1].seed}"
+    ended = "status", ", ".join(f"{count} {status}" for status, count in statuses.items())
+    title = f"{plural(len(runs), 'run')}, measures at the output"
+    table = columns(names, rows, right=names[1:])
+    show(fields([*_what(first), seeds, ended]), heading(title, table))
     for run in runs:
         if run.status in FAILURES:
             complain(f"seed {run.seed}: {run.status}: {run.stop_reason}")

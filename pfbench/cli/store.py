@@ -114,7 +114,6 @@ def gc(
     older = f"entries of an older source, {removed}"
     needless = f"temporary and needless files, {removed}"
     facts = [
-        Fact("schema", 1),
         Fact("dry_run", dry_run),
         Fact("outdated", outdated, f"{len(outdated):,}", older),
         Fact("leftovers", leftovers, f"{len(leftovers):,}", needless),
@@ -143,18 +142,10 @@ def merge(
     with Steps("merging", None, "files", quiet=as_json) as steps:
         found = merge_all(Store(folder), source, progress=steps.advance)
     if as_json:
-        print_json(
-            {
-                "schema": 1,
-                "taken": found.taken,
-                "equal": found.equal,
-                "refused": [
-                    {"kind": kind, "key": key, "differs_in": what}
-                    for kind, key, what in found.refused
-                ],
-                "damaged": _as_json(found.damaged),
-            }
-        )
+        names = "kind", "key", "differs_in"
+        refused = [dict(zip(names, one, strict=True)) for one in found.refused]
+        begin = {"schema": 1, "taken": found.taken, "equal": found.equal}
+        print_json(begin | {"refused": refused, "damaged": _as_json(found.damaged)})
     else:
         numbers = (f"{found.taken:,} copied", f"{found.equal:,} there already")
         show(", ".join((*numbers, f"{len(found.refused):,} refused")))
@@ -247,16 +238,10 @@ def _show_rows(rows: Sequence["Row"], stored: int) -> None:
     # By hand: a table that fits its columns to 100,000 rows would take a minute.
     print(_LINE.format("kind", "status", "seed", "iterations", "seconds", "key", "what"))
     for row in rows:
-        seconds = row["seconds"]
-        cells = (
-            row["kind"],
-            row["status"],
-            row["seed"],
-            row["iterations"],
-            None if seconds is None else f"{seconds:.3g}",
-            row["key"][:12],
-            " on ".join(filter(None, (row["claim"], row["algorithm"], row["problem"]))),
-        )
+        start = [row[name] for name in ("kind", "status", "seed", "iterations")]
+        seconds = None if row["seconds"] is None else f"{row['seconds']:.3g}"
+        what = " on ".join(filter(None, (row["claim"], row["algorithm"], row["problem"])))
+        cells = (*start, seconds, row["key"][:12], what)
         print(_LINE.format(*("" if cell is None else str(cell) for cell in cells)))
     others = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{others} stored")

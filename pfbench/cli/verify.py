@@ -91,7 +91,7 @@ def verify(
     interruption the same command goes on. Exit status 1 if a claim is violated or a check failed.
     """
     from pfbench.base.checks import integer
-    from pfbench.claims.catalogue import claim
+    from pfbench.claims.catalogue import claim, selected
 
     if quick and full:
         raise InputError("--quick and --full exclude each other: give one.")
@@ -106,7 +106,12 @@ def verify(
         explain_claim(claim(explain))
         return
     if listing:
-        show(_listed(_chosen(claims or (), effort, worst_case=worst_case), effort))
+        if worst_case:
+            from pfbench.verification.worst_case import selected as cases
+
+            show(_listed(cases(claims or ()), effort))
+        else:
+            show(_listed(selected(claims or (), effort), effort))
         return
     for name, target in (("--json", as_json), ("--table", table)):
         if target is not None and target != STANDARD_OUTPUT:
@@ -129,17 +134,6 @@ def verify(
                 raise
             complain(str(error))
             raise typer.Exit(1) from None
-
-
-def _chosen(names: Sequence[str], effort: str, *, worst_case: bool = False) -> "list[Claim]":
-    """Return the claims, or the worst cases, of these names; all of the effort if there is none."""
-    if not worst_case:
-        from pfbench.claims.catalogue import selected
-
-        return selected(names, effort)
-    from pfbench.verification import worst_case as computed
-
-    return computed.selected(names)
 
 
 @dataclass
@@ -191,10 +185,10 @@ class _Work:
 
 
 def _verify(work: _Work, algorithm: str | None) -> None:
-    from pfbench.claims.catalogue import ERRATA, algorithm_and_claims
+    from pfbench.claims.catalogue import ERRATA, algorithm_and_claims, selected
     from pfbench.verification.subject import Subject
 
-    tested, claims = None, _chosen(work.names, work.effort)
+    tested, claims = None, selected(work.names, work.effort)
     if algorithm is not None:
         if not work.quiet:
             announce([algorithm])
@@ -251,9 +245,10 @@ def _tell(done: "Verification", found: "Sequence[Finding]", work: _Work) -> None
 
 def _repeat(work: _Work) -> None:
     """Verify once for each seed; tell how often each claim had each verdict."""
+    from pfbench.claims.catalogue import selected
     from pfbench.verification.tables import repeated_table
 
-    claims = _chosen(work.names, work.effort)
+    claims = selected(work.names, work.effort)
     made: list[Verification] = []
     try:
         with work.steps("verification", len(work.seeds) * len(claims)) as steps:

@@ -10,6 +10,7 @@ The points of one sequence share a trail: the one vector of values, and where it
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -94,29 +95,19 @@ class _Trail:
         self.limit = most_atoms(pattern.shape)
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Factored:
     """A matrix point of a problem whose components are observed entries; see the module's text.
 
     Points are made by `zero`, `from_factors`, and `pfbench.points.combine`.
     """
 
-    __slots__ = ("_base", "_slot", "_token", "_trail", "_vertex", "_weight")
-
-    def __init__(
-        self,
-        trail: _Trail,
-        token: object,
-        base: object | None = None,
-        vertex: RankOne | None = None,
-        weight: float = 0.0,
-        slot: int = -1,
-    ) -> None:
-        self._trail = trail
-        self._token = token
-        self._base = base
-        self._vertex = vertex
-        self._weight = weight
-        self._slot = slot
+    _trail: _Trail
+    _token: object
+    _base: object | None = None
+    _vertex: RankOne | None = None
+    _weight: float = 0.0
+    _slot: int = -1
 
     @classmethod
     def zero(cls, pattern: Pattern) -> "Factored":

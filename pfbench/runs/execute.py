@@ -124,7 +124,9 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
                 yield _as_planned(same, keys[same], *known)
         now, waiting = _longest(now, keys)
         now.sort(key=lambda plan: plan.problem)
-        for result in engine.do([_task(plan, keys[plan]) for plan in now]):
+        # An engine sees to pfbench's own source.
+        sources = [keys[plan].source if plan.own_selectors else None for plan in now]
+        for result in engine.do([Task(make, asked) for asked in zip(now, sources, strict=True)]):
             plan = now[result.index]
             mine, run = keys[plan], run_of(plan, result)
             notes = {
@@ -156,7 +158,7 @@ def expected(plans: Sequence[PlannedRun], folder: Path, engine: Engine) -> dict[
     lengths = Lengths(store, write=False)
 
     def origin(plan: PlannedRun) -> str:
-        there = store.get(keys[plan].key) if keys[plan].key in store else None
+        there = store.get(keys[plan].key)
         if there is not None and there.run.status not in AGAIN:
             return "stored"
         known = lengths.contained(plan, keys[plan])
@@ -180,11 +182,6 @@ def _as_planned(plan: PlannedRun, keys: Keys, entry: Entry, origin: str) -> Outc
         schedule=keys.schedule,
     )
     return Outcome(plan, replace(entry, run=run), origin)
-
-
-def _task(plan: PlannedRun, keys: Keys) -> Task:
-    """Return the task that makes a run; an engine sees to pfbench's own source."""
-    return Task(make, (plan, keys.source if plan.own_selectors else None))
 
 
 def _longest(

@@ -54,13 +54,8 @@ def run_of(plan: PlannedRun, result: Result) -> Run:
         return run
     status, reason = "error", result.reason
     if result.status == "timeout":
-        status, reason = (
-            "timeout",
-            (
-                f"the time limit of {plan.time_limit:g} s was reached, and the run, which did not "
-                "stop by itself, was killed"
-            ),
-        )
+        status, limit = "timeout", f"the time limit of {plan.time_limit:g} s was reached"
+        reason = f"{limit}, and the run, which did not stop by itself, was killed"
     elif result.status == "lost":
         status = "killed"
         reason += f", {result.retries + 1} times" if result.retries else ""

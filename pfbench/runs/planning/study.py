@@ -66,13 +66,10 @@ class Study:
 
     def run(self, algorithm: str, column: Column, seed: int) -> PlannedRun:
         """Return one run of the study."""
-        fill = partial(
-            filled,
-            where=f"study {self.key}",
-            giver=f"column {column.title!r}",
-            values={**column.values, "seed": seed},
-        )
-        every = frequency(f"study {self.key}", fill(self.every))
+        where, giver = f"study {self.key}", f"column {column.title!r}"
+        values = {**column.values, "seed": seed}
+        fill = partial(filled, where=where, giver=giver, values=values)
+        every = frequency(where, fill(self.every))
         return PlannedRun(fill(self.problem), fill(algorithm), seed, self.recorded, every)
 
     def runs(self) -> list[PlannedRun]:
@@ -190,10 +187,8 @@ def _study(table: Any, where: str) -> Study:
     check_fields(table, where, needed, {"about": str})
     if not table["algorithms"] or not table["measures"] or not table["column"]:
         raise InputError(f"{where}: algorithms, measures and columns must not be empty.")
-    for field, values in (
-        ("algorithms", table["algorithms"].values()),
-        ("measures", table["measures"]),
-    ):
+    texts = {"algorithms": table["algorithms"].values(), "measures": table["measures"]}
+    for field, values in texts.items():
         if not all(isinstance(value, str) for value in values):
             raise InputError(f"{where}: every entry of {field} must be a text.")
     columns = []

@@ -138,9 +138,6 @@ class _Reader:
                 raise self.wrong(name, f"= {entry!r} is there twice")
         return entries
 
-    def checked(self, check: Callable[..., Any], field: str, value: Any, **bounds: Any) -> Any:
-        return check(f"{self.where}: {field}", value, **bounds)
-
     def parsed(self, parse: Callable[[str], Parsed], field: str, text: str) -> Parsed:
         try:
             return parse(text)
@@ -150,11 +147,11 @@ class _Reader:
     def seeds(self) -> tuple[int, ...]:
         value = self.table.get("seeds", 1)
         if isinstance(value, list):
-            found = [self.checked(integer, f"seeds[{k}]", v, least=0) for k, v in enumerate(value)]
+            found = [integer(f"{self.where}: seeds[{k}]", v, least=0) for k, v in enumerate(value)]
             if not found or len(set(found)) < len(found):
                 raise self.wrong("seeds", f"= {value!r} must be different seeds, at least one")
             return tuple(found)
-        return tuple(range(self.checked(integer, "seeds", value, least=1)))
+        return tuple(range(integer(f"{self.where}: seeds", value, least=1)))
 
     def settings(self) -> list[dict[str, Any]]:
         """Return the product of the grid's lists, the last name fastest."""
@@ -198,14 +195,13 @@ class _Reader:
     def limit(self, field: str) -> float | None:
         if field not in self.table:
             return None
-        number: float = self.checked(real, field, self.table[field], above=0.0)
-        return number
+        return real(f"{self.where}: {field}", self.table[field], above=0.0)
 
     def plans(self, stop: Stop | None) -> list[PlannedRun]:
         problems, algorithms = self.texts("problems"), self.texts("algorithms")
         every, budget = self.table.get("every", 1), self.budget()
         if not isinstance(every, str):
-            every = str(self.checked(integer, "every", every, least=1))
+            every = str(integer(f"{self.where}: every", every, least=1))
         settings, seeds = self.settings(), self.seeds()
         measures, stop = recorded(self.texts("measures"), stop)
         time_limit, memory = self.limit("time_limit"), self.limit("memory_limit")
@@ -214,10 +210,11 @@ class _Reader:
             values = {**setting, "seed": seed}
             fill = partial(filled, where=self.where, giver="the grid", values=values)
             limits = fill(budget)
+            # Selectors in the one form that equal ones share.
             found.append(
                 PlannedRun(
-                    _selector(fill(problem)),
-                    _selector(fill(algorithm)),
+                    str(Selector.parse(fill(problem))),
+                    str(Selector.parse(fill(algorithm))),
                     seed,
                     measures,
                     frequency(self.where, fill(every)),
@@ -237,11 +234,6 @@ class _Reader:
         for name in setting:
             if name not in used:
                 raise self.wrong(f"grid.{name}", f"is used nowhere: write {{{name}}} in a selector")
-
-
-def _selector(text: str) -> str:
-    """Return a selector in the one form that equal ones share."""
-    return str(Selector.parse(text))
 
 
 def reached(

@@ -10,6 +10,7 @@ from typing import Any
 
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.names import unknown
+from pfbench.base.parameters import check_known
 from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import Selector
 
@@ -109,9 +110,7 @@ def _check_parameters(function: Any, selector: Selector) -> list[str]:
         return []
     by_name = {p.name: p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-        for name in selector.parameters:
-            if name not in by_name:
-                raise unknown(f"parameter of {selector.name}", name, by_name)
+        check_known(selector.name, selector.parameters, by_name)
     needed = [name for name, p in by_name.items() if p.default is p.empty]
     missing = [name for name in needed if name not in selector.parameters]
     if missing:

@@ -72,12 +72,11 @@ def row_of(kind: str, key: str, header: Mapping[str, Any]) -> Row:
     if kind == "run":
         notes = header.get("notes", {})
         found |= {name: notes.get(name) for name in ("family", "limits")}
-    if kind == "verdict":
+    elif kind == "verdict":
         found["status"] = content.get("verdict")
-    if kind == "finding":
-        found["status"] = "shown" if content.get("shown") else "not shown"
-    if kind == "certificate":
-        found["status"] = "certified" if content.get("certified") else "not certified"
+    else:
+        said = "shown" if kind == "finding" else "certified"
+        found["status"] = said if content.get(said) else f"not {said}"
     return found | {"schema": SCHEMA, "kind": kind, "key": key}
 
 

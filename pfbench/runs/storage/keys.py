@@ -15,7 +15,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +42,16 @@ def environment() -> dict[str, str]:
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "threads": str(threads()),
-        **{library: version(library) for library in _LIBRARIES},
+        **{library: _version(library) for library in _LIBRARIES},
         "blas": ", ".join(sorted(blas)),
     }
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:  # it has no metadata, as in a bundle
+        return "absent"
 
 
 def _is_used(blas: Path) -> bool:

@@ -148,10 +148,12 @@ class Store:
         StorageError
             If the disk is full or the store cannot be written; what is stored already stays.
         """
+        about = run.as_json() | {"own_output": run.own_output}
+        del about["schema"]
         header = {
             "schema": SCHEMA,
             "key": key,
-            "run": _about(run),
+            "run": about,
             "environment": dict(environment),
             "notes": dict(notes or {}),
         }
@@ -424,12 +426,6 @@ def _digest(text: bytes, table: "pa.Table") -> str:
         digest.update(f"{name} {column.type} {len(column)}\n".encode())
         digest.update(np.ascontiguousarray(column.to_numpy()).tobytes())
     return digest.hexdigest()
-
-
-def _about(run: Run) -> dict[str, Any]:
-    about = run.as_json() | {"own_output": run.own_output}
-    del about["schema"]
-    return about
 
 
 def _run(about: dict[str, Any], table: "pa.Table") -> Run:

@@ -82,10 +82,12 @@ def check_files(
     return number, found
 
 
-def _contents(
-    store: Store, progress: Progress
-) -> Iterator[tuple[str, str, bytes, tuple[Any, Mapping[str, Any]] | Damage]]:
-    """Yield kind, key, bytes and content (see `parse`) of every file that is still there."""
+Content = tuple[Any, Mapping[str, Any]] | Damage
+"""What a file has, as `parse` returns it, or what is wrong with it."""
+
+
+def _contents(store: Store, progress: Progress) -> Iterator[tuple[str, str, bytes, Content]]:
+    """Yield kind, key, bytes and content of every file that is still there."""
     for kind in KINDS:
         for key in store.keys(kind):
             path = store.path(key, kind)
@@ -93,9 +95,8 @@ def _contents(
             progress()
             if data is None:
                 continue
-            content: tuple[Any, Mapping[str, Any]] | Damage
             try:
-                content = parse(kind, key, data)
+                content: Content = parse(kind, key, data)
             except Damaged as damage:
                 content = Damage(kind, key, path, damage.what, damage.detail)
             yield kind, key, data, content

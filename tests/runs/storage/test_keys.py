@@ -26,6 +26,11 @@ def test_the_blas_of_a_library_that_no_run_uses_changes_no_key(monkeypatch, path
     assert keys.environment() == alone
 
 
+def test_a_library_without_metadata_is_absent(monkeypatch):
+    monkeypatch.setattr(keys, "_LIBRARIES", ("numpy", "no-such-library-of-anybody"))
+    assert keys.environment()["no-such-library-of-anybody"] == "absent"
+
+
 @pytest.mark.parametrize("path", ["/site-packages/scipy.libs/libopenblas.so", "/usr/lib/blas.so"])
 def test_another_blas_of_numpy_or_scipy_is_another_environment(monkeypatch, path):
     monkeypatch.setattr(keys, "threadpool_info", lambda: [OURS])

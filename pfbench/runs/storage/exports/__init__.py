@@ -34,10 +34,7 @@ class Selected:
         self._store, self._keys = store, keys
 
     def __iter__(self) -> Iterator[Entry]:
-        for key in self._keys:
-            entry = self._store.get(key)
-            if entry is not None:
-                yield entry
+        return filter(None, map(self._store.get, self._keys))
 
 
 def export(store: Store, keys: Sequence[str], form: str, folder: Path, view: View) -> list[Path]:
