@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point
+from pfbench.base.protocols import Asked, Point
 from pfbench.claims.lacoste2016.faulty import Faulty
 from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
 from pfbench.points import distance

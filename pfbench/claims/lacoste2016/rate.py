@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.counts import Budget
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.lacoste2016.faulty import Faulty
 from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
 from pfbench.problems.zero_chain import GAP, ZeroChain

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pfbench.base.protocols import Asked, Gradient
-from pfbench.base.state import Point
+from pfbench.base.protocols import Asked, Gradient, Point
 from pfbench.claims.lacoste2016.faulty import Faulty
 from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
 from pfbench.points import combine, keep

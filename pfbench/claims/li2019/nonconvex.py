@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from pfbench.claims.li2019.steps import STRONG, Known, halving, inner, known, period, summary
-from pfbench.verification import Claim, Erratum, Evidence, Trial, instance
-from pfbench.verification.contrast import Contrast, Floats, compared, stream
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Trial, instance
+from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.quadratics import Quadratic, restricted
 from pfbench.verification.statistics import Decision, all_of, decide_exponent, fit_exponent
 

@@ -10,8 +10,7 @@ import numpy as np
 from pfbench.algorithms.base import round_down
 from pfbench.algorithms.sliding import STORC, draw
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point
+from pfbench.base.protocols import Asked, Point
 from pfbench.claims.li2019.steps import (
     STRONG,
     Known,

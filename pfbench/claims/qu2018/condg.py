@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.sliding import condg
-from pfbench.base.protocols import Asked, Gradient, Problem
-from pfbench.base.state import Point
+from pfbench.base.protocols import Asked, Gradient, Point, Problem
 from pfbench.claims.qu2018.faulty import Faulty
 from pfbench.points import combine, distance, inner, keep, tilt
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.contrast import Floats
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import Indefinite, spread_on_simplex
 from pfbench.verification.instruments.quadratics import (
     boundary_of_l2_ball,

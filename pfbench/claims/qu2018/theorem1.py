@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfbench.base.protocols import Asked, Gradient
-from pfbench.base.state import Point
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Asked, Gradient, Point
 from pfbench.claims.qu2018.faulty import Faulty
 from pfbench.claims.qu2018.rates import Spent, Sweep, decide, spend
 from pfbench.claims.qu2018.steps import mapping_sq, minimiser, momentum_slope
 from pfbench.points import combine, keep
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
-from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
-from pfbench.verification.contrast import Contrast, Floats, compared, stream
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, instance
+from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.indefinite import (
     Indefinite,
     random_on_l1_ball,
@@ -190,12 +190,11 @@ def rate(trial: Trial) -> Evidence:
     On the zero chain to the target; on the l1 ball the schedule runs to its end.
     """
     divisor = trial.pick(5.0, 10.0)
-    on_ball = Sweep(
-        trial=trial,
-        problem=SMALL,
-        largest=lambda c: option1_least(c.L_f, c.delta, 1) / divisor,
-        lam=lambda L: 0.5 / L,
-    )
+
+    def largest(c: Constants) -> float:
+        return option1_least(c.L_f, c.delta, 1) / divisor
+
+    on_ball = Sweep(trial, SMALL, largest, lam=lambda L: 0.5 / L)
     ball = on_ball.runs(trial.pick(3, 20))
     multiples = on_ball.multiples
     reached = decide_inequality([run.least for row in ball for run in row])

@@ -7,8 +7,7 @@ import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUSVRG
 from pfbench.base.counts import Counts
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, METHODS
 from pfbench.claims.shen2019.problems import drawn, log_cosh, recovery
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance

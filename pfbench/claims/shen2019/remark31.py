@@ -7,8 +7,7 @@ import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.counts import Counts
-from pfbench.base.protocols import Asked, Gradient
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Gradient, Point, State
 from pfbench.claims.shen2019.estimators import MEAN_SQUARED
 from pfbench.claims.shen2019.problems import drawn, log_cosh
 from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance

@@ -17,8 +17,8 @@ from pfbench.claims.shen2019.sizes import (
     over_limit,
     printed_sizes,
 )
-from pfbench.verification import Claim, Erratum, Evidence, Instance, Trial, instance
-from pfbench.verification.contrast import Contrast, Floats, compared, stream
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Instance, Trial, instance
+from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.scales import GAP, complexity
 from pfbench.verification.statistics import (

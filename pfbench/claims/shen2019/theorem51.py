@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Point, State
 from pfbench.points import combine
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness, random_directions
-from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
-from pfbench.verification.contrast import Contrast, Floats, stream
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, instance
+from pfbench.verification.contrast import Contrast, stream
 from pfbench.verification.statistics import Decision, across, decide_inequality
 
 

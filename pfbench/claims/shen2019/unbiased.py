@@ -8,8 +8,7 @@ import numpy as np
 import scipy
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSG, NFWUSPIDERG, NFWUSVRG
-from pfbench.base.protocols import Asked, Gradient, Problem
-from pfbench.base.state import Point
+from pfbench.base.protocols import Asked, Gradient, Point, Problem
 from pfbench.claims.shen2019.estimators import METHODS, RECURSIVE
 from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.paths import errors
@@ -17,8 +16,7 @@ from pfbench.estimators import SG
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.contrast import Floats
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.instruments.draws import Scripted, Unscripted
 from pfbench.verification.statistics import LEVEL, Decision, decide_exact, mean_interval
 

@@ -14,16 +14,14 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Budget
-from pfbench.base.protocols import Problem
-from pfbench.base.state import State
+from pfbench.base.protocols import Problem, State
 from pfbench.claims.wang2019.common import chain, mapping_sq
 from pfbench.problems.linear_models import RobustRegression
 from pfbench.problems.rows import synthetic_rows
 from pfbench.runs.loop.stop import Stop
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification import Evidence, Instance, Trial, instance
-from pfbench.verification.contrast import Floats
+from pfbench.verification import Evidence, Floats, Instance, Trial, instance
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.scales import MAPPING, Complexity, complexity
 from pfbench.verification.statistics import (

@@ -14,8 +14,8 @@ from pfbench.problems.data.loading import load_classification
 from pfbench.problems.linear_models import LinearModel, NonconvexLogistic, RobustRegression
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Penalty, WholeSpace
-from pfbench.verification import Erratum
-from pfbench.verification.contrast import Contrast, Floats, stream
+from pfbench.verification import Erratum, Floats
+from pfbench.verification.contrast import Contrast, stream
 
 _CATEGORIES = (5, 8, 16, 7, 14, 6, 5, 2, 2, 5, 5, 41, 2, 5)
 """Number of values of each of the 14 categories of a9a's 123 binary features."""

@@ -9,8 +9,7 @@ import numpy as np
 
 from pfbench.algorithms.proximal import SpiderBoost
 from pfbench.base.counts import Budget
-from pfbench.base.protocols import Algorithm, Asked, Problem
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Algorithm, Asked, Point, Problem, State
 from pfbench.claims.wang2019.common import MEAN_SQUARED, schedule
 from pfbench.problems.linear_models import LinearModel, LogCosh, RobustRegression
 from pfbench.problems.rows import synthetic_rows

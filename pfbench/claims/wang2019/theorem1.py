@@ -8,8 +8,7 @@ import numpy as np
 
 from pfbench.algorithms.proximal import SpiderBoost
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked, Gradient
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Gradient, Point, State
 from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, chain, without_noise
 from pfbench.claims.wang2019.mean_mapping import mean_mapping
 from pfbench.points import keep

@@ -6,8 +6,7 @@ from functools import partial
 import numpy as np
 
 from pfbench.algorithms.proximal import ProxSpiderBoost
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, without_noise
 from pfbench.claims.wang2019.mean_mapping import mean_mapping
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
