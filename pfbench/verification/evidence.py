@@ -15,7 +15,7 @@ VERDICTS = ("holds", "tight", "violated", "disputed", "inconclusive")
 """Every verdict; a disputed claim is one whose proof is known to be broken."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Evidence:
     """The outcome of a check.
 

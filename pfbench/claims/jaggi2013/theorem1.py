@@ -53,7 +53,7 @@ def keeps_the_bound(trial: Trial) -> Evidence:
             for t, step in enumerate(trial.follow(problem, algorithm), 1)
         ]
         parts[name] = decide_inequality(ratios)
-    return Evidence(decision=across(parts), claimed={"ratio": 1.0}, repetitions=len(parts))
+    return Evidence(across(parts), {"ratio": 1.0}, len(parts))
 
 
 PRIMAL = Claim(

@@ -63,11 +63,7 @@ def affine(trial: Trial) -> Evidence:
                 )
         parts[f"gaps, {rule}"] = _coincide(gaps)
         parts[f"points, {rule}"] = _coincide(points)
-    return Evidence(
-        decision=all_of(parts),
-        claimed={"difference": 0.0, "tolerance": PATHS},
-        repetitions=3 * count,
-    )
+    return Evidence(all_of(parts), {"difference": 0.0, "tolerance": PATHS}, 3 * count)
 
 
 def _tied(problem: Indefinite, x: Any, size: float) -> bool:

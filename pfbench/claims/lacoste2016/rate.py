@@ -65,7 +65,7 @@ def rate(trial: Trial) -> Evidence:
     fit = fit_exponent(1.0 / targets, np.min(every, axis=0))
     parts["quadratics, best of both"] = decide_exponent(fit, 2.0)
     runs = len(calls) + 2 * trial.pick(6, 20)
-    return Evidence(decision=across(parts), claimed={"exponent": 2.0}, repetitions=runs)
+    return Evidence(across(parts), {"exponent": 2.0}, runs)
 
 
 def _on_chain(trial: Trial, T: int) -> tuple[float, float]:

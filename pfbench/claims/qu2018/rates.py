@@ -96,11 +96,7 @@ def in_expectation(trial: Trial, samples: Mapping[str, Sample], most: int) -> Ev
 
         parts[name], needed = trial.sequential(ratio, purpose=name, batch=8, most=most)
         runs += needed
-    return Evidence(
-        decision=given({"mean": across(parts)}, {"count": across(counts)}),
-        claimed={"ratio": 1.0},
-        repetitions=runs,
-    )
+    return Evidence(given({"mean": across(parts)}, {"count": across(counts)}), {"ratio": 1.0}, runs)
 
 
 @dataclass(frozen=True)

@@ -138,11 +138,9 @@ def option1(trial: Trial) -> Evidence:
                 [float(np.sum(squares)) / N / option1_mean(L, delta, N)]
             )
     return Evidence(
-        decision=given(
-            {"least": across(least), "mean": across(mean)}, {"theta_md": _coincide(same)}
-        ),
-        claimed={"ratio": 1.0, "|theta_md - theta|": 0.0},
-        repetitions=len(least),
+        given({"least": across(least), "mean": across(mean)}, {"theta_md": _coincide(same)}),
+        {"ratio": 1.0, "|theta_md - theta|": 0.0},
+        len(least),
     )
 
 
@@ -178,9 +176,7 @@ def option2(trial: Trial) -> Evidence:
             average = float(np.average(squares, weights=weights))
             mean[label] = decide_inequality([average / option2_mean(*known)])
     return Evidence(
-        decision=all_of({"least": across(least), "mean": across(mean)}),
-        claimed={"ratio": 1.0},
-        repetitions=len(least),
+        all_of({"least": across(least), "mean": across(mean)}), {"ratio": 1.0}, len(least)
     )
 
 
@@ -202,7 +198,7 @@ def rate(trial: Trial) -> Evidence:
     runs = len(ball) * multiples.size
     if reached.verdict == "violated":  # then exponents say nothing
         decision = replace(reached, reason=f"|G|^2 <= eps is not reached. {reached.reason}")
-        return Evidence(decision=decision, claimed=claimed, repetitions=runs)
+        return Evidence(decision, claimed, runs)
     lengths = trial.pick((15, 32, 70, 150), (40, 61, 94, 144, 222, 341, 524, 806))
     chains = [[_to_target(trial, T) for T in lengths]]
     x, decades = np.array(lengths, dtype=np.float64), trial.pick(1.0, 1.3)
@@ -216,9 +212,9 @@ def rate(trial: Trial) -> Evidence:
         "l1 ball": decide(multiples, ball, "lo", 2.0),
     }
     return Evidence(
-        decision=given({"FO": across(fo), "LO": across(lo)}, {"|G|^2/eps": reached}),
-        claimed=claimed,
-        repetitions=len(lengths) + runs,
+        given({"FO": across(fo), "LO": across(lo)}, {"|G|^2/eps": reached}),
+        claimed,
+        len(lengths) + runs,
     )
 
 

@@ -101,12 +101,12 @@ def rate(trial: Trial) -> Evidence:
     }
     sfo, lo, output, runs = exponents(sweeps, trial.pick(3, 20), "sfo_to_target", 2.0)
     return Evidence(
-        decision=given(
+        given(
             {"SFO to the target": across(sfo), "LO in all": across(lo)},
             {"|G|^2/eps": across(output)},
         ),
-        claimed={"exponent of SFO": 2.0, "exponent of LO": 2.0},
-        repetitions=runs,
+        {"exponent of SFO": 2.0, "exponent of LO": 2.0},
+        runs,
     )
 
 

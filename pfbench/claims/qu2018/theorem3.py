@@ -126,9 +126,9 @@ def rate(trial: Trial) -> Evidence:
     }
     output["all n"] = decide_mean([run.mean for row in grown for run in row], 1.0)
     return Evidence(
-        decision=given(parts, {"|G|^2/eps": across(output)}),
-        claimed={"exponent of 1/eps in SFO": 1.0, "of n": 2.0 / 3.0, "of 1/eps in LO": 2.0},
-        repetitions=runs + len(sizes) * len(grown),
+        given(parts, {"|G|^2/eps": across(output)}),
+        {"exponent of 1/eps in SFO": 1.0, "of n": 2.0 / 3.0, "of 1/eps in LO": 2.0},
+        runs + len(sizes) * len(grown),
     )
 
 

@@ -55,9 +55,9 @@ def best_of_runs(trial: Trial) -> Evidence:
     expected = {"sfo": k * (before.sfo + problem.n), "lo": k * (before.lo + 1)}
     cost = equal(expected, {"sfo": counts[0].sfo, "lo": counts[0].lo})
     return Evidence(
-        decision=given({"missed": decide_share(missed, PROBABILITY)}, {"cost": cost}),
-        claimed={"share above 4 eps D": PROBABILITY, **expected},
-        repetitions=len(missed),
+        given({"missed": decide_share(missed, PROBABILITY)}, {"cost": cost}),
+        {"share above 4 eps D": PROBABILITY, **expected},
+        len(missed),
     )
 
 

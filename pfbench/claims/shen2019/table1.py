@@ -146,7 +146,7 @@ def table(trial: Trial, *, estimator: str) -> Evidence:
         )
         claimed[f"exponent in {of}"] = exponent
     decision = given(parts, {"(9)": not_rejected(errors)})
-    return Evidence(decision=decision, claimed=claimed, repetitions=len(errors))
+    return Evidence(decision, claimed, len(errors))
 
 
 _STATEMENTS = {
@@ -209,7 +209,7 @@ def crossover(trial: Trial, *, estimator: str) -> Evidence:
                 decide_inequality([ratio]), measured={"ratio": ratio, "(9)": error}
             )
         found[f"n={n:g}: crossover"] = at
-    return Evidence(decision=all_of(parts), claimed=found, repetitions=2 * len(parts))
+    return Evidence(all_of(parts), found, 2 * len(parts))
 
 
 CROSSOVER = tuple(

@@ -64,7 +64,7 @@ def lower_bound(trial: Trial) -> Evidence:
                 [1.0 / run.tightness for run in calls]
             )
     claimed = {"V/D before T": floor(1.0), "calls over T(eps)": 1.0}
-    return Evidence(decision=across(parts), claimed=claimed, repetitions=len(parts))
+    return Evidence(across(parts), claimed, len(parts))
 
 
 def _contestants(trial: Trial, T: int) -> list[Any]:

@@ -203,7 +203,7 @@ def fit(trial: Trial, forms: Sequence[Rate]) -> Evidence:
                 parts[name] = all_of({what: decide_exponent(*fit) for what, fit in fits.items()})
                 claimed |= {f"{name}: {what}": exponent for what, (_, exponent) in fits.items()}
             runs += count
-    return Evidence(decision=across(parts), claimed=claimed, repetitions=runs)
+    return Evidence(across(parts), claimed, runs)
 
 
 def _slopes(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:

@@ -64,9 +64,9 @@ def check(trial: Trial) -> Evidence:
         parts[f"{name}: SFO over SPIDER's, to epsilon/{_BELOW:g}"] = decide_mean(below, 1.0)
         conditions[f"{name}: share of SPIDER's runs that get there"] = decide_share(reached, 0.5)
     return Evidence(
-        decision=given({"": all_of(parts)}, conditions),
-        claimed={"SFO over SPIDER's": 1.0, "share of SPIDER's runs that get there": 0.5},
-        repetitions=2 * count,
+        given({"": all_of(parts)}, conditions),
+        {"SFO over SPIDER's": 1.0, "share of SPIDER's runs that get there": 0.5},
+        2 * count,
     )
 
 
