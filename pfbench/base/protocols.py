@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from pfbench.base.constants import Constants
 from pfbench.base.sample import Indices
-from pfbench.base.state import Point, State
+from pfbench.base.state import Point as Point
+from pfbench.base.state import State as State
 
 Gradient = npt.NDArray[np.float64]
 """A plain array in the problem's own order; for matrix recovery the observed entries."""

@@ -6,7 +6,7 @@ returns. Decisions from measurements are in `statistics`, what an examination of
 """
 
 from pfbench.verification.claim import Claim, Erratum, Instance, Mutant, Paper, instance
-from pfbench.verification.evidence import Evidence
+from pfbench.verification.evidence import Evidence, Floats
 from pfbench.verification.subject import Broken, Subject, Untestable
 from pfbench.verification.trial import Step, Trial
 
@@ -15,6 +15,7 @@ __all__ = [
     "Claim",
     "Erratum",
     "Evidence",
+    "Floats",
     "Instance",
     "Mutant",
     "Paper",

@@ -5,14 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import State
 from pfbench.measures.common import fw_gap
 from pfbench.runs.loop.solve import solve
-
-Floats = npt.NDArray[np.float64]
+from pfbench.verification.evidence import Floats
 
 ROUNDING = 1e-9
 """How far rounding alone may lift the ratio of a measured number to its bound above 1."""

@@ -4,13 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from pfbench.verification.statistics import Decision
+
+Floats = npt.NDArray[np.float64]
 
 VERDICTS = ("holds", "tight", "violated", "disputed", "inconclusive")
 """Every verdict; a disputed claim is one whose proof is known to be broken."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Evidence:
     """The outcome of a check.
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Point, State
 from pfbench.points import combine
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import Hull, Indefinite, curvature
@@ -54,7 +53,7 @@ def keeps_the_bound(trial: Trial) -> Evidence:
             for t, step in enumerate(trial.follow(problem, algorithm), 1)
         ]
         parts[name] = decide_inequality(ratios)
-    return Evidence(decision=across(parts), claimed={"ratio": 1.0}, repetitions=len(parts))
+    return Evidence(across(parts), {"ratio": 1.0}, len(parts))
 
 
 PRIMAL = Claim(

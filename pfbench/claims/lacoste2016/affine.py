@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point
+from pfbench.base.protocols import Asked, Point
 from pfbench.claims.lacoste2016.faulty import Faulty
 from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
 from pfbench.points import distance
@@ -64,11 +63,7 @@ def affine(trial: Trial) -> Evidence:
                 )
         parts[f"gaps, {rule}"] = _coincide(gaps)
         parts[f"points, {rule}"] = _coincide(points)
-    return Evidence(
-        decision=all_of(parts),
-        claimed={"difference": 0.0, "tolerance": PATHS},
-        repetitions=3 * count,
-    )
+    return Evidence(all_of(parts), {"difference": 0.0, "tolerance": PATHS}, 3 * count)
 
 
 def _tied(problem: Indefinite, x: Any, size: float) -> bool:

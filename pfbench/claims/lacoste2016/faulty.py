@@ -6,8 +6,7 @@ from itertools import count
 import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.base.protocols import Asked, Gradient
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Gradient, Point, State
 from pfbench.points import combine, inner
 
 

@@ -57,7 +57,7 @@ def local(trial: Trial) -> Evidence:
             parts[f"{name}, {seed}"] = _bounded(trial, problem, lambda x: True)
         well = WELL(rng, d=d)
         parts[f"double well, {seed}"] = _bounded(trial, well, well.convex_at)
-    return Evidence(decision=across(parts), claimed={"ratio": 1.0}, repetitions=len(parts))
+    return Evidence(across(parts), {"ratio": 1.0}, len(parts))
 
 
 def _bounded(trial: Trial, problem: Any, inside: Callable[[Any], bool]) -> Decision:

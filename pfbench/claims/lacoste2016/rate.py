@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.counts import Budget
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.lacoste2016.faulty import Faulty
 from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
 from pfbench.problems.zero_chain import GAP, ZeroChain
@@ -66,7 +65,7 @@ def rate(trial: Trial) -> Evidence:
     fit = fit_exponent(1.0 / targets, np.min(every, axis=0))
     parts["quadratics, best of both"] = decide_exponent(fit, 2.0)
     runs = len(calls) + 2 * trial.pick(6, 20)
-    return Evidence(decision=across(parts), claimed={"exponent": 2.0}, repetitions=runs)
+    return Evidence(across(parts), {"exponent": 2.0}, runs)
 
 
 def _on_chain(trial: Trial, T: int) -> tuple[float, float]:

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
-from pfbench.base.protocols import Asked, Gradient
-from pfbench.base.state import Point
+from pfbench.base.protocols import Asked, Gradient, Point
 from pfbench.claims.lacoste2016.faulty import Faulty
 from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
 from pfbench.points import combine, keep
@@ -79,7 +79,7 @@ def descent(trial: Trial) -> Evidence:
                 gained = problem.decrease(x, step.state.x)
                 ratios.append(promised / (gained + size) if gained + size > 0.0 else math.inf)
         parts[rule] = decide_inequality(ratios)
-    return Evidence(decision=all_of(parts), claimed={"ratio": 1.0}, repetitions=2 * len(instances))
+    return Evidence(all_of(parts), {"ratio": 1.0}, 2 * len(instances))
 
 
 def least_gaps(trial: Trial) -> Evidence:
@@ -97,17 +97,14 @@ def least_gaps(trial: Trial) -> Evidence:
                 sharp.append(least / sharp_least_gap(h0, C, t))
         parts[f"(6), {rule}"] = decide_inequality(plain)
         parts[f"(15), {rule}"] = decide_inequality(sharp)
-    return Evidence(decision=all_of(parts), claimed={"ratio": 1.0}, repetitions=2 * len(instances))
+    return Evidence(all_of(parts), {"ratio": 1.0}, 2 * len(instances))
 
 
 # --- the claims -----------------------------------------------------------------------------------
 
-DESCENT = Claim(
-    name="lacoste2016-descent",
-    source="lacoste2016 (9)",
+_bound = partial(
+    Claim,
     kind="bound",
-    statement="every step: f(x+) <= f(x) - min{g^2/(2C), g - (C/2) [g > C]}",
-    check=descent,
     instances=(QUADRATIC,),
     algorithm="frank-wolfe",
     assumptions=("C_f finite",),
@@ -115,20 +112,21 @@ DESCENT = Claim(
     takes=(0.7, 8.0),
 )
 
-THEOREM1 = Claim(
+DESCENT = _bound(
+    name="lacoste2016-descent",
+    source="lacoste2016 (9)",
+    statement="every step: f(x+) <= f(x) - min{g^2/(2C), g - (C/2) [g > C]}",
+    check=descent,
+)
+
+THEOREM1 = _bound(
     name="lacoste2016-thm1",
     source="lacoste2016 theorem 1, (6) and (15)",
-    kind="bound",
     statement=(
         "min over k <= t of g_k <= max{2 h0, C}/sqrt(t+1), and <= h0/(t+1) + C/2 while "
         "t+1 <= 2 h0/C, else sqrt(2 h0 C/(t+1))"
     ),
     check=least_gaps,
-    instances=(QUADRATIC,),
-    algorithm="frank-wolfe",
-    assumptions=("C_f finite",),
-    schedule="step = adaptive (option II) and line-search (option I)",
-    takes=(0.7, 8.0),
 )
 
 CLAIMS = (DESCENT, THEOREM1)

@@ -57,7 +57,7 @@ def check(trial: Trial) -> Evidence:
     for name, problem in convex.items():
         for N in trial.pick((20, 100), (20, 100, 500)):
             parts[f"{name}, N={N}"] = decide_inequality(_one_outer(trial, problem, N))
-    return Evidence(decision=across(parts), claimed={"ratio": 1.0}, repetitions=len(parts))
+    return Evidence(across(parts), {"ratio": 1.0}, len(parts))
 
 
 def _one_outer(trial: Trial, problem: Quadratic, N: int) -> list[float]:

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pfbench.algorithms.sliding import CGS, STORC, condg
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.li2019.corollary3 import COR3
 from pfbench.claims.li2019.nonconvex import NONCONVEX
 from pfbench.claims.li2019.stat import STAT

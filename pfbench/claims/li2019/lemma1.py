@@ -58,9 +58,7 @@ def check(trial: Trial) -> Evidence:
         for name, (alpha, loss) in _LOSSES.items():
             needed = constants_needed(trial, loss(seed, d=d, ratio=ratio), ratio, seed, alpha)
             parts[f"{name}, d={d}, n/d={ratio}"] = decide_inequality([c / MOST for c in needed])
-    return Evidence(
-        decision=across(parts), claimed={"c": MOST, "ratio": 1.0}, repetitions=len(parts)
-    )
+    return Evidence(across(parts), {"c": MOST, "ratio": 1.0}, len(parts))
 
 
 def designs(trial: Trial) -> Iterator[tuple[int, int, int]]:

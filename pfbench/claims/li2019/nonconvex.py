@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from pfbench.claims.li2019.steps import STRONG, Known, halving, inner, known, period, summary
-from pfbench.verification import Claim, Erratum, Evidence, Trial, instance
-from pfbench.verification.contrast import Contrast, Floats, compared, stream
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Trial, instance
+from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.quadratics import Quadratic, restricted
 from pfbench.verification.statistics import Decision, all_of, decide_exponent, fit_exponent
 
@@ -62,13 +62,13 @@ def check(trial: Trial) -> Evidence:
         "FO against L/sigma_hat": decide_exponent(fit_exponent(kappas, fo), 0.5),
     }
     return Evidence(
-        decision=all_of(parts),
-        claimed={
+        all_of(parts),
+        {
             "halving: ratio": 1.0,
             "LO against 1/epsilon: slope": 1.0,
             "FO against L/sigma_hat: slope": 0.5,
         },
-        repetitions=len(halved) + fo.size,
+        len(halved) + fo.size,
     )
 
 
@@ -160,13 +160,8 @@ def convexity_between(effort: str, seed: int, *, towards_minimiser: bool = False
     )
 
 
-def _smoothness(L: float) -> float:
-    """Return L, the factor of (74) as printed."""
-    return L
-
-
 def stray_factor(
-    effort: str, seed: int, *, end: Callable[[float], float] = _smoothness
+    effort: str, seed: int, *, end: Callable[[float], float] = lambda L: L
 ) -> Contrast:
     """(74): 64 L delta0/(N (N+1) 2^t sigma_hat) <= L delta0/2^t, N = ceil(8 sqrt(L/sigma_hat)).
 

@@ -92,9 +92,9 @@ def check(trial: Trial) -> Evidence:
                 reached[name] = decide_inequality([gap])
                 distances[name] = decide_inequality([ratio / 4.0 for ratio in ratios])
     return Evidence(
-        decision=across({"distance": summary(distances), "reached": summary(reached)}),
-        claimed={"distance: ratio": 1.0, "reached: ratio": 1.0},
-        repetitions=len(reached),
+        across({"distance": summary(distances), "reached": summary(reached)}),
+        {"distance: ratio": 1.0, "reached: ratio": 1.0},
+        len(reached),
     )
 
 

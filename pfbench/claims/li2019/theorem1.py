@@ -10,8 +10,7 @@ import numpy as np
 from pfbench.algorithms.base import round_down
 from pfbench.algorithms.sliding import CGS
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.li2019.steps import (
     REGRESSION,
     SINGULAR,
@@ -48,11 +47,7 @@ def check_gap(trial: Trial) -> Evidence:
     kappas = trial.pick((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
     tested = families(trial, _SHAPES, d, kappas, trial.pick(1, 3))
     parts = {name: halving(trial, problem, T) for name, problem in tested.items()}
-    return Evidence(
-        decision=across(parts),
-        claimed={"ratio": 1.0, "outer iterations": T},
-        repetitions=len(parts),
-    )
+    return Evidence(across(parts), {"ratio": 1.0, "outer iterations": T}, len(parts))
 
 
 GAP = _of_theorem1(
@@ -90,9 +85,9 @@ def check_fo(trial: Trial) -> Evidence:
             reached = decide_inequality([share(tested.gap(run.x), epsilon)])
             gaps[f"{name}, delta0/{accuracy:g}"] = reached
     return Evidence(
-        decision=across({"SFO": summary(counts), "accuracy": summary(gaps)}),
-        claimed={"SFO: ratio": 1.0, "accuracy: ratio": 1.0},
-        repetitions=len(counts),
+        across({"SFO": summary(counts), "accuracy": summary(gaps)}),
+        {"SFO: ratio": 1.0, "accuracy: ratio": 1.0},
+        len(counts),
     )
 
 
@@ -139,7 +134,7 @@ def check_lo(trial: Trial) -> Evidence:
             run = trial.run(problem, trial.scheduled(c.delta * 2.0**-T, c))
             bound = linear_minimisations(c.L_f, c.D, c.sigma_hat, c.delta, T)
             parts[f"{name}, T={T}"] = decide_inequality([run.counts.lo / bound])
-    return Evidence(decision=across(parts), claimed={"ratio": 1.0}, repetitions=len(parts))
+    return Evidence(across(parts), {"ratio": 1.0}, len(parts))
 
 
 LO = _of_theorem1(

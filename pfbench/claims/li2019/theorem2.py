@@ -10,8 +10,7 @@ import numpy as np
 from pfbench.algorithms.base import round_down
 from pfbench.algorithms.sliding import STORC, draw
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point
+from pfbench.base.protocols import Asked, Point
 from pfbench.claims.li2019.steps import (
     STRONG,
     Known,
@@ -90,9 +89,9 @@ def check_gap(trial: Trial) -> Evidence:
         m = batch(c.L_f, c.L_max, c.sigma_hat)
         counts[name] = exactly(sfo, component_gradients(tested.problem.n, tested.N, m, T))
     return Evidence(
-        decision=all_of({"mean": summary(means), "SFO": summary(counts)}),
-        claimed={"mean: ratio": 1.0, "SFO: ratio": 1.0},
-        repetitions=runs * len(counts),
+        all_of({"mean": summary(means), "SFO": summary(counts)}),
+        {"mean: ratio": 1.0, "SFO: ratio": 1.0},
+        runs * len(counts),
     )
 
 
@@ -118,11 +117,7 @@ def check_variance(trial: Trial) -> Evidence:
     largest = max(part.measured["largest ratio of one k"] for part in parts.values())
     decision = summary(parts)
     measured = {**decision.measured, "largest ratio of one t and k": largest}
-    return Evidence(
-        decision=replace(decision, measured=measured),
-        claimed={"ratio": 1.0},
-        repetitions=runs * len(_SHAPES),
-    )
+    return Evidence(replace(decision, measured=measured), {"ratio": 1.0}, runs * len(_SHAPES))
 
 
 def variances(

@@ -4,7 +4,7 @@ Frank-Wolfe with line search on <l, x> + |x - u|^2/(2 lambda), from u, until its
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.sliding import condg
-from pfbench.base.protocols import Asked, Gradient, Problem
-from pfbench.base.state import Point
+from pfbench.base.protocols import Asked, Gradient, Point, Problem
 from pfbench.claims.qu2018.faulty import Faulty
 from pfbench.points import combine, distance, inner, keep, tilt
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.contrast import Floats
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import Indefinite, spread_on_simplex
 from pfbench.verification.instruments.quadratics import (
     boundary_of_l2_ball,
@@ -132,30 +130,17 @@ def inner_runs(trial: Trial, option: int) -> dict[str, list[InnerRun]]:
     return found
 
 
-def _at_most_one(trial: Trial, of: Callable[[InnerRun], float], options: Sequence[int]) -> Evidence:
-    """Decide that a quantity of condg is at most 1 in every call, over all families."""
+def at_most_one(
+    trial: Trial, *, of: Callable[[InnerRun], float], options: tuple[int, ...] = (1, 2)
+) -> Evidence:
+    """Test that a quantity of condg is at most 1 in every call, over all families."""
     parts = {}
     calls = 0
     for option in options:
         for name, runs in inner_runs(trial, option).items():
             parts[f"option {option}, {name}"] = decide_inequality([*map(of, runs)], CERTAIN)
             calls += len(runs)
-    return Evidence(decision=across(parts), claimed={"ratio": 1.0}, repetitions=calls)
-
-
-def stop(trial: Trial) -> Evidence:
-    """Test that the inner gap is at most eta when condg returns."""
-    return _at_most_one(trial, InnerRun.gap, (1, 2))
-
-
-def count(trial: Trial) -> Evidence:
-    """Test that one condg makes at most 1 + ceil(6 D^2/(lambda eta)) calls."""
-    return _at_most_one(trial, InnerRun.count, (1,))
-
-
-def near(trial: Trial) -> Evidence:
-    """Test that what condg returns is within sqrt(lambda eta) of the exact prox."""
-    return _at_most_one(trial, InnerRun.distance, (1, 2))
+    return Evidence(across(parts), {"ratio": 1.0}, calls)
 
 
 # --- the claims -----------------------------------------------------------------------------------
@@ -172,7 +157,7 @@ STOP = _bound(
     name="qu2018-condg-stop",
     source="qu2018 algorithm 2",
     statement="on return from condg max over x of <l + (u+ - u)/lambda, u+ - x> <= eta",
-    check=stop,
+    check=partial(at_most_one, of=InnerRun.gap),
     takes=(0.2, 1.5),
 )
 
@@ -180,7 +165,7 @@ COUNT = _bound(
     name="qu2018-condg-count",
     source="qu2018 algorithm 2, Jaggi 2013 theorem 2",
     statement="one condg needs at most 1 + ceil(6 D^2/(lambda eta)) LO",
-    check=count,
+    check=partial(at_most_one, of=InnerRun.count, options=(1,)),
     takes=(0.1, 1.0),
 )
 
@@ -188,7 +173,7 @@ DISTANCE = _bound(
     name="qu2018-condg-distance",
     source="qu2018 (8)",
     statement="|u+ - prox|^2 <= lambda eta",
-    check=near,
+    check=partial(at_most_one, of=InnerRun.distance),
     takes=(0.2, 1.5),
 )
 

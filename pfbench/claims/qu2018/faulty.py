@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from pfbench.algorithms.sliding import NCGS, condg
-from pfbench.base.protocols import Asked, Gradient
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Gradient, Point, State
 from pfbench.points import combine, keep, shift
 
 

@@ -1,7 +1,7 @@
 """What the corollaries of qu2018 share: schedules run for many epsilon, and what they spend."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,16 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Problem
 from pfbench.claims.qu2018.steps import mapping_sq
-from pfbench.verification import Broken, Instance, Trial, Untestable
-from pfbench.verification.contrast import Floats
-from pfbench.verification.statistics import Decision, decide_exponent, fit_exponent
+from pfbench.verification import Broken, Evidence, Floats, Instance, Trial, Untestable
+from pfbench.verification.statistics import (
+    Decision,
+    across,
+    decide_exponent,
+    decide_mean,
+    equal,
+    fit_exponent,
+    given,
+)
 
 FACTORS = (1.0, 0.5, 0.25)
 """The grid of tuned schedules: L times these sets the steps."""
@@ -73,7 +80,26 @@ def decide(
     return decide_exponent(fit_exponent(x, counts, least_decades=decades), claimed)
 
 
-@dataclass(frozen=True, kw_only=True)
+Sample = Callable[[int], tuple[float, float, float]]
+"""Makes a run of a seed: its mean over the bound, the calls it should make, and those it made."""
+
+
+def in_expectation(trial: Trial, samples: Mapping[str, Sample], most: int) -> Evidence:
+    """Decide that means keep their bounds in expectation, given exact counts of SFO."""
+    parts, counts, runs = {}, {}, 0
+    for name, sample in samples.items():
+
+        def ratio(seed: int, name: str = name, sample: Sample = sample) -> float:
+            mean, claimed, made = sample(seed)
+            counts[name] = equal({"sfo": claimed}, {"sfo": made})
+            return mean
+
+        parts[name], needed = trial.sequential(ratio, purpose=name, batch=8, most=most)
+        runs += needed
+    return Evidence(given({"mean": across(parts)}, {"count": across(counts)}), {"ratio": 1.0}, runs)
+
+
+@dataclass(frozen=True)
 class Sweep:
     """The schedule for epsilon = largest/multiple, over two decades, on one problem a seed.
 
@@ -140,3 +166,26 @@ class Sweep:
         counts = np.array([[[run.sfo_to_target for run in row] for row in one] for one in every])
         fit = fit_exponent(self.multiples, counts.min(axis=0))
         return {f"l1 ball, best of {FACTORS} L": decide_exponent(fit, claimed)}
+
+
+Decisions = dict[str, Decision]
+
+
+def exponents(
+    sweeps: Mapping[str, Sweep], seeds: int, what: str, claimed: float
+) -> tuple[Decisions, Decisions, Decisions, int]:
+    """Decide, by family, the exponents of 1/epsilon in SFO and LO, and that outputs are good.
+
+    SFO is the kind `what` of `Spent`, with the exponent `claimed`, on the l1 ball also tuned; that
+    of LO is 2. The last result is the number of runs.
+    """
+    sfo, lo, output, runs = Decisions(), Decisions(), Decisions(), 0
+    for name, sweep in sweeps.items():
+        rows, multiples = sweep.runs(seeds), sweep.multiples
+        sfo[name] = decide(multiples, rows, what, claimed)
+        if name == "l1 ball":
+            sfo |= sweep.tuned(rows, claimed)
+        lo[name] = decide(multiples, rows, "lo", 2.0)
+        output[name] = decide_mean([run.mean for row in rows for run in row], 1.0)
+        runs += multiples.size * seeds
+    return sfo, lo, output, runs

@@ -4,7 +4,7 @@ import numpy as np
 
 from pfbench.base.protocols import Problem
 from pfbench.sets import Box
-from pfbench.verification.contrast import Floats
+from pfbench.verification import Floats
 from pfbench.verification.instruments.indefinite import Indefinite, slope
 
 

@@ -10,8 +10,8 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.linear_models import LinearModel, LogCosh
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
-from pfbench.verification import Erratum
-from pfbench.verification.contrast import Contrast, Floats, compared
+from pfbench.verification import Erratum, Floats
+from pfbench.verification.contrast import Contrast, compared
 
 
 def _mapping(problem: LinearModel, x: Floats, g: Floats, lam: float) -> float:

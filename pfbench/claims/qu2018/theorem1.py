@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfbench.base.protocols import Asked, Gradient
-from pfbench.base.state import Point
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Asked, Gradient, Point
 from pfbench.claims.qu2018.faulty import Faulty
 from pfbench.claims.qu2018.rates import Spent, Sweep, decide, spend
 from pfbench.claims.qu2018.steps import mapping_sq, minimiser, momentum_slope
 from pfbench.points import combine, keep
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
-from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
-from pfbench.verification.contrast import Contrast, Floats, compared, stream
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, instance
+from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.indefinite import (
     Indefinite,
     random_on_l1_ball,
@@ -138,11 +138,9 @@ def option1(trial: Trial) -> Evidence:
                 [float(np.sum(squares)) / N / option1_mean(L, delta, N)]
             )
     return Evidence(
-        decision=given(
-            {"least": across(least), "mean": across(mean)}, {"theta_md": _coincide(same)}
-        ),
-        claimed={"ratio": 1.0, "|theta_md - theta|": 0.0},
-        repetitions=len(least),
+        given({"least": across(least), "mean": across(mean)}, {"theta_md": _coincide(same)}),
+        {"ratio": 1.0, "|theta_md - theta|": 0.0},
+        len(least),
     )
 
 
@@ -178,9 +176,7 @@ def option2(trial: Trial) -> Evidence:
             average = float(np.average(squares, weights=weights))
             mean[label] = decide_inequality([average / option2_mean(*known)])
     return Evidence(
-        decision=all_of({"least": across(least), "mean": across(mean)}),
-        claimed={"ratio": 1.0},
-        repetitions=len(least),
+        all_of({"least": across(least), "mean": across(mean)}), {"ratio": 1.0}, len(least)
     )
 
 
@@ -190,12 +186,11 @@ def rate(trial: Trial) -> Evidence:
     On the zero chain to the target; on the l1 ball the schedule runs to its end.
     """
     divisor = trial.pick(5.0, 10.0)
-    on_ball = Sweep(
-        trial=trial,
-        problem=SMALL,
-        largest=lambda c: option1_least(c.L_f, c.delta, 1) / divisor,
-        lam=lambda L: 0.5 / L,
-    )
+
+    def largest(c: Constants) -> float:
+        return option1_least(c.L_f, c.delta, 1) / divisor
+
+    on_ball = Sweep(trial, SMALL, largest, lam=lambda L: 0.5 / L)
     ball = on_ball.runs(trial.pick(3, 20))
     multiples = on_ball.multiples
     reached = decide_inequality([run.least for row in ball for run in row])
@@ -203,7 +198,7 @@ def rate(trial: Trial) -> Evidence:
     runs = len(ball) * multiples.size
     if reached.verdict == "violated":  # then exponents say nothing
         decision = replace(reached, reason=f"|G|^2 <= eps is not reached. {reached.reason}")
-        return Evidence(decision=decision, claimed=claimed, repetitions=runs)
+        return Evidence(decision, claimed, runs)
     lengths = trial.pick((15, 32, 70, 150), (40, 61, 94, 144, 222, 341, 524, 806))
     chains = [[_to_target(trial, T) for T in lengths]]
     x, decades = np.array(lengths, dtype=np.float64), trial.pick(1.0, 1.3)
@@ -217,9 +212,9 @@ def rate(trial: Trial) -> Evidence:
         "l1 ball": decide(multiples, ball, "lo", 2.0),
     }
     return Evidence(
-        decision=given({"FO": across(fo), "LO": across(lo)}, {"|G|^2/eps": reached}),
-        claimed=claimed,
-        repetitions=len(lengths) + runs,
+        given({"FO": across(fo), "LO": across(lo)}, {"|G|^2/eps": reached}),
+        claimed,
+        len(lengths) + runs,
     )
 
 

@@ -8,15 +8,14 @@ import numpy as np
 
 from pfbench.algorithms.sliding import StochasticNCGS
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked, Gradient
-from pfbench.base.state import Point, State
-from pfbench.claims.qu2018.rates import Sweep, decide
+from pfbench.base.protocols import Asked, Gradient, Point, State
+from pfbench.claims.qu2018.rates import Sample, Sweep, exponents, in_expectation
 from pfbench.claims.qu2018.steps import mapping_sq, minimiser, momentum_slope
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification import Claim, Evidence, Instance, Mutant, Trial, instance
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.indefinite import Indefinite, noisy_ball, random_on_l1_ball
 from pfbench.verification.scales import MAPPING_SQ, complexity
-from pfbench.verification.statistics import Decision, across, decide_mean, equal, given
+from pfbench.verification.statistics import across, given
 
 # --- the bound ------------------------------------------------------------------------------------
 
@@ -57,75 +56,57 @@ SMALL_NOISE = instance(noisy, d=3, n=6, radius=4.0, noise=1.0)
 
 def mean(trial: Trial) -> Evidence:
     """Test the weighted mean of the stochastic mapping g(theta_md_k, G_k, beta), and SFO."""
-    parts, counts = {}, {}
-    runs = 0
-
-    def tested(problem: Indefinite, N: int, name: str) -> tuple[Decision, int]:
-        constants = problem.constants(problem.start())
-        L = constants.L
-        first, norm = minimiser(problem)
-        bound = stochastic(L, constants.ell, first, norm, constants.M, constants.sigma2, N)
-        algorithm = trial.make(iterations=N, smoothness=L, tolerance=None, batch=None)
-        weights = np.arange(1.0, N + 1.0) * np.arange(2.0, N + 2.0)
-
-        def sample(seed: int) -> float:
-            squares = []
-            for step in trial.follow(problem, algorithm, seed=seed):
-                g = step.state.estimate
-                squares.append(mapping_sq(problem, step.state.at, g, 0.5 / L))
-            made = len(squares)
-            counts[name] = equal({"sfo": made * (made + 1) / 2}, {"sfo": step.counts().sfo})
-            return float(np.average(squares, weights=weights)) / bound
-
-        return trial.sequential(sample, purpose=name, batch=8, most=trial.pick(16, 80))
-
     long = trial.pick(200, 600)
-    families = {
-        f"non-convex on the l1 ball, N={N}": (NONCONVEX(trial.rng("l1")), N)
+    samples = {
+        f"non-convex on the l1 ball, N={N}": _weighted(trial, NONCONVEX(trial.rng("l1")), N)
         for N in trial.pick((20, 50), (20, 100))
     }
-    families[f"noise on a ball, N={long}"] = NOISE(), long
-    families["slope, N=3"] = SLOPE(), 3
-    for name, (problem, N) in families.items():
-        parts[name], samples = tested(problem, N, name)
-        runs += samples
-    return Evidence(
-        decision=given({"mean": across(parts)}, {"count": across(counts)}),
-        claimed={"ratio": 1.0},
-        repetitions=runs,
-    )
+    samples[f"noise on a ball, N={long}"] = _weighted(trial, NOISE(), long)
+    samples["slope, N=3"] = _weighted(trial, SLOPE(), 3)
+    return in_expectation(trial, samples, trial.pick(16, 80))
+
+
+def _weighted(trial: Trial, problem: Indefinite, N: int) -> Sample:
+    constants = problem.constants(problem.start())
+    L = constants.L
+    first, norm = minimiser(problem)
+    bound = stochastic(L, constants.ell, first, norm, constants.M, constants.sigma2, N)
+    algorithm = trial.make(iterations=N, smoothness=L, tolerance=None, batch=None)
+    weights = np.arange(1.0, N + 1.0) * np.arange(2.0, N + 2.0)
+
+    def sample(seed: int) -> tuple[float, float, float]:
+        squares = []
+        for step in trial.follow(problem, algorithm, seed=seed):
+            g = step.state.estimate
+            squares.append(mapping_sq(problem, step.state.at, g, 0.5 / L))
+        made = len(squares)
+        average = float(np.average(squares, weights=weights))
+        return average / bound, made * (made + 1) / 2, step.counts().sfo
+
+    return sample
 
 
 def rate(trial: Trial) -> Evidence:
     """Test SFO and LO of the schedule for eps, and that its output is as good on average."""
-    families = {
-        "l1 ball": (SMALL, trial.pick(4, 10)),
-        "noise on a ball": (SMALL_NOISE, trial.pick(16, 20)),
-    }
-    sfo, lo, output = {}, {}, {}
-    runs = 0
-    for name, (problem, first) in families.items():
 
-        def largest(c: Constants, first: int = first) -> float:
+    def sweep(problem: Instance, first: int) -> Sweep:
+        def largest(c: Constants) -> float:
             return stochastic(c.L, c.ell, c.D, c.M, c.M, c.sigma2, first)
 
-        sweep = Sweep(
-            trial=trial, problem=problem, largest=largest, lam=lambda L: 0.5 / L, weighted=True
-        )
-        rows, multiples = sweep.runs(trial.pick(3, 20)), sweep.multiples
-        sfo[name] = decide(multiples, rows, "sfo_to_target", 2.0)
-        if name == "l1 ball":
-            sfo |= sweep.tuned(rows, 2.0)
-        lo[name] = decide(multiples, rows, "lo", 2.0)
-        output[name] = decide_mean([run.mean for row in rows for run in row], 1.0)
-        runs += multiples.size * len(rows)
+        return Sweep(trial, problem, largest, lam=lambda L: 0.5 / L, weighted=True)
+
+    sweeps = {
+        "l1 ball": sweep(SMALL, trial.pick(4, 10)),
+        "noise on a ball": sweep(SMALL_NOISE, trial.pick(16, 20)),
+    }
+    sfo, lo, output, runs = exponents(sweeps, trial.pick(3, 20), "sfo_to_target", 2.0)
     return Evidence(
-        decision=given(
+        given(
             {"SFO to the target": across(sfo), "LO in all": across(lo)},
             {"|G|^2/eps": across(output)},
         ),
-        claimed={"exponent of SFO": 2.0, "exponent of LO": 2.0},
-        repetitions=runs,
+        {"exponent of SFO": 2.0, "exponent of LO": 2.0},
+        runs,
     )
 
 

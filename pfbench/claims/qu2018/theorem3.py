@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.sliding import NCGSVR
-from pfbench.base.protocols import Asked, Gradient
-from pfbench.base.state import Point, State
-from pfbench.claims.qu2018.rates import Sweep, decide, spend
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Asked, Gradient, Point, State
+from pfbench.claims.qu2018.rates import Sample, Sweep, decide, exponents, in_expectation, spend
 from pfbench.claims.qu2018.steps import mapping_sq
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.changed import Changed
@@ -20,7 +20,7 @@ from pfbench.verification.instruments.indefinite import (
     slope,
 )
 from pfbench.verification.scales import MAPPING_SQ, complexity
-from pfbench.verification.statistics import Decision, across, decide_mean, equal, given
+from pfbench.verification.statistics import across, decide_mean, given
 
 # --- the bound ------------------------------------------------------------------------------------
 
@@ -68,62 +68,44 @@ GROWING = instance(random_on_l1_ball, d=5, n=64, rise=0.3)  # n grows
 
 def mean(trial: Trial) -> Evidence:
     """Test the mean over T points of |G|^2 in expectation, and the exact number of gradients."""
-    parts, counts = {}, {}
-    runs = 0
-
-    def tested(problem: Indefinite, T: int, name: str) -> tuple[Decision, int]:
-        constants = problem.constants(problem.start())
-        L, n = constants.L, problem.n
-        m, b = round(n ** (1 / 3)), round(n ** (2 / 3))
-        algorithm = trial.make(iterations=T, smoothness=L, batch=b, period=m, tolerance=None)
-        bound = variance_reduced(L, constants.delta, T)
-
-        def sample(seed: int) -> float:
-            squares, sfo = [], 0
-            for x, step in trial.moves(problem, algorithm, seed):
-                squares.append(mapping_sq(problem, x, problem.gradient(x), 1.0 / (3.0 * L)))
-                sfo = step.counts().sfo
-            counts[name] = equal({"sfo": gradients(n, b, m, T)}, {"sfo": sfo})
-            return float(np.mean(squares)) / bound
-
-        return trial.sequential(sample, purpose=name, batch=8, most=trial.pick(16, 48))
-
     long = trial.pick(600, 4000)
-    families = {
-        "non-convex on the l1 ball, T=60": (NONCONVEX(trial.rng("l1")), 60),
-        f"spread on a ball, T={long}": (SPREAD(), long),
-        "slope, T=20": (SLOPE(), 20),
+    samples = {
+        "non-convex on the l1 ball, T=60": _mean(trial, NONCONVEX(trial.rng("l1")), 60),
+        f"spread on a ball, T={long}": _mean(trial, SPREAD(), long),
+        "slope, T=20": _mean(trial, SLOPE(), 20),
     }
-    for name, (problem, T) in families.items():
-        parts[name], samples = tested(problem, T, name)
-        runs += samples
-    return Evidence(
-        decision=given({"mean": across(parts)}, {"count": across(counts)}),
-        claimed={"ratio": 1.0},
-        repetitions=runs,
-    )
+    return in_expectation(trial, samples, trial.pick(16, 48))
+
+
+def _mean(trial: Trial, problem: Indefinite, T: int) -> Sample:
+    constants = problem.constants(problem.start())
+    L, n = constants.L, problem.n
+    m, b = round(n ** (1 / 3)), round(n ** (2 / 3))
+    algorithm = trial.make(iterations=T, smoothness=L, batch=b, period=m, tolerance=None)
+    bound = variance_reduced(L, constants.delta, T)
+
+    def sample(seed: int) -> tuple[float, float, float]:
+        squares, sfo = [], 0
+        for x, step in trial.moves(problem, algorithm, seed):
+            squares.append(mapping_sq(problem, x, problem.gradient(x), 1.0 / (3.0 * L)))
+            sfo = step.counts().sfo
+        return float(np.mean(squares)) / bound, gradients(n, b, m, T), sfo
+
+    return sample
 
 
 def rate(trial: Trial) -> Evidence:
     """Test SFO in eps and n, LO in eps of the schedule, and that its output is good on average."""
     iterations = trial.pick(9, 12)
-    seeds = trial.pick(3, 20)
-    sfo, lo, output = {}, {}, {}
-    runs = 0
-    for name, problem in (("l1 ball", SMALL), ("spread on a ball", SMALL_SPREAD)):
-        sweep = Sweep(
-            trial=trial,
-            problem=problem,
-            largest=lambda c: variance_reduced(c.L, c.delta, iterations),
-            lam=lambda L: 1.0 / (3.0 * L),
-        )
-        rows, multiples = sweep.runs(seeds), sweep.multiples
-        sfo[name] = decide(multiples, rows, "sfo", 1.0)
-        if name == "l1 ball":
-            sfo |= sweep.tuned(rows, 1.0)
-        lo[name] = decide(multiples, rows, "lo", 2.0)
-        output[name] = decide_mean([run.mean for row in rows for run in row], 1.0)
-        runs += multiples.size * seeds
+
+    def largest(c: Constants) -> float:
+        return variance_reduced(c.L, c.delta, iterations)
+
+    sweeps = {
+        name: Sweep(trial, problem, largest, lam=lambda L: 1.0 / (3.0 * L))
+        for name, problem in (("l1 ball", SMALL), ("spread on a ball", SMALL_SPREAD))
+    }
+    sfo, lo, output, runs = exponents(sweeps, trial.pick(3, 20), "sfo", 1.0)
     sizes = trial.pick((64, 216, 1000, 8000), (64, 216, 512, 1331, 4096, 8000, 15625, 32768))
     grown = []
     for seed in trial.seeds(trial.pick(2, 20), "n"):
@@ -144,9 +126,9 @@ def rate(trial: Trial) -> Evidence:
     }
     output["all n"] = decide_mean([run.mean for row in grown for run in row], 1.0)
     return Evidence(
-        decision=given(parts, {"|G|^2/eps": across(output)}),
-        claimed={"exponent of 1/eps in SFO": 1.0, "of n": 2.0 / 3.0, "of 1/eps in LO": 2.0},
-        repetitions=runs + len(sizes) * len(grown),
+        given(parts, {"|G|^2/eps": across(output)}),
+        {"exponent of 1/eps in SFO": 1.0, "of n": 2.0 / 3.0, "of 1/eps in LO": 2.0},
+        runs + len(sizes) * len(grown),
     )
 
 

@@ -12,8 +12,8 @@ from pfbench.claims.shen2019.paths import variance
 from pfbench.problems.linear_models import LeastSquares, LinearModel, LogCosh
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
-from pfbench.verification import Erratum
-from pfbench.verification.contrast import Contrast, Floats, compared, stream
+from pfbench.verification import Erratum, Floats
+from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
 
 # --- smoothness in expectation, (7) and (8) -------------------------------------------------------

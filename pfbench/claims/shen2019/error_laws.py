@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUCASPIDERG, NFWUCASVRG, NFWUSPIDERG
-from pfbench.base.protocols import Asked, Gradient
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Gradient, Point, State
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, MEAN_SQUARED, METHODS, error_law
 from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.paths import attaining, errors
 from pfbench.points import combine
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.contrast import Floats
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.instruments.draws import Scripted, Unscripted, orthogonal_array
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import (
@@ -26,14 +24,14 @@ from pfbench.verification.statistics import (
     fit_exponent,
 )
 
-EXPONENTS = {
-    "sg": (0.0, 0.0),
-    "svrg": (2.0, 2.0),
-    "spiderg": (1.0, 2.0),
-    "casvrg": (4.0, 4.0),
-    "caspiderg": (3.0, 4.0),
+LAWS = {
+    "sg": ("sigma^2/S", 0.0, 0.0),
+    "svrg": ("L_ms^2 (j eta)^2/S", 2.0, 2.0),
+    "spiderg": ("L_ms^2 j eta^2/S", 1.0, 2.0),
+    "casvrg": ("L2^2 (j eta)^4/(4S)", 4.0, 4.0),
+    "caspiderg": ("L2^2 eta^4 j(4j^2-1)/(12S)", 3.0, 4.0),
 }
-"""Exponents of the error laws in j and in eta."""
+"""Each error law, and its exponents in j and in eta."""
 
 _BITS = 5
 """The exact mean squares are those of 2^_BITS components."""
@@ -62,7 +60,7 @@ BELOW = {name: instance(below_the_law, estimator=name) for name in METHODS}
 
 def law(trial: Trial, *, estimator: str) -> Evidence:
     """Test the law as an inequality for each j, and its exponents in j, eta and S."""
-    in_j, in_eta = EXPONENTS[estimator]
+    _, in_j, in_eta = LAWS[estimator]
     parts = {
         "inequality": _inequality(trial, estimator),
         "exponent in j": _exponent_in_j(trial, estimator),
@@ -70,7 +68,7 @@ def law(trial: Trial, *, estimator: str) -> Evidence:
         "exponent in S": _exponent(trial, estimator, "S", -1.0),
     }
     claimed = {"exponent in j": in_j, "exponent in eta": in_eta, "exponent in S": -1.0, "ratio": 1}
-    return Evidence(decision=all_of(parts), claimed=claimed, repetitions=1024)
+    return Evidence(all_of(parts), claimed, 1024)
 
 
 def _inequality(trial: Trial, estimator: str) -> Decision:
@@ -147,7 +145,7 @@ def _exponent_in_j(trial: Trial, estimator: str) -> Decision:
 
     squares = np.array([mean(k) for k in range(20)])
     exponent = fit_exponent(np.arange(first, T), squares[:, first:], least_decades=0.9)
-    return decide_exponent(exponent, EXPONENTS[estimator][0], LAW_MARGIN)
+    return decide_exponent(exponent, LAWS[estimator][1], LAW_MARGIN)
 
 
 def _exponent(trial: Trial, estimator: str, of: str, claimed: float) -> Decision:
@@ -165,20 +163,12 @@ def _exponent(trial: Trial, estimator: str, of: str, claimed: float) -> Decision
     return decide_exponent(fit_exponent(grid, means), claimed, LAW_MARGIN)
 
 
-_STATEMENTS = {
-    "sg": "sigma^2/S",
-    "svrg": "L_ms^2 (j eta)^2/S",
-    "spiderg": "L_ms^2 j eta^2/S",
-    "casvrg": "L2^2 (j eta)^4/(4S)",
-    "caspiderg": "L2^2 eta^4 j(4j^2-1)/(12S)",
-}
-
 LAW = {
     name: Claim(
         name=f"shen2019-mse-{name}",
         source="shen2019 section 4, lemmas of the estimators",
         kind="law",
-        statement=f"E|g-grad f|^2 <= {_STATEMENTS[name]}",
+        statement=f"E|g-grad f|^2 <= {LAWS[name][0]}",
         check=partial(law, estimator=name),
         instances=(FEW[name], MANY[name], BELOW[name]),
         algorithm=method.name,

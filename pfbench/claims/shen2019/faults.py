@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUCASPIDERG, NFWUSPIDERG, NFWUSVRG
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.shen2019.counts import COUNT
 from pfbench.claims.shen2019.error_laws import LAW
 from pfbench.claims.shen2019.faulty import Faulty

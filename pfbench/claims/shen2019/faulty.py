@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUCASPIDERG, NFWUSPIDERG, CurvatureNFWU, EpochNFWU
-from pfbench.base.protocols import Asked, Gradient
-from pfbench.base.state import Point
+from pfbench.base.protocols import Asked, Gradient, Point
 from pfbench.estimators.base import EpochEstimator, Estimate
 from pfbench.points import keep
 

@@ -14,8 +14,8 @@ from pfbench.points import combine, inner
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.observations import synthetic
 from pfbench.runs.loop.solve import solve
-from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
-from pfbench.verification.contrast import Contrast, Floats, compared
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, instance
+from pfbench.verification.contrast import Contrast, compared
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.statistics import equal
 
@@ -48,7 +48,7 @@ def one_number(trial: Trial) -> Evidence:
     )
     found["SSO"] = float(run.counts.sso)
     expected = {"gradient": 0.0, "Hessian": 0.0, "SSO": float(problem.n * -(-T // p))}
-    return Evidence(decision=equal(expected, found), claimed=expected, repetitions=problem.n)
+    return Evidence(equal(expected, found), expected, problem.n)
 
 
 ONE_NUMBER = Claim(
@@ -84,12 +84,8 @@ class _SpreadHessian(Changed):
 # --- errata ---------------------------------------------------------------------------------------
 
 
-def _printed_weight(p: int, epochs: int, D: float) -> float:
-    return p / epochs
-
-
 def weight_of_section_6(
-    effort: str, seed: int, *, printed: Callable[[int, int, float], float] = _printed_weight
+    effort: str, seed: int, *, printed: Callable[[int, int, float], float] = lambda p, T, D: p / T
 ) -> Contrast:
     """Take steps with weight p/T, and p/(T D), from 0 in matrix recovery; see who leaves the ball.
 
@@ -144,12 +140,8 @@ def _error_over_svrg(weight: float, p: int, seed: int) -> float:
     return float(means[0] / means[1])
 
 
-def _as_the_mean(n: int) -> float:
-    return 1.0
-
-
 def sum_or_mean(
-    effort: str, seed: int, *, printed: Callable[[int], float] = _as_the_mean
+    effort: str, seed: int, *, printed: Callable[[int], float] = lambda n: 1.0
 ) -> Contrast:
     """Compare V and L of (4), a sum without 1/n, with those of the mean that (1) defines."""
     mean = RobustMatrixRecovery(synthetic(seed=seed, rows=20, columns=20, density=0.5))

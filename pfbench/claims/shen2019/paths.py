@@ -6,8 +6,7 @@ import numpy as np
 
 from pfbench.base.protocols import Problem
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, RECURSIVE
-from pfbench.verification import Step
-from pfbench.verification.contrast import Floats
+from pfbench.verification import Floats, Step
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, EProcess
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.counts import Counts
-from pfbench.base.protocols import Asked, Gradient
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Gradient, Point, State
 from pfbench.claims.shen2019.estimators import MEAN_SQUARED
 from pfbench.claims.shen2019.problems import drawn, log_cosh
 from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
@@ -56,9 +55,9 @@ def best_of_runs(trial: Trial) -> Evidence:
     expected = {"sfo": k * (before.sfo + problem.n), "lo": k * (before.lo + 1)}
     cost = equal(expected, {"sfo": counts[0].sfo, "lo": counts[0].lo})
     return Evidence(
-        decision=given({"missed": decide_share(missed, PROBABILITY)}, {"cost": cost}),
-        claimed={"share above 4 eps D": PROBABILITY, **expected},
-        repetitions=len(missed),
+        given({"missed": decide_share(missed, PROBABILITY)}, {"cost": cost}),
+        {"share above 4 eps D": PROBABILITY, **expected},
+        len(missed),
     )
 
 

@@ -57,9 +57,9 @@ def sagafw(trial: Trial) -> Evidence:
     needed = fit_exponent(sizes, [_needed_batch(trial, int(n)) for n in sizes], least_decades=1.9)
     measured = {**decision.measured, "batch that (9) needs: exponent in n": needed.slope}
     return Evidence(
-        decision=replace(decision, measured=measured),
-        claimed={"exponent in n": IN_N, "exponent in 1/epsilon": IN_EPSILON},
-        repetitions=len(seeds) * (len(sizes) + len(shares)),
+        replace(decision, measured=measured),
+        {"exponent in n": IN_N, "exponent in 1/epsilon": IN_EPSILON},
+        len(seeds) * (len(sizes) + len(shares)),
     )
 
 

@@ -17,8 +17,8 @@ from pfbench.claims.shen2019.sizes import (
     over_limit,
     printed_sizes,
 )
-from pfbench.verification import Claim, Erratum, Evidence, Instance, Trial, instance
-from pfbench.verification.contrast import Contrast, Floats, compared, stream
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Instance, Trial, instance
+from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.scales import GAP, complexity
 from pfbench.verification.statistics import (
@@ -146,7 +146,7 @@ def table(trial: Trial, *, estimator: str) -> Evidence:
         )
         claimed[f"exponent in {of}"] = exponent
     decision = given(parts, {"(9)": not_rejected(errors)})
-    return Evidence(decision=decision, claimed=claimed, repetitions=len(errors))
+    return Evidence(decision, claimed, len(errors))
 
 
 _STATEMENTS = {
@@ -209,7 +209,7 @@ def crossover(trial: Trial, *, estimator: str) -> Evidence:
                 decide_inequality([ratio]), measured={"ratio": ratio, "(9)": error}
             )
         found[f"n={n:g}: crossover"] = at
-    return Evidence(decision=all_of(parts), claimed=found, repetitions=2 * len(parts))
+    return Evidence(all_of(parts), found, 2 * len(parts))
 
 
 CROSSOVER = tuple(

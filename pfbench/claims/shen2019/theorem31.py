@@ -77,7 +77,7 @@ def theorem(trial: Trial, *, estimator: str) -> Evidence:
     }
     claimed = {"mean V over 2 eps D": 1.0, "mean square error over eps^2/4": 1.0}
     decision = given({"": across(parts)}, conditions)
-    return Evidence(decision=decision, claimed=claimed, repetitions=runs)
+    return Evidence(decision, claimed, runs)
 
 
 def _on_family(trial: Trial, name: str, problem: Problem) -> tuple[Decision, int]:
@@ -174,12 +174,8 @@ class LastOutput(NFWUCASVRG):
 # --- errata ---------------------------------------------------------------------------------------
 
 
-def _without_diameter(epsilon: float, D: float) -> float:
-    return 5.0 * epsilon
-
-
 def missing_diameter(
-    effort: str, seed: int, *, printed: Callable[[float, float], float] = _without_diameter
+    effort: str, seed: int, *, printed: Callable[[float, float], float] = lambda eps, D: 5.0 * eps
 ) -> Contrast:
     """Run NFWU by the theorem on segments of several lengths D; compare mean_t V with the bounds.
 

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Point, State
 from pfbench.points import combine
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness, random_directions
-from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
-from pfbench.verification.contrast import Contrast, Floats, stream
+from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, instance
+from pfbench.verification.contrast import Contrast, stream
 from pfbench.verification.statistics import Decision, across, decide_inequality
 
 
@@ -65,7 +64,7 @@ def lower_bound(trial: Trial) -> Evidence:
                 [1.0 / run.tightness for run in calls]
             )
     claimed = {"V/D before T": floor(1.0), "calls over T(eps)": 1.0}
-    return Evidence(decision=across(parts), claimed=claimed, repetitions=len(parts))
+    return Evidence(across(parts), claimed, len(parts))
 
 
 def _contestants(trial: Trial, T: int) -> list[Any]:

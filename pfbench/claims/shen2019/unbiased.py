@@ -8,8 +8,7 @@ import numpy as np
 import scipy
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSG, NFWUSPIDERG, NFWUSVRG
-from pfbench.base.protocols import Asked, Gradient, Problem
-from pfbench.base.state import Point
+from pfbench.base.protocols import Asked, Gradient, Point, Problem
 from pfbench.claims.shen2019.estimators import METHODS, RECURSIVE
 from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.paths import errors
@@ -17,8 +16,7 @@ from pfbench.estimators import SG
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
-from pfbench.verification.contrast import Floats
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.instruments.draws import Scripted, Unscripted
 from pfbench.verification.statistics import LEVEL, Decision, decide_exact, mean_interval
 
@@ -56,7 +54,7 @@ def unbiased(trial: Trial, *, estimator: str) -> Evidence:
     measured = {"relative deviation": worst, "ratio": worst / 1e-10}
     off = f"A conditional mean is off by {worst:.3g} of the gradient."
     decision = decide_exact(worst <= 1e-10, "Every conditional mean is exact.", off, measured)
-    return Evidence(decision=decision, claimed={"relative deviation": 0.0}, repetitions=runs)
+    return Evidence(decision, {"relative deviation": 0.0}, runs)
 
 
 def _enumerated(
@@ -95,17 +93,15 @@ def _sampled_mean(trial: Trial, problem: Problem, t: int) -> Evidence:
         decision = Decision("holds", "The sampled mean is the gradient.", measured, p_value)
     else:
         decision = Decision("inconclusive", "The sampled mean is too uncertain.", measured, p_value)
-    return Evidence(decision=decision, claimed={"relative deviation": 0.0}, repetitions=len(found))
+    return Evidence(decision, {"relative deviation": 0.0}, len(found))
 
 
 _WHOLE = "E[g_t | past] = grad f(x_t)"
 _INCREMENT = "E[g_t - g_{t-1} | past] = grad f(x_t) - grad f(x_{t-1})"
 _STATEMENTS = {
+    **dict.fromkeys(METHODS, _WHOLE),
+    **dict.fromkeys(RECURSIVE, _INCREMENT),
     "sg": "E[g_t | x_t] = grad f(x_t)",
-    "svrg": _WHOLE,
-    "spiderg": _INCREMENT,
-    "casvrg": _WHOLE,
-    "caspiderg": _INCREMENT,
 }
 
 UNBIASED = {

@@ -30,9 +30,9 @@ def mean_mapping(
         runs += count
     conditions = {"calls": decide_inequality(calls), "output": trial.draws_uniformly()}
     return Evidence(
-        decision=given({"": across(parts)}, conditions),
-        claimed={"mean over bound": 1.0, "calls over those of K steps": 1.0},
-        repetitions=runs,
+        given({"": across(parts)}, conditions),
+        {"mean over bound": 1.0, "calls over those of K steps": 1.0},
+        runs,
     )
 
 

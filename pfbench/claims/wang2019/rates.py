@@ -14,16 +14,14 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Budget
-from pfbench.base.protocols import Problem
-from pfbench.base.state import State
+from pfbench.base.protocols import Problem, State
 from pfbench.claims.wang2019.common import chain, mapping_sq
 from pfbench.problems.linear_models import RobustRegression
 from pfbench.problems.rows import synthetic_rows
 from pfbench.runs.loop.stop import Stop
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification import Evidence, Instance, Trial, instance
-from pfbench.verification.contrast import Floats
+from pfbench.verification import Evidence, Floats, Instance, Trial, instance
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.scales import MAPPING, Complexity, complexity
 from pfbench.verification.statistics import (
@@ -205,7 +203,7 @@ def fit(trial: Trial, forms: Sequence[Rate]) -> Evidence:
                 parts[name] = all_of({what: decide_exponent(*fit) for what, fit in fits.items()})
                 claimed |= {f"{name}: {what}": exponent for what, (_, exponent) in fits.items()}
             runs += count
-    return Evidence(decision=across(parts), claimed=claimed, repetitions=runs)
+    return Evidence(across(parts), claimed, runs)
 
 
 def _slopes(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:

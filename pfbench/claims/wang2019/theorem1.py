@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from pfbench.algorithms.proximal import SpiderBoost
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Asked, Gradient
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Gradient, Point, State
 from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, chain, without_noise
 from pfbench.claims.wang2019.mean_mapping import mean_mapping
 from pfbench.points import keep
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.instruments.slopes import Slope
 
 
@@ -33,11 +33,6 @@ _TESTED = {
 """The problems, each with its K."""
 
 
-def check(trial: Trial) -> Evidence:
-    """Check the mean of |grad f(x_t)|^2 over t < K."""
-    return mean_mapping(trial, bound, _TESTED)
-
-
 THM1 = Claim(
     name="wang2019-thm1",
     source="wang2019 theorem 1, constant derived",
@@ -48,7 +43,7 @@ THM1 = Claim(
     instances=tuple(problem for problem, _ in _TESTED.values()),
     schedule=SCHEDULE,
     takes=(0.5, 0.5),
-    check=check,
+    check=partial(mean_mapping, bound=bound, problems=_TESTED),
 )
 
 # --- planted faults: the estimate -----------------------------------------------------------------

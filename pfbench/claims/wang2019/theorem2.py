@@ -6,12 +6,11 @@ from functools import partial
 import numpy as np
 
 from pfbench.algorithms.proximal import ProxSpiderBoost
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, without_noise
 from pfbench.claims.wang2019.mean_mapping import mean_mapping
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.instruments.slopes import Slope
 
 
@@ -32,11 +31,6 @@ _TESTED = {
 """The problems, each with its K."""
 
 
-def check(trial: Trial) -> Evidence:
-    """Check the mean of |G(x_t)|^2 over t < K with an l1 penalty, and K proximal maps."""
-    return mean_mapping(trial, bound, _TESTED)
-
-
 THM2 = Claim(
     name="wang2019-thm2",
     source="wang2019 theorem 2, constant derived",
@@ -47,7 +41,7 @@ THM2 = Claim(
     instances=tuple(problem for problem, _ in _TESTED.values()),
     schedule=SCHEDULE,
     takes=(0.5, 0.5),
-    check=check,
+    check=partial(mean_mapping, bound=bound, problems=_TESTED),
 )
 
 # --- planted faults -------------------------------------------------------------------------------

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from pfbench.algorithms.spider import ProxSpiderBoostM
-from pfbench.base.protocols import Asked
-from pfbench.base.state import Point, State
+from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.wang2019.common import MEAN_SQUARED
 from pfbench.claims.wang2019.rates import Rate, fit, output_of
 from pfbench.points import combine, keep, shift

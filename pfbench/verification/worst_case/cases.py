@@ -53,7 +53,7 @@ class WorstCase:
         last = trial.pick(self.quick, self.most)
         parts = {f"N={N}": self.decide(N, trial.seed) for N in range(1, last + 1)}
         claimed = {f"N={N}: worst case": self.bound(N) for N in range(1, last + 1)}
-        return Evidence(decision=all_of(parts), claimed=claimed, repetitions=last * INSTANCES)
+        return Evidence(all_of(parts), claimed, last * INSTANCES)
 
     def decide(self, N: int, seed: int) -> Decision:
         """Decide one N.
