@@ -79,10 +79,8 @@ class Entry:
 
     def parameters(self) -> dict[str, Parameter]:
         """Return its parameters: its own, those of the sets that it takes, and of its sources."""
-        return {**declared(self.family), **self.of_sets(), **self._of_sources()}
-
-    def _of_sources(self) -> dict[str, Parameter]:
-        return joined({name: declared(cls) for name, cls in self.family.sources.items()})
+        of_sources = joined({name: declared(cls) for name, cls in self.family.sources.items()})
+        return {**declared(self.family), **self.of_sets(), **of_sources}
 
     def build(self, given: Mapping[str, Any]) -> FiniteSum:
         """Build the problem from its parameters; those that it does not have are refused."""

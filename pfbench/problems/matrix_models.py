@@ -90,7 +90,12 @@ class MatrixModel(OverMatrices):
     @property
     @abstractmethod
     def _data(self) -> tuple[npt.NDArray[Any], ...]:
-        """The arrays that define the problem."""
+        """The arrays that define the problem; first the rows, shape (n, d)."""
+
+    @cached_property
+    def _row_squares(self) -> Floats:
+        rows = self._data[0]
+        return np.asarray(np.einsum("ij,ij->i", rows, rows))
 
     # --- the function -----------------------------------------------------------------------------
 

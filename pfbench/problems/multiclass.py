@@ -113,11 +113,6 @@ class MulticlassLogistic(MatrixModel):
         squares = self._row_squares
         return [moment_norm(self._data[0], squares**k / self.n) for k in range(3)]
 
-    @cached_property
-    def _row_squares(self) -> Floats:
-        rows = self._data[0]
-        return np.asarray(np.einsum("ij,ij->i", rows, rows))
-
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
         top, squares = self._norms, self._row_squares

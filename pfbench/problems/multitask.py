@@ -154,11 +154,6 @@ class MultitaskSigmoid(MatrixModel):
                     top[k] = max(top[k], moment_norm(rows, weights))
         return top
 
-    @cached_property
-    def _row_squares(self) -> Floats:
-        rows = self._data.values
-        return np.asarray(np.einsum("ij,ij->i", rows, rows))
-
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""
         top, squares = self._norms, self._row_squares

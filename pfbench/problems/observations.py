@@ -15,6 +15,7 @@ from pfbench.problems.data.loading import load_digits_matrix, load_ratings
 from pfbench.problems.matrix_recovery import Observations
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 _MOST_POSITIONS = 1 << 62
 
@@ -119,7 +120,7 @@ class DigitPixels:
         order = rng.permutation(M * N)
         seen, held = round(density * M * N), round(heldout * M * N)
         i, j = np.divmod(order, N)
-        return _centred(M, N, i, j, matrix.ravel()[order], seen, held)
+        return _centred((M, N), i, j, matrix.ravel()[order], seen, held)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,35 +151,22 @@ class MovieRatings:
         real("heldout", heldout, least=0.0, most=1.0)
         rng = np.random.default_rng(np.random.SeedSequence(integer("seed", self.seed, least=0)))
         ratings = load_ratings(self.edition)
-        i, j, (M, N) = ratings.positions()
+        i, j, shape = ratings.positions()
         order = rng.permutation(ratings.values.size)
         held = round(heldout * order.size)
         if held == order.size:
             raise InputError(f"heldout={heldout} leaves no rating to learn from: lower it.")
-        return _centred(M, N, i[order], j[order], ratings.values[order], order.size - held, held)
+        return _centred(shape, i[order], j[order], ratings.values[order], order.size - held, held)
 
 
 def _centred(
-    M: int,
-    N: int,
-    i: npt.NDArray[np.int64],
-    j: npt.NDArray[np.int64],
-    values: Floats,
-    seen: int,
-    held: int,
+    shape: tuple[int, int], i: Integers, j: Integers, values: Floats, seen: int, held: int
 ) -> Observations:
     """Take the first `seen` entries as observed and the next `held` as held out."""
     if seen < 1:
         raise InputError("no entry would be observed: raise density.")
     centre = math.fsum(values[:seen]) / seen
+    values = values - centre
     rest = slice(seen, seen + held)
-    return Observations(
-        (M, N),
-        i[:seen],
-        j[:seen],
-        values[:seen] - centre,
-        i[rest],
-        j[rest],
-        values[rest] - centre,
-        centre=centre,
-    )
+    observed, held_out = (i[:seen], j[:seen], values[:seen]), (i[rest], j[rest], values[rest])
+    return Observations(shape, *observed, *held_out, centre=centre)

@@ -20,11 +20,6 @@ class L1Ball(VectorSet):
     name = "l1"
     summary = "vectors whose moduli sum to at most radius"
 
-    @property
-    def diameter(self) -> float:
-        """2 radius."""
-        return 2.0 * self.radius
-
     def lo(self, g: Floats) -> Floats:
         """Return minus radius times the sign at the entry of g that is largest in modulus."""
         index = winner(g, int(np.argmax(np.abs(g))))
@@ -57,11 +52,6 @@ class L2Ball(VectorSet):
 
     name = "l2"
     summary = "vectors of Euclidean norm at most radius"
-
-    @property
-    def diameter(self) -> float:
-        """2 radius."""
-        return 2.0 * self.radius
 
     def lo(self, g: Floats) -> Floats:
         """Return -radius g/|g|; for g = 0 the point radius e_1."""

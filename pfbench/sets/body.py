@@ -213,3 +213,27 @@ class VectorBody(Body):
         vector = np.zeros(self.d)
         vector[where] = value
         return vector
+
+
+class GreedyBody(VectorBody):
+    """A polytope whose vertices come from orders of the entries, by a greedy algorithm."""
+
+    def lo(self, g: Any) -> Floats:
+        """Return the greedy vertex along increasing g, shape (d,); O(d log d) and its own work.
+
+        Ties in g go to the lowest index.
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        return self._greedy(np.argsort(gradient(g, self.shape), kind="stable"))
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return the greedy vertex of a uniformly random order; every vertex can occur."""
+        return self._greedy(rng.permutation(self.d))
+
+    @abstractmethod
+    def _greedy(self, order: npt.NDArray[np.int64]) -> Floats:
+        """Return the vertex of an order of 0, ..., d-1."""

@@ -40,13 +40,10 @@ def checked_groups(d: int, groups: Any) -> Groups:
         if not all(lists):
             raise InputError(f"group {lists.index(())} is empty: leave it out.")
         times = Counter(i for group in lists for i in group)
-        beyond = [i for i in times if i >= d]
-        missing = [i for i in range(d) if i not in times]
-        twice = [i for i, count in times.items() if count > 1]
-        for entries, wrong in (
-            (beyond, f"is not below d={d}"),
-            (missing, "is in no group"),
-            (twice, "is there twice"),
+        for wrong, entries in (
+            (f"is not below d={d}", times.keys() - set(range(d))),
+            ("is in no group", set(range(d)) - times.keys()),
+            ("is there twice", {i for i, count in times.items() if count > 1}),
         ):
             if entries:
                 raise InputError(
@@ -109,11 +106,6 @@ class GroupLasso(VectorSet):
     @cached_property
     def _labels(self) -> Integers:
         return group_labels(self.d, self.groups)
-
-    @property
-    def diameter(self) -> float:
-        """Exact: the distance of a vertex and its negative, 2 radius."""
-        return 2.0 * self.radius
 
     def lo(self, g: Floats) -> Floats:
         """Return -radius g_j/|g_j| on the group j of largest norm, 0 elsewhere; O(d).

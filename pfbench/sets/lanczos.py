@@ -10,7 +10,9 @@ alone certifies nothing: on clustered spectra it is wrong in up to two thirds of
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -110,7 +112,10 @@ def leading_triple(
         with np.errstate(over="ignore", invalid="ignore"):
             square = operator.normal_step(v, previous, beta, u, y)
         if k == 0 and not 1e-280 < square < 1e280:
-            return _rescaled(operator, rng, tolerance, failure, warm, most_steps)
+            again = partial(
+                leading_triple, rng=rng, tolerance=tolerance, failure=failure, most_steps=most_steps
+            )
+            return _rescaled(operator, again, warm)
         alpha = math.sqrt(square)
         if alpha > 0.0:
             u /= alpha
@@ -157,14 +162,7 @@ def _taller(array: Floats, rows: int) -> Floats:
     return taller
 
 
-def _rescaled(
-    operator: Operator,
-    rng: np.random.Generator,
-    tolerance: float,
-    failure: float | None,
-    warm: Floats | None,
-    most_steps: int,
-) -> Triple:
+def _rescaled(operator: Operator, again: Callable[..., Triple], warm: Floats | None) -> Triple:
     """Handle zero matrices and those whose squares overflow or underflow."""
     M, N = operator.shape
     largest = operator.largest()
@@ -178,19 +176,8 @@ def _rescaled(
         return Triple(u, v, 0.0, 1e-100 if ordinary else 0.0, 1)
     if ordinary:
         # The start was (nearly) orthogonal to the matrix: begin elsewhere.
-        return leading_triple(
-            operator, rng, tolerance=tolerance, failure=failure, most_steps=most_steps
-        )
+        return again(operator)
     # Two factors, because 1/largest itself may overflow for subnormal entries.
     half = 2.0 ** (-math.frexp(largest)[1] // 2)
-    triple = leading_triple(
-        operator.scaled(half).scaled(half),
-        rng,
-        tolerance=tolerance,
-        failure=failure,
-        warm=warm,
-        most_steps=most_steps,
-    )
-    return Triple(
-        triple.u, triple.v, triple.sigma / half / half, triple.upper / half / half, triple.steps
-    )
+    found = again(operator.scaled(half).scaled(half), warm=warm)
+    return replace(found, sigma=found.sigma / half / half, upper=found.upper / half / half)

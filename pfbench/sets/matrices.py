@@ -4,7 +4,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,16 @@ class MatrixBall(Body):
         """(M, N)."""
         return self.size
 
+    @property
+    def largest_norm(self) -> float:
+        """Radius: exact, that of a vertex."""
+        return self.radius
+
+    @property
+    def diameter(self) -> float:
+        """Exact: twice the largest norm, the distance of a vertex and its negative."""
+        return 2.0 * self.largest_norm
+
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether the norm of x (an array or a vertex) is at most ``radius (1 + tol)``."""
         if isinstance(x, RankOne):
@@ -75,11 +85,6 @@ class SpectralBall(MatrixBall):
     def largest_norm(self) -> float:
         """Exact: radius sqrt(min(M, N)), where all singular values are radius."""
         return self.radius * math.sqrt(min(self.shape))
-
-    @property
-    def diameter(self) -> float:
-        """Exact: the distance of a vertex and its negative, 2 radius sqrt(min(M, N))."""
-        return 2.0 * self.largest_norm
 
     def _holds(self, x: Floats, tolerance: float) -> bool:
         scaled, exponent = normalised(x)
@@ -140,28 +145,22 @@ class RowBall(MatrixBall):
     summary: ClassVar[str] = "matrices whose rows' Euclidean norms sum to at most radius"
     source: ClassVar[str] = "Yuan, Lin 2006; Jaggi 2013 section 4"
 
+    _order: ClassVar[Literal["C", "F"]] = "C"
+    """In which order the entries are laid one after the other: by rows or by columns."""
+
     @cached_property
     def _flat(self) -> GroupLasso:
-        """The same set, of the rows one after the other."""
-        return GroupLasso(math.prod(self.shape), self.radius, groups=self.shape[1])
+        """The same set, of the rows (or columns) one after the other."""
+        length = self.shape[1 if self._order == "C" else 0]
+        return GroupLasso(math.prod(self.shape), self.radius, groups=length)
 
     def _laid(self, x: Floats) -> Floats:
-        """Return the rows one after the other."""
-        return x.ravel()
+        """Return the rows (or columns) one after the other."""
+        return x.ravel(order=self._order)
 
     def _upright(self, x: Floats) -> Floats:
-        """Return the matrix of these rows."""
-        return x.reshape(self.shape)
-
-    @property
-    def largest_norm(self) -> float:
-        """Exact, that of a vertex: radius."""
-        return self.radius
-
-    @property
-    def diameter(self) -> float:
-        """Exact: the distance of a vertex and its negative, 2 radius."""
-        return 2.0 * self.radius
+        """Return the matrix of these rows (or columns)."""
+        return np.ascontiguousarray(x.reshape(self.shape, order=self._order))
 
     def lo(self, g: Any) -> Floats:
         """Return -radius g_i/|g_i| in the row i of largest norm, 0 elsewhere; O(MN).
@@ -206,19 +205,7 @@ class ColumnBall(RowBall):
 
     name: ClassVar[str] = "column-norm"
     summary: ClassVar[str] = "matrices whose columns' Euclidean norms sum to at most radius"
-
-    @cached_property
-    def _flat(self) -> GroupLasso:
-        """The same set, of the columns one after the other."""
-        return GroupLasso(math.prod(self.shape), self.radius, groups=self.shape[0])
-
-    def _laid(self, x: Floats) -> Floats:
-        """Return the columns one after the other."""
-        return x.T.ravel()
-
-    def _upright(self, x: Floats) -> Floats:
-        """Return the matrix of these columns."""
-        return np.ascontiguousarray(x.reshape(self.shape[::-1]).T)
+    _order: ClassVar[Literal["C", "F"]] = "F"
 
 
 def _singular(array: Floats) -> tuple[Floats, Floats, Floats]:

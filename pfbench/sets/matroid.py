@@ -14,9 +14,9 @@ from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import Parameter
 from pfbench.kernels.graphs import greedy_forest
-from pfbench.sets.body import Described, VectorBody, frozen, gradient, is_point
+from pfbench.sets.body import Described, GreedyBody, frozen, is_point
 from pfbench.sets.flow import checked_edges
-from pfbench.sets.nearest import distance_bounds
+from pfbench.sets.nearest import in_hull
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -234,7 +234,7 @@ class OracleMatroid(Matroid):
 # --- their base polytopes -------------------------------------------------------------------------
 
 
-class _Bases(VectorBody):
+class _Bases(GreedyBody):
     """The convex hull of the incidence vectors of a matroid's bases."""
 
     source: ClassVar[str] = "Edmonds 1971 (greedy algorithm)"
@@ -263,19 +263,6 @@ class _Bases(VectorBody):
         """
         return math.sqrt(2.0 * self._matroid.most_exchanged())
 
-    def lo(self, g: Any) -> Floats:
-        """Return the incidence vector of a basis of least weight g, shape (d,): the greedy one.
-
-        Exact in floating point: only entries of g are compared. Ties go to the lowest index.
-        O(d log d) and d independence tests (a graph: O(d log d) in all).
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
-        """
-        return self._vertex(np.argsort(gradient(g, self.shape), kind="stable"))
-
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x is within ``tolerance * sqrt(rank)`` of the polytope.
 
@@ -286,18 +273,18 @@ class _Bases(VectorBody):
             return False
         if x.min() < -tolerance or x.max() > 1.0 + tolerance:
             return False
-        enough = tolerance * max(1.0, math.sqrt(self.rank))
-        return distance_bounds(self.lo, x, enough)[1] <= enough
-
-    def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return the greedy basis of a uniformly random order; every basis can occur."""
-        return self._vertex(rng.permutation(self.d))
+        return in_hull(self.lo, x, tolerance * max(1.0, math.sqrt(self.rank)))
 
     def start(self) -> Floats:
         """Return the greedy basis of the order 0, 1, ...; it is 0 if the rank is 0."""
-        return self._vertex(np.arange(self.d))
+        return self._greedy(np.arange(self.d))
 
-    def _vertex(self, order: Integers) -> Floats:
+    def _greedy(self, order: Integers) -> Floats:
+        """Return the incidence vector of the greedy basis; of least weight g in increasing g.
+
+        Exact in floating point: only entries of g are compared. d independence tests (a graph:
+        O(d log d) in all).
+        """
         return self._filled(self._matroid.basis(order), 1.0)
 
 

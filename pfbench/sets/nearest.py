@@ -77,3 +77,8 @@ def distance_bounds(
                 weights = np.delete(weights, index)
             Q, R = Q[:, : len(atoms)], R[: len(atoms)]  # deleting from a square Q keeps all of it
             weights /= weights.sum()
+
+
+def in_hull(lo: Callable[[Floats], Floats], x: Floats, distance: float) -> bool:
+    """Return whether x is proved to be within a distance of the hull of what `lo` returns."""
+    return distance_bounds(lo, x, distance)[1] <= distance

@@ -44,16 +44,6 @@ class NuclearBall(MatrixBall):
     source: ClassVar[str] = "Jaggi 2013 section 4; Golub-Kahan-Lanczos"
 
     @property
-    def diameter(self) -> float:
-        """2 radius: the distance of -X and X for a rank-one X on the boundary."""
-        return 2.0 * self.radius
-
-    @property
-    def largest_norm(self) -> float:
-        """The radius: a matrix's Frobenius norm is at most its nuclear norm."""
-        return self.radius
-
-    @property
     def has_projection(self) -> bool:
         """Whether a matrix has at most 4 000 000 entries, which a projection forms."""
         return self.shape[0] * self.shape[1] <= DENSE_ENTRIES

@@ -13,8 +13,8 @@ import scipy
 from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import Parameter
-from pfbench.sets.body import VectorBody, frozen, gradient, is_point, projectable
-from pfbench.sets.nearest import distance_bounds
+from pfbench.sets.body import GreedyBody, frozen, is_point, projectable
+from pfbench.sets.nearest import in_hull
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -24,7 +24,7 @@ _SPOT_CHECKS = 64
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class SubmodularBase(VectorBody):
+class SubmodularBase(GreedyBody):
     """Vectors x with x(S) <= f(S) for every set S of elements, and equality for all of them.
 
     Parameters
@@ -115,20 +115,6 @@ class SubmodularBase(VectorBody):
         lower, upper = self.bounds
         return float(np.linalg.norm(upper - lower))
 
-    def lo(self, g: Any) -> Floats:
-        """Return the vertex of marginal values along increasing g, shape (d,): the greedy one.
-
-        O(d log d) and d values of f; ties in g go to the lowest index.
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
-        InputError
-            If f is not finite.
-        """
-        return self._greedy(np.argsort(gradient(g, self.shape), kind="stable"))
-
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x is within tolerance times the size of the set of it.
 
@@ -143,12 +129,7 @@ class SubmodularBase(VectorBody):
             return False
         if abs(float(x.sum()) - self.total) > self.d * slack:
             return False
-        enough = slack * math.sqrt(self.d)
-        return distance_bounds(self.lo, x, enough)[1] <= enough
-
-    def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return the greedy vertex of a uniformly random order; every vertex can occur."""
-        return self._greedy(rng.permutation(self.d))
+        return in_hull(self.lo, x, slack * math.sqrt(self.d))
 
     def start(self) -> Floats:
         """Return 0 if it is in the set, else the greedy vertex of the order 0, 1, ..."""
@@ -157,6 +138,13 @@ class SubmodularBase(VectorBody):
         return zero if inside else self._greedy(np.arange(self.d))
 
     def _greedy(self, order: Integers) -> Floats:
+        """Return the vertex of marginal values along an order; d values of f.
+
+        Raises
+        ------
+        InputError
+            If f is not finite.
+        """
         values = [self.value(order[:k]) for k in range(1, self.d)]
         vertex = np.empty(self.d)
         vertex[order] = np.diff([0.0, *values, self.total])
@@ -164,7 +152,7 @@ class SubmodularBase(VectorBody):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Permutahedron(VectorBody):
+class Permutahedron(GreedyBody):
     """The convex hull of all permutations of a vector of entries.
 
     Parameters
@@ -219,18 +207,6 @@ class Permutahedron(VectorBody):
         """Exact: the distance of the increasing and the decreasing order."""
         return float(np.linalg.norm(self.entries - self.entries[::-1]))
 
-    def lo(self, g: Any) -> Floats:
-        """Return the entries with the largest where g is least, and so on; O(d log d).
-
-        Ties in g: the larger entry goes to the lower index.
-
-        Raises
-        ------
-        Diverged
-            If g has NaN or infinite entries.
-        """
-        return self._vertex(np.argsort(gradient(g, self.shape), kind="stable"))
-
     def project(self, y: Any) -> Floats:
         """Return the nearest point, by isotonic regression of y minus the entries, both sorted.
 
@@ -261,16 +237,13 @@ class Permutahedron(VectorBody):
         excess = np.cumsum(np.sort(x)[::-1] - self.entries)
         return bool(excess.max() <= slack and excess[-1] >= -slack)
 
-    def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a uniformly random permutation of the entries."""
-        return self._vertex(rng.permutation(self.d))
-
     def start(self) -> Floats:
         """Return 0 if it is in the set, else the entries in descending order."""
         zero = np.zeros(self.d)
         return zero if self.contains(zero, 1e-15) else self.entries.copy()
 
-    def _vertex(self, order: Integers) -> Floats:
+    def _greedy(self, order: Integers) -> Floats:
+        """Return the entries with the largest at the first index of an order, and so on."""
         vertex = np.empty(self.d)
         vertex[order] = self.entries
         return vertex

@@ -41,6 +41,11 @@ class VectorSet(VectorBody):
         integer("d", self.d, least=1)
         real("radius", self.radius, above=0.0)
 
+    @property
+    def diameter(self) -> float:
+        """Exact: the distance of a vertex and its negative, 2 radius."""
+        return 2.0 * self.radius
+
     def start(self) -> Floats:
         """Return the fixed start point: 0 where it is in the set, else a vertex."""
         return np.zeros(self.d)

@@ -52,12 +52,12 @@ class _Note:
     total: int | None
 
     @classmethod
-    def read(cls, path: Path) -> "_Note | None":
-        """Return the note in a file, None if there is none that can be read."""
+    def read(cls, path: Path, url: str) -> "_Note | None":
+        """Return the note in a file, None if there is none on this address that can be read."""
         try:
-            note = json.loads(path.read_text(encoding="utf-8"))
-            return cls(str(note["url"]), note["validator"], note["total"])
-        except (OSError, ValueError, KeyError, TypeError):
+            note = cls(**json.loads(path.read_text(encoding="utf-8")))
+            return note if note.url == url else None
+        except (OSError, ValueError, TypeError):
             return None
 
     def write(self, path: Path) -> None:
@@ -180,10 +180,8 @@ def _attempt(
     timeout: float,
 ) -> None:
     """Ask once for what is missing; return when the part is whole."""
-    note = _Note.read(note_beside(part))
-    if note is None or note.url != url:
-        note = None
-    have = _size(part) if note is not None else 0
+    note = _Note.read(note_beside(part), url)
+    have = 0 if note is None else _size(part)
     if note is not None and have and have == note.total:
         return
     # Packed transfer would make the positions in a range meaningless.
@@ -205,7 +203,7 @@ def _attempt(
                 discard(part)
                 raise _CutError("the server continued at another place")
         elif status == 200:
-            have, total = 0, _length(answer)
+            have, total = 0, _number(answer.headers.get("Content-Length", ""))
             discard(part)
             _Note(url, _validator(answer), total).write(note_beside(part))
         else:
@@ -237,15 +235,12 @@ def _range(header: str) -> tuple[int | None, int | None]:
     """Return first position and total of a Content-Range, e.g. ``bytes 100-199/200``."""
     unit, _, rest = header.partition(" ")
     span, _, total = rest.partition("/")
-    first = span.partition("-")[0]
-    if unit != "bytes" or not first.isdigit():
-        return None, None
-    return int(first), int(total) if total.isdigit() else None
+    first = _number(span.partition("-")[0])
+    return (None, None) if unit != "bytes" or first is None else (first, _number(total))
 
 
-def _length(answer: "requests.Response") -> int | None:
-    """Return the number of bytes that a server announces, None if it does not."""
-    text = answer.headers.get("Content-Length", "")
+def _number(text: str) -> int | None:
+    """Return the number that a part of a header is, None if it is none."""
     return int(text) if text.isdigit() else None
 
 

@@ -235,14 +235,10 @@ def read_classification(record: DataSet, path: Path, form: str) -> Classificatio
     ContentError
         If it is not the set.
     """
-    if record.format == "svmlight":
-        rows, verified = _parsed(
-            record, path, form, partial(svmlight.read, features=record.features)
-        )
-    else:
-        separator = b"," if record.format == "comma-table" else b" "
-        read = partial(tables.read, features=record.features, separator=separator)
-        rows, verified = _parsed(record, path, form, read)
+    read: Callable[..., svmlight.Rows] = svmlight.read
+    if record.format != "svmlight":
+        read = partial(tables.read, separator=b"," if record.format == "comma-table" else b" ")
+    rows, verified = _parsed(record, path, form, partial(read, features=record.features))
     return _classification(record, rows, verified=verified)
 
 
