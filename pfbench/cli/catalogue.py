@@ -8,11 +8,13 @@ from inspect import getdoc
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import Listed
 from pfbench.cli.printing import Fact
+
+if TYPE_CHECKING:
+    from pfbench.base.parameters import Listed
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class Item:
         ]
 
 
-def _items(kind: str, listed: Mapping[str, Listed]) -> Iterator[Item]:
+def _items(kind: str, listed: "Mapping[str, Listed]") -> Iterator[Item]:
     return (Item(name, kind, one.source, one.summary) for name, one in listed.items())
 
 

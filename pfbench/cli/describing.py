@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from pfbench.base.parameters import Parameter
 from pfbench.cli.printing import columns, heading, number
 
 if TYPE_CHECKING:
     from pfbench.base.constants import Constants
+    from pfbench.base.parameters import Parameter
 
 Description = dict[str, Any]
 """Something as ``--json`` prints it."""
 
 
-def parameters(known: Mapping[str, Parameter]) -> list[Description]:
+def parameters(known: "Mapping[str, Parameter]") -> list[Description]:
     """Describe parameters, of whatever they are."""
     return [
         {
@@ -29,7 +29,7 @@ def parameters(known: Mapping[str, Parameter]) -> list[Description]:
     ]
 
 
-def parameter_table(known: Mapping[str, Parameter]) -> RenderableType:
+def parameter_table(known: "Mapping[str, Parameter]") -> RenderableType:
     """Return the table of parameters."""
     rows = [
         (

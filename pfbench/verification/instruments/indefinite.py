@@ -167,26 +167,25 @@ class Indefinite(FiniteSum):
         return self.begin.copy()
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants, exact but for sigma2, and delta above the stated lower bound.
-
-        L_ms^2 is the largest squared eigenvalue of A plus the mean of t_i^2, L_max the largest
-        |eigenvalue| of an A + t_i I, and sigma2 at most (root mean |s_i|^2 + root mean t_i^2 M)^2.
-        """
+        """Return the constants; all but sigma2, a bound, are exact."""
         eigenvalues = np.linalg.eigvalsh(self.A)
         variance = float(np.mean(self._t**2))
         size = float(np.sqrt(np.mean(np.sum(self.noise**2, axis=1))))
         most = eigenvalues[-1] + self._t.max(), -eigenvalues[0] - self._t.min()
-        return Constants(
-            n=self.n,
-            D=self.set.diameter,
-            L_f=float(np.abs(eigenvalues).max()),
-            L_ms=float(np.sqrt(np.max(eigenvalues**2) + variance)),
-            L_max=float(max(most)),
-            L2_ms=0.0,
-            sigma2=(size + math.sqrt(variance) * self.radius) ** 2,
-            delta=self.value(start) - self.least,
-            M=self.radius,
-            ell=max(0.0, -float(eigenvalues[0])),
+        L_ms = float(np.sqrt(np.max(eigenvalues**2) + variance))
+        sigma2 = (size + math.sqrt(variance) * self.radius) ** 2
+        delta = self.value(start) - self.least
+        return Constants.derived(
+            n=(self.n, "as made"),
+            D=(self.set.diameter, "the set's"),
+            L_f=(float(np.abs(eigenvalues).max()), "the largest |eigenvalue| of A"),
+            L_ms=(L_ms, "root of the largest squared eigenvalue of A plus the mean of t_i^2"),
+            L_max=(float(max(most)), "the largest |eigenvalue| of an A + t_i I"),
+            L2_ms=(0.0, "the Hessians are constant"),
+            sigma2=(sigma2, "at most (root mean |s_i|^2 + root mean t_i^2 times M)^2"),
+            delta=(delta, "f(start) minus the stated lower bound of f"),
+            M=(self.radius, "as made"),
+            ell=(max(0.0, -float(eigenvalues[0])), "minus the least eigenvalue of A, if negative"),
         )
 
     def value(self, x: Floats) -> float:
@@ -396,20 +395,17 @@ class DoubleWell(SingleComponent):
         return lambda v: diagonal * v
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants, exact: f'' in x_0 is 3 x_0^2 - 1, from -1 to 11.
-
-        The third derivative is 6 x_0, 12 at the end of the box; the least value is 0.
-        """
+        """Return the constants, exact: f'' in x_0 is 3 x_0^2 - 1, from -1 to 11."""
         L = max(11.0, float(self.weights.max()))
-        return Constants(
-            n=1,
-            D=self.set.diameter,
-            L_f=L,
-            L_ms=L,
-            L_max=L,
-            L2_ms=12.0,
-            sigma2=0.0,
-            delta=self.value(start),
-            M=self.set.diameter / 2.0,
-            ell=1.0,
+        return Constants.derived(
+            n=(1, "f is one function"),
+            D=(self.set.diameter, "the box's"),
+            L_f=(L, "the largest of 11, which is 3 x_0^2 - 1 at the end of the box, and weights"),
+            L_ms=(L, "L_f, as n = 1"),
+            L_max=(L, "L_f, as n = 1"),
+            L2_ms=(12.0, "the third derivative is 6 x_0, 12 at the end of the box"),
+            sigma2=(0.0, "0, as n = 1"),
+            delta=(self.value(start), "f(start), as the least value is 0"),
+            M=(self.set.diameter / 2.0, "half the diameter of the box"),
+            ell=(1.0, "the second derivative is -1 at x_0 = 0"),
         )
