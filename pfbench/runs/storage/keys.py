@@ -202,6 +202,15 @@ def _imports(name: str, path: str, changed: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_imported(tree, package)))
 
 
+def _homes(package: str) -> Mapping[str, str]:
+    """Return the module of each name that a package of ours loads on first use."""
+    path = _source(package)
+    if path is None or not (is_ours(package) and path.endswith("__init__.py")):
+        return {}
+    homes: Mapping[str, str] = getattr(importlib.import_module(package), "_HOMES", {})
+    return homes
+
+
 def _is_type_checking(test: ast.expr) -> bool:
     name = test.id if isinstance(test, ast.Name) else getattr(test, "attr", "")
     return bool(name == "TYPE_CHECKING")
@@ -222,6 +231,12 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
             base = ".".join([*parent, base] if base else parent)
         for alias in node.names:
             inner = f"{base}.{alias.name}"
-            yield inner if _source(inner) else base
+            if _source(inner):
+                yield inner
+            else:
+                yield base
+                # A name that its package loads on first use; see `pfbench.base.lazy`.
+                home = _homes(base).get(alias.name)
+                yield from [home] if home else []
     for child in ast.iter_child_nodes(node):
         yield from _imported(child, package)

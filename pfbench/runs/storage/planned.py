@@ -74,12 +74,13 @@ def modules_of(plan: PlannedRun, there: Resolved) -> frozenset[str]:
     InputError
         If there is no Python source of one that the run names.
     """
-    problem = type(there.on.problem).__module__
+    problem = there.on.problem
+    made = {type(part).__module__ for part in (problem, problem.set, problem.penalty)}
     algorithm = type(there.fit.algorithm).__module__ if there.fit else _ALGORITHMS
     measures = {getattr(measure, "__module__", _LOOP) for measure in there.measures.values()}
     own = {text.partition(":")[0].strip() for text in plan.own_selectors}
     need_sources(own)
-    return frozenset({_LOOP, problem, algorithm, *measures, *own})
+    return frozenset({_LOOP, *made, algorithm, *measures, *own})
 
 
 def _content(plan: PlannedRun, there: Resolved, *, limited: bool = True) -> dict[str, Any]:

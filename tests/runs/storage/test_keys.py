@@ -1,8 +1,12 @@
 """What of the machine a key covers."""
 
+from importlib import import_module
+
 import pytest
 
-from pfbench.runs.storage import keys
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.resolve import resolve
+from pfbench.runs.storage import keys, planned
 
 
 def pool(path, version):
@@ -37,3 +41,39 @@ def test_another_blas_of_numpy_or_scipy_is_another_environment(monkeypatch, path
     alone = keys.environment()
     monkeypatch.setattr(keys, "threadpool_info", lambda: [OURS, pool(path, "0.3.15")])
     assert keys.environment() != alone
+
+
+@pytest.mark.parametrize(
+    ("module", "reached"),
+    [
+        # These import names of packages that load them on first use.
+        ("pfbench.verification.instruments.indefinite", "pfbench.sets.balls"),
+        ("pfbench.verification.instruments.indefinite", "pfbench.sets.box"),
+        ("pfbench.runs.planning.own_problem", "pfbench.problems.base"),
+    ],
+)
+def test_a_name_that_its_package_loads_on_first_use_is_reached(module, reached):
+    assert reached in keys.reachable(frozenset({module}))
+
+
+def test_every_home_of_a_name_is_a_module_that_has_it():
+    for package in ("pfbench", "pfbench.problems", "pfbench.sets"):
+        homes = keys._homes(package)
+        assert homes
+        for name, home in homes.items():
+            assert hasattr(import_module(home), name)
+
+
+@pytest.mark.parametrize(
+    ("problem", "home"),
+    [
+        ("quadratic[columns=4,set=permutahedron]", "submodular"),
+        ("quadratic[columns=4,set=linf]", "balls"),
+        ("quadratic[columns=4,penalty=group,groups=2]", "penalties"),
+        ("multiclass-logistic[source=synthetic,set=spectral,radius=1]", "matrices"),
+    ],
+)
+def test_a_run_reaches_the_set_and_the_penalty_of_its_problem(problem, home):
+    plan = PlannedRun(problem, "prox-gd[iterations=2,step=0.1]", 0, (), 1)
+    reached = keys.reachable(planned.modules_of(plan, resolve(plan)))
+    assert f"pfbench.sets.{home}" in reached
