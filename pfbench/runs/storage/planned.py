@@ -75,8 +75,8 @@ def modules_of(plan: PlannedRun, there: Resolved) -> frozenset[str]:
         If there is no Python source of one that the run names.
     """
     problem = there.on.problem
-    parts = filter(None, (problem, problem.set, problem.penalty))
-    made = {type(part).__module__ for part in parts}
+    parts = (problem, problem.set, problem.penalty)
+    made = {type(part).__module__ for part in parts if part is not None}
     algorithm = type(there.fit.algorithm).__module__ if there.fit else _ALGORITHMS
     measures = {getattr(measure, "__module__", _LOOP) for measure in there.measures.values()}
     own = {text.partition(":")[0].strip() for text in plan.own_selectors}
