@@ -236,13 +236,15 @@ def test_a_dry_run_tells_size_memory_and_time_and_leaves_nothing(pfbench, folder
 
 def test_a_dry_run_of_a_long_run_is_short_and_believable(pfbench):
     long = "nfwu-svrg[batch=7,period=4,iterations=1000000000,step=0.1]"
-    expected = solve(pfbench, "--dry-run", "--json", algorithm=long).json
-    assert expected["iterations"] == 10**9
-    trial = expected["trial"]
-    assert trial["seconds"] < 3
-    each = trial["seconds"] / trial["iterations"]
-    # The forecast is that of a usual iteration; where the machine pauses, the mean is far above it.
-    assert 1e-6 < expected["seconds"] / 10**9 < 5 * each
+    ratios = []
+    for _ in range(3):  # a pause of the machine lifts the mean of one trial, not of all
+        expected = solve(pfbench, "--dry-run", "--json", algorithm=long).json
+        assert expected["iterations"] == 10**9
+        trial = expected["trial"]
+        assert trial["seconds"] < 3
+        each = trial["seconds"] / trial["iterations"]
+        ratios.append(expected["seconds"] / 10**9 / each)
+    assert any(0.2 < ratio < 5 for ratio in ratios), ratios
 
 
 def test_a_dry_run_knows_what_a_budget_allows(pfbench):
