@@ -27,7 +27,7 @@ def double_well(rng: np.random.Generator, d: int) -> DoubleWell:
     return DoubleWell(
         centre=rng.uniform(-1.0, 1.0, d - 1),
         weights=rng.uniform(0.1, 1.0, d - 1),
-        begin=2.0 * rng.choice([-1.0, 1.0], size=d),
+        begin=np.where(rng.integers(2, size=d) > 0, 2.0, -2.0),
     )
 
 

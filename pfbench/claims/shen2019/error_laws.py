@@ -85,7 +85,7 @@ def _inequality(trial: Trial, estimator: str) -> Decision:
     problem = FEW[estimator]()
     try:
         squares = [
-            _squares(trial, problem, S, p, T, eta, rng=Scripted(row))
+            _squares(trial, problem, S, p, T, eta, rng=Scripted(row, problem.n))
             for row in orthogonal_array(_BITS, drawn)
         ]
     except Unscripted:

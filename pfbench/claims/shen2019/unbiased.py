@@ -64,7 +64,7 @@ def _enumerated(
     found = []
     for script in itertools.product(range(problem.n), repeat=draws):
         algorithm = trial.make(batch=2, period=p, iterations=T, step=0.2)
-        steps = trial.follow(problem, algorithm, rng=Scripted(np.array(script)))
+        steps = trial.follow(problem, algorithm, rng=Scripted(script, problem.n))
         found.append((script, list(errors(problem, steps))))
     return found
 

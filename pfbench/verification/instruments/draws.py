@@ -1,46 +1,297 @@
-"""Random streams that replay given draws, so that means over all draws are exact."""
+"""Random streams whose draws are chosen, so that means over all draws are exact.
 
-from typing import Any
+They are generators of numpy by type, so that a method may draw as it likes: any form of `integers`,
+`choice` with and without replacement or with probabilities, `permutation`, `permuted`, `shuffle`,
+`multinomial`, `spawn`. Each is a sequence of choices among equally likely options, or options with
+given probabilities. What is no such choice (`random`, `normal`, the raw bits) raises `Unscripted`:
+then a check samples.
+"""
+
+import itertools
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from operator import index
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.errors import InputError
 
+Outcome = TypeVar("Outcome")
+
+MOST_BRANCHES = 20_000
+"""So many sequences of draws are enumerated at most."""
+
+_MOST_OPTIONS = 4096
+
 
 class Unscripted(Exception):
     """An algorithm drew random numbers in a way that cannot be enumerated."""
 
 
-class Scripted:
-    """A random stream that replays given indices, so that all draws can be enumerated.
+class Chosen(np.random.Generator):
+    """A generator whose every draw is a choice among finitely many options.
 
-    It answers `integers(n, size=...)` and `choice(n, size=...)` with replacement; anything else
-    raises `Unscripted`.
+    A subclass says which option is taken. No exception but `Unscripted` leaves a draw: whether
+    numpy refuses the arguments too is seen where the method is run on a generator of numpy.
     """
 
-    def __init__(self, indices: npt.NDArray[np.int64]) -> None:
-        self._indices, self._used = indices, 0
+    def __init__(self) -> None:
+        super().__init__(np.random.PCG64(0))
 
-    def __getattr__(self, name: str) -> Any:
+    @abstractmethod
+    def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
+        """Return one of 0 .. options-1, equally likely unless their chances are given."""
+
+    def integers(
+        self,
+        low: Any,
+        high: Any = None,
+        size: Any = None,
+        dtype: Any = np.int64,
+        endpoint: bool = False,
+    ) -> Any:
+        """As numpy's, for a range of numbers."""
+        first, end = (0, low) if high is None else (low, high)
+        if not (np.ndim(first) == 0 and np.ndim(end) == 0):
+            raise Unscripted("it draws integers from several ranges at once")
+        first, options = int(first), int(end) - int(first) + bool(endpoint)
+        drawn = [first + self._one(options) for _ in range(_number(size))]
+        return _shaped(np.array(drawn, dtype=dtype), size)
+
+    def choice(
+        self,
+        a: Any,
+        size: Any = None,
+        replace: bool = True,
+        p: Any = None,
+        axis: int = 0,
+        shuffle: bool = True,
+    ) -> Any:
+        """As numpy's; without replacement one after the other among those that are left."""
+        options = int(a) if np.ndim(a) == 0 else np.shape(a)[axis]
+        count = _number(size)
+        if not replace:
+            if p is not None:
+                raise Unscripted("it draws without replacement and with unequal chances")
+            drawn = self._without_replacement(options, count)
+        elif p is None:
+            drawn = [self._one(options) for _ in range(count)]
+        else:
+            drawn = [self.choose(options, [float(one) for one in p]) for _ in range(count)]
+        at = _shaped(np.array(drawn, dtype=np.int64), size)
+        return at if np.ndim(a) == 0 else np.take(np.asarray(a), at, axis=axis)
+
+    def permutation(self, x: Any, axis: int = 0) -> Any:
+        """As numpy's."""
+        if np.ndim(x) == 0:
+            return np.array(self._without_replacement(int(x), int(x)), dtype=np.int64)
+        array = np.asarray(x)
+        k = array.shape[axis]
+        return np.take(array, self._without_replacement(k, k), axis=axis)
+
+    def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
+        """As numpy's, for a flat array."""
+        if np.ndim(x) != 1:
+            raise Unscripted("it permutes the slices of an array")
+        drawn = self.permutation(x)
+        if out is None:
+            return drawn
+        out[...] = drawn
+        return out
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """As numpy's."""
+        k = np.shape(x)[axis]
+        order = self._without_replacement(k, k)
+        if isinstance(x, np.ndarray):
+            x[...] = np.take(x, order, axis=axis)
+        else:
+            x[:] = [x[i] for i in order]
+
+    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
+        """As numpy's, for one number of draws and one list of chances."""
+        if np.ndim(n) or np.ndim(pvals) != 1:
+            raise Unscripted("it draws several multinomial laws at once")
+        cells = list(_cells(int(n), len(pvals)))
+        chances = [_chance(cell, pvals) for cell in cells]
+        drawn = [cells[self.choose(len(cells), chances)] for _ in range(_number(size))]
+        table = np.array(drawn, dtype=np.int64)
+        return table[0] if size is None else table.reshape(*_shape(size), len(pvals))
+
+    def spawn(self, n_children: int) -> list[Self]:
+        """Return streams that draw on: what each draws is independent all the same."""
+        return [self] * n_children
+
+    @property
+    def bit_generator(self) -> Any:
+        """Raw bits cannot be enumerated."""
+        raise Unscripted("it takes rng.bit_generator, which cannot be enumerated")
+
+    def __reduce__(self) -> Any:
+        raise Unscripted("it copies its random stream, which cannot be enumerated")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__reduce__()
+
+    def __copy__(self) -> Any:
+        return self.__reduce__()
+
+    def _one(self, options: int) -> int:
+        if not 0 < options <= _MOST_OPTIONS:
+            raise Unscripted(f"it draws one of {options}")
+        return self.choose(options)
+
+    def _without_replacement(self, options: int, count: int) -> list[int]:
+        if count > options:
+            raise Unscripted(f"it draws {count} of {options} without replacement")
+        left = list(range(options))
+        return [left.pop(self._one(len(left))) for _ in range(count)]
+
+
+def _refusal(name: str) -> Callable[..., Any]:
+    def refused(self: Chosen, *given: Any, **named: Any) -> Any:
         raise Unscripted(f"it draws with rng.{name}, which cannot be enumerated")
 
-    def integers(self, low: int, high: int | None = None, size: int | None = None) -> Any:
-        """Return the next `size` indices of the script."""
-        if high is not None and low != 0:
-            raise Unscripted("it draws integers from a range that does not start at 0")
-        first, count = self._used, 1 if size is None else int(size)
-        self._used += count
-        drawn = self._indices[first : self._used]
-        if len(drawn) < count:
-            raise Unscripted("it draws more indices than its batch")
-        return int(drawn[0]) if size is None else drawn
+    return refused
 
-    def choice(self, n: int, size: int | None = None, replace: bool = True) -> Any:
-        """Return the next `size` indices of the script."""
-        if not replace:
-            raise Unscripted("it draws without replacement")
-        return self.integers(n, size=size)
+
+for _name in dir(np.random.Generator):
+    if not _name.startswith("_") and _name not in vars(Chosen):
+        setattr(Chosen, _name, _refusal(_name))
+
+
+def _safe(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a draw of which bad arguments raise `Unscripted`, too."""
+
+    def drawn(self: Chosen, *given: Any, **named: Any) -> Any:
+        try:
+            return draw(self, *given, **named)
+        except (TypeError, ValueError, IndexError, OverflowError) as error:
+            raise Unscripted(f"it draws in a way that is not followed ({error})") from error
+
+    drawn.__doc__ = draw.__doc__
+    return drawn
+
+
+for _name in ("integers", "choice", "permutation", "permuted", "shuffle", "multinomial", "spawn"):
+    setattr(Chosen, _name, _safe(vars(Chosen)[_name]))
+
+
+class Scripted(Chosen):
+    """A stream that replays given indices among n, in order.
+
+    Any other draw raises `Unscripted`. With rows of an `orthogonal_array` means and mean squares
+    are exact though only pairs of draws take all values.
+    """
+
+    def __init__(self, indices: npt.ArrayLike, n: int) -> None:
+        super().__init__()
+        self._indices, self._n, self._used = np.asarray(indices, dtype=np.int64), n, 0
+
+    def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
+        """Return the next index of the script."""
+        if options != self._n or chances is not None:
+            raise Unscripted(f"it draws one of {options}, not of {self._n}")
+        if self._used == len(self._indices):
+            raise Unscripted("it draws more indices than its batch")
+        self._used += 1
+        return int(self._indices[self._used - 1])
+
+
+class _Branch(Chosen):
+    """A stream that follows given choices, then takes the first option, and notes them all."""
+
+    def __init__(self, given: Sequence[int], most: int) -> None:
+        super().__init__()
+        self._given, self._left = given, most
+        self.taken: list[tuple[int, int, float]] = []
+
+    def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
+        """Take the given option, else the first."""
+        place = len(self.taken)
+        option = self._given[place] if place < len(self._given) else 0
+        if place >= len(self._given):
+            self._left //= options
+            if self._left == 0:
+                raise Unscripted("it draws so much that not all draws can be enumerated")
+        chance = 1.0 / options if chances is None else float(chances[option])
+        self.taken.append((option, options, chance))
+        return option
+
+
+def branches(
+    outcome: Callable[[Chosen], Outcome], most: int = MOST_BRANCHES
+) -> Iterator[tuple[float, Outcome]]:
+    """Yield the chance and the outcome of every sequence of draws.
+
+    Parameters
+    ----------
+    outcome
+        What to do with a random stream; called once for each sequence of draws.
+    most
+        So many sequences are enumerated at most.
+
+    Raises
+    ------
+    Unscripted
+        If it draws what is no choice among finitely many options, or there are too many.
+    """
+    given: list[int] | None = []
+    for _ in range(most):
+        if given is None:
+            return
+        stream = _Branch(given, most)
+        found = outcome(stream)
+        chance = math.prod(chance for _, _, chance in stream.taken)
+        if chance > 0.0:
+            yield chance, found
+        given = _following(stream.taken)
+    if given is not None:
+        raise Unscripted(f"it has more than {most} sequences of draws")
+
+
+def _following(taken: Sequence[tuple[int, int, float]]) -> list[int] | None:
+    """Return the choices that come after these in the order of all; None after the last."""
+    for place in range(len(taken) - 1, -1, -1):
+        option, options, _ = taken[place]
+        if option + 1 < options:
+            return [one for one, _, _ in taken[:place]] + [option + 1]
+    return None
+
+
+def _number(size: Any) -> int:
+    return math.prod(_shape(size))
+
+
+def _shape(size: Any) -> tuple[int, ...]:
+    """Return the shape that a size asks for; TypeError or ValueError if it asks for none."""
+    if size is None:
+        return ()
+    shape = tuple(index(k) for k in size) if np.iterable(size) else (index(size),)
+    if min(shape, default=0) < 0:
+        raise ValueError("a size is negative")
+    return shape
+
+
+def _shaped(drawn: npt.NDArray[Any], size: Any) -> Any:
+    return drawn[0] if size is None else drawn.reshape(_shape(size))
+
+
+def _cells(n: int, k: int) -> Iterator[tuple[int, ...]]:
+    """Yield all ways to write n as a sum of k counts."""
+    if math.comb(n + k - 1, k - 1) > _MOST_OPTIONS:
+        raise Unscripted(f"it draws {n} at once among {k}")
+    for bars in itertools.combinations(range(n + k - 1), k - 1):
+        ends = (-1, *bars, n + k - 1)
+        yield tuple(b - a - 1 for a, b in itertools.pairwise(ends))
+
+
+def _chance(cell: Sequence[int], chances: Sequence[float]) -> float:
+    ways = math.factorial(sum(cell)) // math.prod(math.factorial(k) for k in cell)
+    return ways * math.prod(float(p) ** k for p, k in zip(chances, cell, strict=True))
 
 
 def orthogonal_array(bits: int, columns: int) -> npt.NDArray[np.int64]:

@@ -65,7 +65,7 @@ def scripts(n: int, places: Sequence[int], length: int) -> Iterator[Scripted]:
     for drawn in product(range(n), repeat=len(places)):
         script = np.zeros(length, dtype=np.int64)
         script[list(places)] = drawn
-        yield Scripted(script)
+        yield Scripted(script, n)
 
 
 # --- Frank-Wolfe ----------------------------------------------------------------------------------

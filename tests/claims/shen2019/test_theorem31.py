@@ -146,7 +146,7 @@ def test_the_mean_square_is_that_of_all_runs_of_the_algorithm(estimator):
     for script in itertools.product(range(2), repeat=max(1, p - 1)):
         algorithm = METHODS[estimator](iterations=p, step=step, batch=1, **sizes)
         ask = Oracles(problem, Ledger(), problem.set.diameter)
-        states = algorithm.run(ask, problem.start(), Scripted(np.array(script)))
+        states = algorithm.run(ask, problem.start(), Scripted(script, 2))
         *_, last = states
         error = last.estimate - problem.gradient(last.at)
         squares.append(float(error @ error))

@@ -1,14 +1,11 @@
 """The forced path against its definition; enumerated draws against theirs."""
 
-import itertools
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
-from pfbench.verification.instruments.draws import Scripted, Unscripted, orthogonal_array
 from pfbench.verification.instruments.forced_path import ForcedPath, Segment
 
 PATH = ForcedPath(24, 4, L=0.7, L2=1.3, kappa=0.4, sigma=0.2, pull=0.9, length=2.0, begin=0.5)
@@ -99,30 +96,3 @@ def test_the_segment():
     assert_allclose(segment.project(np.array([5.0, 1.0, 1.0])), [2.0, 0.0, 0.0])
     assert segment.contains(np.array([1.0, 0.0, 0.0]))
     assert not segment.contains(np.array([1.0, 0.1, 0.0]))
-
-
-@pytest.mark.parametrize(("bits", "columns"), [(1, 2), (2, 4), (3, 7), (4, 16), (5, 30)])
-def test_an_orthogonal_array_has_every_pair_once(bits, columns):
-    q = 2**bits
-    rows = orthogonal_array(bits, columns)
-    assert rows.shape == (q * q, columns)
-    for a, b in itertools.combinations(range(columns), 2):
-        assert len(set(zip(rows[:, a].tolist(), rows[:, b].tolist(), strict=True))) == q * q
-    with pytest.raises(InputError, match="at most"):
-        orthogonal_array(bits, q + 1)
-
-
-def test_a_script_of_draws():
-    stream = Scripted(np.array([3, 1, 2, 0]))
-    assert stream.integers(4, size=2).tolist() == [3, 1]
-    assert stream.choice(4, size=1).tolist() == [2]
-    assert stream.integers(0, 4) == 0
-    with pytest.raises(Unscripted, match="more indices"):
-        stream.integers(4)
-    for draw in (
-        lambda: Scripted(np.arange(4)).permutation(4),
-        lambda: Scripted(np.arange(4)).choice(4, size=2, replace=False),
-        lambda: Scripted(np.arange(4)).integers(1, 4, size=2),
-    ):
-        with pytest.raises(Unscripted):
-            draw()
