@@ -7,12 +7,9 @@ edges that leave node i, in ascending order; `heads[edge]` is where an edge ends
 from heapq import heappop, heappush
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 @compiled

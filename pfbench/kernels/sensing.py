@@ -7,31 +7,23 @@ lost, so `in_range` checks the indices before the loops.
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from pfbench.kernels.compiled import (
-    checked,
-    compiled,
-    compiled_parallel,
-    compiled_vector,
-    parallel_range,
-)
+from pfbench.base.arrays import Floats, Integers
+from pfbench.kernels.compiled import checked, compiled, compiled_parallel, compiled_vector, prange
 
-Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[Any]
-Indices = npt.NDArray[np.int64]
 
 
 @compiled
-def in_range(indices: Indices, n: int) -> None:
+def in_range(indices: Integers, n: int) -> None:
     """Raise IndexError if an index is outside 0 .. n - 1."""
     for s in range(indices.size):
         checked(indices[s], n)
 
 
 @compiled_vector
-def products(first: int, last: int, rows: Rows, indices: Indices, x: Floats, out: Floats) -> None:
+def products(first: int, last: int, rows: Rows, indices: Integers, x: Floats, out: Floats) -> None:
     """Write <z_i, x> to out for the sampled rows of the positions first .. last - 1."""
     for s in range(first, last):
         row = rows[indices[s]]
@@ -43,15 +35,15 @@ def products(first: int, last: int, rows: Rows, indices: Indices, x: Floats, out
 
 @compiled_parallel
 def products_parallel(
-    bounds: Indices, rows: Rows, indices: Indices, x: Floats, out: Floats
+    bounds: Integers, rows: Rows, indices: Integers, x: Floats, out: Floats
 ) -> None:
     """As `products` for all positions."""
-    for t in parallel_range(bounds.size - 1):
+    for t in prange(bounds.size - 1):
         products(bounds[t], bounds[t + 1], rows, indices, x, out)
 
 
 @compiled_vector
-def add_rows(rows: Rows, indices: Indices, weights: Floats, g: Floats) -> None:
+def add_rows(rows: Rows, indices: Integers, weights: Floats, g: Floats) -> None:
     """Add the weighted sampled rows to g."""
     for s in range(indices.size):
         row = rows[indices[s]]
@@ -64,7 +56,7 @@ def add_normal(
     first: int,
     last: int,
     rows: Rows,
-    indices: Indices,
+    indices: Integers,
     weights: Floats,
     targets: Floats,
     x: Floats,
@@ -103,14 +95,14 @@ def add_normal(
 
 @compiled_parallel
 def normal_parallel(
-    bounds: Indices,
+    bounds: Integers,
     rows: Rows,
-    indices: Indices,
+    indices: Integers,
     weights: Floats,
     targets: Floats,
     x: Floats,
     parts: Floats,
 ) -> None:
     """As `add_normal` for all positions: one row of `parts` for each chunk of positions."""
-    for t in parallel_range(bounds.size - 1):
+    for t in prange(bounds.size - 1):
         add_normal(bounds[t], bounds[t + 1], rows, indices, weights, targets, x, parts[t])

@@ -6,16 +6,10 @@ a <= 13, growing to 4e-6 at the cut).
 """
 
 import numpy as np
-import numpy.typing as npt
 
-from pfbench.kernels.compiled import (
-    checked,
-    compiled,
-    compiled_parallel,
-    compiled_vector,
-    parallel_range,
-)
-from pfbench.kernels.observed import Floats, Reading, Rows, read_at
+from pfbench.base.arrays import Floats, Integers
+from pfbench.kernels.compiled import checked, compiled, compiled_parallel, compiled_vector, prange
+from pfbench.kernels.observed import Reading, Rows, read_at
 
 
 @compiled_vector
@@ -81,16 +75,10 @@ def gradient_rows(
 
 @compiled_parallel
 def gradient_parallel(
-    bounds: npt.NDArray[np.int64],
-    rows: Rows,
-    x: Reading,
-    targets: Floats,
-    sigma: float,
-    scale: float,
-    g: Floats,
+    bounds: Integers, rows: Rows, x: Reading, targets: Floats, sigma: float, scale: float, g: Floats
 ) -> None:
     """As `gradient_rows`, one thread for each pair of consecutive `bounds`."""
-    for t in parallel_range(bounds.size - 1):
+    for t in prange(bounds.size - 1):
         gradient_rows(bounds[t], bounds[t + 1], rows, x, targets, sigma, scale, g)
 
 
@@ -110,12 +98,10 @@ def loss_rows(
 
 
 @compiled_parallel
-def loss_parallel(
-    bounds: npt.NDArray[np.int64], rows: Rows, x: Reading, targets: Floats, sigma: float
-) -> float:
+def loss_parallel(bounds: Integers, rows: Rows, x: Reading, targets: Floats, sigma: float) -> float:
     """As `loss_rows` over all rows; the parts are added in a fixed order."""
     parts = np.zeros(bounds.size - 1)
-    for t in parallel_range(bounds.size - 1):
+    for t in prange(bounds.size - 1):
         parts[t] = loss_rows(bounds[t], bounds[t + 1], rows, x, targets, sigma)
     return float(parts.sum())
 
@@ -134,7 +120,7 @@ def curvatures(residuals: Floats, sigma: float, out: Floats) -> None:
 
 @compiled
 def add_slopes(
-    indices: npt.NDArray[np.int64],
+    indices: Integers,
     weights: Floats,
     rows: Rows,
     x: Reading,
@@ -150,7 +136,7 @@ def add_slopes(
 
 @compiled
 def add_slope_differences(
-    indices: npt.NDArray[np.int64],
+    indices: Integers,
     weights: Floats,
     rows: Rows,
     x: Reading,
@@ -169,7 +155,7 @@ def add_slope_differences(
 
 @compiled
 def add_curvature_products(
-    indices: npt.NDArray[np.int64],
+    indices: Integers,
     weights: Floats,
     rows: Rows,
     x: Reading,

@@ -3,14 +3,12 @@
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.kernels.observed import entries_inner, normal_parallel, normal_rows
 from pfbench.points.factored import Factored, Factors
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
-
-Floats = npt.NDArray[np.float64]
 
 
 class Operator(Protocol):

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import choice, finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Measure
@@ -27,8 +28,6 @@ from pfbench.points.operators import Operator
 from pfbench.points.pattern import checked_positions
 from pfbench.problems.base import FiniteSum, Opened, digest_of
 from pfbench.sets.nuclear import NuclearBall
-
-Floats = npt.NDArray[np.float64]
 
 SUP_SLOPE_SQUARED = math.exp(-1.0)
 """sup of psi'(z)^2 times sigma, attained at z^2 = sigma."""
@@ -404,7 +403,7 @@ class RecoveryTable:
         self.mean = fresh
         return change
 
-    def _slopes(self, indices: npt.NDArray[np.int64], x: Factored) -> Floats:
+    def _slopes(self, indices: Integers, x: Factored) -> Floats:
         problem = self._problem
         g = np.zeros(problem.n)
         distinct = np.unique(indices)

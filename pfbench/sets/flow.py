@@ -6,15 +6,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
 from pfbench.kernels.graphs import costs_to_go, follow, most_different_paths, topological_order
 from pfbench.sets.body import VectorBody, frozen, gradient, is_point, normalised
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 def checked_edges(edges: Any, kind: str) -> Integers:
