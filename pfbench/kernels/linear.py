@@ -161,19 +161,9 @@ def add_differences(
 
 @compiled
 def add_curvature_products(
-    data: Data,
-    indices: Integers,
-    weights: Floats,
-    curvature_at: Floats,
-    x: Floats,
-    y: Floats,
-    g: Floats,
+    data: Data, indices: Integers, weights: Floats, curvature_at: Floats, v: Floats, g: Floats
 ) -> None:
-    """Add weights * curvature * a_i <a_i, x - y> over the sampled rows to g."""
+    """Add weights * curvature * a_i <a_i, v> over the sampled rows to g."""
     for s in range(indices.size):
         i = checked(indices[s], data.labels.size)
-        total = 0.0
-        for k in range(data.indptr[i], data.indptr[i + 1]):
-            j = data.indices[k]
-            total += data.values[k] * (x[j] - y[j])
-        add_row(data, i, weights[s] * curvature_at[i] * total, g)
+        add_row(data, i, weights[s] * curvature_at[i] * dot(data, i, v), g)

@@ -5,7 +5,7 @@ may be stored in single precision; all sums are in double precision. An error ra
 lost, so `in_range` checks the indices before the loops.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy.typing as npt
 
@@ -13,6 +13,15 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.compiled import checked, compiled, compiled_parallel, compiled_vector, prange
 
 Rows = npt.NDArray[Any]
+
+
+class Sampled(NamedTuple):
+    """Rows, and for each position of a sample the row's index, its weight and its target."""
+
+    rows: Rows
+    indices: Integers
+    weights: Floats
+    targets: Floats
 
 
 @compiled
@@ -52,20 +61,9 @@ def add_rows(rows: Rows, indices: Integers, weights: Floats, g: Floats) -> None:
 
 
 @compiled_vector
-def add_normal(
-    first: int,
-    last: int,
-    rows: Rows,
-    indices: Integers,
-    weights: Floats,
-    targets: Floats,
-    x: Floats,
-    g: Floats,
-) -> None:
-    """Add ``weights * (<z_i, x> - targets) z_i`` to g for the positions first .. last - 1.
-
-    `weights` and `targets` belong to the positions of the sample.
-    """
+def add_normal(first: int, last: int, sampled: Sampled, x: Floats, g: Floats) -> None:
+    """Add ``weights * (<z_i, x> - targets) z_i`` to g for the positions first .. last - 1."""
+    rows, indices, weights, targets = sampled
     s = first
     while s + 4 <= last:
         a, b = rows[indices[s]], rows[indices[s + 1]]
@@ -94,15 +92,7 @@ def add_normal(
 
 
 @compiled_parallel
-def normal_parallel(
-    bounds: Integers,
-    rows: Rows,
-    indices: Integers,
-    weights: Floats,
-    targets: Floats,
-    x: Floats,
-    parts: Floats,
-) -> None:
+def normal_parallel(bounds: Integers, sampled: Sampled, x: Floats, parts: Floats) -> None:
     """As `add_normal` for all positions: one row of `parts` for each chunk of positions."""
     for t in prange(bounds.size - 1):
-        add_normal(bounds[t], bounds[t + 1], rows, indices, weights, targets, x, parts[t])
+        add_normal(bounds[t], bounds[t + 1], sampled, x, parts[t])

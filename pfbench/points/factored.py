@@ -280,10 +280,7 @@ def _reading(trail: _Trail, a: float, b: float, vertex: RankOne | None) -> Readi
 
 
 def _read(pattern: Pattern, reading: Reading, out: Floats) -> None:
-    if pattern.serial:
-        read_rows(0, pattern.shape[0], pattern.rows, reading, out)
-    else:
-        read_parallel(pattern.bounds, pattern.rows, reading, out)
+    pattern.run(read_rows, read_parallel, pattern.rows, reading, out)
 
 
 def _stepped(weights: Floats, vertex: RankOne, w: float, slot: int) -> Floats:

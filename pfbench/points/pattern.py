@@ -1,6 +1,8 @@
 """The observed positions of a matrix, fixed once in row order."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +81,12 @@ class Pattern:
     def serial(self) -> bool:
         """Whether one thread runs over all rows."""
         return self.bounds.size == 2
+
+    def run(self, serial: Callable[..., Any], parallel: Callable[..., Any], *given: Any) -> Any:
+        """Run a loop over all rows, in one of its two forms, and return what it returns."""
+        if self.serial:
+            return serial(0, self.shape[0], *given)
+        return parallel(self.bounds, *given)
 
     def equals(self, other: "Pattern") -> bool:
         """Return whether both hold the same positions of matrices of one shape."""

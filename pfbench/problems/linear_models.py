@@ -338,11 +338,10 @@ class LinearHessian:
     def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of the sampled component Hessians times x - y, shape (d,)."""
         indices, weights = weighted(sample)
-        g = self._regulariser * (x - y)
-        linear.add_curvature_products(
-            self._problem.data, indices, weights, self._curvature, x, y, g
-        )
-        return np.asarray(g)
+        data, u = self._problem.data, x - y
+        g = np.asarray(self._regulariser * u)
+        linear.add_curvature_products(data, indices, weights, self._curvature, u, g)
+        return g
 
 
 class LinearTable(SlopeTable):

@@ -138,7 +138,8 @@ class Sensing:
         loops.in_range(indices, self.n)
         bounds = self._bounds(indices.size)
         parts = np.zeros((bounds.size - 1, self.rows.shape[1]))
-        loops.normal_parallel(bounds, self.rows, indices, weights, targets, x.ravel(), parts)
+        sampled = loops.Sampled(self.rows, indices, weights, targets)
+        loops.normal_parallel(bounds, sampled, x.ravel(), parts)
         return np.asarray(parts.sum(axis=0).reshape(self.shape))
 
     @cached_property
