@@ -1,9 +1,10 @@
 """Packages whose public names are loaded on first use, so that importing one module is quick."""
 
 import ast
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.util import find_spec
+from linecache import getlines
 from typing import Any
 
 
@@ -13,8 +14,8 @@ def homes_of(package: str) -> dict[str, str]:
     They are what the package imports under ``if TYPE_CHECKING:``, the one block of its source that
     says it to type checkers, too.
     """
-    spec = find_spec(package)
-    source = spec.loader.get_source(package)  # type: ignore[union-attr]
+    module = sys.modules[package]
+    source = "".join(getlines(str(module.__file__), vars(module)))
     blocks = (node.body for node in ast.parse(source).body if isinstance(node, ast.If))
     imports = (node for block in blocks for node in block if isinstance(node, ast.ImportFrom))
     return {alias.name: str(node.module) for node in imports for alias in node.names}
