@@ -5,7 +5,7 @@ The public names are loaded on first use, so that importing pfbench is quick.
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import on_first_use
+from pfbench.base.lazy import homes_of, on_first_use
 
 if TYPE_CHECKING:
     from pfbench.algorithms import algorithm as algorithm
@@ -24,24 +24,7 @@ if TYPE_CHECKING:
     from pfbench.runs.loop.solve import solve as solve
     from pfbench.runs.loop.stop import Stop as Stop
 
-_HOMES = {
-    "Budget": "pfbench.base.counts",
-    "Counts": "pfbench.base.counts",
-    "PfbenchError": "pfbench.base.errors",
-    "Run": "pfbench.runs.loop.run",
-    "State": "pfbench.base.state",
-    "Stop": "pfbench.runs.loop.stop",
-    "algorithm": "pfbench.algorithms",
-    "combine": "pfbench.points",
-    "distance": "pfbench.points",
-    "inner": "pfbench.points",
-    "keep": "pfbench.points",
-    "problem": "pfbench.problems",
-    "solve": "pfbench.runs.loop.solve",
-    "tilt": "pfbench.points",
-    "verify": "pfbench.claims.catalogue",
-}
-
+_HOMES = homes_of(__name__)
 __all__ = list(_HOMES)
 __version__ = "0.1.0"
 __getattr__ = on_first_use(__name__, _HOMES)

@@ -1,1 +1,1 @@
-"""The words that every other room shares: errors, counts, budgets, constants, states, protocols."""
+"""The words that all other rooms share: arrays, errors, counts, budgets, constants, states."""

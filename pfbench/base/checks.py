@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 
@@ -55,7 +56,7 @@ def choice(name: str, value: Any, allowed: Collection[str]) -> str:
 
 def finite_array(
     name: str, value: npt.ArrayLike, *, shape: tuple[int, ...] | None = None
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Return `value` as a float64 array, refused if it is not numeric, finite and of `shape`."""
     try:
         array = np.ascontiguousarray(value, dtype=np.float64)

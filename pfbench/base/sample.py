@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.errors import InputError
 
 
@@ -25,8 +25,8 @@ class Sample:
         If the two arrays differ in shape or a count is negative.
     """
 
-    indices: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
+    indices: Integers
+    counts: Integers
 
     def __post_init__(self) -> None:
         if self.indices.shape != self.counts.shape or self.indices.ndim != 1:
@@ -38,11 +38,11 @@ class Sample:
         return int(self.counts.sum())
 
 
-Indices = npt.NDArray[np.int64] | Sample
+Indices = Integers | Sample
 """What `batch` and `difference` take: drawn indices with repetitions, or a `Sample`."""
 
 
-def weighted(sample: Indices) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+def weighted(sample: Indices) -> tuple[Integers, Floats]:
     """Return indices (k,) and weights (k,) such that the mean over the sample is the weighted sum.
 
     Raises

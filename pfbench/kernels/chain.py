@@ -15,11 +15,9 @@ do not overflow, and exp(1 - r^2) is 0 before they are large.
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.compiled import checked, compiled
-
-Floats = npt.NDArray[np.float64]
 
 SCALE = math.sqrt(0.5 * math.pi * math.e)
 """Phi(t) = SCALE erfc(-t/sqrt 2)."""
@@ -125,12 +123,7 @@ def sum_of_values(x: Floats, length: int, inverse: float) -> float:
 
 @compiled
 def add_gradients(
-    indices: npt.NDArray[np.int64],
-    weights: Floats,
-    x: Floats,
-    length: int,
-    inverse: float,
-    g: Floats,
+    indices: Integers, weights: Floats, x: Floats, length: int, inverse: float, g: Floats
 ) -> None:
     """Add ``weights * grad H(inverse * block)`` of the sampled blocks of x to those of g."""
     slopes = np.empty(length)
@@ -143,13 +136,7 @@ def add_gradients(
 
 @compiled
 def add_differences(
-    indices: npt.NDArray[np.int64],
-    weights: Floats,
-    x: Floats,
-    y: Floats,
-    length: int,
-    inverse: float,
-    g: Floats,
+    indices: Integers, weights: Floats, x: Floats, y: Floats, length: int, inverse: float, g: Floats
 ) -> None:
     """As `add_gradients`, of the difference of the gradients at x and at y."""
     at_x, at_y = np.empty(length), np.empty(length)
@@ -162,9 +149,7 @@ def add_differences(
 
 
 @compiled
-def gradients_at(
-    indices: npt.NDArray[np.int64], x: Floats, length: int, inverse: float, out: Floats
-) -> None:
+def gradients_at(indices: Integers, x: Floats, length: int, inverse: float, out: Floats) -> None:
     """Write grad H(inverse * block) of each sampled block to a row of `out`."""
     for s in range(indices.size):
         first = checked(indices[s], x.size // length) * length
@@ -190,12 +175,7 @@ def add_tridiagonal(diagonal: Floats, off: Floats, v: Floats, scale: float, g: F
 
 @compiled
 def add_hessian_products(
-    indices: npt.NDArray[np.int64],
-    weights: Floats,
-    diagonals: Floats,
-    offs: Floats,
-    v: Floats,
-    g: Floats,
+    indices: Integers, weights: Floats, diagonals: Floats, offs: Floats, v: Floats, g: Floats
 ) -> None:
     """Add ``weights`` times the sampled blocks' Hessians times those of v to those of g."""
     length = diagonals.shape[1]

@@ -18,7 +18,7 @@ def compiled(function: Function) -> Function:
 
 
 def compiled_parallel(function: Function) -> Function:
-    """Compile a loop whose `parallel_range` runs over threads."""
+    """Compile a loop whose `prange` runs over threads."""
     return _compiled(function, parallel=True)
 
 
@@ -27,7 +27,7 @@ def compiled_vector(function: Function) -> Function:
     return _compiled(function, fastmath={"contract", "reassoc", "nsz"})
 
 
-def parallel_range(stop: int) -> range:
+def prange(stop: int) -> range:
     """Return 0 .. stop - 1; in a loop of `compiled_parallel` they are spread over threads."""
     return range(stop)
 
@@ -57,7 +57,7 @@ def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Callable[...
     known = dict(function.__globals__)
     for name in function.__code__.co_names:
         value: Any = known.get(name)
-        if value is parallel_range:
+        if value is prange:
             known[name] = numba.prange
         elif hasattr(value, "dispatcher"):
             known[name] = value.dispatcher()

@@ -1,27 +1,33 @@
-"""Loops over the edges of a graph: topological order, shortest paths, spanning forests.
-
-A directed graph is given by its edges sorted by tail: `outgoing[indptr[i]:indptr[i + 1]]` are the
-edges that leave node i, in ascending order; `heads[edge]` is where an edge ends.
-"""
+"""Loops over the edges of a graph: topological order, shortest paths, spanning forests."""
 
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.compiled import compiled
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+
+class Graph(NamedTuple):
+    """A directed graph by its edges sorted by tail.
+
+    ``outgoing[indptr[i]:indptr[i + 1]]`` are the edges that leave node i, in ascending order;
+    ``heads[edge]`` is where an edge ends.
+    """
+
+    indptr: Integers
+    outgoing: Integers
+    heads: Integers
 
 
 @compiled
-def topological_order(indptr: Integers, outgoing: Integers, heads: Integers) -> Integers:
+def topological_order(graph: Graph) -> Integers:
     """Return the nodes so that edges lead forward; those on or behind a cycle are left out."""
-    nodes = indptr.size - 1
+    nodes = graph.indptr.size - 1
     missing = np.zeros(nodes, dtype=np.int64)
-    for edge in range(heads.size):
-        missing[heads[edge]] += 1
+    for edge in range(graph.heads.size):
+        missing[graph.heads[edge]] += 1
     order = np.empty(nodes, dtype=np.int64)
     found = 0
     for node in range(nodes):
@@ -32,8 +38,8 @@ def topological_order(indptr: Integers, outgoing: Integers, heads: Integers) -> 
     while done < found:
         node = order[done]
         done += 1
-        for k in range(indptr[node], indptr[node + 1]):
-            head = heads[outgoing[k]]
+        for k in range(graph.indptr[node], graph.indptr[node + 1]):
+            head = graph.heads[graph.outgoing[k]]
             missing[head] -= 1
             if missing[head] == 0:
                 order[found] = head
@@ -43,20 +49,14 @@ def topological_order(indptr: Integers, outgoing: Integers, heads: Integers) -> 
 
 @compiled
 def costs_to_go(
-    order: Integers,
-    indptr: Integers,
-    outgoing: Integers,
-    heads: Integers,
-    costs: Floats,
-    sink: int,
-    choice: Integers,
+    order: Integers, graph: Graph, costs: Floats, sink: int, choice: Integers
 ) -> Floats:
     """Return the least cost from each node to the sink (infinite if there is no path).
 
     `choice`, shape (nodes,), receives the first edge of a cheapest path (-1 if there is none);
     ties go to the lowest edge.
     """
-    cost = np.full(indptr.size - 1, np.inf)
+    cost = np.full(graph.indptr.size - 1, np.inf)
     choice[:] = -1
     cost[sink] = 0.0
     for k in range(order.size - 1, -1, -1):
@@ -64,9 +64,9 @@ def costs_to_go(
         if node == sink:
             continue
         best = np.inf
-        for j in range(indptr[node], indptr[node + 1]):
-            edge = outgoing[j]
-            there = costs[edge] + cost[heads[edge]]
+        for j in range(graph.indptr[node], graph.indptr[node + 1]):
+            edge = graph.outgoing[j]
+            there = costs[edge] + cost[graph.heads[edge]]
             if there < best:
                 best = there
                 choice[node] = edge
@@ -88,21 +88,14 @@ def follow(choice: Integers, heads: Integers, source: int, sink: int) -> Integer
 
 
 @compiled
-def most_different_paths(
-    order: Integers,
-    indptr: Integers,
-    outgoing: Integers,
-    heads: Integers,
-    origin: int,
-    destination: int,
-) -> int:
+def most_different_paths(order: Integers, graph: Graph, origin: int, destination: int) -> int:
     """Return the largest number of edges that are on exactly one of two paths.
 
     Two units of flow are sent, where an edge gains 1 with the first unit and loses it with the
     second: the first one takes a longest path, the second one a shortest path in the residual
     graph (Dijkstra, with the longest distances as potentials).
     """
-    nodes = indptr.size - 1
+    nodes = graph.indptr.size - 1
     longest = np.full(nodes, -1)
     before = np.full(nodes, -1)
     via = np.full(nodes, -1)
@@ -111,13 +104,13 @@ def most_different_paths(
         node = order[k]
         if longest[node] < 0:
             continue
-        for j in range(indptr[node], indptr[node + 1]):
-            head = heads[outgoing[j]]
+        for j in range(graph.indptr[node], graph.indptr[node + 1]):
+            head = graph.heads[graph.outgoing[j]]
             if longest[node] + 1 > longest[head]:
                 longest[head] = longest[node] + 1
                 before[head] = node
-                via[head] = outgoing[j]
-    used = np.zeros(heads.size, dtype=np.bool_)
+                via[head] = graph.outgoing[j]
+    used = np.zeros(graph.heads.size, dtype=np.bool_)
     back = np.full(nodes, -1)
     node = destination
     while node != origin:
@@ -132,9 +125,9 @@ def most_different_paths(
         here, node = heappop(heap)
         if here > reduced[node]:
             continue
-        for j in range(indptr[node], indptr[node + 1]):
-            edge = outgoing[j]
-            head = heads[edge]
+        for j in range(graph.indptr[node], graph.indptr[node + 1]):
+            edge = graph.outgoing[j]
+            head = graph.heads[edge]
             there = here + longest[head] - longest[node] + (1 if used[edge] else -1)
             if there < reduced[head]:
                 reduced[head] = there

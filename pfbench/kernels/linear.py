@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.compiled import checked, compiled
-
-Floats = npt.NDArray[np.float64]
 
 LOGISTIC = 0
 """phi(z; b) = log(1 + exp(-b z))."""
@@ -112,9 +111,7 @@ def add_full_gradient(kind: int, data: Data, x: Floats, scale: float, g: Floats)
 
 
 @compiled
-def slopes_at(
-    kind: int, data: Data, indices: npt.NDArray[np.int64], x: Floats, out: Floats
-) -> None:
+def slopes_at(kind: int, data: Data, indices: Integers, x: Floats, out: Floats) -> None:
     """Write phi'(<a_i, x>) of the given rows to out."""
     for s in range(indices.size):
         i = checked(indices[s], data.labels.size)
@@ -122,7 +119,7 @@ def slopes_at(
 
 
 @compiled
-def add_rows(data: Data, indices: npt.NDArray[np.int64], weights: Floats, g: Floats) -> None:
+def add_rows(data: Data, indices: Integers, weights: Floats, g: Floats) -> None:
     """Add the weighted rows to g."""
     for s in range(indices.size):
         add_row(data, checked(indices[s], data.labels.size), weights[s], g)
@@ -137,7 +134,7 @@ def curvatures(kind: int, data: Data, x: Floats, out: Floats) -> None:
 
 @compiled
 def add_gradients(
-    kind: int, data: Data, indices: npt.NDArray[np.int64], weights: Floats, x: Floats, g: Floats
+    kind: int, data: Data, indices: Integers, weights: Floats, x: Floats, g: Floats
 ) -> None:
     """Add the weighted component gradients of the sampled rows to g."""
     for s in range(indices.size):
@@ -147,13 +144,7 @@ def add_gradients(
 
 @compiled
 def add_differences(
-    kind: int,
-    data: Data,
-    indices: npt.NDArray[np.int64],
-    weights: Floats,
-    x: Floats,
-    y: Floats,
-    g: Floats,
+    kind: int, data: Data, indices: Integers, weights: Floats, x: Floats, y: Floats, g: Floats
 ) -> None:
     """Add the weighted differences of component gradients at x and y to g; one read of each row."""
     for s in range(indices.size):
@@ -170,19 +161,9 @@ def add_differences(
 
 @compiled
 def add_curvature_products(
-    data: Data,
-    indices: npt.NDArray[np.int64],
-    weights: Floats,
-    curvature_at: Floats,
-    x: Floats,
-    y: Floats,
-    g: Floats,
+    data: Data, indices: Integers, weights: Floats, curvature_at: Floats, v: Floats, g: Floats
 ) -> None:
-    """Add weights * curvature * a_i <a_i, x - y> over the sampled rows to g."""
+    """Add weights * curvature * a_i <a_i, v> over the sampled rows to g."""
     for s in range(indices.size):
         i = checked(indices[s], data.labels.size)
-        total = 0.0
-        for k in range(data.indptr[i], data.indptr[i + 1]):
-            j = data.indices[k]
-            total += data.values[k] * (x[j] - y[j])
-        add_row(data, i, weights[s] * curvature_at[i] * total, g)
+        add_row(data, i, weights[s] * curvature_at[i] * dot(data, i, v), g)

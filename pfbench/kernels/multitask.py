@@ -8,18 +8,8 @@ row of the data once.
 import math
 from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-
-from pfbench.kernels.compiled import (
-    checked,
-    compiled,
-    compiled_parallel,
-    compiled_vector,
-    parallel_range,
-)
-
-Floats = npt.NDArray[np.float64]
+from pfbench.base.arrays import Floats, Integers
+from pfbench.kernels.compiled import checked, compiled, compiled_parallel, compiled_vector, prange
 
 
 class Rows(NamedTuple):
@@ -41,8 +31,8 @@ class Rows(NamedTuple):
 
     values: Floats
     signs: Floats
-    task: npt.NDArray[np.int64]
-    bounds: npt.NDArray[np.int64]
+    task: Integers
+    bounds: Integers
     offsets: Floats
 
 
@@ -116,7 +106,7 @@ def losses_serial(rows: Rows, theta: Floats, out: Floats) -> None:
 @compiled_parallel
 def losses_parallel(rows: Rows, theta: Floats, out: Floats) -> None:
     """As `losses_serial`, the tasks shared among the threads; the bits are the same."""
-    for t in parallel_range(out.size):
+    for t in prange(out.size):
         out[t] = task_loss(t, rows, theta)
 
 
@@ -130,7 +120,7 @@ def gradient_serial(rows: Rows, theta: Floats, scale: float, g: Floats) -> None:
 @compiled_parallel
 def gradient_parallel(rows: Rows, theta: Floats, scale: float, g: Floats) -> None:
     """As `gradient_serial`, the tasks shared among the threads; the bits are the same."""
-    for t in parallel_range(g.shape[0]):
+    for t in prange(g.shape[0]):
         task_gradient(t, rows, theta, scale, g)
 
 
@@ -138,7 +128,7 @@ def gradient_parallel(rows: Rows, theta: Floats, scale: float, g: Floats) -> Non
 
 
 @compiled
-def slopes_at(rows: Rows, indices: npt.NDArray[np.int64], theta: Floats, out: Floats) -> None:
+def slopes_at(rows: Rows, indices: Integers, theta: Floats, out: Floats) -> None:
     """Write the first derivative of each sampled loss to out, shape (k,)."""
     for s in range(indices.size):
         i = checked(indices[s], rows.task.size)
@@ -147,7 +137,7 @@ def slopes_at(rows: Rows, indices: npt.NDArray[np.int64], theta: Floats, out: Fl
 
 
 @compiled
-def curvatures_at(rows: Rows, indices: npt.NDArray[np.int64], theta: Floats, out: Floats) -> None:
+def curvatures_at(rows: Rows, indices: Integers, theta: Floats, out: Floats) -> None:
     """Write the second derivative of each sampled loss to out, shape (k,)."""
     for s in range(indices.size):
         i = checked(indices[s], rows.task.size)
@@ -156,7 +146,7 @@ def curvatures_at(rows: Rows, indices: npt.NDArray[np.int64], theta: Floats, out
 
 
 @compiled
-def products_at(rows: Rows, indices: npt.NDArray[np.int64], theta: Floats, out: Floats) -> None:
+def products_at(rows: Rows, indices: Integers, theta: Floats, out: Floats) -> None:
     """Write <a_i, theta_t> of each sampled row to out, shape (k,)."""
     for s in range(indices.size):
         i = checked(indices[s], rows.task.size)
@@ -164,7 +154,7 @@ def products_at(rows: Rows, indices: npt.NDArray[np.int64], theta: Floats, out: 
 
 
 @compiled
-def add_rows(rows: Rows, indices: npt.NDArray[np.int64], weights: Floats, g: Floats) -> None:
+def add_rows(rows: Rows, indices: Integers, weights: Floats, g: Floats) -> None:
     """Add each sampled row, times its weight, to its task's row of g, shape (m, d)."""
     for s in range(indices.size):
         i = checked(indices[s], rows.task.size)

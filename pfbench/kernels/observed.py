@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.kernels.compiled import compiled, compiled_parallel, compiled_vector, parallel_range
-
-Floats = npt.NDArray[np.float64]
+from pfbench.base.arrays import Floats, Integers
+from pfbench.kernels.compiled import compiled, compiled_parallel, compiled_vector, prange
 
 
 class Rows(NamedTuple):
@@ -46,9 +45,9 @@ def read_rows(first: int, last: int, rows: Rows, x: Reading, out: Floats) -> Non
 
 
 @compiled_parallel
-def read_parallel(bounds: npt.NDArray[np.int64], rows: Rows, x: Reading, out: Floats) -> None:
+def read_parallel(bounds: Integers, rows: Rows, x: Reading, out: Floats) -> None:
     """As `read_rows`, one thread for each pair of consecutive `bounds`."""
-    for t in parallel_range(bounds.size - 1):
+    for t in prange(bounds.size - 1):
         read_rows(bounds[t], bounds[t + 1], rows, x, out)
 
 
@@ -121,7 +120,7 @@ def normal_rows(
 
 @compiled_parallel
 def normal_parallel(
-    bounds: npt.NDArray[np.int64],
+    bounds: Integers,
     rows: Rows,
     g: Floats,
     v: Floats,
@@ -134,7 +133,7 @@ def normal_parallel(
     chunks = bounds.size - 1
     private = np.zeros((chunks, y.size))
     squares = np.zeros(chunks)
-    for t in parallel_range(chunks):
+    for t in prange(chunks):
         squares[t] = normal_rows(
             bounds[t], bounds[t + 1], rows, g, v, previous, beta, u, private[t]
         )

@@ -5,33 +5,34 @@ may be stored in single precision; all sums are in double precision. An error ra
 lost, so `in_range` checks the indices before the loops.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 
-from pfbench.kernels.compiled import (
-    checked,
-    compiled,
-    compiled_parallel,
-    compiled_vector,
-    parallel_range,
-)
+from pfbench.base.arrays import Floats, Integers
+from pfbench.kernels.compiled import checked, compiled, compiled_parallel, compiled_vector, prange
 
-Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[Any]
-Indices = npt.NDArray[np.int64]
+
+
+class Sampled(NamedTuple):
+    """Rows, and for each position of a sample the row's index, its weight and its target."""
+
+    rows: Rows
+    indices: Integers
+    weights: Floats
+    targets: Floats
 
 
 @compiled
-def in_range(indices: Indices, n: int) -> None:
+def in_range(indices: Integers, n: int) -> None:
     """Raise IndexError if an index is outside 0 .. n - 1."""
     for s in range(indices.size):
         checked(indices[s], n)
 
 
 @compiled_vector
-def products(first: int, last: int, rows: Rows, indices: Indices, x: Floats, out: Floats) -> None:
+def products(first: int, last: int, rows: Rows, indices: Integers, x: Floats, out: Floats) -> None:
     """Write <z_i, x> to out for the sampled rows of the positions first .. last - 1."""
     for s in range(first, last):
         row = rows[indices[s]]
@@ -43,15 +44,15 @@ def products(first: int, last: int, rows: Rows, indices: Indices, x: Floats, out
 
 @compiled_parallel
 def products_parallel(
-    bounds: Indices, rows: Rows, indices: Indices, x: Floats, out: Floats
+    bounds: Integers, rows: Rows, indices: Integers, x: Floats, out: Floats
 ) -> None:
     """As `products` for all positions."""
-    for t in parallel_range(bounds.size - 1):
+    for t in prange(bounds.size - 1):
         products(bounds[t], bounds[t + 1], rows, indices, x, out)
 
 
 @compiled_vector
-def add_rows(rows: Rows, indices: Indices, weights: Floats, g: Floats) -> None:
+def add_rows(rows: Rows, indices: Integers, weights: Floats, g: Floats) -> None:
     """Add the weighted sampled rows to g."""
     for s in range(indices.size):
         row = rows[indices[s]]
@@ -60,20 +61,9 @@ def add_rows(rows: Rows, indices: Indices, weights: Floats, g: Floats) -> None:
 
 
 @compiled_vector
-def add_normal(
-    first: int,
-    last: int,
-    rows: Rows,
-    indices: Indices,
-    weights: Floats,
-    targets: Floats,
-    x: Floats,
-    g: Floats,
-) -> None:
-    """Add ``weights * (<z_i, x> - targets) z_i`` to g for the positions first .. last - 1.
-
-    `weights` and `targets` belong to the positions of the sample.
-    """
+def add_normal(first: int, last: int, sampled: Sampled, x: Floats, g: Floats) -> None:
+    """Add ``weights * (<z_i, x> - targets) z_i`` to g for the positions first .. last - 1."""
+    rows, indices, weights, targets = sampled
     s = first
     while s + 4 <= last:
         a, b = rows[indices[s]], rows[indices[s + 1]]
@@ -102,15 +92,7 @@ def add_normal(
 
 
 @compiled_parallel
-def normal_parallel(
-    bounds: Indices,
-    rows: Rows,
-    indices: Indices,
-    weights: Floats,
-    targets: Floats,
-    x: Floats,
-    parts: Floats,
-) -> None:
+def normal_parallel(bounds: Integers, sampled: Sampled, x: Floats, parts: Floats) -> None:
     """As `add_normal` for all positions: one row of `parts` for each chunk of positions."""
-    for t in parallel_range(bounds.size - 1):
-        add_normal(bounds[t], bounds[t + 1], rows, indices, weights, targets, x, parts[t])
+    for t in prange(bounds.size - 1):
+        add_normal(bounds[t], bounds[t + 1], sampled, x, parts[t])

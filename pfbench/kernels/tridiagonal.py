@@ -7,11 +7,9 @@ off-diagonal `b[:k-1]`; `b[k-1]` is what couples it to the next Lanczos vector.
 import math
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.kernels.compiled import compiled
-
-Floats = npt.NDArray[np.float64]
 
 
 @compiled

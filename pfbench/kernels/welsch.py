@@ -5,17 +5,23 @@ with a cut at 64, where exp(-a) is below 2e-28 (absolute error 6e-15; relative e
 a <= 13, growing to 4e-6 at the cut).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.kernels.compiled import (
-    checked,
-    compiled,
-    compiled_parallel,
-    compiled_vector,
-    parallel_range,
-)
-from pfbench.kernels.observed import Floats, Reading, Rows, read_at
+from pfbench.base.arrays import Floats, Integers
+from pfbench.kernels.compiled import checked, compiled, compiled_parallel, compiled_vector, prange
+from pfbench.kernels.observed import Reading, Rows, read_at
+
+
+class Entries(NamedTuple):
+    """Where entries are observed (see `Rows`), what they are (shape (n,)), the loss's scale."""
+
+    indptr: npt.NDArray[np.uint32]
+    indices: npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
+    targets: Floats
+    sigma: float
 
 
 @compiled_vector
@@ -57,66 +63,51 @@ def curvature(z: float, sigma: float) -> float:
 
 @compiled_vector
 def gradient_rows(
-    first: int,
-    last: int,
-    rows: Rows,
-    x: Reading,
-    targets: Floats,
-    sigma: float,
-    scale: float,
-    g: Floats,
+    first: int, last: int, entries: Entries, x: Reading, scale: float, g: Floats
 ) -> None:
     """Apply the step of `x` to x.values and write ``scale * psi'`` of the new residuals to g."""
+    indptr, indices, targets, sigma = entries
     inverse = 1.0 / sigma
     for i in range(first, last):
         ui = x.b * x.u[i]
         # Two loops over the row, while it is in cache: one loop would write to two arrays, and
         # the compiler would not vectorise it for fear that they overlap.
-        for k in range(rows.indptr[i], rows.indptr[i + 1]):
-            x.values[k] = x.a * x.values[k] + ui * x.v[rows.indices[k]]
-        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+        for k in range(indptr[i], indptr[i + 1]):
+            x.values[k] = x.a * x.values[k] + ui * x.v[indices[k]]
+        for k in range(indptr[i], indptr[i + 1]):
             z = x.values[k] - targets[k]
             g[k] = scale * inverse * z * decay(0.5 * inverse * z * z)
 
 
 @compiled_parallel
 def gradient_parallel(
-    bounds: npt.NDArray[np.int64],
-    rows: Rows,
-    x: Reading,
-    targets: Floats,
-    sigma: float,
-    scale: float,
-    g: Floats,
+    bounds: Integers, entries: Entries, x: Reading, scale: float, g: Floats
 ) -> None:
     """As `gradient_rows`, one thread for each pair of consecutive `bounds`."""
-    for t in parallel_range(bounds.size - 1):
-        gradient_rows(bounds[t], bounds[t + 1], rows, x, targets, sigma, scale, g)
+    for t in prange(bounds.size - 1):
+        gradient_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
 
 
 @compiled_vector
-def loss_rows(
-    first: int, last: int, rows: Rows, x: Reading, targets: Floats, sigma: float
-) -> float:
+def loss_rows(first: int, last: int, entries: Entries, x: Reading) -> float:
     """Return the sum of psi over some rows; nothing is written."""
+    indptr, indices, targets, sigma = entries
     half = 0.5 / sigma
     total = 0.0
     for i in range(first, last):
         ui = x.b * x.u[i]
-        for k in range(rows.indptr[i], rows.indptr[i + 1]):
-            z = x.a * x.values[k] + ui * x.v[rows.indices[k]] - targets[k]
+        for k in range(indptr[i], indptr[i + 1]):
+            z = x.a * x.values[k] + ui * x.v[indices[k]] - targets[k]
             total += 1.0 - decay(half * z * z)
     return total
 
 
 @compiled_parallel
-def loss_parallel(
-    bounds: npt.NDArray[np.int64], rows: Rows, x: Reading, targets: Floats, sigma: float
-) -> float:
+def loss_parallel(bounds: Integers, entries: Entries, x: Reading) -> float:
     """As `loss_rows` over all rows; the parts are added in a fixed order."""
     parts = np.zeros(bounds.size - 1)
-    for t in parallel_range(bounds.size - 1):
-        parts[t] = loss_rows(bounds[t], bounds[t + 1], rows, x, targets, sigma)
+    for t in prange(bounds.size - 1):
+        parts[t] = loss_rows(bounds[t], bounds[t + 1], entries, x)
     return float(parts.sum())
 
 
@@ -133,43 +124,30 @@ def curvatures(residuals: Floats, sigma: float, out: Floats) -> None:
 
 
 @compiled
-def add_slopes(
-    indices: npt.NDArray[np.int64],
-    weights: Floats,
-    rows: Rows,
-    x: Reading,
-    targets: Floats,
-    sigma: float,
-    g: Floats,
-) -> None:
+def add_slopes(indices: Integers, weights: Floats, entries: Entries, x: Reading, g: Floats) -> None:
     """Add ``weights * psi'`` at the sampled positions to g."""
+    rows = Rows(entries.indptr, entries.indices)
     for s in range(indices.size):
         k = checked(indices[s], g.size)
-        g[k] += weights[s] * slope(read_at(rows, x, k) - targets[k], sigma)
+        g[k] += weights[s] * slope(read_at(rows, x, k) - entries.targets[k], entries.sigma)
 
 
 @compiled
 def add_slope_differences(
-    indices: npt.NDArray[np.int64],
-    weights: Floats,
-    rows: Rows,
-    x: Reading,
-    y: Reading,
-    targets: Floats,
-    sigma: float,
-    g: Floats,
+    indices: Integers, weights: Floats, entries: Entries, x: Reading, y: Reading, g: Floats
 ) -> None:
     """Add ``weights * (psi' at x - psi' at y)`` at the sampled positions to g."""
+    rows = Rows(entries.indptr, entries.indices)
     for s in range(indices.size):
         k = checked(indices[s], g.size)
-        at_x = slope(read_at(rows, x, k) - targets[k], sigma)
-        at_y = slope(read_at(rows, y, k) - targets[k], sigma)
+        at_x = slope(read_at(rows, x, k) - entries.targets[k], entries.sigma)
+        at_y = slope(read_at(rows, y, k) - entries.targets[k], entries.sigma)
         g[k] += weights[s] * (at_x - at_y)
 
 
 @compiled
 def add_curvature_products(
-    indices: npt.NDArray[np.int64],
+    indices: Integers,
     weights: Floats,
     rows: Rows,
     x: Reading,

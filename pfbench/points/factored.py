@@ -16,12 +16,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.errors import StalePoint
 from pfbench.kernels.observed import Reading, read_parallel, read_rows
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
-
-Floats = npt.NDArray[np.float64]
 
 _UNDOABLE = 1e-3
 """A step is undone while reading only if 1 - w is at least this: rounding grows by 1/(1 - w)."""
@@ -281,10 +280,7 @@ def _reading(trail: _Trail, a: float, b: float, vertex: RankOne | None) -> Readi
 
 
 def _read(pattern: Pattern, reading: Reading, out: Floats) -> None:
-    if pattern.serial:
-        read_rows(0, pattern.shape[0], pattern.rows, reading, out)
-    else:
-        read_parallel(pattern.bounds, pattern.rows, reading, out)
+    pattern.run(read_rows, read_parallel, pattern.rows, reading, out)
 
 
 def _stepped(weights: Floats, vertex: RankOne, w: float, slot: int) -> Floats:

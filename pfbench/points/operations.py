@@ -4,14 +4,12 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.points.factored import Factored, Factors, frobenius_norm, most_atoms, orthogonalised
 from pfbench.points.operators import SparseOperator, TiltedOperator, mixture
 from pfbench.points.vertices import RankOne
-
-Floats = npt.NDArray[np.float64]
 
 
 def combine(x: Any, v: Any, w: float) -> Any:

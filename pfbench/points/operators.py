@@ -3,14 +3,12 @@
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.kernels.observed import entries_inner, normal_parallel, normal_rows
 from pfbench.points.factored import Factored, Factors
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
-
-Floats = npt.NDArray[np.float64]
 
 
 class Operator(Protocol):
@@ -78,10 +76,8 @@ class SparseOperator:
     def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
         """See `Operator`."""
         y[:] = 0.0
-        rows, bounds = self.pattern.rows, self.pattern.bounds
-        if self.pattern.serial:
-            return normal_rows(0, self.shape[0], rows, self.g, v, previous, beta, u, y)
-        return normal_parallel(bounds, rows, self.g, v, previous, beta, u, y)
+        given = self.pattern.rows, self.g, v, previous, beta, u, y
+        return float(self.pattern.run(normal_rows, normal_parallel, *given))
 
     def inner(self, vertex: RankOne) -> float:
         """See `Operator`."""

@@ -1,10 +1,13 @@
 """The observed positions of a matrix, fixed once in row order."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Integers
 from pfbench.base.errors import InputError
 from pfbench.kernels.compiled import threads
 from pfbench.kernels.observed import Rows
@@ -29,12 +32,12 @@ class Pattern:
 
     shape: tuple[int, int]
     rows: Rows
-    bounds: npt.NDArray[np.int64]
+    bounds: Integers
 
     @classmethod
     def from_coordinates(
         cls, rows: npt.ArrayLike, columns: npt.ArrayLike, shape: tuple[int, int]
-    ) -> tuple["Pattern", npt.NDArray[np.int64]]:
+    ) -> tuple["Pattern", Integers]:
         """Build a pattern; also return the order that sorts the given positions into it.
 
         Parameters
@@ -79,6 +82,12 @@ class Pattern:
         """Whether one thread runs over all rows."""
         return self.bounds.size == 2
 
+    def run(self, serial: Callable[..., Any], parallel: Callable[..., Any], *given: Any) -> Any:
+        """Run a loop over all rows, in one of its two forms, and return what it returns."""
+        if self.serial:
+            return serial(0, self.shape[0], *given)
+        return parallel(self.bounds, *given)
+
     def equals(self, other: "Pattern") -> bool:
         """Return whether both hold the same positions of matrices of one shape."""
         return self is other or (
@@ -87,7 +96,7 @@ class Pattern:
             and np.array_equal(self.rows.indices, other.rows.indices)
         )
 
-    def row_numbers(self) -> npt.NDArray[np.int64]:
+    def row_numbers(self) -> Integers:
         """Return the row of every position, shape (n,)."""
         pointers = self.rows.indptr.astype(np.int64)
         return np.repeat(np.arange(self.shape[0]), pointers[1:] - pointers[:-1])
@@ -95,7 +104,7 @@ class Pattern:
 
 def checked_positions(
     kind: str, rows: npt.ArrayLike, columns: npt.ArrayLike, shape: tuple[int, int]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Integers, Integers]:
     """Return rows (n,) and columns (n,) as integers, refused if one is not in the matrix.
 
     Raises

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.points.pattern import Pattern
 
 
@@ -22,11 +22,11 @@ class RankOne:
         The observed entries that gradients are given on; None if gradients are dense matrices.
     """
 
-    u: npt.NDArray[np.float64]
-    v: npt.NDArray[np.float64]
+    u: Floats
+    v: Floats
     scale: float
     pattern: Pattern | None = None
 
-    def matrix(self) -> npt.NDArray[np.float64]:
+    def matrix(self) -> Floats:
         """Return the dense matrix, shape (M, N)."""
         return self.scale * np.outer(self.u, self.v)

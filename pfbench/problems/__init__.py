@@ -5,7 +5,7 @@ The public names are loaded on first use.
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import on_first_use
+from pfbench.base.lazy import homes_of, on_first_use
 
 if TYPE_CHECKING:
     from pfbench.problems.base import FiniteSum as FiniteSum
@@ -13,12 +13,6 @@ if TYPE_CHECKING:
     from pfbench.problems.catalogue import PROBLEMS as PROBLEMS
     from pfbench.problems.catalogue import problem as problem
 
-_HOMES = {
-    "PROBLEMS": "pfbench.problems.catalogue",
-    "FiniteSum": "pfbench.problems.base",
-    "Opened": "pfbench.problems.base",
-    "problem": "pfbench.problems.catalogue",
-}
-
+_HOMES = homes_of(__name__)
 __all__ = list(_HOMES)
 __getattr__ = on_first_use(__name__, _HOMES)

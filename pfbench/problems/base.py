@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.constants import Constants
 from pfbench.base.errors import Refused
 from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.state import Point
-
-Floats = npt.NDArray[np.float64]
-
 
 if TYPE_CHECKING:
     derived = property
@@ -248,7 +246,7 @@ def digest_of(numbers: object, *arrays: npt.NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def drawn(sample: Indices, n: int) -> tuple[npt.NDArray[np.int64], Floats]:
+def drawn(sample: Indices, n: int) -> tuple[Integers, Floats]:
     """Return the indices and weights of a sample of n components; refuse others by IndexError."""
     indices, weights = weighted(sample)
     if indices.min() < 0 or indices.max() >= n:

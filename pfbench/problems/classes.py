@@ -4,14 +4,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import integer, real
 from pfbench.base.parameters import parameter
 from pfbench.problems.data.loading import load_multiclass
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class Labelled(NamedTuple):

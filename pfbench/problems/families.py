@@ -11,17 +11,11 @@ from pfbench.base.checks import choice, integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import check_known, declared, parameter
 from pfbench.base.protocols import Penalty
+from pfbench.problems import linear_models
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.classes import ClassTasks, ScaledClasses, SyntheticClasses, SyntheticTasks
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.finite_sum_chain import FiniteSumChain
-from pfbench.problems.linear_models import (
-    LeastSquares,
-    LinearModel,
-    LogCosh,
-    NonconvexLogistic,
-    RobustRegression,
-)
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.multiclass import MulticlassLogistic
@@ -122,7 +116,7 @@ class OverAnySet(Family):
 class LinearFamily(OverAnySet):
     """A linear model on rows."""
 
-    problem: ClassVar[type[LinearModel]]
+    problem: ClassVar[type[linear_models.LinearModel]]
     sources = MappingProxyType(
         dict.fromkeys(_TWO_CLASSES, BinaryData) | {"synthetic": SyntheticRows}
     )
@@ -140,7 +134,7 @@ class LinearFamily(OverAnySet):
         None, "penalty h on the whole space, see `pfbench list sets`", "none"
     )
 
-    def build(self) -> LinearModel:
+    def build(self) -> linear_models.LinearModel:
         """Return the model."""
         features, labels = self._drawn(self.source)
         feasible, added = self._domain(features.shape[1])
@@ -166,37 +160,37 @@ class LinearFamily(OverAnySet):
 class LogisticFamily(LinearFamily):
     """The non-convex logistic problem."""
 
-    problem = NonconvexLogistic
+    problem = linear_models.NonconvexLogistic
     summary = "logistic regression with the regulariser alpha sum x^2/(1+x^2)"
 
     source: str = source("breast-cancer")
     alpha: float = parameter(0.1, "weight of the non-convex regulariser")
 
-    def build(self) -> NonconvexLogistic:
+    def build(self) -> linear_models.LinearModel:
         """Return the problem; its labels are the signs of what the source has."""
         features, labels = self._drawn(self.source)
         feasible, added = self._domain(features.shape[1])
-        return NonconvexLogistic(features, signs_of(labels), feasible, self.alpha, added)
+        return self.problem(features, signs_of(labels), feasible, self.alpha, added)
 
 
 class RobustRegressionFamily(LinearFamily):
     """Robust regression."""
 
-    problem = RobustRegression
+    problem = linear_models.RobustRegression
     summary = "regression with the loss log(1 + r^2/2)"
 
 
 class LogCoshFamily(LinearFamily):
     """The log-cosh problem."""
 
-    problem = LogCosh
+    problem = linear_models.LogCosh
     summary = "regression with the loss log cosh r, convex"
 
 
 class LeastSquaresFamily(LinearFamily):
     """Least squares."""
 
-    problem = LeastSquares
+    problem = linear_models.LeastSquares
     summary = "least squares, a convex quadratic"
 
 

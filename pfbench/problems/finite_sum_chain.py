@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -25,8 +25,6 @@ from pfbench.problems.base import FiniteSum, digest_of
 from pfbench.problems.sizes import check_length, rounded_down
 from pfbench.problems.smoothness import chain_bounds
 from pfbench.sets.whole import WholeSpace
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +114,7 @@ class FiniteSumChain(FiniteSum):
     # --- oracles ------------------------------------------------------------------------------
 
     @cached_property
-    def _everyone(self) -> npt.NDArray[np.int64]:
+    def _everyone(self) -> Integers:
         return np.arange(self.n)
 
     @cached_property
@@ -240,13 +238,13 @@ class ChainTable:
         self.mean = self._stored.ravel() / self._problem.n
         return change
 
-    def _at(self, indices: npt.NDArray[np.int64], x: Floats) -> Floats:
+    def _at(self, indices: Integers, x: Floats) -> Floats:
         problem = self._problem
         out = np.empty((indices.size, problem.length))
         chain.gradients_at(indices, x, problem.length, problem._inverse, out)
         return problem._slope * out
 
-    def _change(self, indices: npt.NDArray[np.int64], weights: Floats, fresh: Floats) -> Floats:
+    def _change(self, indices: Integers, weights: Floats, fresh: Floats) -> Floats:
         g = np.zeros((self._problem.n, self._problem.length))
         np.add.at(g, indices, weights[:, None] * (fresh - self._stored[indices]))
         return g.ravel()

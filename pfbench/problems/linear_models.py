@@ -11,9 +11,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -22,10 +22,8 @@ from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import linear
 from pfbench.problems.base import FiniteSum, digest_of
 from pfbench.problems.moments import certified_by, least_moment, moment_norm
-from pfbench.problems.shared_terms import Integers, SlopeTable
+from pfbench.problems.shared_terms import SlopeTable
 from pfbench.sets.body import AnySet
-
-Floats = npt.NDArray[np.float64]
 
 _LEAST_SQUARES = 2e9
 """Up to n d min(n, d) of this, least squares are solved exactly: about a second."""
@@ -340,11 +338,10 @@ class LinearHessian:
     def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of the sampled component Hessians times x - y, shape (d,)."""
         indices, weights = weighted(sample)
-        g = self._regulariser * (x - y)
-        linear.add_curvature_products(
-            self._problem.data, indices, weights, self._curvature, x, y, g
-        )
-        return np.asarray(g)
+        data, u = self._problem.data, x - y
+        g = np.asarray(self._regulariser * u)
+        linear.add_curvature_products(data, indices, weights, self._curvature, u, g)
+        return g
 
 
 class LinearTable(SlopeTable):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import finite_array
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
@@ -22,8 +23,6 @@ from pfbench.problems.base import digest_of, drawn
 from pfbench.problems.over_matrices import OverMatrices
 from pfbench.sets.body import AnySet
 
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 Numbers = slice | Integers
 """Component numbers: a range of all of them, or those of a sample."""
 

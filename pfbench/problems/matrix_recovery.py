@@ -14,21 +14,19 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import choice, finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.state import State
 from pfbench.kernels import welsch
-from pfbench.kernels.observed import Reading
 from pfbench.points import Factored, Pattern, RankOne, SparseOperator, keep
 from pfbench.points.factored import Factors, frobenius_norm
 from pfbench.points.operators import Operator
 from pfbench.points.pattern import checked_positions
 from pfbench.problems.base import FiniteSum, Opened, digest_of
 from pfbench.sets.nuclear import NuclearBall
-
-Floats = npt.NDArray[np.float64]
 
 SUP_SLOPE_SQUARED = math.exp(-1.0)
 """sup of psi'(z)^2 times sigma, attained at z^2 = sigma."""
@@ -136,6 +134,11 @@ class RobustMatrixRecovery(FiniteSum):
         """The observed entries Y in row order, shape (n,)."""
         return self._ordered[1]
 
+    @cached_property
+    def entries(self) -> welsch.Entries:
+        """The entries in row order and the scale, as the compiled loops read them."""
+        return welsch.Entries(*self.pattern.rows, self.targets, self.sigma)
+
     @property
     def n(self) -> int:
         """Number of observed entries."""
@@ -201,27 +204,14 @@ class RobustMatrixRecovery(FiniteSum):
 
     def value(self, x: Factored) -> float:
         """Return f(x); nothing is applied to x."""
-        rows, reading = self.pattern.rows, x.reading()
-        if self.pattern.serial:
-            total = welsch.loss_rows(0, self.shape[0], rows, reading, self.targets, self.sigma)
-        else:
-            bounds = self.pattern.bounds
-            total = welsch.loss_parallel(bounds, rows, reading, self.targets, self.sigma)
-        return self.scale * total
+        loops = welsch.loss_rows, welsch.loss_parallel
+        return self.scale * float(self.pattern.run(*loops, self.entries, x.reading()))
 
     def gradient(self, x: Factored) -> Floats:
         """Return the gradient on the observed entries, shape (n,); x's recorded step is applied."""
-        pattern = self.pattern
-        g = np.empty(pattern.n)
-
-        def loop(reading: Reading) -> None:
-            arguments = (pattern.rows, reading, self.targets, self.sigma, self.scale, g)
-            if pattern.serial:
-                welsch.gradient_rows(0, pattern.shape[0], *arguments)
-            else:
-                welsch.gradient_parallel(pattern.bounds, *arguments)
-
-        x.sweep(loop)
+        g = np.empty(self.n)
+        loops = welsch.gradient_rows, welsch.gradient_parallel
+        x.sweep(lambda reading: self.pattern.run(*loops, self.entries, reading, self.scale, g))
         return g
 
     def operator(self, g: Any) -> Operator:
@@ -253,8 +243,7 @@ class RobustMatrixRecovery(FiniteSum):
         indices, weights = weighted(sample)
         g = np.zeros(self.n)
         weights *= self.component_scale
-        rows = self.pattern.rows
-        welsch.add_slopes(indices, weights, rows, x.reading(), self.targets, self.sigma, g)
+        welsch.add_slopes(indices, weights, self.entries, x.reading(), g)
         return g
 
     def difference(self, sample: Indices, x: Factored, y: Factored) -> Floats:
@@ -262,10 +251,8 @@ class RobustMatrixRecovery(FiniteSum):
         indices, weights = weighted(sample)
         g = np.zeros(self.n)
         weights *= self.component_scale
-        rows, at_x, at_y = self.pattern.rows, x.reading(), y.reading()
-        welsch.add_slope_differences(
-            indices, weights, rows, at_x, at_y, self.targets, self.sigma, g
-        )
+        at_x, at_y = x.reading(), y.reading()
+        welsch.add_slope_differences(indices, weights, self.entries, at_x, at_y, g)
         return g
 
     def hessian(self, s: Factored) -> "RecoveryHessian":
@@ -404,12 +391,10 @@ class RecoveryTable:
         self.mean = fresh
         return change
 
-    def _slopes(self, indices: npt.NDArray[np.int64], x: Factored) -> Floats:
+    def _slopes(self, indices: Integers, x: Factored) -> Floats:
         problem = self._problem
         g = np.zeros(problem.n)
         distinct = np.unique(indices)
         weights = np.full(distinct.size, problem.component_scale)
-        welsch.add_slopes(
-            distinct, weights, problem.pattern.rows, x.reading(), problem.targets, problem.sigma, g
-        )
+        welsch.add_slopes(distinct, weights, problem.entries, x.reading(), g)
         return g[indices]

@@ -15,9 +15,9 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.constants import Constants
 from pfbench.base.errors import Refused
 from pfbench.base.protocols import Measure
@@ -28,10 +28,8 @@ from pfbench.problems.base import digest_of
 from pfbench.problems.over_matrices import OverMatrices
 from pfbench.problems.restricted_convexity import RestrictedConvexity, restricted_convexity
 from pfbench.problems.sensing import Sensing, dense
-from pfbench.problems.shared_terms import Integers, SlopeTable
+from pfbench.problems.shared_terms import SlopeTable
 from pfbench.sets.body import AnySet
-
-Floats = npt.NDArray[np.float64]
 
 _SMALL_ENTRIES = 1 << 20
 """Up to this number of entries `best_known` is computed: about a second."""

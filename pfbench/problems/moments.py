@@ -4,14 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats
 from pfbench.points.operators import DenseOperator, Operator, SparseOperator
 from pfbench.points.pattern import Pattern
 from pfbench.sets.lanczos import leading_triple
-
-Floats = npt.NDArray[np.float64]
 
 DENSE = 1500
 """Up to this smaller side the Gram matrix is factorised."""

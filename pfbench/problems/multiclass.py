@@ -6,10 +6,11 @@ from functools import cached_property
 
 import numpy as np
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.problems.matrix_models import Floats, Integers, MatrixModel, Numbers, owned
+from pfbench.problems.matrix_models import MatrixModel, Numbers, owned
 from pfbench.problems.moments import certified_by, moment_norm
 
 SOFTMAX_THIRD = 0.27216553

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import finite_array
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.kernels import multitask
 from pfbench.kernels.compiled import threads
-from pfbench.problems.matrix_models import Floats, Integers, MatrixModel, Numbers, owned, transposed
+from pfbench.problems.matrix_models import MatrixModel, Numbers, owned, transposed
 from pfbench.problems.moments import certified_by, moment_norm
 
 _SERIAL_ENTRIES = 1 << 20

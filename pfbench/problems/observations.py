@@ -5,17 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
 from pfbench.points.factored import Factors
 from pfbench.problems.data.loading import load_digits_matrix, load_ratings
 from pfbench.problems.matrix_recovery import Observations
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _MOST_POSITIONS = 1 << 62
 

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import InputError
 from pfbench.problems.sensing import Sensing, blocks
-
-Floats = npt.NDArray[np.float64]
 
 
 class Worst(NamedTuple):

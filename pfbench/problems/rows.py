@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import integer, real
 from pfbench.base.parameters import parameter
 from pfbench.problems.data.loading import load_classification
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import choice, finite_array, integer, real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
@@ -18,8 +19,6 @@ from pfbench.kernels import sensing as loops
 from pfbench.kernels.compiled import threads
 from pfbench.points.factored import Factors
 from pfbench.sets.nuclear import NuclearBall
-
-Floats = npt.NDArray[np.float64]
 
 NUCLEAR_NORM = 50.0
 """Nuclear norm of the synthetic underlying matrix (li2019 section 4)."""
@@ -117,16 +116,16 @@ class Sensing:
         return np.ascontiguousarray(self.targets, dtype=np.float64)
 
     @cached_property
-    def all(self) -> npt.NDArray[np.int64]:
+    def all(self) -> Integers:
         """All components, 0 .. n - 1."""
         return np.arange(self.n)
 
-    def _bounds(self, count: int) -> npt.NDArray[np.int64]:
+    def _bounds(self, count: int) -> Integers:
         """Return where the chunks of `count` rows begin and end: one for each thread."""
         many = count * self.rows.shape[1] >= _PARALLEL_ENTRIES
         return np.linspace(0, count, (threads() if many else 1) + 1).astype(np.int64)
 
-    def products(self, indices: npt.NDArray[np.int64], x: Floats) -> Floats:
+    def products(self, indices: Integers, x: Floats) -> Floats:
         """Return <Z_i, x> for the given components, shape (k,)."""
         loops.in_range(indices, self.n)
         out = np.empty(indices.size)
@@ -134,14 +133,13 @@ class Sensing:
         loops.products_parallel(bounds, self.rows, indices, x.ravel(), out)
         return out
 
-    def normal(
-        self, indices: npt.NDArray[np.int64], weights: Floats, targets: Floats, x: Floats
-    ) -> Floats:
+    def normal(self, indices: Integers, weights: Floats, targets: Floats, x: Floats) -> Floats:
         """Return the sum of weights (<Z_i, x> - targets) Z_i over the given components, (M, N)."""
         loops.in_range(indices, self.n)
         bounds = self._bounds(indices.size)
         parts = np.zeros((bounds.size - 1, self.rows.shape[1]))
-        loops.normal_parallel(bounds, self.rows, indices, weights, targets, x.ravel(), parts)
+        sampled = loops.Sampled(self.rows, indices, weights, targets)
+        loops.normal_parallel(bounds, sampled, x.ravel(), parts)
         return np.asarray(parts.sum(axis=0).reshape(self.shape))
 
     @cached_property

@@ -4,13 +4,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 class SharedTerms:

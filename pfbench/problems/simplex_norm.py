@@ -9,17 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
 from pfbench.problems.base import digest_of
 from pfbench.problems.single import Operator, SingleComponent
 from pfbench.problems.sizes import check_length
 from pfbench.sets.simplex import Simplex
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

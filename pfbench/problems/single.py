@@ -4,14 +4,9 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
+from pfbench.base.arrays import Floats
 from pfbench.base.sample import Indices
 from pfbench.problems.base import FiniteSum, drawn
-
-Floats = npt.NDArray[np.float64]
-
 
 Operator = Callable[[Floats], Floats]
 """A symmetric matrix as the function that multiplies a vector by it."""

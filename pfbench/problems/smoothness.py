@@ -30,9 +30,8 @@ from types import MappingProxyType
 from typing import Self
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from pfbench.base.arrays import Floats
 
 PAPER_SMOOTHNESS = 3.0**15
 """What shen2019 lemma 7.1 states for the smoothness of H_T."""

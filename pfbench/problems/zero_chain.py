@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -23,8 +23,6 @@ from pfbench.problems.single import Operator, SingleComponent
 from pfbench.problems.sizes import check_length, rounded_down
 from pfbench.problems.smoothness import chain_bounds
 from pfbench.sets.balls import L2Ball
-
-Floats = npt.NDArray[np.float64]
 
 GAP = 0.04
 """V(x_t) >= GAP D for t < T (shen2019 section 7.1: 0.08 R)."""

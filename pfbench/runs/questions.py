@@ -12,13 +12,7 @@ from typing import Any
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Result, Task
 from pfbench.runs.planning.user_code import is_ours
-from pfbench.runs.storage.keys import (
-    check_source,
-    content_key,
-    has_source,
-    source_digest,
-    source_note,
-)
+from pfbench.runs.storage import keys
 from pfbench.runs.storage.store import Store
 
 
@@ -84,13 +78,13 @@ def answered(
     KeyboardInterrupt
         If the user interrupts it; what is stored already stays.
     """
-    sources = cache(source_digest)
-    notes = [source_note(one.modules, sources(one.modules)) for one in questions]
-    keys = _keys(questions, notes, engine) if store else {}
+    sources = cache(keys.source_digest)
+    notes = [keys.source_note(one.modules, sources(one.modules)) for one in questions]
+    known = _keys(questions, notes, engine) if store else {}
     missing = []
     for index, question in enumerate(questions):
-        known = index in keys and not question.again
-        row = store.get_row(question.kind, keys[index]) if store and known else None
+        stored = index in known and not question.again
+        row = store.get_row(question.kind, known[index]) if store and stored else None
         if row is None:
             missing.append(index)
         else:
@@ -104,9 +98,9 @@ def answered(
             yield Answer(index, None, result)
             continue
         row = questions[index].row(result.value)
-        if store and index in keys:
+        if store and index in known:
             note = {"source": notes[index]}
-            store.put_row(questions[index].kind, keys[index], row, note)
+            store.put_row(questions[index].kind, known[index], row, note)
         yield Answer(index, row, result)
 
 
@@ -116,9 +110,9 @@ def _keys(
     """Return the keys of those questions that say in full what they are, sources included."""
     environment = engine.environment()
     return {
-        index: content_key({"kind": one.kind, **one.content}, note["digest"], environment)
+        index: keys.content_key({"kind": one.kind, **one.content}, note["digest"], environment)
         for index, (one, note) in enumerate(zip(questions, notes, strict=True))
-        if one.content is not None and all(map(has_source, one.modules))
+        if one.content is not None and all(map(keys.has_source, one.modules))
     }
 
 
@@ -132,5 +126,5 @@ def _checked(task: Task, note: Mapping[str, Any]) -> Task:
 def _do_checked(
     note: Mapping[str, Any], function: Callable[..., Any], arguments: tuple[Any, ...]
 ) -> Any:
-    check_source(note)
+    keys.check_source(note)
     return function(*arguments)

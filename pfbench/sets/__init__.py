@@ -5,7 +5,7 @@ Penalties: value and proximal map. The public names are loaded on first use.
 
 from typing import TYPE_CHECKING
 
-from pfbench.base.lazy import on_first_use
+from pfbench.base.lazy import homes_of, on_first_use
 
 if TYPE_CHECKING:
     from pfbench.sets.balls import L1Ball as L1Ball
@@ -45,33 +45,6 @@ if TYPE_CHECKING:
     from pfbench.sets.vectors import VectorSet as VectorSet
     from pfbench.sets.whole import WholeSpace as WholeSpace
 
-_NAMES = {
-    "balls": ("L1Ball", "L2Ball", "LinfBall"),
-    "birkhoff": ("Birkhoff",),
-    "body": ("Body",),
-    "box": ("Box", "KSparse"),
-    "catalogue": ("PENALTIES", "SETS", "feasible_set", "penalty"),
-    "flow": ("UnitFlow",),
-    "groups": ("GroupLasso",),
-    "matrices": ("ColumnBall", "MatrixBall", "RowBall", "SpectralBall"),
-    "matroid": (
-        "GraphicMatroid",
-        "Matroid",
-        "MatroidBase",
-        "OracleMatroid",
-        "PartitionMatroid",
-        "SpanningTree",
-        "UniformMatroid",
-    ),
-    "nuclear": ("NuclearBall", "NuclearMinimiser"),
-    "penalties": ("GroupPenalty", "L1Penalty", "NuclearPenalty", "Penalty"),
-    "simplex": ("Simplex",),
-    "spectrahedron": ("Spectrahedron",),
-    "submodular": ("Permutahedron", "SubmodularBase"),
-    "vectors": ("VectorSet",),
-    "whole": ("WholeSpace",),
-}
-_HOMES = {name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names}
-
+_HOMES = homes_of(__name__)
 __all__ = list(_HOMES)
 __getattr__ = on_first_use(__name__, _HOMES)

@@ -4,14 +4,12 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.errors import Diverged
 from pfbench.sets.body import is_point, projectable
 from pfbench.sets.simplex import project_simplex
 from pfbench.sets.vectors import VectorSet, winner
-
-Floats = npt.NDArray[np.float64]
 
 
 class L1Ball(VectorSet):

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import integer
 from pfbench.sets.body import Body, gradient, is_point, normalised
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -78,7 +76,7 @@ class Birkhoff(Body):
         """Return the identity: 0 is not in the set."""
         return np.eye(self.m)
 
-    def _vertex(self, columns: npt.NDArray[np.int64]) -> Floats:
+    def _vertex(self, columns: Integers) -> Floats:
         vertex = np.zeros(self.shape)
         vertex[np.arange(self.m), columns] = 1.0
         return vertex

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.errors import Diverged, InputError, Refused
 from pfbench.base.parameters import Parameter, declared
 from pfbench.base.protocols import FeasibleSet
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 def finite(what: str, value: Any, shape: tuple[int, ...]) -> Floats:
@@ -235,5 +233,5 @@ class GreedyBody(VectorBody):
         return self._greedy(rng.permutation(self.d))
 
     @abstractmethod
-    def _greedy(self, order: npt.NDArray[np.int64]) -> Floats:
+    def _greedy(self, order: Integers) -> Floats:
         """Return the vertex of an order of 0, ..., d-1."""

@@ -5,15 +5,13 @@ from dataclasses import MISSING, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
 from pfbench.sets.body import VectorBody, frozen, gradient, is_point, projectable
 from pfbench.sets.vectors import VectorSet
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -6,15 +6,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
-from pfbench.kernels.graphs import costs_to_go, follow, most_different_paths, topological_order
+from pfbench.kernels import graphs
 from pfbench.sets.body import VectorBody, frozen, gradient, is_point, normalised
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 
 def checked_edges(edges: Any, kind: str) -> Integers:
@@ -106,19 +103,15 @@ class UnitFlow(VectorBody):
         return np.ascontiguousarray(self.edges[:, 0])
 
     @cached_property
-    def _heads(self) -> Integers:
-        return np.ascontiguousarray(self.edges[:, 1])
-
-    @cached_property
-    def _rows(self) -> tuple[Integers, Integers]:
-        """Where each node's outgoing edges begin, and the edges by tail."""
+    def _graph(self) -> graphs.Graph:
         indptr = np.zeros(self._nodes + 1, dtype=np.int64)
         indptr[1:] = np.cumsum(np.bincount(self._tails, minlength=self._nodes))
-        return indptr, np.argsort(self._tails, kind="stable")
+        heads = np.ascontiguousarray(self.edges[:, 1])
+        return graphs.Graph(indptr, np.argsort(self._tails, kind="stable"), heads)
 
     @cached_property
     def _order(self) -> Integers:
-        return topological_order(*self._rows, self._heads)
+        return graphs.topological_order(self._graph)
 
     @cached_property
     def _choice(self) -> Integers:
@@ -127,7 +120,7 @@ class UnitFlow(VectorBody):
 
     def _cheapest(self, costs: Floats) -> Integers:
         choice = np.empty(self._nodes, dtype=np.int64)
-        costs_to_go(self._order, *self._rows, self._heads, costs, self.destination, choice)
+        graphs.costs_to_go(self._order, self._graph, costs, self.destination, choice)
         return choice
 
     def _edge_on_cycle(self) -> int:
@@ -135,8 +128,8 @@ class UnitFlow(VectorBody):
         stuck = np.ones(self._nodes, dtype=bool)
         stuck[self._order] = False
         into = np.full(self._nodes, -1, dtype=np.int64)
-        inner = np.flatnonzero(stuck[self._tails] & stuck[self._heads])
-        into[self._heads[inner]] = inner
+        inner = np.flatnonzero(stuck[self._tails] & stuck[self._graph.heads])
+        into[self._graph.heads[inner]] = inner
         node, seen = int(np.flatnonzero(stuck)[0]), set[int]()
         while node not in seen:
             seen.add(node)
@@ -151,11 +144,8 @@ class UnitFlow(VectorBody):
 
         O(E log E); see `pfbench.kernels.graphs.most_different_paths`.
         """
-        return math.sqrt(
-            most_different_paths(
-                self._order, *self._rows, self._heads, self.origin, self.destination
-            )
-        )
+        paths = self._order, self._graph, self.origin, self.destination
+        return math.sqrt(graphs.most_different_paths(*paths))
 
     def lo(self, g: Any) -> Floats:
         """Return the incidence vector of a path of least cost g, shape (E,); O(E).
@@ -173,23 +163,24 @@ class UnitFlow(VectorBody):
         """Return whether no flow is negative and each node keeps its balance, up to tolerance."""
         if not is_point(x, self.shape) or x.min() < -tolerance:
             return False
-        balance = np.bincount(self._tails, weights=x, minlength=self._nodes) - np.bincount(
-            self._heads, weights=x, minlength=self._nodes
+        leaving, entering = (
+            np.bincount(ends, weights=x, minlength=self._nodes) for ends in self.edges.T
         )
+        balance = leaving - entering
         balance[self.origin] -= 1.0
         balance[self.destination] += 1.0
         return bool(np.abs(balance).max() <= tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a random path: at each node a uniform one of the edges from which it can go on."""
-        indptr, outgoing = self._rows
+        indptr, outgoing, heads = self._graph
         path, node = [], self.origin
         while node != self.destination:
             edges = outgoing[indptr[node] : indptr[node + 1]]
-            ends = self._heads[edges]
+            ends = heads[edges]
             open_ones = edges[(self._choice[ends] >= 0) | (ends == self.destination)]
             path.append(int(rng.choice(open_ones)))
-            node = int(self._heads[path[-1]])
+            node = int(heads[path[-1]])
         return self._filled(path, 1.0)
 
     def start(self) -> Floats:
@@ -198,5 +189,5 @@ class UnitFlow(VectorBody):
 
     def _along(self, choice: Integers) -> Floats:
         """Return the path that takes these edges, by node."""
-        path = follow(choice, self._heads, self.origin, self.destination)
+        path = graphs.follow(choice, self._graph.heads, self.origin, self.destination)
         return self._filled(path, 1.0)

@@ -8,16 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
-from pfbench.sets.body import Integers, gradient, is_point, projectable
+from pfbench.sets.body import gradient, is_point, projectable
 from pfbench.sets.simplex import project_simplex
 from pfbench.sets.vectors import VectorSet
-
-Floats = npt.NDArray[np.float64]
 
 Groups = int | tuple[tuple[int, ...], ...]
 """The length of consecutive groups (the last may be shorter), or each group's indices."""

@@ -15,14 +15,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats
 from pfbench.base.errors import Diverged
 from pfbench.kernels.tridiagonal import largest_eigenvalue, leading_eigenvector, polynomial_root
 from pfbench.points.operators import Operator
-
-Floats = npt.NDArray[np.float64]
 
 RANDOM_PART = 0.3
 """Size of the random part added to a warm start (relative to the unit start vector)."""

@@ -7,16 +7,14 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import integer, real
 from pfbench.base.parameters import parameter
 from pfbench.points import RankOne
 from pfbench.sets.body import Body, gradient, is_point, normalised, projectable
 from pfbench.sets.groups import GroupLasso
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False, eq=False)

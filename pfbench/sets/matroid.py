@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import Parameter
@@ -17,10 +17,6 @@ from pfbench.kernels.graphs import greedy_forest
 from pfbench.sets.body import Described, GreedyBody, frozen, is_point
 from pfbench.sets.flow import checked_edges
 from pfbench.sets.nearest import in_hull
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-
 
 # --- matroids -------------------------------------------------------------------------------------
 

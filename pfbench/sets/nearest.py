@@ -4,10 +4,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
-Floats = npt.NDArray[np.float64]
+from pfbench.base.arrays import Floats
 
 _WEIGHT = 1e-13
 """An atom whose weight falls to this is dropped."""

@@ -4,9 +4,9 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import real
 from pfbench.base.errors import Diverged, Refused
 from pfbench.points import Factored, Pattern, RankOne
@@ -15,8 +15,6 @@ from pfbench.points.operators import DenseOperator, Operator, SparseOperator, Ti
 from pfbench.sets.lanczos import leading_triple
 from pfbench.sets.matrices import MatrixBall
 from pfbench.sets.simplex import project_simplex
-
-Floats = npt.NDArray[np.float64]
 
 DENSE_ENTRIES = 4_000_000
 """Most entries of a matrix that a projection forms."""

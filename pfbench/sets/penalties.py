@@ -7,17 +7,14 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import Diverged, InputError, Refused
 from pfbench.base.parameters import Parameter, declared, parameter
-from pfbench.sets.body import Integers
 from pfbench.sets.groups import Groups, checked_groups, group_labels, group_norms, rescaled
 from pfbench.sets.nuclear import DENSE_ENTRIES
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,10 @@
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.sets.body import is_point, projectable
 from pfbench.sets.vectors import VectorSet, winner
-
-Floats = npt.NDArray[np.float64]
 
 
 def project_simplex(y: Floats, radius: float) -> Floats:

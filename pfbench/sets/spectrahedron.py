@@ -5,16 +5,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import integer, real
 from pfbench.base.parameters import parameter
 from pfbench.points import RankOne
 from pfbench.sets.body import Body, gradient, is_point, normalised, projectable
 from pfbench.sets.simplex import project_simplex
-
-Floats = npt.NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
 

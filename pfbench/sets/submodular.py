@@ -7,17 +7,14 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import Parameter
 from pfbench.sets.body import GreedyBody, frozen, is_point, projectable
 from pfbench.sets.nearest import in_hull
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
 
 _SPOT_CHECKS = 64
 """How many inequalities of submodularity are tried before any work."""

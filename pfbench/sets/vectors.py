@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import Diverged
 from pfbench.base.parameters import parameter
 from pfbench.sets.body import VectorBody
-
-Floats = npt.NDArray[np.float64]
 
 
 def winner(g: Floats, index: int) -> int:

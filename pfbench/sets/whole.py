@@ -4,13 +4,11 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.base.errors import Refused
 from pfbench.sets.body import is_point
 from pfbench.sets.vectors import VectorSet
-
-Floats = npt.NDArray[np.float64]
 
 
 class WholeSpace(VectorSet):

@@ -14,7 +14,7 @@ from pfbench.kernels.compiled import (
     compiled,
     compiled_parallel,
     compiled_vector,
-    parallel_range,
+    prange,
 )
 
 SIZE = 1000
@@ -36,7 +36,7 @@ def total(x):
 
 @compiled_parallel
 def fill(out):
-    for t in parallel_range(out.size):
+    for t in prange(out.size):
         out[t] = doubled(t)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.errors import DataError, InputError
 from pfbench.base.names import unknown
 from pfbench.problems.data import ratings, svmlight, tables
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Content = TypeVar("Content")
-Floats = npt.NDArray[np.float64]
 
 DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 """Images of each digit, 0 to 9, in scikit-learn's set."""
@@ -90,7 +90,7 @@ class Ratings:
     digest: str
     verified: bool
 
-    def positions(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], tuple[int, int]]:
+    def positions(self) -> tuple[Integers, Integers, tuple[int, int]]:
         """Return the ratings' rows and columns in the matrix of those who rated and were rated.
 
         Returns

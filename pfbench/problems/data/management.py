@@ -7,27 +7,13 @@ from typing import Literal
 
 from pfbench.base.errors import DataError
 from pfbench.base.files import check_writable
-from pfbench.problems.data.cache import (
-    VARIABLE,
-    cache_folder,
-    file_of,
-    located,
-    part_beside,
-    sum_beside,
-)
+from pfbench.problems.data import cache, loading
 from pfbench.problems.data.catalogue import DATA_SETS, DataSet, data_set
 from pfbench.problems.data.digests import arrays_digest, file_digest
 from pfbench.problems.data.download import Patience, Progress, discard, download, exclusive
-from pfbench.problems.data.loading import (
-    Classification,
-    Ratings,
-    load_classification,
-    load_digits_matrix,
-    load_ratings,
-    read_classification,
-    read_ratings,
-)
 from pfbench.problems.data.text import ContentError
+
+Loaded = loading.Classification | loading.Ratings
 
 
 @dataclass(frozen=True)
@@ -89,9 +75,9 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> Status:
     record = data_set(name)
     if record.file is None:
         return Status(record.name, record.summary, "embedded", *_method(record, None))
-    folder = cache_folder() if folder is None else folder
-    path = located(record, folder)
-    part = part_beside(folder / record.file.folder / record.file.filename)
+    folder = cache.cache_folder() if folder is None else folder
+    path = cache.located(record, folder)
+    part = cache.part_beside(folder / record.file.folder / record.file.filename)
     return Status(
         record.name,
         record.summary,
@@ -168,25 +154,25 @@ def fetch(
     record = data_set(name)
     if record.file is None:
         return check(record)
-    folder = cache_folder() if folder is None else folder
+    folder = cache.cache_folder() if folder is None else folder
     damaged = None
-    if located(record, folder) is not None:
+    if cache.located(record, folder) is not None:
         try:
             return check(record, folder=folder)
         except DataError:
-            damaged = located(record, folder)
-    file = file_of(record)
+            damaged = cache.located(record, folder)
+    file = cache.file_of(record)
     home = folder / file.folder
     check_writable(
         home,
         f"the data folder {home}",
         folder=True,
-        remedy=f"set {VARIABLE} to another",
+        remedy=f"set {cache.VARIABLE} to another",
         error=DataError,
     )
     home.mkdir(parents=True, exist_ok=True)
     path = home / file.filename
-    part = part_beside(path)
+    part = cache.part_beside(path)
     with exclusive(home, record.name):
         download(file.url, part, name=record.name, progress=progress, patience=patience)
         try:
@@ -203,7 +189,7 @@ def fetch(
                 damaged.replace(damaged.with_name(f"{damaged.name}.damaged"))
             if not loaded.verified:
                 line = f"{file_digest(part)}  {file.filename}\n"
-                sum_beside(path).write_text(line, encoding="utf-8")
+                cache.sum_beside(path).write_text(line, encoding="utf-8")
             part.replace(path)
             discard(part)
         except OSError as error:
@@ -214,21 +200,21 @@ def fetch(
     return replace(status(record, folder=folder), digest=loaded.digest, verified=loaded.verified)
 
 
-def _read(record: DataSet, path: Path, form: str) -> Classification | Ratings:
+def _read(record: DataSet, path: Path, form: str) -> Loaded:
     """Read and check a set's file."""
     if record.task == "ratings":
-        return read_ratings(record, path, form)
-    return read_classification(record, path, form)
+        return loading.read_ratings(record, path, form)
+    return loading.read_classification(record, path, form)
 
 
 def _load(record: DataSet, folder: Path | None) -> tuple[str, bool]:
     """Load a set; return its digest, and whether a recorded sum was right."""
     if record.task == "matrix":
-        return arrays_digest(load_digits_matrix()), True
+        return arrays_digest(loading.load_digits_matrix()), True
     if record.task == "ratings":
-        found: Classification | Ratings = load_ratings(record, folder=folder)
+        found: Loaded = loading.load_ratings(record, folder=folder)
     else:
-        found = load_classification(record, folder=folder)
+        found = loading.load_classification(record, folder=folder)
     return found.digest, found.verified
 
 

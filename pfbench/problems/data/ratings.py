@@ -9,6 +9,7 @@ from typing import IO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.problems.data.text import ContentError, Hash, blocks, excerpt, refuse
 
 MEMBERS = ("ratings.csv", "ratings.dat", "u.data")
@@ -26,7 +27,7 @@ class Triples(NamedTuple):
 
     users: npt.NDArray[np.int32]
     items: npt.NDArray[np.int32]
-    values: npt.NDArray[np.float64]
+    values: Floats
 
 
 class _Layout(NamedTuple):

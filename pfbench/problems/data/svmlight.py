@@ -8,6 +8,7 @@ from typing import IO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Floats, Integers
 from pfbench.problems.data.text import ContentError, Hash, blocks, is_finite_number, refuse
 
 _COMMENT = re.compile(rb"#[^\n]*")
@@ -21,10 +22,10 @@ class Rows(NamedTuple):
     (nnz,), `labels` float64 (n,) as the file has them.
     """
 
-    indptr: npt.NDArray[np.int64]
+    indptr: Integers
     indices: npt.NDArray[np.int32]
-    data: npt.NDArray[np.float64]
-    labels: npt.NDArray[np.float64]
+    data: Floats
+    labels: Floats
 
 
 def read(stream: IO[bytes], features: int, digest: Hash | None = None) -> Rows:

@@ -6,8 +6,8 @@ from functools import partial
 from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.base.arrays import Floats
 from pfbench.problems.data.svmlight import Rows, joined
 from pfbench.problems.data.text import Hash, blocks, is_finite_number, refuse
 
@@ -45,7 +45,7 @@ def read(stream: IO[bytes], features: int, separator: bytes, digest: Hash | None
     return joined(parts)
 
 
-def _parse(block: bytes, columns: int, separator: bytes) -> npt.NDArray[np.float64] | None:
+def _parse(block: bytes, columns: int, separator: bytes) -> Floats | None:
     """Return the table of a block of lines, or None if any of them is malformed."""
     lines = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
     between = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == separator[0])
