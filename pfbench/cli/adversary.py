@@ -11,32 +11,12 @@ import typer
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
-from pfbench.cli.options import (
-    STORE,
-    AsJson,
-    Jobs,
-    Scheduler,
-    StoreFolder,
-    check_place,
-    engine_of,
-    option,
-)
-from pfbench.cli.printing import (
-    Cell,
-    Line,
-    announce,
-    columns,
-    complain,
-    exit_if,
-    fields,
-    heading,
-    note,
-    number,
-    plural,
-    print_json,
-    show,
-)
+from pfbench.cli import options
+from pfbench.cli.options import option
+from pfbench.cli.printing import announce, complain, exit_if, note, print_json
 from pfbench.cli.progress import Steps
+from pfbench.cli.tables import Cell, Line, columns, fields, heading, show
+from pfbench.cli.words import number, plural
 
 if TYPE_CHECKING:
     from pfbench.resisting import Certificate, Reached
@@ -90,10 +70,10 @@ def adversary(
     figure: Annotated[
         Path | None, option("FILE", "Draw the gaps, or the family: .svg, .pdf or .png.")
     ] = None,
-    store: StoreFolder = STORE,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    as_json: AsJson = False,
+    store: options.StoreFolder = options.STORE,
+    jobs: options.Jobs = None,
+    scheduler: options.Scheduler = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Set the resisting oracle on an algorithm.
 
@@ -105,7 +85,7 @@ def adversary(
     Give one of --horizon, --family and --check.
     """
     _refuse_combinations(context.params)
-    check_place(jobs, scheduler)
+    options.check_place(jobs, scheduler)
     if check is not None:
         _check(check, as_json=as_json)
         return
@@ -130,7 +110,7 @@ def adversary(
     total = len(selectors) * max(1, len(horizons))
     # Starting a process for one certificate takes longer than the certificate.
     slots = 0 if jobs is None and scheduler is None and total == 1 else jobs
-    with closing(engine_of(slots, scheduler)) as engine:
+    with closing(options.engine_of(slots, scheduler)) as engine:
         if horizon is None:
             with Steps("family", total, "runs", quiet=as_json) as steps:
                 runs = family_of(

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
-from pfbench.cli.printing import Fact
+from pfbench.cli.tables import Fact
 
 if TYPE_CHECKING:
     from pfbench.base.parameters import Listed

@@ -7,8 +7,10 @@ import typer
 
 from pfbench.base.errors import DataError, InputError
 from pfbench.cli.options import AsJson
-from pfbench.cli.printing import columns, complain, fields_of, note, print_json, show, size
+from pfbench.cli.printing import complain, fields_of, note, print_json
 from pfbench.cli.progress import Steps
+from pfbench.cli.tables import columns, show
+from pfbench.cli.words import size
 
 if TYPE_CHECKING:
     from pfbench.problems.data.management import Status

@@ -15,18 +15,8 @@ from pfbench.cli.catalogue import Item, find, first_line, specs
 from pfbench.cli.claims import describe
 from pfbench.cli.describing import constant_table, described_constants, parameter_table, parameters
 from pfbench.cli.options import AsJson
-from pfbench.cli.printing import (
-    Fact,
-    fields,
-    heading,
-    in_words,
-    lines_of,
-    number,
-    plural,
-    show_facts,
-    size,
-    values_of,
-)
+from pfbench.cli.tables import Fact, fields, heading, lines_of, show_facts, values_of
+from pfbench.cli.words import in_words, number, plural, size
 
 if TYPE_CHECKING:
     from pfbench.runs.planning.study import Study

@@ -8,7 +8,8 @@ from rich.console import RenderableType
 from pfbench.base.names import unknown
 from pfbench.cli.catalogue import KINDS, Item
 from pfbench.cli.options import AsJson
-from pfbench.cli.printing import columns, console, heading, print_json, show
+from pfbench.cli.printing import console, print_json
+from pfbench.cli.tables import columns, heading, show
 
 
 def list_all(

@@ -13,19 +13,12 @@ import typer
 
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
+from pfbench.cli import options
 from pfbench.cli.catalogue import specs
-from pfbench.cli.options import (
-    STORE,
-    AsJson,
-    Jobs,
-    Scheduler,
-    StoreFolder,
-    check_place,
-    engine_of,
-    option,
-)
-from pfbench.cli.printing import FAILURES, announce, exit_if_failed, keeping, note, print_json, show
+from pfbench.cli.options import option
+from pfbench.cli.printing import FAILURES, announce, exit_if_failed, keeping, note, print_json
 from pfbench.cli.progress import Steps
+from pfbench.cli.tables import show
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
@@ -37,11 +30,11 @@ OUTPUT = Path("build/report")
 
 def report(
     spec: Annotated[list[str] | None, typer.Argument(metavar="SPEC.toml", hidden=True)] = None,
-    store: StoreFolder = STORE,
+    store: options.StoreFolder = options.STORE,
     output: Annotated[Path, option("DIR", "Where the reports go.", "--output", "-o")] = OUTPUT,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    as_json: AsJson = False,
+    jobs: options.Jobs = None,
+    scheduler: options.Scheduler = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Draw comparison reports of many runs.
 
@@ -52,12 +45,12 @@ def report(
     from pfbench.reporting import prepare, write_report
     from pfbench.runs.planning.study import read_spec
 
-    check_place(jobs, scheduler)
+    options.check_place(jobs, scheduler)
     read = [read_spec(path) for path in _paths(spec or list(specs()))]
     for one in read:
         prepare(one, output)
         announce((text for plan in one.runs() for text in plan.own_selectors), one.name)
-    with closing(engine_of(jobs, scheduler)) as engine:
+    with closing(options.engine_of(jobs, scheduler)) as engine:
         outcomes = _run(read, store, engine, quiet=as_json)
 
     described = []

@@ -12,37 +12,13 @@ import typer
 from rich.console import RenderableType
 
 from pfbench.base.errors import InputError, PfbenchError, StorageError
+from pfbench.cli import options
 from pfbench.cli.board import Board
-from pfbench.cli.options import (
-    STORE,
-    AsJson,
-    DryRun,
-    Jobs,
-    Scheduler,
-    StoreFolder,
-    check_place,
-    cpus,
-    engine_of,
-    flag,
-    option,
-)
-from pfbench.cli.printing import (
-    FAILURES,
-    Fact,
-    announce,
-    columns,
-    complain,
-    duration,
-    exit_if_failed,
-    heading,
-    in_brief,
-    known,
-    plural,
-    show_facts,
-    size,
-    whole,
-)
+from pfbench.cli.options import flag, option
+from pfbench.cli.printing import FAILURES, announce, complain, exit_if_failed, in_brief
 from pfbench.cli.progress import Steps
+from pfbench.cli.tables import Fact, columns, heading, show_facts
+from pfbench.cli.words import duration, known, plural, size, whole
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
@@ -65,11 +41,11 @@ def run(
     spec: Annotated[
         Path, typer.Argument(metavar="SPEC.toml", help="The sweep, or the spec of a report.")
     ],
-    store: StoreFolder = STORE,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
+    store: options.StoreFolder = options.STORE,
+    jobs: options.Jobs = None,
+    scheduler: options.Scheduler = None,
+    dry_run: options.DryRun = False,
+    as_json: options.AsJson = False,
     log: Annotated[Path | None, option("FILE", "Append a line for each run to this file.")] = None,
     quiet: Annotated[bool, flag("No progress, no summary.", "--quiet")] = False,
 ) -> None:
@@ -83,10 +59,10 @@ def run(
     """
     from pfbench.runs.planning.sweep import read_sweep
 
-    check_place(jobs, scheduler)
+    options.check_place(jobs, scheduler)
     planned = read_sweep(spec)
     announce(planned.own_names, spec)
-    with _log(log) as lines, closing(engine_of(jobs, scheduler)) as engine:
+    with _log(log) as lines, closing(options.engine_of(jobs, scheduler)) as engine:
         if dry_run:
             _dry_run(planned, store, engine, as_json=as_json)
             return
@@ -238,7 +214,7 @@ def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool)
         for (problem, algorithm), plans in chosen
     ]
     with Steps("trials", len(tasks), "trials", quiet=as_json) as steps:
-        for result in run_tasks(tasks, min(engine.slots, cpus()) or 1):
+        for result in run_tasks(tasks, min(engine.slots, options.cpus()) or 1):
             rows[result.index] |= _trial(result)
             steps.advance()
     timed = [row for row in rows if row["seconds"] is not None]

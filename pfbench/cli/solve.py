@@ -14,27 +14,10 @@ from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable, whole
 from pfbench.base.selectors import Selector
 from pfbench.cli.options import AsJson, DryRun, option
-from pfbench.cli.printing import (
-    FAILURES,
-    Line,
-    announce,
-    columns,
-    complain,
-    console,
-    duration,
-    exit_if,
-    fields,
-    heading,
-    note,
-    number,
-    numbers,
-    parameters_in_words,
-    plural,
-    print_json,
-    show,
-    unmet_in_words,
-)
+from pfbench.cli.printing import FAILURES, announce, complain, console, exit_if, note, print_json
 from pfbench.cli.progress import Steps
+from pfbench.cli.tables import Line, columns, fields, heading, numbers, show
+from pfbench.cli.words import duration, number, parameters_in_words, plural, unmet_in_words
 
 if TYPE_CHECKING:
     from pfbench.runs.loop.ready import Ready

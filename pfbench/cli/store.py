@@ -9,18 +9,10 @@ import typer
 
 from pfbench.base.errors import InputError
 from pfbench.cli.options import STORE, AsJson, StoreFolder, flag, option
-from pfbench.cli.printing import (
-    Fact,
-    complain,
-    exit_if,
-    fields_of,
-    plural,
-    print_json,
-    show,
-    show_facts,
-    size,
-)
+from pfbench.cli.printing import complain, exit_if, fields_of, print_json
 from pfbench.cli.progress import Steps
+from pfbench.cli.tables import Fact, show, show_facts
+from pfbench.cli.words import plural, size
 
 if TYPE_CHECKING:
     from pfbench.runs.storage.index import Listing, Row

@@ -23,16 +23,9 @@ from pfbench.base.files import storing, whole
 from pfbench.base.protocols import Algorithm
 from pfbench.problems.smoothness import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
+from pfbench.resisting import replay
 from pfbench.resisting.contestants import Contestant, admit, again
 from pfbench.resisting.oracle import ResistingOracle, converse, frame
-from pfbench.resisting.replay import (
-    TOLERANCE,
-    Answers,
-    Recorded,
-    check_answers,
-    check_queries,
-    orthonormality,
-)
 from pfbench.resisting.transcript import Transcript, file_digest
 from pfbench.runs.loop.streams import stream
 
@@ -130,7 +123,7 @@ class Outcome:
 
     certificate: Certificate
     transcript: Transcript
-    answers: Answers
+    answers: replay.Answers
 
 
 def certify(
@@ -210,9 +203,9 @@ def examine(
 ) -> Outcome:
     """Make both checks and measure the gaps; `findings` are what the online run showed."""
     T, D = fixed.horizon, fixed.set.diameter
-    answers = check_answers(fixed, transcript)
-    queries = check_queries(algorithm, fixed, transcript, stream(seed + 1, "algorithm"))
-    skew = orthonormality(transcript.directions)
+    answers = replay.check_answers(fixed, transcript)
+    queries = replay.check_queries(algorithm, fixed, transcript, stream(seed + 1, "algorithm"))
+    skew = replay.orthonormality(transcript.directions)
     refusals = list(dict.fromkeys((*findings, *_refusals(answers, queries, skew))))
     leaves = "" if queries.departed else _leaves(queries)
     counted = "gradient" if leaves else "lo"
@@ -243,11 +236,11 @@ def examine(
     return Outcome(certificate, transcript, answers)
 
 
-def _refusals(answers: Answers, queries: Recorded, skew: float) -> list[str]:
+def _refusals(answers: replay.Answers, queries: replay.Recorded, skew: float) -> list[str]:
     found = []
     if not skew <= ORTHONORMAL:
         found.append(f"the hidden directions are not orthonormal: they are off by {skew:.2g}.")
-    if not answers.error <= TOLERANCE:
+    if not answers.error <= replay.TOLERANCE:
         found.append(
             f"check (i) fails: the fixed function differs from a recorded answer by "
             f"{answers.error:.2g}."
@@ -262,10 +255,10 @@ def _refusals(answers: Answers, queries: Recorded, skew: float) -> list[str]:
     return found
 
 
-def _leaves(queries: Recorded) -> str:
+def _leaves(queries: replay.Recorded) -> str:
     if queries.counts().po:
         why = "it projects, so its points are not determined by LO outputs"
-    elif not queries.distance <= TOLERANCE:
+    elif not queries.distance <= replay.TOLERANCE:
         why = (
             f"it leaves the span of start and LO outputs by {queries.distance:.2g} of a point's "
             "norm"
@@ -347,7 +340,7 @@ def check_certificate(path: Path, *, told: Callable[[str], object] | None = None
         told(stored["algorithm"])
     algorithm = again(stored["algorithm"])
     admit(algorithm)
-    if not orthonormality(transcript.directions) <= ORTHONORMAL:
+    if not replay.orthonormality(transcript.directions) <= ORTHONORMAL:
         raise DataError(f"the hidden directions in {beside} are not orthonormal: make it anew.")
     problem = replace(
         frame(stored["horizon"], stored["dimension"]),
