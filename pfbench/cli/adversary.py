@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -41,39 +41,26 @@ _NOT_WITH = {
 
 def adversary(
     context: typer.Context,
-    algorithm: Annotated[
-        list[str] | None, option("ALGORITHM", _ALGORITHM, "--algorithm", "-a")
-    ] = None,
-    horizon: Annotated[int | None, option("T", "Calls before which the floor must hold.")] = None,
-    dimension: Annotated[
-        int | None, option("D", "Length of a point, above 2T.", show_default="2T + 1")
-    ] = None,
-    iterations: Annotated[int | None, option("N", "Iterations of a run.", show_default="T")] = None,
-    seed: Annotated[int, option("N", "Seed of the hidden directions.")] = 0,
-    output: Annotated[
-        Path | None,
-        option("FILE", "Write the certificate, its transcript beside it.", "--output", "-o"),
-    ] = None,
-    check: Annotated[
-        Path | None, option("FILE", "Check a certificate from its two files alone.")
-    ] = None,
-    family: Annotated[
-        str | None,
-        option(
-            "T,T,...", "Count LO calls to gap <= eps D on the rescaled family with these T(eps)."
-        ),
-    ] = None,
-    most: Annotated[
-        int | None,
-        option("N", "With --family: LO calls at which a run is given up.", show_default="200000"),
-    ] = None,
-    figure: Annotated[
-        Path | None, option("FILE", "Draw the gaps, or the family: .svg, .pdf or .png.")
-    ] = None,
-    store: options.StoreFolder = options.STORE,
-    jobs: options.Jobs = None,
-    scheduler: options.Scheduler = None,
-    as_json: options.AsJson = False,
+    algorithm: list[str] | None = option("ALGORITHM", _ALGORITHM, "--algorithm", "-a"),
+    horizon: int | None = option("T", "Calls before which the floor must hold."),
+    dimension: int | None = option("D", "Length of a point, above 2T.", show_default="2T + 1"),
+    iterations: int | None = option("N", "Iterations of a run.", show_default="T"),
+    seed: int = option("N", "Seed of the hidden directions.", default=0),
+    output: Path | None = option(
+        "FILE", "Write the certificate, its transcript beside it.", "--output", "-o"
+    ),
+    check: Path | None = option("FILE", "Check a certificate from its two files alone."),
+    family: str | None = option(
+        "T,T,...", "Count LO calls to gap <= eps D on the rescaled family with these T(eps)."
+    ),
+    most: int | None = option(
+        "N", "With --family: LO calls at which a run is given up.", show_default="200000"
+    ),
+    figure: Path | None = option("FILE", "Draw the gaps, or the family: .svg, .pdf or .png."),
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Set the resisting oracle on an algorithm.
 

@@ -1,12 +1,12 @@
 """``pfbench data``: the real data sets and their cache."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from pfbench.base.errors import DataError, InputError
-from pfbench.cli.options import AsJson
+from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.printing import complain, fields_of, note, print_json
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import columns, show
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", hidden=True)]
+NAMES = argument("NAME")
 
 
 @app.callback()
@@ -29,7 +29,7 @@ def data() -> None:
 
 
 @app.command("list")
-def list_sets(as_json: AsJson = False) -> None:
+def list_sets(as_json: bool = AS_JSON) -> None:
     """List the data sets and where each stands."""
     from pfbench.problems.data.cache import VARIABLE, cache_folder
     from pfbench.problems.data.management import statuses
@@ -40,7 +40,7 @@ def list_sets(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def fetch(names: Names = None, as_json: AsJson = False) -> None:
+def fetch(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
     """Download data sets, unless they are there and sound.
 
     NAME is one that `pfbench data list` shows. An interrupted download is continued by the same
@@ -59,7 +59,7 @@ def fetch(names: Names = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def check(names: Names = None, as_json: AsJson = False) -> None:
+def check(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
     """Load data sets, and check all that is recorded of them.
 
     Without NAME, all that are there.

@@ -7,15 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.cli import options
 from pfbench.cli.catalogue import specs
-from pfbench.cli.options import option
+from pfbench.cli.options import argument, option
 from pfbench.cli.printing import FAILURES, announce, exit_if_failed, keeping, note, print_json
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import show
@@ -29,12 +27,12 @@ OUTPUT = Path("build/report")
 
 
 def report(
-    spec: Annotated[list[str] | None, typer.Argument(metavar="SPEC.toml", hidden=True)] = None,
-    store: options.StoreFolder = options.STORE,
-    output: Annotated[Path, option("DIR", "Where the reports go.", "--output", "-o")] = OUTPUT,
-    jobs: options.Jobs = None,
-    scheduler: options.Scheduler = None,
-    as_json: options.AsJson = False,
+    spec: list[str] | None = argument("SPEC.toml"),
+    store: Path = options.STORE,
+    output: Path = option("DIR", "Where the reports go.", "--output", "-o", default=OUTPUT),
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Draw comparison reports of many runs.
 

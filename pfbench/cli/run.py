@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import RenderableType
@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from pfbench.base.errors import InputError, PfbenchError, StorageError
 from pfbench.cli import options
 from pfbench.cli.board import Board
-from pfbench.cli.options import flag, option
+from pfbench.cli.options import argument, flag, option
 from pfbench.cli.printing import FAILURES, announce, complain, exit_if_failed, in_brief
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import Fact, columns, heading, show_facts
@@ -38,16 +38,14 @@ _TRIAL_LIMIT = 100.0
 
 
 def run(
-    spec: Annotated[
-        Path, typer.Argument(metavar="SPEC.toml", help="The sweep, or the spec of a report.")
-    ],
-    store: options.StoreFolder = options.STORE,
-    jobs: options.Jobs = None,
-    scheduler: options.Scheduler = None,
-    dry_run: options.DryRun = False,
-    as_json: options.AsJson = False,
-    log: Annotated[Path | None, option("FILE", "Append a line for each run to this file.")] = None,
-    quiet: Annotated[bool, flag("No progress, no summary.", "--quiet")] = False,
+    spec: Path = argument("SPEC.toml", "The sweep, or the spec of a report.", default=...),
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    dry_run: bool = options.DRY_RUN,
+    as_json: bool = options.AS_JSON,
+    log: Path | None = option("FILE", "Append a line for each run to this file."),
+    quiet: bool = flag("No progress, no summary.", "--quiet"),
 ) -> None:
     """Make the many runs that a sweep plans.
 

@@ -4,7 +4,7 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import RenderableType
@@ -13,7 +13,7 @@ from rich.table import Table
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable, whole
 from pfbench.base.selectors import Selector
-from pfbench.cli.options import AsJson, DryRun, option
+from pfbench.cli.options import AS_JSON, DRY_RUN, option
 from pfbench.cli.printing import FAILURES, announce, complain, console, exit_if, note, print_json
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import Line, columns, fields, heading, numbers, show
@@ -29,49 +29,31 @@ TRACED = "objective,fw_gap"
 
 _SUFFIXES = (".csv", ".parquet")
 
+_AS_IN = 'As in "{}", or your own, MODULE:NAME[...].'
+
 
 def solve(
-    problem: Annotated[
-        str,
-        option(
-            "PROBLEM",
-            'As in "nonconvex-logistic[source=a9a]", or your own, MODULE:NAME[...].',
-            "--problem",
-            "-p",
-        ),
-    ],
-    algorithm: Annotated[
-        str,
-        option(
-            "ALGORITHM",
-            'As in "nfwu-spiderg[epsilon=0.1]", or your own, MODULE:NAME[...].',
-            "--algorithm",
-            "-a",
-        ),
-    ],
-    seed: Annotated[int, option("N", "Seed of the algorithm.")] = 0,
-    repeat: Annotated[int | None, option("K", "Run K seeds, from --seed on.")] = None,
-    budget: Annotated[
-        str | None,
-        option("COUNT=N,...", "Most oracle calls, as in sfo=1e6,lo=100: no call exceeds them."),
-    ] = None,
-    stop: Annotated[str | None, option("MEASURE=X", "Stop at a target, as in fw_gap=0.01.")] = None,
-    time_limit: Annotated[
-        float | None, option("S", "Most seconds, without measures and compilation.")
-    ] = None,
-    measure: Annotated[
-        str | None,
-        option(
-            "NAME,...",
-            f"What the trace records ({TRACED}, if there is a trace); your own: MODULE:NAME.",
-        ),
-    ] = None,
-    every: Annotated[int, option("K", "Record, and look at the target, every K iterations.")] = 1,
-    trace: Annotated[
-        Path | None, option("FILE", "Write the trace to this .csv or .parquet file.")
-    ] = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
+    problem: str = option(
+        "PROBLEM", _AS_IN.format("nonconvex-logistic[source=a9a]"), "--problem", "-p", default=...
+    ),
+    algorithm: str = option(
+        "ALGORITHM", _AS_IN.format("nfwu-spiderg[epsilon=0.1]"), "--algorithm", "-a", default=...
+    ),
+    seed: int = option("N", "Seed of the algorithm.", default=0),
+    repeat: int | None = option("K", "Run K seeds, from --seed on."),
+    budget: str | None = option(
+        "COUNT=N,...", "Most oracle calls, as in sfo=1e6,lo=100: no call exceeds them."
+    ),
+    stop: str | None = option("MEASURE=X", "Stop at a target, as in fw_gap=0.01."),
+    time_limit: float | None = option("S", "Most seconds, without measures and compilation."),
+    measure: str | None = option(
+        "NAME,...",
+        f"What the trace records ({TRACED}, if there is a trace); your own: MODULE:NAME.",
+    ),
+    every: int = option("K", "Record, and look at the target, every K iterations.", default=1),
+    trace: Path | None = option("FILE", "Write the trace to this .csv or .parquet file."),
+    dry_run: bool = DRY_RUN,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Run an algorithm on a problem: counts and measures.
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Group, RenderableType
@@ -14,7 +14,7 @@ from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
 from pfbench.cli import options, printing
 from pfbench.cli.claims import explain as explain_claim
-from pfbench.cli.options import flag, option
+from pfbench.cli.options import argument, flag, option
 from pfbench.cli.progress import Steps
 from pfbench.cli.report import command_line
 from pfbench.cli.tables import columns, heading, show
@@ -37,31 +37,23 @@ _COLOURS = {
 
 
 def verify(
-    claims: Annotated[list[str] | None, typer.Argument(metavar="CLAIM", hidden=True)] = None,
-    quick: Annotated[bool, flag("Claims that take seconds each (default).", "--quick")] = False,
-    full: Annotated[bool, flag("All claims, with full effort.", "--full")] = False,
-    algorithm: Annotated[
-        str | None, option("MODULE:NAME", "Hold your own algorithm to the claims.")
-    ] = None,
-    mutants: Annotated[
-        bool, flag("Show which claim catches which planted fault.", "--mutants")
-    ] = False,
-    worst_case: Annotated[
-        bool, flag("Compute worst cases of a few steps, and hold to them.", "--worst-case")
-    ] = False,
-    listing: Annotated[bool, flag("List the claims and the time.", "--list")] = False,
-    explain: Annotated[
-        str | None, option("CLAIM", "Say what a claim says and how it is tested.")
-    ] = None,
-    seed: Annotated[int, option("N", "Seed of every random stream.")] = 0,
-    store: options.StoreFolder = options.STORE,
-    jobs: options.Jobs = None,
-    scheduler: options.Scheduler = None,
-    repeat: Annotated[int, option("K", "Verify K times, with seeds N, N+1, ...")] = 1,
-    table: Annotated[Path | None, option("FILE.md", "Write the verdicts as Markdown.")] = None,
-    as_json: Annotated[
-        Path | None, option("FILE", "Write all as JSON; - to print.", "--json")
-    ] = None,
+    claims: list[str] | None = argument("CLAIM"),
+    quick: bool = flag("Claims that take seconds each (default).", "--quick"),
+    full: bool = flag("All claims, with full effort.", "--full"),
+    algorithm: str | None = option("MODULE:NAME", "Hold your own algorithm to the claims."),
+    mutants: bool = flag("Show which claim catches which planted fault.", "--mutants"),
+    worst_case: bool = flag(
+        "Compute worst cases of a few steps, and hold to them.", "--worst-case"
+    ),
+    listing: bool = flag("List the claims and the time.", "--list"),
+    explain: str | None = option("CLAIM", "Say what a claim says and how it is tested."),
+    seed: int = option("N", "Seed of every random stream.", default=0),
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    repeat: int = option("K", "Verify K times, with seeds N, N+1, ...", default=1),
+    table: Path | None = option("FILE.md", "Write the verdicts as Markdown."),
+    as_json: Path | None = option("FILE", "Write all as JSON; - to print.", "--json"),
 ) -> None:
     """Put claims to the test: verdicts with their evidence.
 

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 
 from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics import Band, Ending, band, endings
+from pfbench.reporting.statistics import Array, Band, Ending, band, endings
 from pfbench.reporting.words import AXES, listed, power_of_ten
 
 
@@ -113,15 +113,10 @@ def _without(results: Results, axis: str) -> str:
 
 
 def _scale(lines: Sequence[Line]) -> Scale:
-    values = np.concatenate(
-        [
-            np.concatenate(
-                [line.band.low, line.band.median, line.band.high, [end.y for end in line.endings]]
-            )
-            for line in lines
-        ]
-        or [np.empty(0)]
-    )
+    values: Array = np.empty(0)
+    for line in lines:
+        ends = [end.y for end in line.endings]
+        values = np.concatenate([values, line.band.low, line.band.median, line.band.high, ends])
     positive = values[values > 0]
     log = bool(positive.size) and not (values < 0).any()
     if log:

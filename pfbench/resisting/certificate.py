@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
@@ -126,14 +125,7 @@ class Outcome:
     answers: replay.Answers
 
 
-def certify(
-    contestant: Contestant,
-    T: int,
-    *,
-    d: int | None = None,
-    seed: int = 0,
-    watch: Callable[[int], object] | None = None,
-) -> Outcome:
+def certify(contestant: Contestant, T: int, *, d: int | None = None, seed: int = 0) -> Outcome:
     """Set the resisting oracle on an algorithm, and examine what it did.
 
     Parameters
@@ -146,8 +138,6 @@ def certify(
         The dimension, above 2T; 2T + 1 if not given.
     seed
         Of the hidden directions, and of the algorithm's random stream.
-    watch
-        Is told the number of iterations, of both online runs together.
 
     Raises
     ------
@@ -157,20 +147,13 @@ def certify(
         If the algorithm uses up the dimension.
     """
     problem = frame(T, d)
-    iterations = count(1)
-
-    def told(*_: Any) -> bool:
-        if watch is not None:
-            watch(next(iterations))
-        return False
-
     # The same oracle twice; only the algorithm's own random numbers differ.
     first, second = (
         ResistingOracle(problem, stream(seed, "oracles"), record=record) for record in (True, False)
     )
     algorithm = contestant.algorithm
-    ledger = converse(algorithm, first, stream(seed, "algorithm"), watch=told)
-    converse(algorithm, second, stream(seed + 1, "algorithm"), watch=told)
+    ledger = converse(algorithm, first, stream(seed, "algorithm"))
+    converse(algorithm, second, stream(seed + 1, "algorithm"))
     fixed, transcript = first.finish()
     assert transcript is not None
     findings = []
