@@ -77,11 +77,9 @@ def adversary(
         _check(check, as_json=as_json)
         return
     from pfbench.base.checks import integer
-    from pfbench.resisting import every_contestant, write_certificate
+    from pfbench.resisting import every_contestant, session, write_certificate
     from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
     from pfbench.resisting.rescaled import MOST
-    from pfbench.resisting.session import certificates
-    from pfbench.resisting.session import family as family_of
 
     for name, value, least in (("--seed", seed, 0), ("--horizon", horizon, 1), ("--most", most, 1)):
         if value is not None:
@@ -99,21 +97,17 @@ def adversary(
     slots = 0 if jobs is None and scheduler is None and total == 1 else jobs
     with closing(options.engine_of(slots, scheduler)) as engine:
         if horizon is None:
+            most = MOST if most is None else most
             with Steps("family", total, "runs", quiet=as_json) as steps:
-                runs = family_of(
-                    selectors,
-                    horizons,
-                    most=MOST if most is None else most,
-                    seed=seed,
-                    engine=engine,
-                    progress=steps.advance,
+                runs = session.family(
+                    selectors, horizons, most=most, seed=seed, engine=engine, progress=steps.advance
                 )
             if figure is not None:
                 draw_calls(runs, figure)
             _show_family(runs, as_json=as_json)
             return
         with Steps("adversary", total, "certificates", quiet=as_json) as steps:
-            found = certificates(
+            found = session.certificates(
                 selectors,
                 horizon,
                 d=dimension,

@@ -1,7 +1,7 @@
 """``pfbench data``: the real data sets and their cache."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -99,14 +99,10 @@ def _each(names: Sequence[str], task: "Callable[[str], Status]", *, as_json: boo
         raise last
 
 
-def _as_json(status: "Status") -> dict[str, Any]:
-    names = {"method": "verified_by", "size": "bytes", "partial": "partial_bytes"}
-    return {"schema": 1, **fields_of(status, **names)}
-
-
 def _show(found: "Sequence[Status]", *, as_json: bool) -> None:
     if as_json:
-        print_json([_as_json(status) for status in found])
+        names = {"method": "verified_by", "size": "bytes", "partial": "partial_bytes"}
+        print_json([{"schema": 1, **fields_of(status, **names)} for status in found])
         return
     sizes = [None if status.size is None else size(status.size) for status in found]
     rows = [(s.name, _state(s), length, s.summary) for s, length in zip(found, sizes, strict=True)]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -65,11 +65,16 @@ def keeping(what: str, folder: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        complain(
+        fail(
             f"interrupted; every finished {what} is kept in {folder}, and the same command goes on "
             "from there."
         )
-        raise typer.Exit(1) from None
+
+
+def fail(message: str) -> NoReturn:
+    """Print one sentence on the standard error, and end the command with a failure's status."""
+    complain(message)
+    raise typer.Exit(1)
 
 
 def exit_if(failed: object) -> None:
@@ -82,11 +87,10 @@ def exit_if_failed(failed: "Sequence[Outcome]", remark: str = "") -> None:
     """Say which run failed first, and exit; if none failed, do nothing."""
     if failed:
         plan, run = failed[0].plan, failed[0].entry.run
-        complain(
+        fail(
             f"{plural(len(failed), 'run')} failed{remark}; the first: {plan.algorithm}, seed "
             f"{plan.seed}: {run.status}: {run.stop_reason}."
         )
-    exit_if(failed)
 
 
 def print_json(value: Any) -> None:

@@ -85,15 +85,14 @@ def _run(
     read: "Sequence[Spec]", folder: Path, engine: "Engine", *, quiet: bool
 ) -> "dict[str, list[Outcome]]":
     """Make the runs of all reports that the store lacks."""
-    planned = [(one, one.runs()) for one in read]
-
     from pfbench.runs.execute import execute
     from pfbench.runs.storage.store import Store
 
     kept = Store(folder)
     outcomes: dict[str, list[Outcome]] = {}
     with keeping("run", folder):
-        for one, plans in planned:
+        for one in read:
+            plans = one.runs()
             with Steps(one.name, len(plans), "runs", quiet=quiet) as steps:
                 outcomes[one.name] = execute(plans, kept, engine=engine, progress=steps.count)
             if not quiet:

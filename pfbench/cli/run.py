@@ -8,14 +8,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import RenderableType
 
 from pfbench.base.errors import InputError, PfbenchError, StorageError
 from pfbench.cli import options
 from pfbench.cli.board import Board
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.printing import FAILURES, announce, complain, exit_if_failed, in_brief
+from pfbench.cli.printing import FAILURES, announce, exit_if_failed, fail, in_brief
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import Fact, columns, heading, show_facts
 from pfbench.cli.words import duration, known, plural, size, whole
@@ -129,11 +128,10 @@ def _run(
     ended = f"{board.done} of {plural(total, 'run')} done, {board.failed} failed"
     log(f"end {planned.name}: {ended}{': ' if problem else ''}{problem}")
     if problem:
-        complain(
+        fail(
             f"{problem}; {board.done:,} of {plural(total, 'run')} are kept in {folder}, and the "
             "same command goes on from there."
         )
-        raise typer.Exit(1)
     if as_json or not quiet:
         runs = [described[plan] for plan in planned.plans] if as_json else []
         statuses = ", ".join(f"{n:,} {status}" for status, n in board.statuses.most_common())
@@ -270,13 +268,10 @@ def _kinds(plans: "Sequence[PlannedRun]") -> str:
 def _trials(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     names = "runs", "iterations", "time each", "memory", "algorithm on problem"
     words = {"iterations": whole, "seconds": duration, "bytes": size}
-    shown = [
-        (row["runs"], *(known(row[name], said) for name, said in words.items()), _setting(row))
-        for row in rows
-    ]
+    shown = []
+    for row in rows:
+        numbers = (known(row[name], said) for name, said in words.items())
+        remark = row["refused"] or row["failed"]
+        setting = f"{row['algorithm']} on {row['problem']}" + (f"\n{remark}" if remark else "")
+        shown.append((row["runs"], *numbers, setting))
     return columns(names, shown, right=names[:-1])
-
-
-def _setting(row: Mapping[str, Any]) -> str:
-    remark = row["refused"] or row["failed"]
-    return f"{row['algorithm']} on {row['problem']}" + (f"\n{remark}" if remark else "")

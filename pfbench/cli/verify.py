@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -103,8 +102,7 @@ def verify(
         except StorageError as error:
             if not work.made:
                 raise
-            printing.complain(str(error))
-            raise typer.Exit(1) from None
+            printing.fail(str(error))
 
 
 @dataclass
@@ -266,8 +264,7 @@ def _verify_mutants(work: _Work) -> None:
             Text(f"{caught} of {len(found)} caught"),
         )
     if caught < 0.9 * len(found):
-        printing.complain("fewer than 90 % of the planted faults are caught.")
-        raise typer.Exit(1)
+        printing.fail("fewer than 90 % of the planted faults are caught.")
 
 
 def _caught(one: "Caught") -> tuple[str, Text]:

@@ -4,11 +4,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics import Array, Band, Ending, band, endings
+from pfbench.reporting.statistics import Band, Ending, band, endings
 from pfbench.reporting.words import AXES, listed, power_of_ten
 
 
@@ -113,7 +114,7 @@ def _without(results: Results, axis: str) -> str:
 
 
 def _scale(lines: Sequence[Line]) -> Scale:
-    values: Array = np.empty(0)
+    values: Any = np.empty(0)
     for line in lines:
         ends = [end.y for end in line.endings]
         values = np.concatenate([values, line.band.low, line.band.median, line.band.high, ends])
