@@ -5,38 +5,18 @@ from contextlib import closing
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
-from pfbench.cli.options import (
-    STORE,
-    AsJson,
-    Jobs,
-    Scheduler,
-    StoreFolder,
-    check_place,
-    engine_of,
-    option,
-)
-from pfbench.cli.printing import (
-    Cell,
-    Line,
-    announce,
-    columns,
-    complain,
-    exit_if,
-    fields,
-    heading,
-    note,
-    number,
-    plural,
-    print_json,
-    show,
-)
+from pfbench.cli import options
+from pfbench.cli.options import option
+from pfbench.cli.printing import announce, complain, exit_if, note, print_json
 from pfbench.cli.progress import Steps
+from pfbench.cli.tables import Cell, Line, columns, fields, heading, show
+from pfbench.cli.words import number, plural
 
 if TYPE_CHECKING:
     from pfbench.resisting import Certificate, Reached
@@ -61,39 +41,26 @@ _NOT_WITH = {
 
 def adversary(
     context: typer.Context,
-    algorithm: Annotated[
-        list[str] | None, option("ALGORITHM", _ALGORITHM, "--algorithm", "-a")
-    ] = None,
-    horizon: Annotated[int | None, option("T", "Calls before which the floor must hold.")] = None,
-    dimension: Annotated[
-        int | None, option("D", "Length of a point, above 2T.", show_default="2T + 1")
-    ] = None,
-    iterations: Annotated[int | None, option("N", "Iterations of a run.", show_default="T")] = None,
-    seed: Annotated[int, option("N", "Seed of the hidden directions.")] = 0,
-    output: Annotated[
-        Path | None,
-        option("FILE", "Write the certificate, its transcript beside it.", "--output", "-o"),
-    ] = None,
-    check: Annotated[
-        Path | None, option("FILE", "Check a certificate from its two files alone.")
-    ] = None,
-    family: Annotated[
-        str | None,
-        option(
-            "T,T,...", "Count LO calls to gap <= eps D on the rescaled family with these T(eps)."
-        ),
-    ] = None,
-    most: Annotated[
-        int | None,
-        option("N", "With --family: LO calls at which a run is given up.", show_default="200000"),
-    ] = None,
-    figure: Annotated[
-        Path | None, option("FILE", "Draw the gaps, or the family: .svg, .pdf or .png.")
-    ] = None,
-    store: StoreFolder = STORE,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    as_json: AsJson = False,
+    algorithm: list[str] | None = option("ALGORITHM", _ALGORITHM, "--algorithm", "-a"),
+    horizon: int | None = option("T", "Calls before which the floor must hold."),
+    dimension: int | None = option("D", "Length of a point, above 2T.", show_default="2T + 1"),
+    iterations: int | None = option("N", "Iterations of a run.", show_default="T"),
+    seed: int = option("N", "Seed of the hidden directions.", default=0),
+    output: Path | None = option(
+        "FILE", "Write the certificate, its transcript beside it.", "--output", "-o"
+    ),
+    check: Path | None = option("FILE", "Check a certificate from its two files alone."),
+    family: str | None = option(
+        "T,T,...", "Count LO calls to gap <= eps D on the rescaled family with these T(eps)."
+    ),
+    most: int | None = option(
+        "N", "With --family: LO calls at which a run is given up.", show_default="200000"
+    ),
+    figure: Path | None = option("FILE", "Draw the gaps, or the family: .svg, .pdf or .png."),
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Set the resisting oracle on an algorithm.
 
@@ -105,16 +72,14 @@ def adversary(
     Give one of --horizon, --family and --check.
     """
     _refuse_combinations(context.params)
-    check_place(jobs, scheduler)
+    options.check_place(jobs, scheduler)
     if check is not None:
         _check(check, as_json=as_json)
         return
     from pfbench.base.checks import integer
-    from pfbench.resisting import every_contestant, write_certificate
+    from pfbench.resisting import every_contestant, session, write_certificate
     from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
     from pfbench.resisting.rescaled import MOST
-    from pfbench.resisting.session import certificates
-    from pfbench.resisting.session import family as family_of
 
     for name, value, least in (("--seed", seed, 0), ("--horizon", horizon, 1), ("--most", most, 1)):
         if value is not None:
@@ -130,23 +95,19 @@ def adversary(
     total = len(selectors) * max(1, len(horizons))
     # Starting a process for one certificate takes longer than the certificate.
     slots = 0 if jobs is None and scheduler is None and total == 1 else jobs
-    with closing(engine_of(slots, scheduler)) as engine:
+    with closing(options.engine_of(slots, scheduler)) as engine:
         if horizon is None:
+            most = MOST if most is None else most
             with Steps("family", total, "runs", quiet=as_json) as steps:
-                runs = family_of(
-                    selectors,
-                    horizons,
-                    most=MOST if most is None else most,
-                    seed=seed,
-                    engine=engine,
-                    progress=steps.advance,
+                runs = session.family(
+                    selectors, horizons, most=most, seed=seed, engine=engine, progress=steps.advance
                 )
             if figure is not None:
                 draw_calls(runs, figure)
             _show_family(runs, as_json=as_json)
             return
         with Steps("adversary", total, "certificates", quiet=as_json) as steps:
-            found = certificates(
+            found = session.certificates(
                 selectors,
                 horizon,
                 d=dimension,

@@ -9,8 +9,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from pfbench.cli.printing import FAILURES, console, duration
+from pfbench.cli.printing import FAILURES, console
 from pfbench.cli.progress import BETWEEN_LINES
+from pfbench.cli.words import duration
 
 
 class Board:

@@ -3,18 +3,16 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
+from functools import partial
 from importlib.resources import files
 from inspect import getdoc
-from itertools import chain
 from pathlib import Path
+from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.cli.printing import Fact
-
-if TYPE_CHECKING:
-    from pfbench.base.parameters import Listed
+from pfbench.cli.tables import Fact
 
 
 @dataclass(frozen=True)
@@ -41,43 +39,16 @@ class Item:
         ]
 
 
-def _items(kind: str, listed: "Mapping[str, Listed]") -> Iterator[Item]:
-    return (Item(name, kind, one.source, one.summary) for name, one in listed.items())
-
-
-def algorithms() -> Iterator[Item]:
-    """Yield the algorithms."""
-    from pfbench.algorithms import ALGORITHMS
-
-    return _items("algorithm", ALGORITHMS)
-
-
-def problems() -> Iterator[Item]:
-    """Yield the problems."""
-    from pfbench.problems import PROBLEMS
-
-    return _items("problem", PROBLEMS)
+def _items(kind: str, where: str, source: str = "source", about: str = "summary") -> Iterator[Item]:
+    """Yield what the mapping MODULE:NAME holds, which is imported only now."""
+    for name, one in resolve_name(where).items():
+        yield Item(name, kind, getattr(one, source), getattr(one, about))
 
 
 def sets() -> Iterator[Item]:
     """Yield the feasible sets and the penalties."""
-    from pfbench.sets.catalogue import PENALTIES, SETS
-
-    return chain(_items("set", SETS), _items("penalty", PENALTIES))
-
-
-def measures() -> Iterator[Item]:
-    """Yield the measures."""
-    from pfbench.measures import MEANING
-
-    return (Item(name, "measure", one.source, one.summary) for name, one in MEANING.items())
-
-
-def claims() -> Iterator[Item]:
-    """Yield the claims."""
-    from pfbench.claims.catalogue import CLAIMS
-
-    return (Item(one.name, "claim", one.source, one.statement) for one in CLAIMS.values())
+    yield from _items("set", "pfbench.sets.catalogue:SETS")
+    yield from _items("penalty", "pfbench.sets.catalogue:PENALTIES")
 
 
 def reports() -> Iterator[Item]:
@@ -92,22 +63,15 @@ def reports() -> Iterator[Item]:
         yield Item(name, "report", str(path), summary)
 
 
-def data_sets() -> Iterator[Item]:
-    """Yield the data sets."""
-    from pfbench.problems.data.catalogue import DATA_SETS
-
-    return (Item(one.name, "data", one.home, one.summary) for one in DATA_SETS.values())
-
-
 KINDS: Mapping[str, Callable[[], Iterator[Item]]] = MappingProxyType(
     {
-        "algorithms": algorithms,
-        "problems": problems,
+        "algorithms": partial(_items, "algorithm", "pfbench.algorithms:ALGORITHMS"),
+        "problems": partial(_items, "problem", "pfbench.problems:PROBLEMS"),
         "sets": sets,
-        "measures": measures,
-        "claims": claims,
+        "measures": partial(_items, "measure", "pfbench.measures:MEANING"),
+        "claims": partial(_items, "claim", "pfbench.claims.catalogue:CLAIMS", about="statement"),
         "reports": reports,
-        "data": data_sets,
+        "data": partial(_items, "data", "pfbench.problems.data.catalogue:DATA_SETS", "home"),
     }
 )
 """What ``pfbench list`` takes, with what it then shows."""

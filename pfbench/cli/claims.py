@@ -7,7 +7,8 @@ from rich.console import RenderableType
 
 from pfbench.cli.catalogue import Item
 from pfbench.cli.describing import Description, constant_table, described_constants
-from pfbench.cli.printing import Fact, duration, heading, show_facts
+from pfbench.cli.tables import Fact, heading, show_facts
+from pfbench.cli.words import duration
 
 if TYPE_CHECKING:
     from pfbench.verification.claim import Claim, Instance

@@ -1,21 +1,23 @@
 """``pfbench data``: the real data sets and their cache."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from pfbench.base.errors import DataError, InputError
-from pfbench.cli.options import AsJson
-from pfbench.cli.printing import columns, complain, fields_of, note, print_json, show, size
+from pfbench.cli.options import AS_JSON, argument
+from pfbench.cli.printing import complain, fields_of, note, print_json
 from pfbench.cli.progress import Steps
+from pfbench.cli.tables import columns, show
+from pfbench.cli.words import size
 
 if TYPE_CHECKING:
     from pfbench.problems.data.management import Status
 
 app = typer.Typer(rich_markup_mode=None)
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="NAME", hidden=True)]
+NAMES = argument("NAME")
 
 
 @app.callback()
@@ -27,7 +29,7 @@ def data() -> None:
 
 
 @app.command("list")
-def list_sets(as_json: AsJson = False) -> None:
+def list_sets(as_json: bool = AS_JSON) -> None:
     """List the data sets and where each stands."""
     from pfbench.problems.data.cache import VARIABLE, cache_folder
     from pfbench.problems.data.management import statuses
@@ -38,7 +40,7 @@ def list_sets(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def fetch(names: Names = None, as_json: AsJson = False) -> None:
+def fetch(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
     """Download data sets, unless they are there and sound.
 
     NAME is one that `pfbench data list` shows. An interrupted download is continued by the same
@@ -57,7 +59,7 @@ def fetch(names: Names = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def check(names: Names = None, as_json: AsJson = False) -> None:
+def check(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
     """Load data sets, and check all that is recorded of them.
 
     Without NAME, all that are there.
@@ -97,14 +99,10 @@ def _each(names: Sequence[str], task: "Callable[[str], Status]", *, as_json: boo
         raise last
 
 
-def _as_json(status: "Status") -> dict[str, Any]:
-    names = {"method": "verified_by", "size": "bytes", "partial": "partial_bytes"}
-    return {"schema": 1, **fields_of(status, **names)}
-
-
 def _show(found: "Sequence[Status]", *, as_json: bool) -> None:
     if as_json:
-        print_json([_as_json(status) for status in found])
+        names = {"method": "verified_by", "size": "bytes", "partial": "partial_bytes"}
+        print_json([{"schema": 1, **fields_of(status, **names)} for status in found])
         return
     sizes = [None if status.size is None else size(status.size) for status in found]
     rows = [(s.name, _state(s), length, s.summary) for s, length in zip(found, sizes, strict=True)]

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from pfbench.cli.printing import columns, heading, number
+from pfbench.cli.tables import columns, heading
+from pfbench.cli.words import number
 
 if TYPE_CHECKING:
     from pfbench.base.constants import Constants

@@ -2,20 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from pfbench.cli.printing import (
-    FAILURES,
-    Fact,
-    duration,
-    in_brief,
-    in_words,
-    known,
-    parameters_in_words,
-    plural,
-    show_facts,
-    size,
-    unmet_in_words,
-    whole,
-)
+from pfbench.cli import words
+from pfbench.cli.printing import FAILURES, in_brief
+from pfbench.cli.tables import Fact, show_facts
 
 if TYPE_CHECKING:
     from pfbench.base.counts import Budget
@@ -38,15 +27,16 @@ def show_expected(
     problem, algorithm = ready.problem, ready.algorithm
     found = forecast(ready, seed=seeds[0], budget=budget, time_limit=time_limit)
     trial, parameters = found.trial, parameters_of(algorithm)
-    shape = f"{in_words(problem.shape)}, {problem.n:,} components"
+    shape = f"{words.in_words(problem.shape)}, {problem.n:,} components"
     several = f"{len(seeds):,}, seeds {seeds[0]} to {seeds[-1]}"
-    most = known(found.iterations, lambda count: f"at most {whole(count)}")
-    memory = known(found.bytes, lambda count: f"about {size(count)}")
-    time = known(found.seconds, lambda seconds: _time(seconds, len(seeds)))
-    schedule = f"{ready.schedule}: {parameters_in_words(parameters)}"
+    most = words.known(found.iterations, lambda count: f"at most {words.whole(count)}")
+    memory = words.known(found.bytes, lambda count: f"about {words.size(count)}")
+    time = words.known(found.seconds, lambda seconds: _time(seconds, len(seeds)))
+    schedule = f"{ready.schedule}: {words.parameters_in_words(parameters)}"
     ended = f", which ended: {trial.status}, {trial.stop_reason}"
+    made = words.plural(trial.iterations, "iteration")
     source = (
-        f"a trial of {plural(trial.iterations, 'iteration')} in {duration(trial.seconds)}"
+        f"a trial of {made} in {words.duration(trial.seconds)}"
         f"{ended if trial.status in FAILURES else ''}; measures and compilation not included"
     )
     facts = [
@@ -56,7 +46,7 @@ def show_expected(
         Fact("algorithm", ready.selector, "algorithm"),
         Fact("parameters", parameters),
         Fact("schedule", ready.schedule, "schedule", schedule),
-        Fact("unmet", list(ready.unmet), "not met", unmet_in_words(ready.unmet)),
+        Fact("unmet", list(ready.unmet), "not met", words.unmet_in_words(ready.unmet)),
         Fact("counts", getattr(algorithm, "counts", "not stated"), "counts"),
         Fact("seeds", list(seeds), "runs", several if len(seeds) > 1 else f"1, seed {seeds[0]}"),
         Fact("iterations", found.iterations, "iterations", most),
@@ -68,5 +58,5 @@ def show_expected(
 
 
 def _time(seconds: float, runs: int) -> str:
-    each = f"about {duration(seconds)}"
-    return each if runs == 1 else f"{each} a run, {duration(seconds * runs)} for all"
+    each = f"about {words.duration(seconds)}"
+    return each if runs == 1 else f"{each} a run, {words.duration(seconds * runs)} for all"

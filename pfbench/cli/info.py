@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import getdoc
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import RenderableType
 
 from pfbench.base.errors import DataError
@@ -14,19 +13,9 @@ from pfbench.base.selectors import Selector
 from pfbench.cli.catalogue import Item, find, first_line, specs
 from pfbench.cli.claims import describe
 from pfbench.cli.describing import constant_table, described_constants, parameter_table, parameters
-from pfbench.cli.options import AsJson
-from pfbench.cli.printing import (
-    Fact,
-    fields,
-    heading,
-    in_words,
-    lines_of,
-    number,
-    plural,
-    show_facts,
-    size,
-    values_of,
-)
+from pfbench.cli.options import AS_JSON, argument
+from pfbench.cli.tables import Fact, fields, heading, lines_of, show_facts, values_of
+from pfbench.cli.words import in_words, number, plural, size
 
 if TYPE_CHECKING:
     from pfbench.runs.planning.study import Study
@@ -40,9 +29,7 @@ _PROBLEMS: Mapping[str, str] = MappingProxyType(
 """What an algorithm may require beside oracles."""
 
 
-def info(
-    name: Annotated[str, typer.Argument(metavar="NAME", hidden=True)], as_json: AsJson = False
-) -> None:
+def info(name: str = argument("NAME", default=...), as_json: bool = AS_JSON) -> None:
     """Show one of them whole: parameters, constants, counts.
 
     NAME is one that `pfbench list` shows. A problem may have parameters, as in

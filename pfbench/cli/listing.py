@@ -1,20 +1,15 @@
 """``pfbench list``: what there is."""
 
-from typing import Annotated
-
-import typer
 from rich.console import RenderableType
 
 from pfbench.base.names import unknown
 from pfbench.cli.catalogue import KINDS, Item
-from pfbench.cli.options import AsJson
-from pfbench.cli.printing import columns, console, heading, print_json, show
+from pfbench.cli.options import AS_JSON, argument
+from pfbench.cli.printing import console, print_json
+from pfbench.cli.tables import columns, heading, show
 
 
-def list_all(
-    kind: Annotated[str | None, typer.Argument(metavar="|".join(KINDS), hidden=True)] = None,
-    as_json: AsJson = False,
-) -> None:
+def list_all(kind: str | None = argument("|".join(KINDS)), as_json: bool = AS_JSON) -> None:
     """List what there is, with its source.
 
     Without a kind, everything is listed.

@@ -10,7 +10,7 @@ import sys
 import traceback
 import warnings
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -107,8 +107,7 @@ app.add_typer(store.app, name="store")
 
 @app.callback(invoke_without_command=True)
 def pfbench(
-    context: typer.Context,
-    version: Annotated[bool, flag("Print the version.", "--version")] = False,
+    context: typer.Context, version: bool = flag("Print the version.", "--version")
 ) -> None:
     """Put claims about projection-free and variance-reduced optimisation methods to the test.
 

@@ -1,8 +1,8 @@
-"""Options that several verbs have, and their defaults."""
+"""Options and arguments of the verbs; those that several verbs have."""
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -11,43 +11,44 @@ from pfbench.base.errors import InputError
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
 
-STORE = Path(".pfbench/store")
 
-
-def option(value: str, about: str, *names: str, **more: Any) -> Any:
+def option(value: str, about: str, *names: str, default: Any = None, **more: Any) -> Any:
     """Return an option with a value, as the help writes it, and a line about it.
 
     It has the name of its parameter if none is given; more is what `typer.Option` takes.
     """
-    return typer.Option(*names, metavar=value, help=about, **more)
+    return typer.Option(default, *names, metavar=value, help=about, **more)
 
 
 def flag(about: str, name: str) -> Any:
     """Return an option without a value, and a line about it."""
-    return typer.Option(name, help=about)
+    return typer.Option(False, name, help=about)
 
 
-AsJson = Annotated[bool, flag("Print JSON, and nothing else.", "--json")]
+def argument(value: str, about: str = "", *, default: Any = None) -> Any:
+    """Return an argument, as the help writes it; without a line the verb's own text tells of it."""
+    return typer.Argument(default, metavar=value, help=about or None, hidden=not about)
 
-StoreFolder = Annotated[
-    Path,
-    option(
-        "DIR", "Where all that is finished is kept and found.", "--store", envvar="PFBENCH_STORE"
-    ),
-]
 
-Jobs = Annotated[
-    int | None,
-    option(
-        "N",
-        "So many at a time, each in a process that can be killed; 0: in this process.",
-        show_default="the number of CPUs",
-    ),
-]
+AS_JSON = flag("Print JSON, and nothing else.", "--json")
 
-Scheduler = Annotated[str | None, option("ADDRESS", "Use a Dask cluster, as in tcp://HOST:8786.")]
+STORE = option(
+    "DIR",
+    "Where all that is finished is kept and found.",
+    "--store",
+    default=Path(".pfbench/store"),
+    envvar="PFBENCH_STORE",
+)
 
-DryRun = Annotated[bool, flag("Only show what would run, its memory and its time.", "--dry-run")]
+JOBS = option(
+    "N",
+    "So many at a time, each in a process that can be killed; 0: in this process.",
+    show_default="the number of CPUs",
+)
+
+SCHEDULER = option("ADDRESS", "Use a Dask cluster, as in tcp://HOST:8786.")
+
+DRY_RUN = flag("Only show what would run, its memory and its time.", "--dry-run")
 
 
 def cpus() -> int:

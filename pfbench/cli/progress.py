@@ -6,7 +6,8 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from pfbench.cli.printing import console, plural, size
+from pfbench.cli.printing import console
+from pfbench.cli.words import plural, size
 
 _REFRESH = 0.1
 

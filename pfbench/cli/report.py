@@ -7,25 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
+from pfbench.cli import options
 from pfbench.cli.catalogue import specs
-from pfbench.cli.options import (
-    STORE,
-    AsJson,
-    Jobs,
-    Scheduler,
-    StoreFolder,
-    check_place,
-    engine_of,
-    option,
-)
-from pfbench.cli.printing import FAILURES, announce, exit_if_failed, keeping, note, print_json, show
+from pfbench.cli.options import argument, option
+from pfbench.cli.printing import FAILURES, announce, exit_if_failed, keeping, note, print_json
 from pfbench.cli.progress import Steps
+from pfbench.cli.tables import show
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
@@ -36,12 +27,12 @@ OUTPUT = Path("build/report")
 
 
 def report(
-    spec: Annotated[list[str] | None, typer.Argument(metavar="SPEC.toml", hidden=True)] = None,
-    store: StoreFolder = STORE,
-    output: Annotated[Path, option("DIR", "Where the reports go.", "--output", "-o")] = OUTPUT,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    as_json: AsJson = False,
+    spec: list[str] | None = argument("SPEC.toml"),
+    store: Path = options.STORE,
+    output: Path = option("DIR", "Where the reports go.", "--output", "-o", default=OUTPUT),
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    as_json: bool = options.AS_JSON,
 ) -> None:
     """Draw comparison reports of many runs.
 
@@ -52,12 +43,12 @@ def report(
     from pfbench.reporting import prepare, write_report
     from pfbench.runs.planning.study import read_spec
 
-    check_place(jobs, scheduler)
+    options.check_place(jobs, scheduler)
     read = [read_spec(path) for path in _paths(spec or list(specs()))]
     for one in read:
         prepare(one, output)
         announce((text for plan in one.runs() for text in plan.own_selectors), one.name)
-    with closing(engine_of(jobs, scheduler)) as engine:
+    with closing(options.engine_of(jobs, scheduler)) as engine:
         outcomes = _run(read, store, engine, quiet=as_json)
 
     described = []
@@ -94,15 +85,14 @@ def _run(
     read: "Sequence[Spec]", folder: Path, engine: "Engine", *, quiet: bool
 ) -> "dict[str, list[Outcome]]":
     """Make the runs of all reports that the store lacks."""
-    planned = [(one, one.runs()) for one in read]
-
     from pfbench.runs.execute import execute
     from pfbench.runs.storage.store import Store
 
     kept = Store(folder)
     outcomes: dict[str, list[Outcome]] = {}
     with keeping("run", folder):
-        for one, plans in planned:
+        for one in read:
+            plans = one.runs()
             with Steps(one.name, len(plans), "runs", quiet=quiet) as steps:
                 outcomes[one.name] = execute(plans, kept, engine=engine, progress=steps.count)
             if not quiet:

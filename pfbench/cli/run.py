@@ -6,43 +6,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import RenderableType
 
 from pfbench.base.errors import InputError, PfbenchError, StorageError
+from pfbench.cli import options
 from pfbench.cli.board import Board
-from pfbench.cli.options import (
-    STORE,
-    AsJson,
-    DryRun,
-    Jobs,
-    Scheduler,
-    StoreFolder,
-    check_place,
-    cpus,
-    engine_of,
-    flag,
-    option,
-)
-from pfbench.cli.printing import (
-    FAILURES,
-    Fact,
-    announce,
-    columns,
-    complain,
-    duration,
-    exit_if_failed,
-    heading,
-    in_brief,
-    known,
-    plural,
-    show_facts,
-    size,
-    whole,
-)
+from pfbench.cli.options import argument, flag, option
+from pfbench.cli.printing import FAILURES, announce, exit_if_failed, fail, in_brief
 from pfbench.cli.progress import Steps
+from pfbench.cli.tables import Fact, columns, heading, show_facts
+from pfbench.cli.words import duration, known, plural, size, whole
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
@@ -62,16 +37,14 @@ _TRIAL_LIMIT = 100.0
 
 
 def run(
-    spec: Annotated[
-        Path, typer.Argument(metavar="SPEC.toml", help="The sweep, or the spec of a report.")
-    ],
-    store: StoreFolder = STORE,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-    log: Annotated[Path | None, option("FILE", "Append a line for each run to this file.")] = None,
-    quiet: Annotated[bool, flag("No progress, no summary.", "--quiet")] = False,
+    spec: Path = argument("SPEC.toml", "The sweep, or the spec of a report.", default=...),
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    dry_run: bool = options.DRY_RUN,
+    as_json: bool = options.AS_JSON,
+    log: Path | None = option("FILE", "Append a line for each run to this file."),
+    quiet: bool = flag("No progress, no summary.", "--quiet"),
 ) -> None:
     """Make the many runs that a sweep plans.
 
@@ -83,10 +56,10 @@ def run(
     """
     from pfbench.runs.planning.sweep import read_sweep
 
-    check_place(jobs, scheduler)
+    options.check_place(jobs, scheduler)
     planned = read_sweep(spec)
     announce(planned.own_names, spec)
-    with _log(log) as lines, closing(engine_of(jobs, scheduler)) as engine:
+    with _log(log) as lines, closing(options.engine_of(jobs, scheduler)) as engine:
         if dry_run:
             _dry_run(planned, store, engine, as_json=as_json)
             return
@@ -155,11 +128,10 @@ def _run(
     ended = f"{board.done} of {plural(total, 'run')} done, {board.failed} failed"
     log(f"end {planned.name}: {ended}{': ' if problem else ''}{problem}")
     if problem:
-        complain(
+        fail(
             f"{problem}; {board.done:,} of {plural(total, 'run')} are kept in {folder}, and the "
             "same command goes on from there."
         )
-        raise typer.Exit(1)
     if as_json or not quiet:
         runs = [described[plan] for plan in planned.plans] if as_json else []
         statuses = ", ".join(f"{n:,} {status}" for status, n in board.statuses.most_common())
@@ -238,7 +210,7 @@ def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool)
         for (problem, algorithm), plans in chosen
     ]
     with Steps("trials", len(tasks), "trials", quiet=as_json) as steps:
-        for result in run_tasks(tasks, min(engine.slots, cpus()) or 1):
+        for result in run_tasks(tasks, min(engine.slots, options.cpus()) or 1):
             rows[result.index] |= _trial(result)
             steps.advance()
     timed = [row for row in rows if row["seconds"] is not None]
@@ -296,13 +268,10 @@ def _kinds(plans: "Sequence[PlannedRun]") -> str:
 def _trials(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     names = "runs", "iterations", "time each", "memory", "algorithm on problem"
     words = {"iterations": whole, "seconds": duration, "bytes": size}
-    shown = [
-        (row["runs"], *(known(row[name], said) for name, said in words.items()), _setting(row))
-        for row in rows
-    ]
+    shown = []
+    for row in rows:
+        numbers = (known(row[name], said) for name, said in words.items())
+        remark = row["refused"] or row["failed"]
+        setting = f"{row['algorithm']} on {row['problem']}" + (f"\n{remark}" if remark else "")
+        shown.append((row["runs"], *numbers, setting))
     return columns(names, shown, right=names[:-1])
-
-
-def _setting(row: Mapping[str, Any]) -> str:
-    remark = row["refused"] or row["failed"]
-    return f"{row['algorithm']} on {row['problem']}" + (f"\n{remark}" if remark else "")

@@ -4,37 +4,19 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.console import RenderableType
 from rich.table import Table
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable, whole
 from pfbench.base.selectors import Selector
-from pfbench.cli.options import AsJson, DryRun, option
-from pfbench.cli.printing import (
-    FAILURES,
-    Line,
-    announce,
-    columns,
-    complain,
-    console,
-    duration,
-    exit_if,
-    fields,
-    heading,
-    note,
-    number,
-    numbers,
-    parameters_in_words,
-    plural,
-    print_json,
-    show,
-    unmet_in_words,
-)
+from pfbench.cli import printing
+from pfbench.cli.options import AS_JSON, DRY_RUN, option
 from pfbench.cli.progress import Steps
+from pfbench.cli.tables import Line, columns, fields, heading, numbers, show
+from pfbench.cli.words import duration, number, parameters_in_words, plural, unmet_in_words
 
 if TYPE_CHECKING:
     from pfbench.runs.loop.ready import Ready
@@ -46,49 +28,31 @@ TRACED = "objective,fw_gap"
 
 _SUFFIXES = (".csv", ".parquet")
 
+_AS_IN = 'As in "{}", or your own, MODULE:NAME[...].'
+
 
 def solve(
-    problem: Annotated[
-        str,
-        option(
-            "PROBLEM",
-            'As in "nonconvex-logistic[source=a9a]", or your own, MODULE:NAME[...].',
-            "--problem",
-            "-p",
-        ),
-    ],
-    algorithm: Annotated[
-        str,
-        option(
-            "ALGORITHM",
-            'As in "nfwu-spiderg[epsilon=0.1]", or your own, MODULE:NAME[...].',
-            "--algorithm",
-            "-a",
-        ),
-    ],
-    seed: Annotated[int, option("N", "Seed of the algorithm.")] = 0,
-    repeat: Annotated[int | None, option("K", "Run K seeds, from --seed on.")] = None,
-    budget: Annotated[
-        str | None,
-        option("COUNT=N,...", "Most oracle calls, as in sfo=1e6,lo=100: no call exceeds them."),
-    ] = None,
-    stop: Annotated[str | None, option("MEASURE=X", "Stop at a target, as in fw_gap=0.01.")] = None,
-    time_limit: Annotated[
-        float | None, option("S", "Most seconds, without measures and compilation.")
-    ] = None,
-    measure: Annotated[
-        str | None,
-        option(
-            "NAME,...",
-            f"What the trace records ({TRACED}, if there is a trace); your own: MODULE:NAME.",
-        ),
-    ] = None,
-    every: Annotated[int, option("K", "Record, and look at the target, every K iterations.")] = 1,
-    trace: Annotated[
-        Path | None, option("FILE", "Write the trace to this .csv or .parquet file.")
-    ] = None,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
+    problem: str = option(
+        "PROBLEM", _AS_IN.format("nonconvex-logistic[source=a9a]"), "--problem", "-p", default=...
+    ),
+    algorithm: str = option(
+        "ALGORITHM", _AS_IN.format("nfwu-spiderg[epsilon=0.1]"), "--algorithm", "-a", default=...
+    ),
+    seed: int = option("N", "Seed of the algorithm.", default=0),
+    repeat: int | None = option("K", "Run K seeds, from --seed on."),
+    budget: str | None = option(
+        "COUNT=N,...", "Most oracle calls, as in sfo=1e6,lo=100: no call exceeds them."
+    ),
+    stop: str | None = option("MEASURE=X", "Stop at a target, as in fw_gap=0.01."),
+    time_limit: float | None = option("S", "Most seconds, without measures and compilation."),
+    measure: str | None = option(
+        "NAME,...",
+        f"What the trace records ({TRACED}, if there is a trace); your own: MODULE:NAME.",
+    ),
+    every: int = option("K", "Record, and look at the target, every K iterations.", default=1),
+    trace: Path | None = option("FILE", "Write the trace to this .csv or .parquet file."),
+    dry_run: bool = DRY_RUN,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Run an algorithm on a problem: counts and measures.
 
@@ -116,7 +80,7 @@ def solve(
     from pfbench.runs.planning.resolve import resolve
 
     names, target = recorded(measures, None if stop is None else Stop.parse(stop))
-    announce((problem, algorithm, *names))
+    printing.announce((problem, algorithm, *names))
     plan = PlannedRun(problem, selector, seed, names, every, limits, target, time_limit)
     ready = resolve(plan).ready
     if dry_run:
@@ -125,14 +89,14 @@ def solve(
     runs = _run_all(ready, plan, seeds, quiet=as_json)
     if as_json:
         described = [run.as_json() for run in runs]
-        print_json(described[0] if repeat is None else described)
+        printing.print_json(described[0] if repeat is None else described)
     elif repeat is None:
         show_run(runs[0])
     else:
         show_runs(runs)
     if trace is not None:
         _write_trace(runs, trace, with_seed=repeat is not None)
-    exit_if(any(run.status in FAILURES for run in runs))
+    printing.exit_if(any(run.status in printing.FAILURES for run in runs))
 
 
 def _names(given: str | None, default: str) -> list[str]:
@@ -153,9 +117,9 @@ def _run_all(ready: "Ready", plan: "PlannedRun", seeds: range, *, quiet: bool) -
         with Steps(title, ready.length, "iterations", quiet=quiet) as steps:
             run = _run(ready, plan, seed, steps)
         runs.append(run)
-        if len(seeds) > 1 and not quiet and not console(error=True).is_terminal:
+        if len(seeds) > 1 and not quiet and not printing.console(error=True).is_terminal:
             took = f"{plural(run.iterations, 'iteration')}, {duration(run.seconds)}"
-            note(f"{title}: {run.status}, {took}")
+            printing.note(f"{title}: {run.status}, {took}")
         if run.status == "killed":
             break
     return runs
@@ -206,8 +170,7 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
             else:
                 rows.to_parquet(file, index=False)
     except OSError as error:
-        complain(f"the trace {path} could not be written ({error.strerror}).")
-        raise typer.Exit(1) from error
+        printing.fail(f"the trace {path} could not be written ({error.strerror}).")
 
 
 # --- what people read -----------------------------------------------------------------------------
@@ -323,8 +286,8 @@ def show_runs(runs: "Sequence[Run]") -> None:
     table = columns(names, rows, right=names[1:])
     show(fields([*_what(first), seeds, ended]), heading(title, table))
     for run in runs:
-        if run.status in FAILURES:
-            complain(f"seed {run.seed}: {run.status}: {run.stop_reason}")
+        if run.status in printing.FAILURES:
+            printing.complain(f"seed {run.seed}: {run.status}: {run.stop_reason}")
 
 
 def _range(values: list[float | None]) -> tuple[str, str, str]:

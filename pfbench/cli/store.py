@@ -1,26 +1,18 @@
 """``pfbench store``: what has been run."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from pfbench.base.errors import InputError
-from pfbench.cli.options import STORE, AsJson, StoreFolder, flag, option
-from pfbench.cli.printing import (
-    Fact,
-    complain,
-    exit_if,
-    fields_of,
-    plural,
-    print_json,
-    show,
-    show_facts,
-    size,
-)
+from pfbench.cli.options import AS_JSON, STORE, argument, flag, option
+from pfbench.cli.printing import complain, exit_if, fields_of, print_json
 from pfbench.cli.progress import Steps
+from pfbench.cli.tables import Fact, show, show_facts
+from pfbench.cli.words import plural, size
 
 if TYPE_CHECKING:
     from pfbench.runs.storage.index import Listing, Row
@@ -29,9 +21,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 
-Problem = Annotated[str | None, option("NAME", "Those on this problem: a name, or a selector.")]
-Algorithm = Annotated[str | None, option("NAME", "Those of this algorithm: a name, or a selector.")]
-Status = Annotated[str | None, option("STATUS", "Those of this status.")]
+PROBLEM = option("NAME", "Those on this problem: a name, or a selector.")
+ALGORITHM = option("NAME", "Those of this algorithm: a name, or a selector.")
+STATUS = option("STATUS", "Those of this status.")
 
 _KINDS = ("run", "verdict", "finding", "certificate")
 _VERDICTS = ("holds", "tight", "violated", "disputed", "inconclusive")
@@ -46,21 +38,18 @@ def store() -> None:
 
 @app.command("list")
 def list_entries(
-    folder: StoreFolder = STORE,
-    kind: Annotated[str | None, option("KIND", f"Those of this kind: {', '.join(_KINDS)}.")] = None,
-    problem: Problem = None,
-    algorithm: Algorithm = None,
-    status: Status = None,
-    as_json: AsJson = False,
+    folder: Path = STORE,
+    kind: str | None = option("KIND", f"Those of this kind: {', '.join(_KINDS)}."),
+    problem: str | None = PROBLEM,
+    algorithm: str | None = ALGORITHM,
+    status: str | None = STATUS,
+    as_json: bool = AS_JSON,
 ) -> None:
     """List what is stored.
 
     A damaged file is reported, and left where it is: see `pfbench store check`.
     """
-    opened = _open(folder)
-    wanted = _wanted(kind, problem, algorithm, status)
-    listing = opened.listing()
-    rows = [row for row in listing.rows if wanted(row)]
+    listing, rows = _found(_open(folder), kind, problem, algorithm, status)
     if as_json:
         # Line by line: a store may have very many.
         print("[" + ",\n ".join(json.dumps(_printed(row)) for row in rows) + "]")
@@ -71,9 +60,9 @@ def list_entries(
 
 @app.command()
 def check(
-    folder: StoreFolder = STORE,
-    repair: Annotated[bool, flag("Set damaged files aside, to be made again.", "--repair")] = False,
-    as_json: AsJson = False,
+    folder: Path = STORE,
+    repair: bool = flag("Set damaged files aside, to be made again.", "--repair"),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Read every file whole, and report those that are damaged.
 
@@ -94,9 +83,9 @@ def check(
 
 @app.command()
 def gc(
-    folder: StoreFolder = STORE,
-    dry_run: Annotated[bool, flag("Say what would be removed.", "--dry-run")] = False,
-    as_json: AsJson = False,
+    folder: Path = STORE,
+    dry_run: bool = flag("Say what would be removed.", "--dry-run"),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Remove leftovers, and what an older source made.
 
@@ -126,9 +115,7 @@ def gc(
 
 @app.command()
 def merge(
-    other: Annotated[Path, typer.Argument(metavar="DIR", hidden=True)],
-    folder: StoreFolder = STORE,
-    as_json: AsJson = False,
+    other: Path = argument("DIR", default=...), folder: Path = STORE, as_json: bool = AS_JSON
 ) -> None:
     """Copy what another store, DIR, has.
 
@@ -138,7 +125,9 @@ def merge(
     from pfbench.runs.storage.store import Store
     from pfbench.runs.storage.upkeep import merge as merge_all
 
-    source = _open(other, "DIR")
+    if not (other / "runs").is_dir():
+        raise InputError(f"there is no store in {other}: name the folder of one.")
+    source = _open(other)
     with Steps("merging", None, "files", quiet=as_json) as steps:
         found = merge_all(Store(folder), source, progress=steps.advance)
     if as_json:
@@ -157,18 +146,16 @@ def merge(
 
 @app.command()
 def export(
-    form: Annotated[str, typer.Argument(metavar="FORMAT", hidden=True)],
-    output: Annotated[Path, option("DIR", "An empty folder, or none yet.", "--output", "-o")],
-    folder: StoreFolder = STORE,
-    problem: Problem = None,
-    algorithm: Algorithm = None,
-    status: Status = None,
-    measure: Annotated[str, option("NAME", "The value, for coco and iohprofiler.")] = "",
-    count: Annotated[str, option("NAME", "The evaluations: a count, or iteration.")] = "sfo",
-    optimum: Annotated[float, option("VALUE", "What coco subtracts from the value.")] = 0.0,
-    dimension: Annotated[
-        int | None, option("N", "Of all problems.", show_default="each problem's own")
-    ] = None,
+    form: str = argument("FORMAT", default=...),
+    output: Path = option("DIR", "An empty folder, or none yet.", "--output", "-o", default=...),
+    folder: Path = STORE,
+    problem: str | None = PROBLEM,
+    algorithm: str | None = ALGORITHM,
+    status: str | None = STATUS,
+    measure: str = option("NAME", "The value, for coco and iohprofiler.", default=""),
+    count: str = option("NAME", "The evaluations: a count, or iteration.", default="sfo"),
+    optimum: float = option("VALUE", "What coco subtracts from the value.", default=0.0),
+    dimension: int | None = option("N", "Of all problems.", show_default="each problem's own"),
 ) -> None:
     """Write stored runs as tables, or for other tools.
 
@@ -186,9 +173,8 @@ def export(
     if dimension is not None:
         integer("--dimension", dimension, least=1)
     opened = _open(folder)
-    wanted = _wanted("run", problem, algorithm, status)
-    listing = opened.listing()
-    keys = [row["key"] for row in listing.rows if wanted(row)]
+    listing, rows = _found(opened, "run", problem, algorithm, status)
+    keys = [row["key"] for row in rows]
     files = write(opened, keys, form, output, View(measure, count, optimum, dimension))
     show(f"{plural(len(keys), 'run')} in {plural(len(files), 'file')}: {output}")
     _complain_of(listing)
@@ -197,18 +183,19 @@ def export(
 # --- the parts ------------------------------------------------------------------------------------
 
 
-def _open(folder: Path, option: str = "--store") -> "Store":
+def _open(folder: Path) -> "Store":
     from pfbench.runs.storage.store import Store
 
-    if option != "--store" and not (folder / "runs").is_dir():
-        raise InputError(f"there is no store in {folder}: name the folder of one.")
     return Store(folder, make=False)
 
 
-def _wanted(
-    kind: str | None, problem: str | None, algorithm: str | None, status: str | None
-) -> "Callable[[Row], bool]":
-    """Return whether a row passes the filters; unknown kinds and statuses are refused."""
+def _found(
+    store: "Store", kind: str | None, problem: str | None, algorithm: str | None, status: str | None
+) -> "tuple[Listing, list[Row]]":
+    """Return all that is stored, and what passes the filters.
+
+    Unknown kinds and statuses are refused.
+    """
     from pfbench.base.checks import choice
     from pfbench.runs.loop.run import STATUSES
 
@@ -218,7 +205,9 @@ def _wanted(
         choice("--status", status, (*STATUSES, *_VERDICTS, *_SHOWN))
     given = {"kind": kind, "status": status, "problem": problem, "algorithm": algorithm}
     asked = {name: value for name, value in given.items() if value is not None}
-    return lambda row: all(_is(row[name], value) for name, value in asked.items())
+    listing = store.listing()
+    rows = (row for row in listing.rows if all(_is(row[name], asked[name]) for name in asked))
+    return listing, list(rows)
 
 
 def _is(found: str | None, asked: str) -> bool:

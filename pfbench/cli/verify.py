@@ -4,42 +4,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
+from pfbench.cli import options, printing
 from pfbench.cli.claims import explain as explain_claim
-from pfbench.cli.options import (
-    STORE,
-    Jobs,
-    Scheduler,
-    StoreFolder,
-    check_place,
-    engine_of,
-    flag,
-    option,
-)
-from pfbench.cli.printing import (
-    STANDARD_OUTPUT,
-    announce,
-    columns,
-    complain,
-    duration,
-    exit_if,
-    heading,
-    keeping,
-    note,
-    plural,
-    show,
-    write,
-    write_json,
-)
+from pfbench.cli.options import argument, flag, option
 from pfbench.cli.progress import Steps
 from pfbench.cli.report import command_line
+from pfbench.cli.tables import columns, heading, show
+from pfbench.cli.words import duration, plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,31 +36,23 @@ _COLOURS = {
 
 
 def verify(
-    claims: Annotated[list[str] | None, typer.Argument(metavar="CLAIM", hidden=True)] = None,
-    quick: Annotated[bool, flag("Claims that take seconds each (default).", "--quick")] = False,
-    full: Annotated[bool, flag("All claims, with full effort.", "--full")] = False,
-    algorithm: Annotated[
-        str | None, option("MODULE:NAME", "Hold your own algorithm to the claims.")
-    ] = None,
-    mutants: Annotated[
-        bool, flag("Show which claim catches which planted fault.", "--mutants")
-    ] = False,
-    worst_case: Annotated[
-        bool, flag("Compute worst cases of a few steps, and hold to them.", "--worst-case")
-    ] = False,
-    listing: Annotated[bool, flag("List the claims and the time.", "--list")] = False,
-    explain: Annotated[
-        str | None, option("CLAIM", "Say what a claim says and how it is tested.")
-    ] = None,
-    seed: Annotated[int, option("N", "Seed of every random stream.")] = 0,
-    store: StoreFolder = STORE,
-    jobs: Jobs = None,
-    scheduler: Scheduler = None,
-    repeat: Annotated[int, option("K", "Verify K times, with seeds N, N+1, ...")] = 1,
-    table: Annotated[Path | None, option("FILE.md", "Write the verdicts as Markdown.")] = None,
-    as_json: Annotated[
-        Path | None, option("FILE", "Write all as JSON; - to print.", "--json")
-    ] = None,
+    claims: list[str] | None = argument("CLAIM"),
+    quick: bool = flag("Claims that take seconds each (default).", "--quick"),
+    full: bool = flag("All claims, with full effort.", "--full"),
+    algorithm: str | None = option("MODULE:NAME", "Hold your own algorithm to the claims."),
+    mutants: bool = flag("Show which claim catches which planted fault.", "--mutants"),
+    worst_case: bool = flag(
+        "Compute worst cases of a few steps, and hold to them.", "--worst-case"
+    ),
+    listing: bool = flag("List the claims and the time.", "--list"),
+    explain: str | None = option("CLAIM", "Say what a claim says and how it is tested."),
+    seed: int = option("N", "Seed of every random stream.", default=0),
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    repeat: int = option("K", "Verify K times, with seeds N, N+1, ...", default=1),
+    table: Path | None = option("FILE.md", "Write the verdicts as Markdown."),
+    as_json: Path | None = option("FILE", "Write all as JSON; - to print.", "--json"),
 ) -> None:
     """Put claims to the test: verdicts with their evidence.
 
@@ -99,7 +69,7 @@ def verify(
         raise InputError("--mutants and --worst-case exclude each other: give one.")
     if algorithm is not None and (mutants or worst_case):
         raise InputError("--algorithm goes with claims alone: leave the other option out.")
-    check_place(jobs, scheduler)
+    options.check_place(jobs, scheduler)
     integer("--repeat", repeat, least=1)
     effort = "full" if full else "quick"
     if explain is not None:
@@ -114,9 +84,9 @@ def verify(
             show(_listed(selected(claims or (), effort), effort))
         return
     for name, target in (("--json", as_json), ("--table", table)):
-        if target is not None and target != STANDARD_OUTPUT:
+        if target is not None and target != printing.STANDARD_OUTPUT:
             check_writable(target, f"{name} {target}", error=StorageError)
-    with closing(engine_of(jobs, scheduler)) as engine, keeping("check", store):
+    with closing(options.engine_of(jobs, scheduler)) as engine, printing.keeping("check", store):
         work = _Work(
             claims or [], effort, range(seed, seed + repeat), engine, store, as_json, table
         )
@@ -132,8 +102,7 @@ def verify(
         except StorageError as error:
             if not work.made:
                 raise
-            complain(str(error))
-            raise typer.Exit(1) from None
+            printing.fail(str(error))
 
 
 @dataclass
@@ -152,7 +121,7 @@ class _Work:
     @property
     def quiet(self) -> bool:
         """Whether JSON is printed, and nothing else."""
-        return self.target == STANDARD_OUTPUT
+        return self.target == printing.STANDARD_OUTPUT
 
     @contextmanager
     def steps(self, title: str, total: int) -> "Iterator[Steps]":
@@ -163,7 +132,7 @@ class _Work:
             finally:
                 self.made = steps.made
         if not self.quiet:
-            note(f"{title}: {steps.made_in_words()}")
+            printing.note(f"{title}: {steps.made_in_words()}")
 
     def session(self, steps: Steps, seed: int | None = None) -> "Session":
         """Return the session whose outcomes are steps; its seed is the first if not given."""
@@ -181,7 +150,7 @@ class _Work:
     def write(self, content: Mapping[str, Any]) -> None:
         """Write what was found as JSON, or print it, if that is asked for."""
         if self.target is not None:
-            write_json(content, self.target)
+            printing.write_json(content, self.target)
 
 
 def _verify(work: _Work, algorithm: str | None) -> None:
@@ -191,7 +160,7 @@ def _verify(work: _Work, algorithm: str | None) -> None:
     tested, claims = None, selected(work.names, work.effort)
     if algorithm is not None:
         if not work.quiet:
-            announce([algorithm])
+            printing.announce([algorithm])
         tested, claims = algorithm_and_claims(algorithm, work.names)
         if not claims:
             _conformance(algorithm, work)
@@ -224,7 +193,7 @@ def _tell(done: "Verification", found: "Sequence[Finding]", work: _Work) -> None
     work.write(done.as_json() | {"findings": [one.as_json() for one in found]})
     if work.table is not None:
         titles = {key: paper.title for key, paper in PAPERS.items()}
-        write(verdict_table(done, found, titles, command_line()), work.table)
+        printing.write(verdict_table(done, found, titles, command_line()), work.table)
     if not work.quiet:
         rates = any(row.claim.kind == "rate" for row in done.rows)
         title = "comparisons whose winner depends on the criterion"
@@ -236,11 +205,11 @@ def _tell(done: "Verification", found: "Sequence[Finding]", work: _Work) -> None
         )
     for one in found:
         if one.lost:
-            complain(f"erratum {one.erratum.name} could not be examined: {one.lost}.")
+            printing.complain(f"erratum {one.erratum.name} could not be examined: {one.lost}.")
     gone = [one.erratum.name for one in found if not one.shown and not one.lost]
     if gone:
-        complain(f"the evidence for erratum {', '.join(gone)} no longer shows it.")
-    exit_if(not (done.clean and all(one.shown for one in found)))
+        printing.complain(f"the evidence for erratum {', '.join(gone)} no longer shows it.")
+    printing.exit_if(not (done.clean and all(one.shown for one in found)))
 
 
 def _repeat(work: _Work) -> None:
@@ -257,11 +226,11 @@ def _repeat(work: _Work) -> None:
     finally:
         if made:
             text = repeated_table(work.seeds[: len(made)], made, command_line())
-            show(Text(text)) if work.table is None else write(text, work.table)
+            show(Text(text)) if work.table is None else printing.write(text, work.table)
     for row in (row for done in made for row in done.rows):
         if row.verdict == "violated" or row.failed:
-            complain(f"{row.claim.name} is {row.verdict}: {row.reason}")
-    exit_if(not all(done.clean for done in made))
+            printing.complain(f"{row.claim.name} is {row.verdict}: {row.reason}")
+    printing.exit_if(not all(done.clean for done in made))
 
 
 def _conformance(algorithm: str, work: _Work) -> None:
@@ -276,7 +245,7 @@ def _conformance(algorithm: str, work: _Work) -> None:
             Text("no claim is named: tested are conformance, counts and feasibility"),
             columns(("test", "passed", "what was seen"), outcome.rows()),
         )
-    exit_if(not outcome.passed)
+    printing.exit_if(not outcome.passed)
 
 
 def _verify_mutants(work: _Work) -> None:
@@ -295,8 +264,7 @@ def _verify_mutants(work: _Work) -> None:
             Text(f"{caught} of {len(found)} caught"),
         )
     if caught < 0.9 * len(found):
-        complain("fewer than 90 % of the planted faults are caught.")
-        raise typer.Exit(1)
+        printing.fail("fewer than 90 % of the planted faults are caught.")
 
 
 def _caught(one: "Caught") -> tuple[str, Text]:

@@ -73,7 +73,7 @@ def _study(drawn: Figure, labels: Sequence[str]) -> dict[str, Any]:
                 "ticks": [value for value, _ in scale.ticks],
                 "texts": [text for _, text in scale.ticks],
             }
-            for measure, scale in ((measure, drawn.scales[measure]) for measure in study.measures)
+            for measure, scale in drawn.scales.items()
         ],
         "axes": {
             axis: {

@@ -119,12 +119,10 @@ def _canvas(drawn: Figure, labels: Sequence[str]) -> "Canvas":
     most, markers = min(41, max(9, _POINTS // lines)), min(5, max(1, _MARKERS // lines))
     for row, measure in enumerate(study.measures):
         for at, setting in enumerate(study.columns):
-            axes = grid[row][at]
+            axes, scale = grid[row][at], drawn.scales[measure]
             for line in drawn.lines[axis, measure, at]:
-                _draw(
-                    axes, line, labels.index(line.label), drawn.scales[measure].low, most, markers
-                )
-            _frame(axes, drawn.scales[measure], drawn.widths[axis, at])
+                _draw(axes, line, labels.index(line.label), scale.low, most, markers)
+            _frame(axes, scale, drawn.widths[axis, at])
             if row == 0:
                 axes.set_title(setting.title)
             if at == 0:
@@ -150,14 +148,8 @@ def _canvas(drawn: Figure, labels: Sequence[str]) -> "Canvas":
 
 def _draw(axes: "Axes", line: Line, number: int, floor: float, most: int, markers: int) -> None:
     look, band = style(number), line.band.thinned(most)
-    axes.fill_between(
-        band.x,
-        band.low.clip(floor),
-        band.high.clip(floor),
-        color=look.color,
-        alpha=0.16,
-        linewidth=0,
-    )
+    low, high = band.low.clip(floor), band.high.clip(floor)
+    axes.fill_between(band.x, low, high, color=look.color, alpha=0.16, linewidth=0)
     every = max(1, band.x.size // markers)
     axes.plot(
         band.x,

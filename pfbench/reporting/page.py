@@ -34,14 +34,9 @@ def page(contents: Contents) -> str:
         "numeric": tables.is_numeric,
     }
     drawn = [part.figure for part in contents.parts]
-    values: dict[str, Any] = {
-        "spec": contents.spec,
-        "version": contents.version,
-        "commit": contents.commit,
-        "made": contents.made,
+    values: dict[str, Any] = vars(contents) | {
         "date": contents.date,
         "provenance": contents.provenance(),
-        "environments": contents.environments,
         "parts": [_shown(part) for part in contents.parts],
         "labels": contents.labels,
         "styles": [style(number) for number in range(len(contents.labels))],

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -113,15 +114,10 @@ def _without(results: Results, axis: str) -> str:
 
 
 def _scale(lines: Sequence[Line]) -> Scale:
-    values = np.concatenate(
-        [
-            np.concatenate(
-                [line.band.low, line.band.median, line.band.high, [end.y for end in line.endings]]
-            )
-            for line in lines
-        ]
-        or [np.empty(0)]
-    )
+    values: Any = np.empty(0)
+    for line in lines:
+        ends = [end.y for end in line.endings]
+        values = np.concatenate([values, line.band.low, line.band.median, line.band.high, ends])
     positive = values[values > 0]
     log = bool(positive.size) and not (values < 0).any()
     if log:

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import final, first
@@ -91,13 +92,12 @@ def medians(results: Results) -> Table:
     """Return the table of final medians."""
     study = results.study
     rows = []
-    for measure in study.measures:
-        for groups in results.groups:
-            values = [final(group.runs, measure).median for group in groups]
-            start = first([run for group in groups for run in group.runs], measure)
-            best = frozenset(at + 1 for at in _least(values))
-            cells = [*map(_known, (start, *values))]
-            rows.append(Row(measure_name(measure), groups[0].column, cells, best))
+    for measure, groups in product(study.measures, results.groups):
+        values = [final(group.runs, measure).median for group in groups]
+        start = first([run for group in groups for run in group.runs], measure)
+        best = frozenset(at + 1 for at in _least(values))
+        cells = [*map(_known, (start, *values))]
+        rows.append(Row(measure_name(measure), groups[0].column, cells, best))
     return Table(
         f"{study.title}: final medians",
         "Median over the seeds of the last recorded value; the least in bold.",
@@ -126,10 +126,9 @@ def extents(results: Results) -> Table:
     """Return the table of final values over the seeds: median, least and greatest."""
     study = results.study
     rows = []
-    for measure in study.measures:
-        for groups in results.groups:
-            cells = [final(group.runs, measure) for group in groups]
-            rows.append(Row(measure_name(measure), groups[0].column, cells))
+    for measure, groups in product(study.measures, results.groups):
+        cells = [final(group.runs, measure) for group in groups]
+        rows.append(Row(measure_name(measure), groups[0].column, cells))
     return Table(
         f"{study.title}: final values",
         "Median over the seeds of the last recorded value; in brackets the least and the greatest.",

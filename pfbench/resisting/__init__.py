@@ -2,16 +2,12 @@
 
 from pfbench.resisting.certificate import Certificate, certify, check_certificate, write_certificate
 from pfbench.resisting.contestants import Contestant, contestant, every_contestant
-from pfbench.resisting.oracle import ResistingOracle
 from pfbench.resisting.rescaled import Reached, fitted, rescaled
-from pfbench.resisting.transcript import Transcript
 
 __all__ = [
     "Certificate",
     "Contestant",
     "Reached",
-    "ResistingOracle",
-    "Transcript",
     "certify",
     "check_certificate",
     "contestant",

@@ -11,7 +11,6 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,16 +22,9 @@ from pfbench.base.files import storing, whole
 from pfbench.base.protocols import Algorithm
 from pfbench.problems.smoothness import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
+from pfbench.resisting import replay
 from pfbench.resisting.contestants import Contestant, admit, again
 from pfbench.resisting.oracle import ResistingOracle, converse, frame
-from pfbench.resisting.replay import (
-    TOLERANCE,
-    Answers,
-    Recorded,
-    check_answers,
-    check_queries,
-    orthonormality,
-)
 from pfbench.resisting.transcript import Transcript, file_digest
 from pfbench.runs.loop.streams import stream
 
@@ -130,17 +122,10 @@ class Outcome:
 
     certificate: Certificate
     transcript: Transcript
-    answers: Answers
+    answers: replay.Answers
 
 
-def certify(
-    contestant: Contestant,
-    T: int,
-    *,
-    d: int | None = None,
-    seed: int = 0,
-    watch: Callable[[int], object] | None = None,
-) -> Outcome:
+def certify(contestant: Contestant, T: int, *, d: int | None = None, seed: int = 0) -> Outcome:
     """Set the resisting oracle on an algorithm, and examine what it did.
 
     Parameters
@@ -153,8 +138,6 @@ def certify(
         The dimension, above 2T; 2T + 1 if not given.
     seed
         Of the hidden directions, and of the algorithm's random stream.
-    watch
-        Is told the number of iterations, of both online runs together.
 
     Raises
     ------
@@ -164,20 +147,13 @@ def certify(
         If the algorithm uses up the dimension.
     """
     problem = frame(T, d)
-    iterations = count(1)
-
-    def told(*_: Any) -> bool:
-        if watch is not None:
-            watch(next(iterations))
-        return False
-
     # The same oracle twice; only the algorithm's own random numbers differ.
     first, second = (
         ResistingOracle(problem, stream(seed, "oracles"), record=record) for record in (True, False)
     )
     algorithm = contestant.algorithm
-    ledger = converse(algorithm, first, stream(seed, "algorithm"), watch=told)
-    converse(algorithm, second, stream(seed + 1, "algorithm"), watch=told)
+    ledger = converse(algorithm, first, stream(seed, "algorithm"))
+    converse(algorithm, second, stream(seed + 1, "algorithm"))
     fixed, transcript = first.finish()
     assert transcript is not None
     findings = []
@@ -210,9 +186,9 @@ def examine(
 ) -> Outcome:
     """Make both checks and measure the gaps; `findings` are what the online run showed."""
     T, D = fixed.horizon, fixed.set.diameter
-    answers = check_answers(fixed, transcript)
-    queries = check_queries(algorithm, fixed, transcript, stream(seed + 1, "algorithm"))
-    skew = orthonormality(transcript.directions)
+    answers = replay.check_answers(fixed, transcript)
+    queries = replay.check_queries(algorithm, fixed, transcript, stream(seed + 1, "algorithm"))
+    skew = replay.orthonormality(transcript.directions)
     refusals = list(dict.fromkeys((*findings, *_refusals(answers, queries, skew))))
     leaves = "" if queries.departed else _leaves(queries)
     counted = "gradient" if leaves else "lo"
@@ -243,11 +219,11 @@ def examine(
     return Outcome(certificate, transcript, answers)
 
 
-def _refusals(answers: Answers, queries: Recorded, skew: float) -> list[str]:
+def _refusals(answers: replay.Answers, queries: replay.Recorded, skew: float) -> list[str]:
     found = []
     if not skew <= ORTHONORMAL:
         found.append(f"the hidden directions are not orthonormal: they are off by {skew:.2g}.")
-    if not answers.error <= TOLERANCE:
+    if not answers.error <= replay.TOLERANCE:
         found.append(
             f"check (i) fails: the fixed function differs from a recorded answer by "
             f"{answers.error:.2g}."
@@ -262,10 +238,10 @@ def _refusals(answers: Answers, queries: Recorded, skew: float) -> list[str]:
     return found
 
 
-def _leaves(queries: Recorded) -> str:
+def _leaves(queries: replay.Recorded) -> str:
     if queries.counts().po:
         why = "it projects, so its points are not determined by LO outputs"
-    elif not queries.distance <= TOLERANCE:
+    elif not queries.distance <= replay.TOLERANCE:
         why = (
             f"it leaves the span of start and LO outputs by {queries.distance:.2g} of a point's "
             "norm"
@@ -347,7 +323,7 @@ def check_certificate(path: Path, *, told: Callable[[str], object] | None = None
         told(stored["algorithm"])
     algorithm = again(stored["algorithm"])
     admit(algorithm)
-    if not orthonormality(transcript.directions) <= ORTHONORMAL:
+    if not replay.orthonormality(transcript.directions) <= ORTHONORMAL:
         raise DataError(f"the hidden directions in {beside} are not orthonormal: make it anew.")
     problem = replace(
         frame(stored["horizon"], stored["dimension"]),

@@ -143,6 +143,11 @@ class Exchange:
             )
 
 
-def norm_of_gradient(square: float, product: float, slopes: Floats) -> float:
-    """Return |x/5 + V h| from |x|^2, <V'x, h> and h, for orthonormal V."""
-    return math.sqrt(max(0.0, 0.04 * square + 0.4 * product + float(slopes @ slopes)))
+def gap(square: float, y: Floats, slopes: Floats, radius: float) -> float:
+    """Return the gap on a ball at x, <g, x> + radius |g| with g = x/5 + V h, for orthonormal V.
+
+    That follows from |x|^2, y = V'x and h, the slopes.
+    """
+    product = float(y @ slopes)
+    norm = math.sqrt(max(0.0, 0.04 * square + 0.4 * product + float(slopes @ slopes)))
+    return 0.2 * square + product + radius * norm

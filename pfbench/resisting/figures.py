@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 EXTRA = 'pip install "pfbench[report]"'
 
-SUFFIXES = (".svg", ".pdf", ".png")
+_DATES: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
+"""What a file of each kind is told, so that it names no date."""
 
 # Okabe and Ito's colours, which colour-blind readers can tell apart; every line has a marker too.
 _COLORS = ("#222222", "#e69f00", "#56b4e9", "#d55e00", "#0072b2", "#009e73", "#cc79a7", "#8a8a8a")
@@ -43,8 +44,8 @@ def check_figure(path: Path) -> None:
     InputError
         If its suffix is not known, it cannot be written, or matplotlib is not installed.
     """
-    if path.suffix not in SUFFIXES:
-        raise InputError(f"the figure {path} must end in {', '.join(SUFFIXES)}.")
+    if path.suffix not in _DATES:
+        raise InputError(f"the figure {path} must end in {', '.join(_DATES)}.")
     check_writable(path, f"the figure {path}")
     try:
         import matplotlib  # noqa: F401
@@ -209,6 +210,5 @@ def _save(figure: "Figure", axes: "Axes", path: Path) -> None:
     axes.grid(color="#e4e4e0", linewidth=0.6)
     axes.set_axisbelow(True)
     figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=8.0)
-    dates: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}
     with storing(f"the figure {path}"), rc_context(_LOOK):
-        figure.savefig(path, metadata=dates[path.suffix], dpi=120)
+        figure.savefig(path, metadata=_DATES[path.suffix], dpi=120)

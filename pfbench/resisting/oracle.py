@@ -35,7 +35,7 @@ from pfbench.kernels.libraries import one_blas_thread
 from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.base import drawn
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
-from pfbench.resisting.exchange import INSIDE, Exchange, norm_of_gradient
+from pfbench.resisting.exchange import INSIDE, Exchange, gap
 from pfbench.resisting.transcript import Recorder, Transcript, fingerprint
 from pfbench.runs.planning.user_code import blamed
 
@@ -219,10 +219,8 @@ class ResistingOracle(Answering):
         """Return the Frank-Wolfe gap at an exchanged point; what is still hidden is 0 there."""
         y, slopes = self._meet(x), np.empty(self.T)
         chain.gradient(y, slopes)
-        square, product = float(x @ x) / self.mu**2, float(y @ slopes)
-        inward = 0.2 * square + product
-        length = self.set.radius / self.mu * norm_of_gradient(square, product, slopes)
-        return self._height * (inward + length)
+        square, radius = float(x @ x) / self.mu**2, self.set.radius / self.mu
+        return self._height * gap(square, y, slopes, radius)
 
     def digest(self) -> str:
         """Return a hash of every bit that was asked, answered or yielded, in order."""

@@ -19,7 +19,7 @@ from pfbench.base.protocols import Algorithm
 from pfbench.base.state import State
 from pfbench.kernels import chain
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
-from pfbench.resisting.exchange import Basis, Exchange, norm_of_gradient
+from pfbench.resisting.exchange import Basis, Exchange, gap
 from pfbench.resisting.oracle import Answering, converse
 from pfbench.resisting.transcript import KINDS, Event, Transcript, fingerprint
 
@@ -103,9 +103,7 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> Answers:
             y = (1.0 - event.weight) * y + event.weight * coordinates[event.toward]
         square = float(x @ x) / mu**2
         chain.gradient(y, slopes)
-        product = float(y @ slopes)
-        length = R / mu * norm_of_gradient(square, product, slopes)
-        passed.append(Passed(height * (0.2 * square + product + length), outputs, len(seen)))
+        passed.append(Passed(height * gap(square, y, slopes, R / mu), outputs, len(seen)))
         if event.kind == GRADIENT:
             parts = height / mu * (0.2 * math.sqrt(square) + float(np.linalg.norm(slopes)))
             error = float(np.linalg.norm(fixed.gradient(x) - transcript.rows[event.answer]))

@@ -1,0 +1,132 @@
+"""Tables for people: columns, fields under one another, and facts that programs read too."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from pfbench.cli.printing import console, print_json
+from pfbench.cli.words import number, whole
+
+Cell = str | Text | int | float | None
+"""What a table shows: counts with separators, other numbers to six digits, nothing for None."""
+
+Line = tuple[str, Cell]
+"""A name with its text."""
+
+
+def show(*parts: RenderableType | None) -> None:
+    """Print to the standard output; None is nothing."""
+    target = console()
+    shown = [part for part in parts if part is not None]
+    if target.is_terminal:
+        target.print(*shown, sep="\n")
+        return
+    with target.capture() as captured:
+        target.print(*shown, sep="\n")
+    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def heading(title: str, *parts: RenderableType) -> RenderableType:
+    """Return parts under a title, with an empty line before it."""
+    return Group("", Text(title, style="bold"), *(Padding(part, (0, 0, 0, 2)) for part in parts))
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that programs read, or people, or both.
+
+    Attributes
+    ----------
+    name, value
+        As JSON has it; without a name only people see it.
+    title, text
+        As people read it; without a title only programs see it. The text is the value if not given.
+    """
+
+    name: str
+    value: Any
+    title: str = ""
+    text: Cell = None
+
+    @property
+    def line(self) -> Line:
+        """Title and text."""
+        if self.text is not None:
+            return self.title, self.text
+        listed = isinstance(self.value, (list, tuple))
+        return self.title, ", ".join(self.value) if listed else self.value
+
+
+def show_facts(facts: Iterable[Fact], *parts: RenderableType | None, as_json: bool) -> None:
+    """Print facts as JSON (schema 1), or for people with parts below them."""
+    if as_json:
+        print_json({"schema": 1, **values_of(facts)})
+    else:
+        show(fields(lines_of(facts)), *parts)
+
+
+def values_of(facts: Iterable[Fact]) -> dict[str, Any]:
+    """Return facts as programs read them."""
+    return {fact.name: fact.value for fact in facts if fact.name}
+
+
+def lines_of(facts: Iterable[Fact]) -> list[Line]:
+    """Return facts as people read them."""
+    return [fact.line for fact in facts if fact.title]
+
+
+def columns(
+    names: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Sequence[str] = ()
+) -> Table:
+    """Return a table with a line of names; the first column and those in `right` never wrap."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for place, name in enumerate(names):
+        table.add_column(
+            name,
+            no_wrap=place == 0 or name in right,
+            justify="right" if name in right else "left",
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*map(_shown, row))
+    return table
+
+
+def numbers(names: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableType:
+    """Return a table of numbers; what does not fit beside comes below, behind the first column."""
+    widths = [max(map(len, cells)) + 2 for cells in zip(names, *rows, strict=True)]
+    blocks = [[0]]
+    for k in range(1, len(names)):
+        # A heading indents by two, and nothing stands behind the last column.
+        if len(blocks[-1]) > 1 and sum(widths[j] for j in (*blocks[-1], k)) > console().width:
+            blocks.append([0])
+        blocks[-1].append(k)
+    tables = [
+        columns([names[k] for k in block], [[row[k] for k in block] for row in rows], right=names)
+        for block in blocks
+    ]
+    return Group(tables[0], *(part for table in tables[1:] for part in ("", table)))
+
+
+def fields(lines: Iterable[Line]) -> Table:
+    """Return names and texts side by side; a name without a text is left out."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for name, text in lines:
+        if shown := _shown(text):
+            table.add_row(name, shown)
+    return table
+
+
+def _shown(cell: Cell) -> str | Text:
+    if isinstance(cell, (str, Text)):
+        return cell
+    if cell is None:
+        return ""
+    return number(cell) if isinstance(cell, float) else whole(cell)
