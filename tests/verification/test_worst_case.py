@@ -17,6 +17,7 @@ from pfbench.verification.worst_case import (
     cases,
     check_installed,
     estimation,
+    instances,
     methods,
     runs,
     selected,
@@ -419,7 +420,7 @@ def same(monkeypatch):
     def compare(name, N, problem, vectors=(), delta=None):
         monkeypatch.setattr(methods, "Estimation", lambda: OneProblem(problem, vectors))
         for made in ("waves", "Zigzag", "quadratic", "half_square"):
-            monkeypatch.setattr(runs, made, lambda *_, **__: problem)
+            monkeypatch.setattr(instances, made, lambda *_, **__: problem)
         slack = 1.0 + 1e-12
         for room in (methods, runs):
             monkeypatch.setattr(room, "DELTA_SLIDING", 1.0)
@@ -475,13 +476,13 @@ def test_ncgs_program_is_the_method(same):
 
 @pytest.mark.parametrize("name", ["svrg_error", "spider_error", "saga_error"])
 def test_error_programs_are_the_estimators(monkeypatch, name):
-    N, made, original = 3, [], runs.Curved
+    N, made, original = 3, [], instances.Curved
 
     def noted(**given):
         made.append(original(**given))
         return made[-1]
 
-    monkeypatch.setattr(runs, "Curved", noted)
+    monkeypatch.setattr(instances, "Curved", noted)
     monkeypatch.setattr(methods, "ETA", 1.0 + 1e-9)
     run = getattr(runs, name)(N, np.random.default_rng(7))
     steps = np.random.default_rng(7).standard_normal((N, 2))

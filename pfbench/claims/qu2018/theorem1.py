@@ -16,21 +16,10 @@ from pfbench.points import combine, keep
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream
-from pfbench.verification.instruments.indefinite import (
-    Indefinite,
-    random_on_l1_ball,
-    slope,
-    spread_on_simplex,
-)
+from pfbench.verification.instruments import indefinite
 from pfbench.verification.scales import MAPPING_SQ, complexity
-from pfbench.verification.statistics import (
-    Decision,
-    across,
-    all_of,
-    decide_exact,
-    decide_inequality,
-    given,
-)
+from pfbench.verification.statistics import across, all_of, given
+from pfbench.verification.statistics.decisions import Decision, decide_exact, decide_inequality
 
 # --- the bounds -----------------------------------------------------------------------------------
 
@@ -70,23 +59,23 @@ def option2_mean(L: float, ell: float, first: float, norm: float, M: float, N: i
 # --- instances ------------------------------------------------------------------------------------
 
 
-def spread_and_scaled(d: int, rise: float) -> Indefinite:
+def spread_and_scaled(d: int, rise: float) -> indefinite.Indefinite:
     """Return |x - c|^2/2 on the simplex, c its centre, with f times 2 rise; from a vertex.
 
     Each prox is spread over a face, so that the inner tolerance is used up.
     """
-    problem, factor = spread_on_simplex(d), 2.0 * rise
+    problem, factor = indefinite.spread_on_simplex(d), 2.0 * rise
     return replace(
         problem, A=factor * problem.A, b=factor * problem.b, least=factor * problem.least
     )
 
 
-def reached_slope(N: int) -> Indefinite:
+def reached_slope(N: int) -> indefinite.Indefinite:
     """Return a slope whose end the last of N steps beta just reaches.
 
     So every gradient mapping is the gradient, the same at each step: the bound binds.
     """
-    return slope(1.0, N / 2.0, 1000.0)
+    return indefinite.slope(1.0, N / 2.0, 1000.0)
 
 
 def chain(T: int) -> ZeroChain:
@@ -99,12 +88,12 @@ def chain(T: int) -> ZeroChain:
     return ZeroChain(horizon=T, columns=T + 1, smoothness=1.0, mu=mu)
 
 
-NONCONVEX = instance(random_on_l1_ball, d=20, n=30, rise=10.0)
+NONCONVEX = instance(indefinite.random_on_l1_ball, d=20, n=30, rise=10.0)
 FACE = instance(spread_and_scaled, d=100, rise=10.0)
 SLOPE = instance(reached_slope, N=20)
 MOMENTUM_SLOPE = instance(momentum_slope, N=4)
 CHAIN = instance(chain, T=32)
-SMALL = instance(random_on_l1_ball, d=20, n=1, rise=0.3)
+SMALL = instance(indefinite.random_on_l1_ball, d=20, n=1, rise=0.3)
 
 
 # --- the checks -----------------------------------------------------------------------------------

@@ -24,14 +24,8 @@ from pfbench.sets.whole import WholeSpace
 from pfbench.verification import Evidence, Floats, Instance, Trial, instance
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.scales import MAPPING, Complexity, complexity
-from pfbench.verification.statistics import (
-    Decision,
-    Exponent,
-    across,
-    all_of,
-    decide_exponent,
-    fit_exponent,
-)
+from pfbench.verification.statistics import Exponent, across, all_of, fit_exponent
+from pfbench.verification.statistics.decisions import Decision, decide_exponent
 
 # --- the instances --------------------------------------------------------------------------------
 
