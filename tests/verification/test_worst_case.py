@@ -99,7 +99,7 @@ def test_printed_bound_of_saga_fails_with_one_component():
     bound = 3.0 * methods.DELTA / N
     assert methods.saga(N, n=1) > 1.01 * bound
     zigzag = Zigzag(step=methods.saga_step(1), visited=N, copies=1)
-    method = runs.SmoothSAGA(iterations=N, step=methods.saga_step(1), batch=1)
+    method = runs.proximal.SmoothSAGA(iterations=N, step=methods.saga_step(1), batch=1)
     points = runs.visited(zigzag, method, np.random.default_rng(0))[:N]
     squares = [float(np.sum(zigzag.gradient(x) ** 2)) for x in points]
     assert np.mean(squares) * methods.DELTA / zigzag.height > 1.01 * bound

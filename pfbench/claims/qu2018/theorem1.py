@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -220,34 +221,30 @@ def _to_target(trial: Trial, T: int) -> Spent:
 
 # --- the claims -----------------------------------------------------------------------------------
 
-OPTION1 = Claim(
+_bound = partial(Claim, kind="bound", algorithm="ncgs", assumptions=("C compact", "L >= L_f"))
+
+OPTION1 = _bound(
     name="qu2018-thm1-I",
     source="qu2018 theorem 1, option I",
-    kind="bound",
     statement=(
         "min over k of |G_lambda|^2 <= (12 L Delta + 16 L)/N, and the mean over k is at most "
         "(16 L Delta + 28 L)/(3N)"
     ),
     check=option1,
     instances=(NONCONVEX, FACE, SLOPE),
-    algorithm="ncgs",
-    assumptions=("C compact", "L >= L_f"),
     schedule="alpha = 2/(k+1), beta = lambda = 1/(2L), eta = 1/N",
     takes=(0.9, 10.0),
 )
 
-OPTION2 = Claim(
+OPTION2 = _bound(
     name="qu2018-thm1-II",
     source="qu2018 theorem 1, option II (mapping at theta_md)",
-    kind="bound",
     statement=(
         "min over k of |G_beta|^2 <= 192 L^2 |theta_0-theta*|^2/(N^2(N+1)) "
         "+ (48 ell L/N)(|theta*|^2+2M^2) + 96 L/N, and the mean with p_k ~ k(k+1) likewise"
     ),
     check=option2,
     instances=(NONCONVEX, FACE, MOMENTUM_SLOPE),
-    algorithm="ncgs",
-    assumptions=("C compact", "L >= L_f"),
     schedule="alpha = 2/(k+1), beta = 1/(2L), lambda = k beta/2, eta = chi = 1/N",
     takes=(1.0, 10.0),
 )

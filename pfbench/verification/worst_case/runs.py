@@ -10,7 +10,6 @@ from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pfbench.algorithms import proximal
 from pfbench.algorithms.frank_wolfe import FrankWolfe
@@ -21,12 +20,11 @@ from pfbench.estimators import SAGA, SPIDERG, SVRG, Estimator
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import keep
 from pfbench.sets.whole import WholeSpace
+from pfbench.verification.evidence import Floats
 from pfbench.verification.instruments.draws import Scripted
 from pfbench.verification.instruments.indefinite import Indefinite
 from pfbench.verification.worst_case import instances, methods
 from pfbench.verification.worst_case.methods import DELTA, DELTA_SLIDING, ETA, D
-
-Floats = npt.NDArray[np.float64]
 
 
 def visited(problem: Any, algorithm: Algorithm, rng: Any) -> list[Floats]:
