@@ -94,11 +94,9 @@ def linear_minimisations(L: float, D: float, sigma_hat: float, delta0: float, T:
 
 
 _FACES = {
-    "first term, face of the simplex": instance(quadratics.face_of_simplex, d=64, kappa=1.0),
-    "first term, face of the l1 ball": instance(quadratics.face_of_l1_ball, d=64, kappa=1.0),
-    "first term, face with L/sigma_hat=100": instance(
-        quadratics.face_of_simplex, d=64, kappa=100.0
-    ),
+    "face of the simplex": instance(quadratics.face_of_simplex, d=64, kappa=1.0),
+    "face of the l1 ball": instance(quadratics.face_of_l1_ball, d=64, kappa=1.0),
+    "face with L/sigma_hat=100": instance(quadratics.face_of_simplex, d=64, kappa=100.0),
 }
 _STEEP = instance(quadratics.vertex_of_simplex, d=64, kappa=1.0, pull=1e6)
 
@@ -109,7 +107,7 @@ def check_lo(trial: Trial) -> Evidence:
     The first counts on faces, the second at a steep vertex.
     """
     rng, d = trial.rng("problems"), trial.pick(64, 512)
-    problems = {name: face(rng, d=d) for name, face in _FACES.items()}
+    problems = {f"first term, {name}": face(rng, d=d) for name, face in _FACES.items()}
     problems["first term, singular Hessian"] = steps.SINGULAR(rng)
     problems["second term, steep vertex of the simplex"] = _STEEP(rng, d=d)
     parts = {}

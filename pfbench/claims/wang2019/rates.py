@@ -151,14 +151,8 @@ class Rate:
     @property
     def slope(self) -> Instance:
         """The slopes of the fits in 1/epsilon; those of the fit in n do not shrink."""
-        return instance(
-            long_slope,
-            n=self.n,
-            sigma=self.sigma,
-            stride=self.stride,
-            steps=self.steps,
-            shrink=self.shrink,
-        )
+        fixed = {name: getattr(self, name) for name in ("n", "sigma", "stride", "steps", "shrink")}
+        return instance(long_slope, **fixed)
 
     @property
     def instances(self) -> tuple[Instance, ...]:
