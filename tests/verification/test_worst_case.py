@@ -17,6 +17,7 @@ from pfbench.verification.worst_case import (
     cases,
     check_installed,
     estimation,
+    instances,
     methods,
     runs,
     selected,
@@ -98,7 +99,7 @@ def test_printed_bound_of_saga_fails_with_one_component():
     bound = 3.0 * methods.DELTA / N
     assert methods.saga(N, n=1) > 1.01 * bound
     zigzag = Zigzag(step=methods.saga_step(1), visited=N, copies=1)
-    method = runs.SmoothSAGA(iterations=N, step=methods.saga_step(1), batch=1)
+    method = runs.proximal.SmoothSAGA(iterations=N, step=methods.saga_step(1), batch=1)
     points = runs.visited(zigzag, method, np.random.default_rng(0))[:N]
     squares = [float(np.sum(zigzag.gradient(x) ** 2)) for x in points]
     assert np.mean(squares) * methods.DELTA / zigzag.height > 1.01 * bound
@@ -419,7 +420,7 @@ def same(monkeypatch):
     def compare(name, N, problem, vectors=(), delta=None):
         monkeypatch.setattr(methods, "Estimation", lambda: OneProblem(problem, vectors))
         for made in ("waves", "Zigzag", "quadratic", "half_square"):
-            monkeypatch.setattr(runs, made, lambda *_, **__: problem)
+            monkeypatch.setattr(instances, made, lambda *_, **__: problem)
         slack = 1.0 + 1e-12
         for room in (methods, runs):
             monkeypatch.setattr(room, "DELTA_SLIDING", 1.0)
@@ -475,13 +476,13 @@ def test_ncgs_program_is_the_method(same):
 
 @pytest.mark.parametrize("name", ["svrg_error", "spider_error", "saga_error"])
 def test_error_programs_are_the_estimators(monkeypatch, name):
-    N, made, original = 3, [], runs.Curved
+    N, made, original = 3, [], instances.Curved
 
     def noted(**given):
         made.append(original(**given))
         return made[-1]
 
-    monkeypatch.setattr(runs, "Curved", noted)
+    monkeypatch.setattr(instances, "Curved", noted)
     monkeypatch.setattr(methods, "ETA", 1.0 + 1e-9)
     run = getattr(runs, name)(N, np.random.default_rng(7))
     steps = np.random.default_rng(7).standard_normal((N, 2))

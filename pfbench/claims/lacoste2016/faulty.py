@@ -21,9 +21,8 @@ class Faulty(FrankWolfe):
         """Return gamma_t."""
         if self.step == "open-loop":
             return 2.0 / (t + 2.0)
-        return self._short_step(gap) if self.step == "adaptive" else self._search(ask, x, v, gap)
-
-    def _search(self, ask: Asked, x: Point, v: Point, gap: float) -> float:
+        if self.step == "adaptive":
+            return self._short_step(gap)
         return self._line_search(ask, x, v, gap)
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:

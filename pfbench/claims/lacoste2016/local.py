@@ -8,12 +8,8 @@ import numpy as np
 from pfbench.base.protocols import Gradient
 from pfbench.claims.lacoste2016.faulty import Faulty
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.indefinite import DoubleWell
-from pfbench.verification.instruments.quadratics import (
-    face_of_l1_ball,
-    face_of_simplex,
-    vertex_of_simplex,
-)
 from pfbench.verification.statistics import Decision, across, decide_inequality
 
 # --- instances ------------------------------------------------------------------------------------
@@ -32,9 +28,9 @@ def double_well(rng: np.random.Generator, d: int) -> DoubleWell:
 
 
 # Convex, so that M' is the whole set; their least value is 0.
-VERTEX = instance(vertex_of_simplex, d=32, kappa=100.0, pull=1.0)
-FACE = instance(face_of_simplex, d=32, kappa=100.0)
-L1_FACE = instance(face_of_l1_ball, d=32, kappa=100.0)
+VERTEX = instance(quadratics.vertex_of_simplex, d=32, kappa=100.0, pull=1.0)
+FACE = instance(quadratics.face_of_simplex, d=32, kappa=100.0)
+L1_FACE = instance(quadratics.face_of_l1_ball, d=32, kappa=100.0)
 WELL = instance(double_well, d=32)
 
 

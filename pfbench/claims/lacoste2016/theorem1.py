@@ -184,8 +184,8 @@ class AlwaysOpenLoop(Faulty):
 class HalfSearch(Faulty):
     """Searches [0, 1/2] instead of [0, 1]."""
 
-    def _search(self, ask: Asked, x: Point, v: Point, gap: float) -> float:
-        return 0.5 * self._line_search(ask, x, combine(keep(x), v, 0.5), gap / 2.0)
+    def _line_search(self, ask: Asked, x: Point, v: Point, gap: float) -> float:
+        return 0.5 * super()._line_search(ask, x, combine(keep(x), v, 0.5), gap / 2.0)
 
 
 class LooseMinimisation(Changed):

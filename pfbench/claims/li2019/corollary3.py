@@ -3,25 +3,11 @@
 import numpy as np
 
 from pfbench.algorithms.sliding import CGS
-from pfbench.claims.li2019.steps import (
-    REGRESSION,
-    SINGULAR,
-    STRONG,
-    families,
-    inner,
-    shapes,
-    share,
-    squared_distance,
-)
+from pfbench.claims.li2019 import steps
 from pfbench.oracles import Ledger, Oracles
 from pfbench.verification import Broken, Claim, Erratum, Evidence, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream
-from pfbench.verification.instruments.quadratics import (
-    Quadratic,
-    chain,
-    face_of_simplex,
-    vertex_of_simplex,
-)
+from pfbench.verification.instruments import quadratics
 from pfbench.verification.statistics import across, decide_inequality
 
 
@@ -30,12 +16,13 @@ def inner_gap(L: float, squared: float, k: int) -> float:
     return 8.0 * L * squared / (k * (k + 1.0))
 
 
-_SHAPES = shapes(d=64, kappa=100.0)
+_SHAPES = steps.shapes(d=64, kappa=100.0)
+_PULLS = {"steep vertex of the simplex": 1.0, "steeper vertex of the simplex": 10.0}
 _STEEP = {
-    "steep vertex of the simplex": instance(vertex_of_simplex, d=40, kappa=100.0, pull=1.0),
-    "steeper vertex of the simplex": instance(vertex_of_simplex, d=40, kappa=100.0, pull=10.0),
+    name: instance(quadratics.vertex_of_simplex, d=40, kappa=100.0, pull=pull)
+    for name, pull in _PULLS.items()
 }
-_CHAIN = instance(chain, d=60)
+_CHAIN = instance(quadratics.chain, d=60)
 
 
 def check(trial: Trial) -> Evidence:
@@ -43,12 +30,12 @@ def check(trial: Trial) -> Evidence:
     T, d = trial.pick(5, 9), trial.pick(64, 256)
     kappas = trial.pick((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
     parts = {}
-    for name, tested in families(trial, _SHAPES, d, kappas, trial.pick(1, 3)).items():
+    for name, tested in steps.families(trial, _SHAPES, d, kappas, trial.pick(1, 3)).items():
         L = tested.constants.L_f
         parts[name] = decide_inequality(
             [
-                share(tested.gap(step.state.x), inner_gap(L, tested.squared_distance(t), k))
-                for t, k, step in inner(trial, tested, T)
+                steps.share(tested.gap(step.state.x), inner_gap(L, tested.squared_distance(t), k))
+                for t, k, step in steps.inner(trial, tested, T)
             ]
         )
     rng, wide = trial.rng("convex"), trial.pick(40, 200)
@@ -60,7 +47,7 @@ def check(trial: Trial) -> Evidence:
     return Evidence(across(parts), {"ratio": 1.0}, len(parts))
 
 
-def _one_outer(trial: Trial, problem: Quadratic, N: int) -> list[float]:
+def _one_outer(trial: Trial, problem: quadratics.Quadratic, N: int) -> list[float]:
     """Make one outer iteration of N inner ones with D_1 = |theta_0 - theta_hat|; return ratios.
 
     The corollary needs neither strong convexity nor the theorem's N: sigma_hat = 2 delta0/D_1^2
@@ -73,7 +60,7 @@ def _one_outer(trial: Trial, problem: Quadratic, N: int) -> list[float]:
         restarts=1, period=N, smoothness=L, curvature=2.0 * delta0 / squared, delta=delta0
     )
     ratios = [
-        share(problem.value(step.state.x), inner_gap(L, squared, k))
+        steps.share(problem.value(step.state.x), inner_gap(L, squared, k))
         for k, step in enumerate(trial.follow(problem, algorithm), 1)
     ]
     if len(ratios) < N:
@@ -87,8 +74,8 @@ COR3 = Claim(
     kind="bound",
     statement="inside outer t: f(y_k) - f(theta_hat) <= 8 L D_t^2/(k(k+1))",
     algorithm="cgs",
-    assumptions=(STRONG, "f convex", "L >= L_f"),
-    instances=(*_SHAPES.values(), SINGULAR, REGRESSION, *_STEEP.values(), _CHAIN),
+    assumptions=(steps.STRONG, "f convex", "L >= L_f"),
+    instances=(*_SHAPES.values(), steps.SINGULAR, steps.REGRESSION, *_STEEP.values(), _CHAIN),
     schedule="theory; and one outer iteration of any N with D_1 = |theta_0 - theta_hat|",
     takes=(0.3, 8.0),
     check=check,
@@ -118,11 +105,11 @@ def weights_of_30(effort: str, seed: int, *, printed: bool = True) -> Contrast:
     Corrected it does, and bounds f(y_k) - f(theta_hat) along a run of CGS.
     """
     rng = stream(seed, "(30)")
-    problem = face_of_simplex(rng, 32, 10.0)
+    problem = quadratics.face_of_simplex(rng, 32, 10.0)
     constants = problem.constants(problem.start())
     algorithm = CGS.theory(constants.delta / 2.0, constants, restarts=1)
     N, L = algorithm.period, algorithm.smoothness
-    squared = squared_distance(algorithm.delta, algorithm.curvature, 1)
+    squared = steps.squared_distance(algorithm.delta, algorithm.curvature, 1)
     begin = float(np.sum((problem.start() - problem.minimiser) ** 2))
 
     def bound(k: int, start: float, as_printed: bool) -> float:

@@ -11,15 +11,7 @@ from pfbench.base.constants import Constants
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.sensing import synthetic_sensing
 from pfbench.verification import Broken, Instance, Step, Trial, instance
-from pfbench.verification.instruments.quadratics import (
-    Quadratic,
-    boundary_of_l2_ball,
-    face_of_l1_ball,
-    face_of_simplex,
-    interior_of_l2_ball,
-    restricted,
-    vertex_of_simplex,
-)
+from pfbench.verification.instruments import quadratics
 from pfbench.verification.statistics import Decision, across, decide_inequality
 
 STRONG = "restricted strong convexity with sigma_hat > 0"
@@ -50,12 +42,12 @@ def squared_distance(delta0: float, sigma_hat: float, t: int) -> float:
 
 # --- problems -------------------------------------------------------------------------------------
 
-_SHAPES: Mapping[str, Callable[..., Quadratic]] = {
-    "vertex of the simplex": vertex_of_simplex,
-    "face of the simplex": face_of_simplex,
-    "face of the l1 ball": face_of_l1_ball,
-    "boundary of the l2 ball": boundary_of_l2_ball,
-    "interior of the l2 ball": interior_of_l2_ball,
+_SHAPES: Mapping[str, Callable[..., quadratics.Quadratic]] = {
+    "vertex of the simplex": quadratics.vertex_of_simplex,
+    "face of the simplex": quadratics.face_of_simplex,
+    "face of the l1 ball": quadratics.face_of_l1_ball,
+    "boundary of the l2 ball": quadratics.boundary_of_l2_ball,
+    "interior of the l2 ball": quadratics.interior_of_l2_ball,
 }
 """Strongly convex quadratics by where their minimiser is."""
 
@@ -76,7 +68,7 @@ def matrix_regression(seed: int = 0) -> MatrixRegression:
     return MatrixRegression(data, data.ball, tolerance=1e-10)
 
 
-SINGULAR = instance(restricted, d=256, support=3, blind=4)
+SINGULAR = instance(quadratics.restricted, d=256, support=3, blind=4)
 REGRESSION = instance(matrix_regression)
 
 
@@ -108,7 +100,7 @@ class Known:
         return squared_distance(self.constants.delta, self.constants.sigma_hat, t)
 
 
-def known(problem: Quadratic) -> Known:
+def known(problem: quadratics.Quadratic) -> Known:
     """Return a quadratic, whose minimiser is known."""
     return Known(problem, problem.constants(problem.start()), problem.value)
 

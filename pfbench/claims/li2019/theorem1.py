@@ -11,42 +11,25 @@ from pfbench.algorithms.base import round_down
 from pfbench.algorithms.sliding import CGS
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked, Point, State
-from pfbench.claims.li2019.steps import (
-    REGRESSION,
-    SINGULAR,
-    STRONG,
-    exactly,
-    families,
-    halving,
-    known,
-    period,
-    restarts,
-    shapes,
-    share,
-    summary,
-)
+from pfbench.claims.li2019 import steps
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.instruments.quadratics import (
-    face_of_l1_ball,
-    face_of_simplex,
-    vertex_of_simplex,
-)
 from pfbench.verification.statistics import across, decide_inequality
 
 _of_theorem1 = partial(Claim, source="li2019 theorem 1", algorithm="cgs", schedule="theory")
 
 # --- the gap --------------------------------------------------------------------------------------
 
-_SHAPES = shapes(d=64, kappa=100.0)
+_SHAPES = steps.shapes(d=64, kappa=100.0)
 
 
 def check_gap(trial: Trial) -> Evidence:
     """Check f(theta_t) - f(theta_hat) <= delta0 2^-t after every outer iteration."""
     T, d = trial.pick(8, 11), trial.pick(64, 256)
     kappas = trial.pick((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
-    tested = families(trial, _SHAPES, d, kappas, trial.pick(1, 3))
-    parts = {name: halving(trial, problem, T) for name, problem in tested.items()}
+    tested = steps.families(trial, _SHAPES, d, kappas, trial.pick(1, 3))
+    parts = {name: steps.halving(trial, problem, T) for name, problem in tested.items()}
     return Evidence(across(parts), {"ratio": 1.0, "outer iterations": T}, len(parts))
 
 
@@ -54,8 +37,8 @@ GAP = _of_theorem1(
     name="li2019-thm1",
     kind="bound",
     statement="f(theta_t) - f(theta_hat) <= delta0 2^-t at every outer t (eps_stat = 0)",
-    assumptions=(STRONG, "f convex", "L >= L_f"),
-    instances=(*_SHAPES.values(), SINGULAR, REGRESSION),
+    assumptions=(steps.STRONG, "f convex", "L >= L_f"),
+    instances=(*_SHAPES.values(), steps.SINGULAR, steps.REGRESSION),
     takes=(0.5, 20.0),
     check=check_gap,
 )
@@ -65,27 +48,27 @@ GAP = _of_theorem1(
 
 def component_gradients(n: int, N: int, delta0: float, epsilon: float) -> int:
     """Return n N_t ceil(log2(delta0/epsilon)), the SFO to accuracy epsilon."""
-    return n * N * restarts(delta0, epsilon)
+    return n * N * steps.restarts(delta0, epsilon)
 
 
-_NARROW = shapes(d=32, kappa=50.0)
+_NARROW = steps.shapes(d=32, kappa=50.0)
 
 
 def check_fo(trial: Trial) -> Evidence:
     """Check that accuracy epsilon is reached with exactly the claimed SFO."""
     kappas = trial.pick((1.0, 50.0), (1.0, 10.0, 50.0, 1000.0))
     counts, gaps = {}, {}
-    for name, tested in families(trial, _NARROW, trial.pick(32, 128), kappas).items():
+    for name, tested in steps.families(trial, _NARROW, trial.pick(32, 128), kappas).items():
         delta0 = tested.constants.delta
         for accuracy in trial.pick((300.0,), (3.0, 30.0, 300.0, 1000.0)):
             epsilon = delta0 / accuracy
             run = trial.run(tested.problem, trial.scheduled(epsilon, tested.constants))
             claimed = component_gradients(tested.problem.n, tested.N, delta0, epsilon)
-            counts[f"{name}, delta0/{accuracy:g}"] = exactly(run.counts.sfo, claimed)
-            reached = decide_inequality([share(tested.gap(run.x), epsilon)])
+            counts[f"{name}, delta0/{accuracy:g}"] = steps.exactly(run.counts.sfo, claimed)
+            reached = decide_inequality([steps.share(tested.gap(run.x), epsilon)])
             gaps[f"{name}, delta0/{accuracy:g}"] = reached
     return Evidence(
-        across({"SFO": summary(counts), "accuracy": summary(gaps)}),
+        across({"SFO": steps.summary(counts), "accuracy": steps.summary(gaps)}),
         {"SFO: ratio": 1.0, "accuracy: ratio": 1.0},
         len(counts),
     )
@@ -95,8 +78,8 @@ FO = _of_theorem1(
     name="li2019-thm1-fo",
     kind="count",
     statement="accuracy eps costs n N_t ceil(log2(delta0/eps)) SFO",
-    assumptions=(STRONG,),
-    instances=(*_NARROW.values(), SINGULAR, REGRESSION),
+    assumptions=(steps.STRONG,),
+    instances=(*_NARROW.values(), steps.SINGULAR, steps.REGRESSION),
     takes=(0.8, 10.0),
     check=check_fo,
 )
@@ -106,16 +89,16 @@ FO = _of_theorem1(
 
 def linear_minimisations(L: float, D: float, sigma_hat: float, delta0: float, T: int) -> float:
     """Return the bound of the LO of T outer iterations."""
-    N = period(L, sigma_hat)
+    N = steps.period(L, sigma_hat)
     return 288.0 * L * D**2 * 2.0**T / delta0 * (N**2 * sigma_hat / (64.0 * L)) + 2.0 * N * T
 
 
 _FACES = {
-    "first term, face of the simplex": instance(face_of_simplex, d=64, kappa=1.0),
-    "first term, face of the l1 ball": instance(face_of_l1_ball, d=64, kappa=1.0),
-    "first term, face with L/sigma_hat=100": instance(face_of_simplex, d=64, kappa=100.0),
+    "face of the simplex": instance(quadratics.face_of_simplex, d=64, kappa=1.0),
+    "face of the l1 ball": instance(quadratics.face_of_l1_ball, d=64, kappa=1.0),
+    "face with L/sigma_hat=100": instance(quadratics.face_of_simplex, d=64, kappa=100.0),
 }
-_STEEP = instance(vertex_of_simplex, d=64, kappa=1.0, pull=1e6)
+_STEEP = instance(quadratics.vertex_of_simplex, d=64, kappa=1.0, pull=1e6)
 
 
 def check_lo(trial: Trial) -> Evidence:
@@ -124,12 +107,12 @@ def check_lo(trial: Trial) -> Evidence:
     The first counts on faces, the second at a steep vertex.
     """
     rng, d = trial.rng("problems"), trial.pick(64, 512)
-    problems = {name: face(rng, d=d) for name, face in _FACES.items()}
-    problems["first term, singular Hessian"] = SINGULAR(rng)
+    problems = {f"first term, {name}": face(rng, d=d) for name, face in _FACES.items()}
+    problems["first term, singular Hessian"] = steps.SINGULAR(rng)
     problems["second term, steep vertex of the simplex"] = _STEEP(rng, d=d)
     parts = {}
     for name, problem in problems.items():
-        c = known(problem).constants
+        c = steps.known(problem).constants
         for T in trial.pick((4, 7), (4, 8, 12)):
             run = trial.run(problem, trial.scheduled(c.delta * 2.0**-T, c))
             bound = linear_minimisations(c.L_f, c.D, c.sigma_hat, c.delta, T)
@@ -143,8 +126,8 @@ LO = _of_theorem1(
     statement=(
         "LO <= 288 L D^2 2^T/delta0 (N_t^2 sigma_hat/(64 L)) + 2 N_t T, T = ceil(log2(delta0/eps))"
     ),
-    assumptions=(STRONG,),
-    instances=(*_FACES.values(), SINGULAR, _STEEP),
+    assumptions=(steps.STRONG,),
+    instances=(*_FACES.values(), steps.SINGULAR, _STEEP),
     takes=(0.2, 4.0),
     check=check_lo,
 )

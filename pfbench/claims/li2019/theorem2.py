@@ -11,18 +11,7 @@ from pfbench.algorithms.base import round_down
 from pfbench.algorithms.sliding import STORC, draw
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked, Point
-from pfbench.claims.li2019.steps import (
-    STRONG,
-    Known,
-    exactly,
-    halved,
-    inner,
-    known,
-    period,
-    shapes,
-    share,
-    summary,
-)
+from pfbench.claims.li2019 import steps
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.quadratics import restricted
 from pfbench.verification.statistics import Decision, all_of, decide_mean
@@ -30,7 +19,7 @@ from pfbench.verification.statistics import Decision, all_of, decide_mean
 
 def batch(L: float, L_max: float, sigma_hat: float) -> int:
     """Return m = 5200 N_t L_max/sigma_hat, rounded up (convex components)."""
-    return math.ceil(5200.0 * period(L, sigma_hat) * L_max / sigma_hat * (1.0 - 1e-12))
+    return math.ceil(5200.0 * steps.period(L, sigma_hat) * L_max / sigma_hat * (1.0 - 1e-12))
 
 
 def component_gradients(n: int, N: int, m: int, T: int) -> int:
@@ -45,27 +34,27 @@ def variance_bound(L: float, squared: float, N: int, k: int) -> float:
 
 # --- the instances --------------------------------------------------------------------------------
 
-_SHAPES = shapes(d=32, kappa=1.0)
+_SHAPES = steps.shapes(d=32, kappa=1.0)
 _SINGULAR = instance(restricted, d=128, support=2, blind=2)
 _of_storc = partial(
     Claim,
     kind="bound",
     algorithm="storc",
-    assumptions=(STRONG, "every f_i convex and L_max-smooth"),
+    assumptions=(steps.STRONG, "every f_i convex and L_max-smooth"),
     instances=(*_SHAPES.values(), _SINGULAR),
     schedule="theory: m = 5200 N_t L_max/sigma_hat",
 )
 
 
-def _well_conditioned(trial: Trial) -> dict[str, Known]:
+def _well_conditioned(trial: Trial) -> dict[str, steps.Known]:
     """Return problems with L/sigma_hat <= 25, on which the theorem's batch is affordable."""
     rng, d = trial.rng("problems"), trial.pick(32, 128)
     found = {
-        f"{shape}, L/sigma_hat={kappa:g}": known(problem(rng, d=d, kappa=kappa))
+        f"{shape}, L/sigma_hat={kappa:g}": steps.known(problem(rng, d=d, kappa=kappa))
         for shape, problem in _SHAPES.items()
         for kappa in trial.pick((1.0,), (1.0, 4.0, 25.0))
     }
-    return found | {"singular Hessian on the l1 ball": known(_SINGULAR(rng))}
+    return found | {"singular Hessian on the l1 ball": steps.known(_SINGULAR(rng))}
 
 
 # --- the gap --------------------------------------------------------------------------------------
@@ -79,17 +68,17 @@ def check_gap(trial: Trial) -> Evidence:
         c = tested.constants
         ratios, sfo = np.zeros((runs, T)), 0
         for i, seed in enumerate(trial.seeds(runs, name)):
-            for t, k, step in inner(trial, tested, T, seed):
+            for t, k, step in steps.inner(trial, tested, T, seed):
                 if k == tested.N and t <= T:
                     gap = max(0.0, tested.gap(step.state.x))
-                    ratios[i, t - 1] = share(gap, halved(c.delta, t))
+                    ratios[i, t - 1] = steps.share(gap, steps.halved(c.delta, t))
             sfo = step.counts().sfo
         for t in range(T):
             means[f"{name}, t={t + 1}"] = decide_mean(ratios[:, t], 1.0)
         m = batch(c.L_f, c.L_max, c.sigma_hat)
-        counts[name] = exactly(sfo, component_gradients(tested.problem.n, tested.N, m, T))
+        counts[name] = steps.exactly(sfo, component_gradients(tested.problem.n, tested.N, m, T))
     return Evidence(
-        all_of({"mean": summary(means), "SFO": summary(counts)}),
+        all_of({"mean": steps.summary(means), "SFO": steps.summary(counts)}),
         {"mean: ratio": 1.0, "SFO: ratio": 1.0},
         runs * len(counts),
     )
@@ -115,13 +104,13 @@ def check_variance(trial: Trial) -> Evidence:
         T = trial.pick(12, 16) if easy else trial.pick(5, 8)
         parts |= variances(trial, name, tested, T, runs)
     largest = max(part.measured["largest ratio of one k"] for part in parts.values())
-    decision = summary(parts)
+    decision = steps.summary(parts)
     measured = {**decision.measured, "largest ratio of one t and k": largest}
     return Evidence(replace(decision, measured=measured), {"ratio": 1.0}, runs * len(_SHAPES))
 
 
 def variances(
-    trial: Trial, name: str, tested: Known, T: int, runs: int, **given: Any
+    trial: Trial, name: str, tested: steps.Known, T: int, runs: int, **given: Any
 ) -> dict[str, Decision]:
     """Return, for each t <= T, the decision on the mean over k of error over bound.
 
@@ -130,11 +119,11 @@ def variances(
     L, N = tested.constants.L_f, tested.N
     ratios = np.zeros((runs, T, N))
     for i, seed in enumerate(trial.seeds(runs, name)):
-        for t, k, step in inner(trial, tested, T, seed, **given):
+        for t, k, step in steps.inner(trial, tested, T, seed, **given):
             if t <= T:
                 error = step.state.estimate - tested.problem.gradient(step.state.at)
                 bound = variance_bound(L, tested.squared_distance(t), N, k)
-                ratios[i, t - 1, k - 1] = share(float(np.vdot(error, error)), bound)
+                ratios[i, t - 1, k - 1] = steps.share(float(np.vdot(error, error)), bound)
     parts = {}
     for t in range(T):
         decision = decide_mean(ratios[:, t].mean(axis=1), 1.0)

@@ -16,12 +16,8 @@ from pfbench.base.protocols import Asked, Gradient, Point, Problem
 from pfbench.claims.qu2018.faulty import Faulty
 from pfbench.points import combine, distance, inner, keep, tilt
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
+from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.indefinite import Indefinite, spread_on_simplex
-from pfbench.verification.instruments.quadratics import (
-    boundary_of_l2_ball,
-    face_of_l1_ball,
-    face_of_simplex,
-)
 from pfbench.verification.statistics import across, decide_inequality
 
 CERTAIN = 1e-6
@@ -62,9 +58,10 @@ def spread_and_far(d: int, push: float) -> Indefinite:
 SPREAD = instance(spread, d=200)
 FAR = instance(spread_and_far, d=200, push=5.0)
 LOOSE = instance(spread_and_far, d=20, push=20.0)  # for eta near D^2/lambda
-FACES = tuple(
-    instance(build, d=30, kappa=10.0)
-    for build in (face_of_simplex, face_of_l1_ball, boundary_of_l2_ball)
+FACES = (
+    instance(quadratics.face_of_simplex, d=30, kappa=10.0),
+    instance(quadratics.face_of_l1_ball, d=30, kappa=10.0),
+    instance(quadratics.boundary_of_l2_ball, d=30, kappa=10.0),
 )
 
 

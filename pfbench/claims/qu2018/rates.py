@@ -11,15 +11,8 @@ from pfbench.base.constants import Constants
 from pfbench.base.protocols import Problem
 from pfbench.claims.qu2018.steps import mapping_sq
 from pfbench.verification import Broken, Evidence, Floats, Instance, Trial, Untestable
-from pfbench.verification.statistics import (
-    Decision,
-    across,
-    decide_exponent,
-    decide_mean,
-    equal,
-    fit_exponent,
-    given,
-)
+from pfbench.verification.statistics import across, fit_exponent, given
+from pfbench.verification.statistics.decisions import Decision, decide_exponent, decide_mean, equal
 
 FACTORS = (1.0, 0.5, 0.25)
 """The grid of tuned schedules: L times these sets the steps."""

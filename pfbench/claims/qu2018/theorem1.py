@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,21 +17,10 @@ from pfbench.points import combine, keep
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream
-from pfbench.verification.instruments.indefinite import (
-    Indefinite,
-    random_on_l1_ball,
-    slope,
-    spread_on_simplex,
-)
+from pfbench.verification.instruments import indefinite
 from pfbench.verification.scales import MAPPING_SQ, complexity
-from pfbench.verification.statistics import (
-    Decision,
-    across,
-    all_of,
-    decide_exact,
-    decide_inequality,
-    given,
-)
+from pfbench.verification.statistics import across, all_of, given
+from pfbench.verification.statistics.decisions import Decision, decide_exact, decide_inequality
 
 # --- the bounds -----------------------------------------------------------------------------------
 
@@ -70,23 +60,23 @@ def option2_mean(L: float, ell: float, first: float, norm: float, M: float, N: i
 # --- instances ------------------------------------------------------------------------------------
 
 
-def spread_and_scaled(d: int, rise: float) -> Indefinite:
+def spread_and_scaled(d: int, rise: float) -> indefinite.Indefinite:
     """Return |x - c|^2/2 on the simplex, c its centre, with f times 2 rise; from a vertex.
 
     Each prox is spread over a face, so that the inner tolerance is used up.
     """
-    problem, factor = spread_on_simplex(d), 2.0 * rise
+    problem, factor = indefinite.spread_on_simplex(d), 2.0 * rise
     return replace(
         problem, A=factor * problem.A, b=factor * problem.b, least=factor * problem.least
     )
 
 
-def reached_slope(N: int) -> Indefinite:
+def reached_slope(N: int) -> indefinite.Indefinite:
     """Return a slope whose end the last of N steps beta just reaches.
 
     So every gradient mapping is the gradient, the same at each step: the bound binds.
     """
-    return slope(1.0, N / 2.0, 1000.0)
+    return indefinite.slope(1.0, N / 2.0, 1000.0)
 
 
 def chain(T: int) -> ZeroChain:
@@ -99,12 +89,12 @@ def chain(T: int) -> ZeroChain:
     return ZeroChain(horizon=T, columns=T + 1, smoothness=1.0, mu=mu)
 
 
-NONCONVEX = instance(random_on_l1_ball, d=20, n=30, rise=10.0)
+NONCONVEX = instance(indefinite.random_on_l1_ball, d=20, n=30, rise=10.0)
 FACE = instance(spread_and_scaled, d=100, rise=10.0)
 SLOPE = instance(reached_slope, N=20)
 MOMENTUM_SLOPE = instance(momentum_slope, N=4)
 CHAIN = instance(chain, T=32)
-SMALL = instance(random_on_l1_ball, d=20, n=1, rise=0.3)
+SMALL = instance(indefinite.random_on_l1_ball, d=20, n=1, rise=0.3)
 
 
 # --- the checks -----------------------------------------------------------------------------------
@@ -231,34 +221,30 @@ def _to_target(trial: Trial, T: int) -> Spent:
 
 # --- the claims -----------------------------------------------------------------------------------
 
-OPTION1 = Claim(
+_bound = partial(Claim, kind="bound", algorithm="ncgs", assumptions=("C compact", "L >= L_f"))
+
+OPTION1 = _bound(
     name="qu2018-thm1-I",
     source="qu2018 theorem 1, option I",
-    kind="bound",
     statement=(
         "min over k of |G_lambda|^2 <= (12 L Delta + 16 L)/N, and the mean over k is at most "
         "(16 L Delta + 28 L)/(3N)"
     ),
     check=option1,
     instances=(NONCONVEX, FACE, SLOPE),
-    algorithm="ncgs",
-    assumptions=("C compact", "L >= L_f"),
     schedule="alpha = 2/(k+1), beta = lambda = 1/(2L), eta = 1/N",
     takes=(0.9, 10.0),
 )
 
-OPTION2 = Claim(
+OPTION2 = _bound(
     name="qu2018-thm1-II",
     source="qu2018 theorem 1, option II (mapping at theta_md)",
-    kind="bound",
     statement=(
         "min over k of |G_beta|^2 <= 192 L^2 |theta_0-theta*|^2/(N^2(N+1)) "
         "+ (48 ell L/N)(|theta*|^2+2M^2) + 96 L/N, and the mean with p_k ~ k(k+1) likewise"
     ),
     check=option2,
     instances=(NONCONVEX, FACE, MOMENTUM_SLOPE),
-    algorithm="ncgs",
-    assumptions=("C compact", "L >= L_f"),
     schedule="alpha = 2/(k+1), beta = 1/(2L), lambda = k beta/2, eta = chi = 1/N",
     takes=(1.0, 10.0),
 )

@@ -12,13 +12,8 @@ from pfbench.base.protocols import Asked, Gradient, Point, State
 from pfbench.claims.qu2018.rates import Sample, Sweep, decide, exponents, in_expectation, spend
 from pfbench.claims.qu2018.steps import mapping_sq
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.instruments import indefinite
 from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.instruments.indefinite import (
-    Indefinite,
-    noisy_ball,
-    random_on_l1_ball,
-    slope,
-)
 from pfbench.verification.scales import MAPPING_SQ, complexity
 from pfbench.verification.statistics import across, decide_mean, given
 
@@ -38,29 +33,29 @@ def gradients(n: int, batch: int, period: int, T: int) -> int:
 # --- instances ------------------------------------------------------------------------------------
 
 
-def spread(d: int, n: int, radius: float, noise: float, spread: float) -> Indefinite:
+def spread(d: int, n: int, radius: float, noise: float, spread: float) -> indefinite.Indefinite:
     """Return |x|^2/2 on an l2 ball, from its boundary, whose components differ.
 
     Their gradients differ by `noise`, which the snapshot takes away, and their Hessians by
     `spread`, of which the estimate keeps an error.
     """
-    return noisy_ball(d, n, radius, noise=noise, spread=spread)
+    return indefinite.noisy_ball(d, n, radius, noise=noise, spread=spread)
 
 
-def reached_slope(T: int) -> Indefinite:
+def reached_slope(T: int) -> indefinite.Indefinite:
     """Return a slope whose end the last of T steps 1/(3L) just reaches, its components equal.
 
     So every gradient mapping is the gradient, the same at each step.
     """
-    return slope(1.0, T / 3.0, 1000.0, n=8)
+    return indefinite.slope(1.0, T / 3.0, 1000.0, n=8)
 
 
-NONCONVEX = instance(random_on_l1_ball, d=20, n=27, rise=10.0)
+NONCONVEX = instance(indefinite.random_on_l1_ball, d=20, n=27, rise=10.0)
 SPREAD = instance(spread, d=3, n=8, radius=100.0, noise=300.0, spread=3.0)
 SLOPE = instance(reached_slope, T=20)
-SMALL = instance(random_on_l1_ball, d=20, n=27, rise=0.3)
+SMALL = instance(indefinite.random_on_l1_ball, d=20, n=27, rise=0.3)
 SMALL_SPREAD = instance(spread, d=3, n=28, radius=10.0, noise=1.0, spread=0.5)
-GROWING = instance(random_on_l1_ball, d=5, n=64, rise=0.3)  # n grows
+GROWING = instance(indefinite.random_on_l1_ball, d=5, n=64, rise=0.3)  # n grows
 
 
 # --- the checks -----------------------------------------------------------------------------------
@@ -77,7 +72,7 @@ def mean(trial: Trial) -> Evidence:
     return in_expectation(trial, samples, trial.pick(16, 48))
 
 
-def _mean(trial: Trial, problem: Indefinite, T: int) -> Sample:
+def _mean(trial: Trial, problem: indefinite.Indefinite, T: int) -> Sample:
     constants = problem.constants(problem.start())
     L, n = constants.L, problem.n
     m, b = round(n ** (1 / 3)), round(n ** (2 / 3))

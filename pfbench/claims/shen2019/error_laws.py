@@ -15,14 +15,8 @@ from pfbench.points import combine
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.instruments.draws import Scripted, Unscripted, orthogonal_array
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.statistics import (
-    LAW_MARGIN,
-    Decision,
-    all_of,
-    decide_exponent,
-    decide_inequality,
-    fit_exponent,
-)
+from pfbench.verification.statistics import LAW_MARGIN, all_of, fit_exponent
+from pfbench.verification.statistics.decisions import Decision, decide_exponent, decide_inequality
 
 LAWS = {
     "sg": ("sigma^2/S", 0.0, 0.0),

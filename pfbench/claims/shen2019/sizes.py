@@ -22,14 +22,14 @@ Schedule = Callable[[float, Constants], Sizes]
 """S and p for an accuracy epsilon and the constants n, L, L2, sigma^2 of a problem."""
 
 
-def corrected_sizes(estimator: str, epsilon: float, constants: Constants) -> Sizes:
+def corrected(estimator: str, epsilon: float, constants: Constants) -> Sizes:
     """Return the S and p for which (9) holds, as the catalogue's algorithms take them."""
     L = constants.smoothness("a schedule")
     sizes = METHODS[estimator].sample_sizes(epsilon, L, constants)
     return Sizes(sizes["batch"], sizes.get("period", 1))
 
 
-def printed_sizes(estimator: str, epsilon: float, constants: Constants) -> Sizes:
+def printed(estimator: str, epsilon: float, constants: Constants) -> Sizes:
     """Return the S and p of sections 3.1, 3.2 and 4 as printed; sigma^2 stands for G^2."""
     n, L, L2 = constants.n, constants.smoothness("a schedule"), float(constants.L2_ms)
     if estimator == "sg":

@@ -8,26 +8,15 @@ from functools import partial
 import numpy as np
 
 from pfbench.base.constants import Constants
+from pfbench.claims.shen2019 import sizes
 from pfbench.claims.shen2019.estimators import MEAN_SQUARED, METHODS, error_law
 from pfbench.claims.shen2019.paths import attaining, not_rejected
-from pfbench.claims.shen2019.sizes import (
-    Schedule,
-    corrected_sizes,
-    law_at,
-    over_limit,
-    printed_sizes,
-)
 from pfbench.verification import Claim, Erratum, Evidence, Floats, Instance, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.scales import GAP, complexity
-from pfbench.verification.statistics import (
-    all_of,
-    decide_exponent,
-    decide_inequality,
-    fit_exponent,
-    given,
-)
+from pfbench.verification.statistics import all_of, fit_exponent, given
+from pfbench.verification.statistics.decisions import decide_exponent, decide_inequality
 
 # --- the least cost ------------------------------------------------------------------------------
 
@@ -235,13 +224,15 @@ CROSSOVER = tuple(
 # --- errata ---------------------------------------------------------------------------------------
 
 
-def powers(effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None) -> Contrast:
+def powers(
+    effort: str, seed: int, *, estimator: str, schedule: sizes.Schedule | None = None
+) -> Contrast:
     """Measure the error for f and for f/4, whose L and L2 are a quarter: S and p must be the same.
 
     The printed p takes L^-1/2 and the like for pure numbers. In matrix recovery L = 1/sqrt n, L2 =
     1.38/sqrt n: there the law says by which factor the printed S and p miss (9).
     """
-    made = schedule or partial(printed_sizes, estimator)
+    made = schedule or partial(sizes.printed, estimator)
     n = 4096
     base = 8e-5 * float(stream(seed, "4").uniform(0.9, 1.0))
     ratios: dict[str, list[float]] = {"printed": [], "corrected": []}
@@ -249,13 +240,13 @@ def powers(effort: str, seed: int, *, estimator: str, schedule: Schedule | None 
         problem = ForcedPath(n, 2, L=0.0, L2=scale)
         constants = problem.constants(problem.start())
         epsilon = base * scale
-        for name, rule in (("printed", made), ("corrected", partial(corrected_sizes, estimator))):
-            sizes = rule(epsilon, constants)
-            ratios[name].append(over_limit(estimator, problem, epsilon, sizes))
+        for name, rule in (("printed", made), ("corrected", partial(sizes.corrected, estimator))):
+            chosen = rule(epsilon, constants)
+            ratios[name].append(sizes.over_limit(estimator, problem, epsilon, chosen))
     recovery = Constants(n=n, L_f=1 / n, L_ms=n**-0.5, L_max=1.0, L2_ms=1.38 * n**-0.5, sigma2=1.0)
     epsilon = 1e-4
-    sizes = made(epsilon, recovery)
-    law = law_at(estimator, sizes.p, epsilon, sizes.S, recovery) / (epsilon**2 / 4.0)
+    chosen = made(epsilon, recovery)
+    law = sizes.law_at(estimator, chosen.p, epsilon, chosen.S, recovery) / (epsilon**2 / 4.0)
     return compared(
         max(ratios["printed"]),
         max(ratios["corrected"]),
@@ -265,16 +256,16 @@ def powers(effort: str, seed: int, *, estimator: str, schedule: Schedule | None 
     )
 
 
-def small_epsilon(effort: str, seed: int, *, schedule: Schedule | None = None) -> Contrast:
+def small_epsilon(effort: str, seed: int, *, schedule: sizes.Schedule | None = None) -> Contrast:
     """Section 4.1 for epsilon <= L/(L2 n^2), S = 1, where L2 is not 1: the error for each p."""
     problem = ForcedPath(32, 2, length=0.5, L=0.0, L2=2.0)
     constants = problem.constants(problem.start())
     epsilon = 4e-4 * float(stream(seed, "small").uniform(0.9, 1.0))
-    first = (schedule or partial(printed_sizes, "casvrg"))(epsilon, constants)
-    second = corrected_sizes("casvrg", epsilon, constants)
+    first = (schedule or partial(sizes.printed, "casvrg"))(epsilon, constants)
+    second = sizes.corrected("casvrg", epsilon, constants)
     return compared(
-        over_limit("casvrg", problem, epsilon, replace(first, S=1)),
-        over_limit("casvrg", problem, epsilon, replace(second, S=1)),
+        sizes.over_limit("casvrg", problem, epsilon, replace(first, S=1)),
+        sizes.over_limit("casvrg", problem, epsilon, replace(second, S=1)),
         **{"p printed": first.p, "p": second.p},
     )
 

@@ -11,16 +11,10 @@ import numpy as np
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG, NFWUSVRG
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Algorithm, Problem
+from pfbench.claims.shen2019 import sizes
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, MEAN_SQUARED, METHODS
 from pfbench.claims.shen2019.paths import errors, not_rejected
 from pfbench.claims.shen2019.problems import drawn, log_cosh, recovery
-from pfbench.claims.shen2019.sizes import (
-    Schedule,
-    corrected_sizes,
-    law_at,
-    over_limit,
-    printed_sizes,
-)
 from pfbench.verification import Claim, Erratum, Evidence, Instance, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, gaps, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
@@ -210,15 +204,15 @@ def _case(estimator: str, seed: int) -> tuple[float, ForcedPath, Constants]:
 
 
 def condition(
-    effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None
+    effort: str, seed: int, *, estimator: str, schedule: sizes.Schedule | None = None
 ) -> Contrast:
     """Compare the error with epsilon^2/4, with S and p as printed and as corrected."""
     epsilon, problem, constants = _case(estimator, seed)
-    first = (schedule or partial(printed_sizes, estimator))(epsilon, constants)
-    second = corrected_sizes(estimator, epsilon, constants)
+    first = (schedule or partial(sizes.printed, estimator))(epsilon, constants)
+    second = sizes.corrected(estimator, epsilon, constants)
     return compared(
-        over_limit(estimator, problem, epsilon, first),
-        over_limit(estimator, problem, epsilon, second),
+        sizes.over_limit(estimator, problem, epsilon, first),
+        sizes.over_limit(estimator, problem, epsilon, second),
         epsilon=epsilon,
         **{"S printed": first.S, "p printed": first.p, "S": second.S, "p": second.p},
     )
@@ -230,9 +224,9 @@ def bound_of_casvrg(effort: str, seed: int, *, factor: float = 1.0) -> Contrast:
     It proves `factor` L2^2 (p eta)^4/S; its S and p do meet (9), by the 1/4 of the integral form.
     """
     epsilon, problem, constants = _case("casvrg", seed)
-    sizes = printed_sizes("casvrg", epsilon, constants)
-    law = 4.0 * law_at("casvrg", sizes.p, epsilon, sizes.S, constants)
-    measured = over_limit("casvrg", problem, epsilon, sizes)
+    chosen = sizes.printed("casvrg", epsilon, constants)
+    law = 4.0 * sizes.law_at("casvrg", chosen.p, epsilon, chosen.S, constants)
+    measured = sizes.over_limit("casvrg", problem, epsilon, chosen)
     return compared(factor * law / condition_9(epsilon), measured, epsilon=epsilon)
 
 

@@ -24,14 +24,8 @@ from pfbench.sets.whole import WholeSpace
 from pfbench.verification import Evidence, Floats, Instance, Trial, instance
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.scales import MAPPING, Complexity, complexity
-from pfbench.verification.statistics import (
-    Decision,
-    Exponent,
-    across,
-    all_of,
-    decide_exponent,
-    fit_exponent,
-)
+from pfbench.verification.statistics import Exponent, across, all_of, fit_exponent
+from pfbench.verification.statistics.decisions import Decision, decide_exponent
 
 # --- the instances --------------------------------------------------------------------------------
 
@@ -157,14 +151,8 @@ class Rate:
     @property
     def slope(self) -> Instance:
         """The slopes of the fits in 1/epsilon; those of the fit in n do not shrink."""
-        return instance(
-            long_slope,
-            n=self.n,
-            sigma=self.sigma,
-            stride=self.stride,
-            steps=self.steps,
-            shrink=self.shrink,
-        )
+        fixed = {name: getattr(self, name) for name in ("n", "sigma", "stride", "steps", "shrink")}
+        return instance(long_slope, **fixed)
 
     @property
     def instances(self) -> tuple[Instance, ...]:

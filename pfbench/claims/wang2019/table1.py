@@ -62,77 +62,83 @@ _CUBES = tuple(k**3 for k in (10, 12, 14, 18, 24, 30, 38, 48))
 _HUGE = 10**9
 """n of the online forms."""
 
-PROX_GD = _row(
-    "prox-gd",
-    "n eps^-2 SFO, eps^-2 PO",
-    Rate(size=1.0, squared=False, stride=1.4, sizes=_SQUARES),
-    takes=(None, 6.0),
-)
-PROX_SGD = _row(
-    "prox-sgd",
-    "eps^-4 SFO, eps^-2 PO",
-    Rate(sfo=4.0, n=_HUGE, sigma=0.4, steps=16),
-    takes=(None, 30.0),
-)
-PROX_SVRG = _row(
-    "prox-svrg",
-    "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
-    Rate(size=2 / 3, stride=1 / 3, sizes=_CUBES),
-    takes=(None, 12.0),
-)
-PROX_SAGA = _row(
-    "prox-saga",
-    "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
-    Rate(size=2 / 3, stride=0.14, sizes=_CUBES),
-    takes=(None, 31.0),
-)
-PROX_SVRG_PLUS = _row(
-    "prox-svrg-plus",
-    "n + n^(2/3) eps^-2 SFO, eps^-2 PO; online eps^-10/3 SFO",
-    Rate(size=2 / 3, stride=1 / 6, sizes=_CUBES, given=best_batch),
-    Rate(
-        sfo=10 / 3,
-        stride=1 / 6,
-        epsilons=tuple(k**-1.5 for k in (1, 2, 3, 4, 6, 9, 14, 22)),
-        n=_HUGE,
-        given=online,
-    ),
-    takes=(None, 25.0),
-)
-NATASHA = _row(
-    "natasha15",
-    "eps^-3 + eps^-10/3 SFO, eps^-10/3 PO",
-    Rate(
-        sfo=10 / 3,
-        po=10 / 3,
-        squared=False,
-        stride=0.06,
-        epsilons=tuple((k / 2) ** -1.5 for k in (2, 3, 5, 8, 12, 19, 28, 44)),
-        n=_HUGE,
-        sigma=math.sqrt(8.0),
-        shrink=5 / 3,
-        given=largest_smoothness,
-    ),
-    takes=(None, 55.0),
-)
-PROX_SPIDERBOOST = _row(
-    "prox-spiderboost",
-    "n + n^(1/2) eps^-2 SFO, eps^-2 PO",
-    Rate(size=0.5, squared=False, sizes=_SQUARES, chain=True),
-    takes=(3.0, 25.0),
-)
-PROX_SPIDERBOOST_ONLINE = _row(
-    "prox-spiderboost-online",
-    "eps^-2 + eps^-3 SFO, eps^-2 PO",
-    Rate(
-        sfo=3.0,
-        squared=False,
-        epsilons=tuple(1.0 / k for k in (1, 2, 4, 7, 14, 27, 52, 100)),
-        n=_HUGE,
-        given=online_spider,
-    ),
-    takes=(None, 10.0),
-)
+TABLE = {
+    row.name.removeprefix("wang2019-table1-"): row
+    for row in (
+        _row(
+            "prox-gd",
+            "n eps^-2 SFO, eps^-2 PO",
+            Rate(size=1.0, squared=False, stride=1.4, sizes=_SQUARES),
+            takes=(None, 6.0),
+        ),
+        _row(
+            "prox-sgd",
+            "eps^-4 SFO, eps^-2 PO",
+            Rate(sfo=4.0, n=_HUGE, sigma=0.4, steps=16),
+            takes=(None, 30.0),
+        ),
+        _row(
+            "prox-svrg",
+            "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
+            Rate(size=2 / 3, stride=1 / 3, sizes=_CUBES),
+            takes=(None, 12.0),
+        ),
+        _row(
+            "prox-saga",
+            "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
+            Rate(size=2 / 3, stride=0.14, sizes=_CUBES),
+            takes=(None, 31.0),
+        ),
+        _row(
+            "prox-svrg-plus",
+            "n + n^(2/3) eps^-2 SFO, eps^-2 PO; online eps^-10/3 SFO",
+            Rate(size=2 / 3, stride=1 / 6, sizes=_CUBES, given=best_batch),
+            Rate(
+                sfo=10 / 3,
+                stride=1 / 6,
+                epsilons=tuple(k**-1.5 for k in (1, 2, 3, 4, 6, 9, 14, 22)),
+                n=_HUGE,
+                given=online,
+            ),
+            takes=(None, 25.0),
+        ),
+        _row(
+            "natasha15",
+            "eps^-3 + eps^-10/3 SFO, eps^-10/3 PO",
+            Rate(
+                sfo=10 / 3,
+                po=10 / 3,
+                squared=False,
+                stride=0.06,
+                epsilons=tuple((k / 2) ** -1.5 for k in (2, 3, 5, 8, 12, 19, 28, 44)),
+                n=_HUGE,
+                sigma=math.sqrt(8.0),
+                shrink=5 / 3,
+                given=largest_smoothness,
+            ),
+            takes=(None, 55.0),
+        ),
+        _row(
+            "prox-spiderboost",
+            "n + n^(1/2) eps^-2 SFO, eps^-2 PO",
+            Rate(size=0.5, squared=False, sizes=_SQUARES, chain=True),
+            takes=(3.0, 25.0),
+        ),
+        _row(
+            "prox-spiderboost-online",
+            "eps^-2 + eps^-3 SFO, eps^-2 PO",
+            Rate(
+                sfo=3.0,
+                squared=False,
+                epsilons=tuple(1.0 / k for k in (1, 2, 4, 7, 14, 27, 52, 100)),
+                n=_HUGE,
+                given=online_spider,
+            ),
+            takes=(None, 10.0),
+        ),
+    )
+}
+"""The rows by their names."""
 
 # --- planted faults -------------------------------------------------------------------------------
 
@@ -166,19 +172,10 @@ class GrowingBatch(ProxSpiderBoost):
         return super().theory(epsilon, constants, **{"batch": batch, **given})
 
 
-CLAIMS = (
-    PROX_GD,
-    PROX_SGD,
-    PROX_SVRG,
-    PROX_SAGA,
-    PROX_SVRG_PLUS,
-    NATASHA,
-    PROX_SPIDERBOOST,
-    PROX_SPIDERBOOST_ONLINE,
-)
+CLAIMS = tuple(TABLE.values())
 
 MUTANTS = (
-    Mutant.of("prox-spiderboost-every-gradient", EveryGradient, PROX_SPIDERBOOST),
-    Mutant.of("prox-spiderboost-batch-of-a-tenth", BatchOfTenth, PROX_SPIDERBOOST),
-    Mutant.of("prox-spiderboost-growing-batch", GrowingBatch, PROX_SPIDERBOOST),
+    Mutant.of("prox-spiderboost-every-gradient", EveryGradient, TABLE["prox-spiderboost"]),
+    Mutant.of("prox-spiderboost-batch-of-a-tenth", BatchOfTenth, TABLE["prox-spiderboost"]),
+    Mutant.of("prox-spiderboost-growing-batch", GrowingBatch, TABLE["prox-spiderboost"]),
 )

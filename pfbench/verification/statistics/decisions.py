@@ -11,22 +11,8 @@ import scipy
 
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import InputError
+from pfbench.verification.statistics import means
 from pfbench.verification.statistics.exponents import ROUNDING, Exponent, exponent_p_value
-from pfbench.verification.statistics.means import (
-    CONFIDENCE,
-    LEVEL,
-    Array,
-    EProcess,
-    Interval,
-    checked_level,
-    log_e_values,
-    mean_interval,
-    numbers,
-    ratios_of,
-    samples_of,
-    t_interval,
-    upper_limit,
-)
 
 Verdict = Literal["holds", "tight", "violated", "inconclusive"]
 
@@ -79,7 +65,7 @@ def equal(expected: Mapping[str, float], found: Mapping[str, float]) -> Decision
     return decide_exact(not wrong, "Every number is exact.", "".join(wrong[:1]), measured)
 
 
-def decide_mean(samples: npt.ArrayLike, bound: float, level: float = CONFIDENCE) -> Decision:
+def decide_mean(samples: npt.ArrayLike, bound: float, level: float = means.CONFIDENCE) -> Decision:
     """Decide whether nonnegative quantities have a mean of at most `bound`.
 
     *violated*: the e-process exceeds 1/`LEVEL`. *holds*: the upper limit of the mean is at most
@@ -100,15 +86,15 @@ def decide_mean(samples: npt.ArrayLike, bound: float, level: float = CONFIDENCE)
     InputError
         If there is no sample, one is negative or NaN, or the bound is not positive.
     """
-    values = np.atleast_1d(numbers("samples", samples))
+    values = np.atleast_1d(means.numbers("samples", samples))
     if values.ndim != 1 or values.size == 0:
         raise InputError("samples must be a list of numbers, one a run.")
-    ratios = ratios_of(values, real("bound", bound, above=0))
-    largest = max(0.0, float(log_e_values(values, bound).max()))
-    level, finite = checked_level(level), bool(np.isfinite(ratios).all())
-    unknown = Interval(-math.inf, math.inf)
-    limits = t_interval(ratios, level) if finite else unknown
-    shown = mean_interval(ratios) if finite else unknown
+    ratios = means.ratios_of(values, real("bound", bound, above=0))
+    largest = max(0.0, float(means.log_e_values(values, bound).max()))
+    level, finite = means.checked_level(level), bool(np.isfinite(ratios).all())
+    unknown = means.Interval(-math.inf, math.inf)
+    limits = means.t_interval(ratios, level) if finite else unknown
+    shown = means.mean_interval(ratios) if finite else unknown
     measured = {
         "runs": float(values.size),
         "ratio": float(ratios.mean()),
@@ -119,7 +105,7 @@ def decide_mean(samples: npt.ArrayLike, bound: float, level: float = CONFIDENCE)
         "log_e_value": largest,
     }
     verdict: Verdict
-    if largest > math.log(1 / LEVEL):
+    if largest > math.log(1 / means.LEVEL):
         verdict, reason = "violated", "The mean exceeds the bound: the e-process rejects it."
     elif limits.upper > 1:
         verdict, reason = "inconclusive", "The bound lies inside the limits of the mean."
@@ -130,7 +116,7 @@ def decide_mean(samples: npt.ArrayLike, bound: float, level: float = CONFIDENCE)
     return Decision(verdict, reason, measured, math.exp(-largest))
 
 
-def decide_share(happened: npt.ArrayLike, most: float, level: float = CONFIDENCE) -> Decision:
+def decide_share(happened: npt.ArrayLike, most: float, level: float = means.CONFIDENCE) -> Decision:
     """Decide whether something happens in a share of at most `most` of all runs.
 
     As `decide_mean`, with the exact limits of Clopper and Pearson, which say something even if it
@@ -150,14 +136,14 @@ def decide_share(happened: npt.ArrayLike, most: float, level: float = CONFIDENCE
     InputError
         If there is no run, a number is not 0 or 1, or `most` is out of range.
     """
-    values = samples_of(happened, "happened")
+    values = means.samples_of(happened, "happened")
     if not np.isin(values, (0.0, 1.0)).all():
         raise InputError("happened must be 0 or 1 for each run.")
-    share, level = real("most", most, above=0.0, most=1.0), checked_level(level)
+    share, level = real("most", most, above=0.0, most=1.0), means.checked_level(level)
     n, k = values.size, int(values.sum())
     upper = float(scipy.special.betaincinv(k + 1, n - k, level)) if k < n else 1.0
     lower = float(scipy.special.betaincinv(k, n - k + 1, 1 - level)) if k else 0.0
-    largest = max(0.0, float(log_e_values(values, share).max()))
+    largest = max(0.0, float(means.log_e_values(values, share).max()))
     measured = {
         "runs": float(n),
         "ratio": k / n / share,
@@ -166,7 +152,7 @@ def decide_share(happened: npt.ArrayLike, most: float, level: float = CONFIDENCE
         "log_e_value": largest,
     }
     verdict: Verdict
-    if largest > math.log(1 / LEVEL):
+    if largest > math.log(1 / means.LEVEL):
         verdict, reason = "violated", "It happens more often: the e-process rejects the share."
     elif upper > share:
         verdict, reason = "inconclusive", "The share lies inside its limits."
@@ -195,7 +181,7 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
     InputError
         If there is no ratio, or one is NaN.
     """
-    values = numbers("ratios", ratios)
+    values = means.numbers("ratios", ratios)
     if values.size == 0 or np.isnan(values).any():
         raise InputError("ratios must be at least one number, none of them NaN.")
     slack = real("rounding", rounding, least=0)
@@ -251,7 +237,7 @@ def decide_exponent(
         p_value, upper, rejected = None, exponent.slope, exponent.slope > most + ROUNDING
     else:
         p_value = exponent_p_value(exponent.slopes, claimed, margin)
-        upper, rejected = upper_limit(exponent.slopes), p_value <= LEVEL
+        upper, rejected = means.upper_limit(exponent.slopes), p_value <= means.LEVEL
     measured["upper_limit"] = upper
     within = upper <= most + ROUNDING
     verdict: Verdict
@@ -276,7 +262,7 @@ def _within(exponent: Exponent, claimed: float, margin: float) -> bool:
 
 def sequential(
     draw: Callable[[int], npt.ArrayLike], bound: float, *, batch: int, most: int
-) -> tuple[Decision, Array]:
+) -> tuple[Decision, means.Array]:
     """Decide a bound of a mean with as few runs as a clear case needs.
 
     The e-process is looked at after each batch and keeps its level whenever one stops. *holds*
@@ -308,13 +294,13 @@ def sequential(
     """
     batch = integer("batch", batch, least=2)
     most = integer("most", most, least=batch)
-    process = EProcess(bound)
+    process = means.EProcess(bound)
     looks = {*(batch * 2**i for i in range((most // batch).bit_length())), most}
-    level = 1 - (1 - CONFIDENCE) / len(looks)
+    level = 1 - (1 - means.CONFIDENCE) / len(looks)
     samples = np.empty(0)
     while True:
         number = min(batch, most - samples.size)
-        new = numbers("samples", draw(number))
+        new = means.numbers("samples", draw(number))
         if new.shape != (number,):
             raise InputError(f"draw({number}) returned shape {new.shape}, not ({number},).")
         for x in new:

@@ -9,15 +9,7 @@ import scipy
 
 from pfbench.base.checks import finite_array, real
 from pfbench.base.errors import InputError
-from pfbench.verification.statistics.means import (
-    CONFIDENCE,
-    Array,
-    checked_level,
-    numbers,
-    samples_of,
-    standard_error,
-    t_interval,
-)
+from pfbench.verification.statistics import means
 
 CURVATURE = 0.1
 """A fit is curved where the slope surely changes by more than this over the range."""
@@ -80,7 +72,7 @@ def fit_exponent(
     counts: npt.ArrayLike,
     *,
     known: npt.ArrayLike | None = None,
-    level: float = CONFIDENCE,
+    level: float = means.CONFIDENCE,
     least_decades: float = 2.0,
 ) -> Exponent:
     """Fit counts ∝ x^slope: one least-squares slope a seed, then the t-interval over seeds.
@@ -116,7 +108,7 @@ def fit_exponent(
     at = finite_array("x", x)
     if at.ndim != 1 or (at <= 0).any() or np.unique(at).size != at.size:
         raise InputError("x must be a list of positive numbers, all different.")
-    cells = numbers("counts", counts)
+    cells = means.numbers("counts", counts)
     fixed = cells.ndim == 1
     cells = np.atleast_2d(cells)
     if cells.ndim != 2 or cells.shape[0] == 0 or cells.shape[1] != at.size:
@@ -127,7 +119,7 @@ def fit_exponent(
     if (cells <= 0).any():
         raise InputError("counts must be positive; give inf where the target was not reached.")
     offset = np.zeros(at.size) if known is None else finite_array("known", known, shape=at.shape)
-    level = checked_level(level)
+    level = means.checked_level(level)
 
     censored = ~np.isfinite(cells)
     keep = ~censored.any(axis=0)
@@ -186,17 +178,17 @@ def exponent_p_value(slopes: npt.ArrayLike, claimed: float, margin: float) -> fl
     InputError
         If there is no slope, or a number is not finite.
     """
-    values = samples_of(slopes, "slopes")
+    values = means.samples_of(slopes, "slopes")
     excess = float(values.mean()) - real("claimed", claimed) - real("margin", margin, least=0)
     if values.size == 1:
         return 1.0
-    error = standard_error(values)
+    error = means.standard_error(values)
     if error == 0:
         return 0.0 if excess > ROUNDING else 1.0
     return float(scipy.special.stdtr(values.size - 1, -excess / error))
 
 
-def _slopes(u: Array, logs: Array) -> tuple[Array, Array, Array]:
+def _slopes(u: means.Array, logs: means.Array) -> tuple[means.Array, means.Array, means.Array]:
     """Return each row's slope, change of the local slope over the range, and slope at its end.
 
     The linear fit projects on p = u − mean(u). The quadratic one adds q, the part of p² that is
@@ -210,12 +202,12 @@ def _slopes(u: Array, logs: Array) -> tuple[Array, Array, Array]:
     return b, 2 * c * np.ptp(u), b + c * (2 * p.max() - skew)
 
 
-def _estimate(values: Array, level: float, fixed: bool) -> tuple[float, float, float]:
+def _estimate(values: means.Array, level: float, fixed: bool) -> tuple[float, float, float]:
     """Return mean and interval over seeds, which is the number itself where nothing varies."""
     if values.size == 0:
         return math.nan, math.nan, math.nan
     mean = float(values.mean())
     if fixed:
         return mean, mean, mean
-    interval = t_interval(values, (1 + level) / 2)
+    interval = means.t_interval(values, (1 + level) / 2)
     return mean, interval.lower, interval.upper

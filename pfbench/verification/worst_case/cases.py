@@ -160,7 +160,11 @@ def saga_error(N: int) -> float:
 
 
 def _case(
-    name: str, statement: str, source: str, check: WorstCase, *, seconds: tuple[float, float]
+    name: str,
+    statement: str,
+    source: str,
+    check: WorstCase,
+    takes: tuple[float, float] = (2.0, 3.0),
 ) -> Claim:
     return Claim(
         name=name,
@@ -169,7 +173,7 @@ def _case(
         statement=statement,
         check=check,
         schedule="of its theorem, for each N",
-        takes=seconds,
+        takes=takes,
     )
 
 
@@ -180,21 +184,18 @@ WORST_CASES: tuple[Claim, ...] = (
         "least gap at x_0 .. x_{N-1} <= sqrt(2 h0 C/N)",
         "lacoste2016 (15), and (6), the same for 2 h0 = C",
         WorstCase(least_gap, methods.frank_wolfe_gap, runs.frank_wolfe_gap, share=0.75),
-        seconds=(2.0, 3.0),
     ),
     _case(
         "frank-wolfe-open-loop",
         "Frank-Wolfe, step 2/(t+2), f smooth and convex: f(x_N) - min f <= 2 C/(N+2)",
         "Jaggi 2013 theorem 1",
         WorstCase(open_loop, methods.frank_wolfe_open_loop, runs.frank_wolfe_open_loop, share=0.47),
-        seconds=(2.0, 3.0),
     ),
     _case(
         "nfwu-exact",
         "NFWU, exact gradients, N = L Delta/epsilon^2: mean gap at x_0 .. x_{N-1} <= 1.5 epsilon D",
         "shen2019 theorem 3.1, sharp form without its error term",
         WorstCase(exact_mean_gap, methods.nfwu_exact, runs.nfwu_exact, share=0.89),
-        seconds=(2.0, 3.0),
     ),
     _case(
         "nfwu-inexact",
@@ -202,21 +203,20 @@ WORST_CASES: tuple[Claim, ...] = (
         "mean gap at x_0 .. x_{N-1} <= 2 epsilon D",
         "shen2019 theorem 3.1, sharp form",
         WorstCase(inexact_mean_gap, methods.nfwu_inexact, runs.nfwu_inexact, share=0.92),
-        seconds=(2.0, 5.0),
+        takes=(2.0, 5.0),
     ),
     _case(
         "gradient-descent",
         "gradient descent, step 1/L, f smooth: least |grad f|^2 at x_0 .. x_{N-1} <= 2 L h0/N",
         "Ghadimi, Lan, Zhang 2016; lacoste2016, on the gradient mapping",
         WorstCase(least_mapping, methods.gradient_descent, runs.gradient_descent, share=0.66),
-        seconds=(2.0, 2.0),
+        takes=(2.0, 2.0),
     ),
     _case(
         "prox-gd",
         "proximal gradient, step 1/L, f smooth, h convex: least |G_{1/L}|^2 <= 2 L h0/N",
         "Ghadimi, Lan, Zhang 2016; lacoste2016, on the gradient mapping",
         WorstCase(least_mapping, methods.prox_gd, runs.prox_gd, share=0.66),
-        seconds=(2.0, 3.0),
     ),
     _case(
         "ncgs",
@@ -224,14 +224,14 @@ WORST_CASES: tuple[Claim, ...] = (
         "mean |G|^2 <= (16 L Delta + 28 L)/(3N)",
         "qu2018 theorem 1, option I",
         WorstCase(sliding, methods.ncgs, runs.ncgs, share=0.48),
-        seconds=(2.0, 4.0),
+        takes=(2.0, 4.0),
     ),
     _case(
         "spiderboost",
         "SpiderBoost, n = 2 smooth components, S = 1, q = 2: mean E|grad f|^2 <= 4 L Delta/N",
         "wang2019 theorem 1",
         WorstCase(spiderboost, methods.spiderboost, runs.spiderboost, share=0.49, most=7),
-        seconds=(2.0, 20.0),
+        takes=(2.0, 20.0),
     ),
     _case(
         "prox-spiderboost",
@@ -241,14 +241,14 @@ WORST_CASES: tuple[Claim, ...] = (
         WorstCase(
             prox_spiderboost, methods.prox_spiderboost, runs.prox_spiderboost, share=0.13, most=5
         ),
-        seconds=(4.0, 10.0),
+        takes=(4.0, 10.0),
     ),
     _case(
         "saga",
         "SAGA, n = 2 smooth components, b = 1: mean E|grad f|^2 <= 3 L n^(2/3) h0/N",
         "Reddi, Sra, Poczos, Smola, CDC 2016",
         WorstCase(saga, methods.saga, runs.saga, share=0.41, quick=3, most=4),
-        seconds=(3.0, 200.0),
+        takes=(3.0, 200.0),
     ),
     _case(
         "svrg-error",
@@ -256,7 +256,7 @@ WORST_CASES: tuple[Claim, ...] = (
         "E|g - grad f|^2 <= L^2 (N eta)^2/S",
         "shen2019 section 3.1",
         WorstCase(svrg_error, methods.svrg_error, runs.svrg_error, share=0.999),
-        seconds=(2.0, 2.0),
+        takes=(2.0, 2.0),
     ),
     _case(
         "spider-error",
@@ -264,7 +264,7 @@ WORST_CASES: tuple[Claim, ...] = (
         "E|g - grad f|^2 <= L^2 N eta^2/S",
         "shen2019 section 3.2",
         WorstCase(spider_error, methods.spider_error, runs.spider_error, share=0.999, most=5),
-        seconds=(4.0, 30.0),
+        takes=(4.0, 30.0),
     ),
     _case(
         "saga-error",
@@ -272,7 +272,6 @@ WORST_CASES: tuple[Claim, ...] = (
         "E|g - grad f|^2 <= L^2 eta^2 E a^2/S, a the age of an entry",
         "a variance is at most a mean square",
         WorstCase(saga_error, methods.saga_error, runs.saga_error, share=0.75),
-        seconds=(2.0, 3.0),
     ),
 )
 """Every case. Steps that depend on products of unknowns (line search, g/C) and Hessians (CASVRG,

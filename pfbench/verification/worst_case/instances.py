@@ -7,16 +7,13 @@ from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weighted
-from pfbench.problems.base import GradientTable
+from pfbench.problems.base import Floats, GradientTable
 from pfbench.sets import Box, Simplex
 from pfbench.sets.whole import WholeSpace
 from pfbench.verification.instruments.indefinite import Indefinite
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

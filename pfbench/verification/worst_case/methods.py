@@ -9,13 +9,8 @@ least the worst case, never below it.
 import math
 from itertools import product
 
-from pfbench.verification.worst_case.estimation import (
-    Estimation,
-    Expression,
-    Function,
-    Vector,
-    mean,
-)
+from pfbench.verification.worst_case import estimation
+from pfbench.verification.worst_case.estimation import Estimation, Expression, mean
 
 D = 1.0
 """Diameter of the sets of Frank-Wolfe methods."""
@@ -97,7 +92,7 @@ def frank_wolfe_open_loop(N: int, L: float = 1.0) -> float:
 
 
 def _bounded_below(
-    worst: Estimation, f: Function, L: float, start: Expression, x: Expression
+    worst: Estimation, f: estimation.Function, L: float, start: Expression, x: Expression
 ) -> None:
     """Demand that a gradient step from x does not take f below f(x_0) - Delta."""
     worst.require(start - f(x) + f.gradient(x) ** 2 / (2.0 * L) <= DELTA)
@@ -176,7 +171,7 @@ def _spiderboost(N: int, L: float, *, composite: bool) -> float:
         components, f = worst.components(n, L, x0)
     start, measure = f(x0), 0.0
 
-    def move(x: Vector, v: Vector) -> Vector:
+    def move(x: estimation.Vector, v: estimation.Vector) -> estimation.Vector:
         if h is None:
             return x - step * v
         y, penalty = worst.prox(x - step * v, h, step)

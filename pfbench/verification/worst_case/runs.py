@@ -10,44 +10,21 @@ from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pfbench.algorithms import proximal
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
-from pfbench.algorithms.proximal import (
-    ProxGD,
-    ProximalMethod,
-    ProxSpiderBoost,
-    SmoothSAGA,
-    SpiderBoost,
-)
 from pfbench.algorithms.sliding import NCGS
 from pfbench.base.protocols import Algorithm
 from pfbench.estimators import SAGA, SPIDERG, SVRG, Estimator
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import keep
 from pfbench.sets.whole import WholeSpace
+from pfbench.verification.evidence import Floats
 from pfbench.verification.instruments.draws import Scripted
 from pfbench.verification.instruments.indefinite import Indefinite
-from pfbench.verification.worst_case.instances import (
-    Curved,
-    Waves,
-    Zigzag,
-    half_square,
-    quadratic,
-    waves,
-)
-from pfbench.verification.worst_case.methods import (
-    DELTA,
-    DELTA_SLIDING,
-    ETA,
-    D,
-    constant_step,
-    saga_step,
-    theorem_accuracy,
-)
-
-Floats = npt.NDArray[np.float64]
+from pfbench.verification.worst_case import instances, methods
+from pfbench.verification.worst_case.methods import DELTA, DELTA_SLIDING, ETA, D
 
 
 def visited(problem: Any, algorithm: Algorithm, rng: Any) -> list[Floats]:
@@ -77,25 +54,25 @@ def _gaps(problem: Indefinite, points: Sequence[Floats]) -> list[float]:
 
 
 def _constant_step_gaps(N: int, step: float, rng: np.random.Generator) -> list[float]:
-    problem = quadratic(rng, diameter=D, delta=DELTA)
+    problem = instances.quadratic(rng, diameter=D, delta=DELTA)
     method = NFWUSPIDERG(iterations=N, step=step, batch=1, period=1)
     return _gaps(problem, visited(problem, method, rng)[:N])
 
 
 def frank_wolfe_gap(N: int, rng: np.random.Generator) -> float:
     """Return the least gap at x_0 .. x_{N-1} of a constant step."""
-    return min(_constant_step_gaps(N, constant_step(N), rng))
+    return min(_constant_step_gaps(N, methods.constant_step(N), rng))
 
 
 def nfwu_exact(N: int, rng: np.random.Generator) -> float:
     """Return the mean gap of NFWU, n = 1."""
-    return float(np.mean(_constant_step_gaps(N, theorem_accuracy(N), rng)))
+    return float(np.mean(_constant_step_gaps(N, methods.theorem_accuracy(N), rng)))
 
 
 def nfwu_inexact(N: int, rng: np.random.Generator) -> float:
     """Return the mean gap of NFWU with SG, whose error is epsilon/2 at every draw."""
-    epsilon = theorem_accuracy(N)
-    problem = quadratic(rng, diameter=D, delta=DELTA, noise=epsilon / 2.0)
+    epsilon = methods.theorem_accuracy(N)
+    problem = instances.quadratic(rng, diameter=D, delta=DELTA, noise=epsilon / 2.0)
     method = NFWUSG(iterations=N, step=epsilon, batch=1)
     return float(np.mean(_gaps(problem, visited(problem, method, rng)[:N])))
 
@@ -103,7 +80,10 @@ def nfwu_inexact(N: int, rng: np.random.Generator) -> float:
 def frank_wolfe_open_loop(N: int, rng: np.random.Generator) -> float:
     """Return the larger f(x_N) - min f of a random convex quadratic and of Jaggi's."""
     method = FrankWolfe(step="open-loop", iterations=N)
-    problems = quadratic(rng, diameter=D, delta=DELTA, convex=True), half_square(4 * N)
+    problems = (
+        instances.quadratic(rng, diameter=D, delta=DELTA, convex=True),
+        instances.half_square(4 * N),
+    )
     return max(
         problem.value(visited(problem, method, rng)[N]) - problem.least for problem in problems
     )
@@ -113,19 +93,22 @@ def frank_wolfe_open_loop(N: int, rng: np.random.Generator) -> float:
 
 
 def _least_mapping(problem: Any, N: int, rng: np.random.Generator) -> float:
-    points = visited(problem, ProxGD(iterations=N, step=1.0), rng)
+    points = visited(problem, proximal.ProxGD(iterations=N, step=1.0), rng)
     return min(float(np.sum((x - y) ** 2)) for x, y in pairwise(points))
 
 
 def gradient_descent(N: int, rng: np.random.Generator) -> float:
     """Return the larger least |grad f|^2 of random waves and of the worst function."""
-    problems = waves(rng, 1), Zigzag(step=1.0, visited=N)
+    problems = instances.waves(rng, 1), instances.Zigzag(step=1.0, visited=N)
     return max(_least_mapping(p, N, rng) * DELTA / p.height for p in problems)
 
 
 def prox_gd(N: int, rng: np.random.Generator) -> float:
     """Return the larger least |G|^2 of a random quadratic on a box and of the worst function."""
-    problem, zigzag = quadratic(rng, diameter=None, delta=DELTA), Zigzag(step=1.0, visited=N)
+    problem, zigzag = (
+        instances.quadratic(rng, diameter=None, delta=DELTA),
+        instances.Zigzag(step=1.0, visited=N),
+    )
     return max(
         _least_mapping(problem, N, rng), _least_mapping(zigzag, N, rng) * DELTA / zigzag.height
     )
@@ -133,7 +116,7 @@ def prox_gd(N: int, rng: np.random.Generator) -> float:
 
 def ncgs(N: int, rng: np.random.Generator) -> float:
     """Return the mean |G_lambda|^2 at x_0 .. x_{N-1} of NCGS, option I."""
-    problem = quadratic(rng, diameter=None, delta=DELTA_SLIDING)
+    problem = instances.quadratic(rng, diameter=None, delta=DELTA_SLIDING)
     points = visited(problem, NCGS(iterations=N, smoothness=1.0), rng)[:N]
     return _mean_mapping(problem, points, 0.5)
 
@@ -147,11 +130,11 @@ def _mean_mapping(problem: Any, points: Sequence[Floats], lam: float) -> float:
 
 
 def _expected_mapping(
-    member: Waves, method: ProximalMethod, places: Sequence[int], length: int
+    member: instances.Waves, method: proximal.ProximalMethod, places: Sequence[int], length: int
 ) -> float:
     """Return the larger mean of a member of the class and of the worst function."""
     N, lam = method.iterations, method.step
-    worst = Zigzag(step=lam, visited=N)
+    worst = instances.Zigzag(step=lam, visited=N)
     expected = []
     for problem in (member, worst):
         found = [
@@ -164,21 +147,21 @@ def _expected_mapping(
 
 def spiderboost(N: int, rng: np.random.Generator) -> float:
     """Return the larger mean E|grad f|^2 of random waves and of the worst function."""
-    method = SpiderBoost(iterations=N, step=0.5, batch=1, period=2)
-    return _expected_mapping(waves(rng, 2), method, range(N // 2), N // 2)
+    method = proximal.SpiderBoost(iterations=N, step=0.5, batch=1, period=2)
+    return _expected_mapping(instances.waves(rng, 2), method, range(N // 2), N // 2)
 
 
 def prox_spiderboost(N: int, rng: np.random.Generator) -> float:
     """Return the same mean of E|G_eta|^2, of random waves on a box."""
-    method = ProxSpiderBoost(iterations=N, step=0.5, batch=1, period=2)
-    return _expected_mapping(waves(rng, 2, boxed=True), method, range(N // 2), N // 2)
+    method = proximal.ProxSpiderBoost(iterations=N, step=0.5, batch=1, period=2)
+    return _expected_mapping(instances.waves(rng, 2, boxed=True), method, range(N // 2), N // 2)
 
 
 def saga(N: int, rng: np.random.Generator) -> float:
     """Return the larger mean E|grad f|^2 of random waves and of the worst function."""
-    method = SmoothSAGA(iterations=N, step=saga_step(2), batch=1)
+    method = proximal.SmoothSAGA(iterations=N, step=methods.saga_step(2), batch=1)
     # The first table is exact, and what the last step but one replaces is seen by none measured.
-    return _expected_mapping(waves(rng, 2), method, range(2, 2 * N - 3), 2 * N)
+    return _expected_mapping(instances.waves(rng, 2), method, range(2, 2 * N - 3), 2 * N)
 
 
 # --- estimators along a path ----------------------------------------------------------------------
@@ -219,7 +202,7 @@ def _error(
         (rng.uniform(-1.0, 1.0, (n, d)), turned),
         (signs, np.repeat(turned[:1], N, axis=0)),
     ):
-        problem: Any = Curved(set=WholeSpace(d), begin=np.zeros(d), curvatures=curvatures)
+        problem: Any = instances.Curved(set=WholeSpace(d), begin=np.zeros(d), curvatures=curvatures)
         path = asked([np.zeros(d), *(ETA * np.cumsum(directions, axis=0))])
         squares = []
         stream: Any

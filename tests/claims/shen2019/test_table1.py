@@ -5,8 +5,8 @@ import math
 import pytest
 from judging import assert_shown, judge
 
+from pfbench.claims.shen2019 import sizes
 from pfbench.claims.shen2019.estimators import METHODS, error_law
-from pfbench.claims.shen2019.sizes import corrected_sizes
 from pfbench.claims.shen2019.table1 import (
     ERRATA,
     GRIDS,
@@ -79,7 +79,7 @@ def test_an_erratum_is_shown(erratum):
 
 
 def corrected(estimator):
-    return lambda epsilon, constants: corrected_sizes(estimator, epsilon, constants)
+    return lambda epsilon, constants: sizes.corrected(estimator, epsilon, constants)
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from judging import assert_caught, assert_shown, judge
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
 from pfbench.base.constants import Constants
-from pfbench.claims.shen2019 import theorem31
+from pfbench.claims.shen2019 import sizes, theorem31
 from pfbench.claims.shen2019.estimators import METHODS
 from pfbench.claims.shen2019.paths import mean_square
 from pfbench.claims.shen2019.problems import drawn
-from pfbench.claims.shen2019.sizes import Sizes, corrected_sizes, over_limit, printed_sizes
+from pfbench.claims.shen2019.sizes import Sizes, over_limit
 from pfbench.claims.shen2019.theorem31 import (
     ERRATA,
     FAMILIES,
@@ -90,7 +90,7 @@ def with_diameter(epsilon, D):
 @pytest.mark.parametrize("estimator", ["sg", "svrg", "spiderg", "caspiderg"])
 def test_the_corrected_batch_is_not_seen_to_fail(estimator):
     def schedule(epsilon, constants):
-        return corrected_sizes(estimator, epsilon, constants)
+        return sizes.corrected(estimator, epsilon, constants)
 
     found = condition("quick", 1, estimator=estimator, schedule=schedule)
     assert not found.printed_fails
@@ -160,15 +160,15 @@ def test_the_printed_sizes_are_the_papers():
     """Sections 3.1 to 4.2 of shen2019, n = 4096, worked out by hand."""
     constants = Constants(n=4096, L_f=4.0, L_ms=4.0, L_max=4.0, L2_ms=1.0, sigma2=9.0)
     at = 2.0**-10
-    assert printed_sizes("sg", 0.5, constants) == Sizes(36, 1)
-    assert printed_sizes("svrg", at, constants) == Sizes(256, 16)
-    assert printed_sizes("spiderg", at, constants) == Sizes(64, 64)
+    assert sizes.printed("sg", 0.5, constants) == Sizes(36, 1)
+    assert sizes.printed("svrg", at, constants) == Sizes(256, 16)
+    assert sizes.printed("spiderg", at, constants) == Sizes(64, 64)
     # (4 2^10)^0.4 4096^0.2 = 2^4.8 2^2.4 = 147.03; S = 27.9.
-    assert printed_sizes("casvrg", at, constants) == Sizes(28, 147)
+    assert sizes.printed("casvrg", at, constants) == Sizes(28, 147)
     # L^.5 L2^.5 eps^-.5 = 2 2^16 for epsilon = 2^-32 <= 4/4096^2.
-    assert printed_sizes("casvrg", 2.0**-32, constants) == Sizes(1, 2**17)
+    assert sizes.printed("casvrg", 2.0**-32, constants) == Sizes(1, 2**17)
     # (4 2^10)^0.5 4096^0.25 = 2^6 2^3 = 512.
-    assert printed_sizes("caspiderg", at, constants) == Sizes(8, 512)
-    assert corrected_sizes("casvrg", at, constants) == Sizes(
+    assert sizes.printed("caspiderg", at, constants) == Sizes(8, 512)
+    assert sizes.corrected("casvrg", at, constants) == Sizes(
         *(NFWUCASVRG.sample_sizes(at, 4.0, constants)[key] for key in ("batch", "period"))
     )

@@ -38,6 +38,6 @@ def test_a_long_slope_takes_as_many_steps_as_wanted(epsilon):
         np.random.default_rng(3), epsilon, n=2, sigma=0.0, stride=1.0, steps=50, shrink=0.0
     )
     algorithm = ProxGD(iterations=200_000, step=1.0 / problem.L)
-    steps = enumerate(trial(table1.PROX_GD).follow(problem, algorithm), 1)
+    steps = enumerate(trial(table1.TABLE["prox-gd"]).follow(problem, algorithm), 1)
     walked = next(k for k, step in steps if abs(step.state.x[0]) <= epsilon)
     assert 50 / epsilon**2 <= walked <= 105 / epsilon**2

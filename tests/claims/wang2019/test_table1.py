@@ -4,7 +4,7 @@ from pfbench.claims.wang2019 import table1
 
 
 def test_what_schedules_are_given_by_hand():
-    problem = table1.PROX_SVRG_PLUS.instances[0].example()
+    problem = table1.TABLE["prox-svrg-plus"].instances[0].example()
     constants = problem.constants(problem.start())
     assert table1.best_batch(0.1, constants) == {"batch": 16}  # 64^(2/3)
     assert table1.online(0.1, constants) == {"online": True}
