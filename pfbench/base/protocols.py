@@ -79,6 +79,30 @@ class Backend(Verbs, Protocol):
         """Whether there is neither set nor penalty: prox is then x - lam g, and not counted."""
 
 
+class Form(Protocol):
+    """What the points and gradients of a problem look like; see `pfbench.points.forms`."""
+
+    @property
+    def points(self) -> str:
+        """What points are, in words."""
+
+    @property
+    def gradients(self) -> str:
+        """What gradients are, in words."""
+
+    def is_point(self, x: Any) -> bool:
+        """Return whether x is a point of the problem's space."""
+
+    def is_gradient(self, g: Any) -> bool:
+        """Return whether g is a gradient there, or a tilted one."""
+
+    def is_vertex(self, v: Any) -> bool:
+        """Return whether v may be what a linear minimisation returns."""
+
+    def said(self, what: Any) -> str:
+        """Return what something is, in words."""
+
+
 class FeasibleSet(Protocol):
     """A convex compact set, or the whole space."""
 

@@ -1,11 +1,17 @@
 """Samples of component indices, as index arrays or as counts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.errors import InputError
+
+MOST_COUNTED = 2**53 - 1
+"""Every count stays below 2^53: so far a float holds each integer."""
+
+_INDEX = np.dtype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,31 +21,73 @@ class Sample:
     Attributes
     ----------
     indices
-        Distinct component indices, shape (k,).
+        Distinct component indices, integers of shape (k,).
     counts
-        How often each was drawn, shape (k,); `len` of the sample is their sum.
+        How often each was drawn, integers of shape (k,); `len` of the sample is their sum, which
+        is below 2^53. Both arrays are copied.
 
     Raises
     ------
     InputError
-        If the two arrays differ in shape or a count is negative.
+        If the two are not integer arrays of one length, or a count is negative or too large.
     """
 
     indices: Integers
     counts: Integers
+    _size: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.indices.shape != self.counts.shape or self.indices.ndim != 1:
+        for name in ("indices", "counts"):
+            array = np.array(index_array(getattr(self, name), f"a Sample's {name}"))
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        if self.indices.shape != self.counts.shape:
             raise InputError("a Sample needs indices and counts of one common length.")
-        if self.counts.size and self.counts.min() < 0:
+        counts = self.counts.tolist()
+        size = sum(counts)
+        if min(counts, default=0) < 0:
             raise InputError("a Sample's counts must not be negative.")
+        if size > MOST_COUNTED:
+            raise InputError(f"a Sample of {size} draws is too large: its counts sum to 2^53.")
+        object.__setattr__(self, "_size", size)
 
     def __len__(self) -> int:
-        return int(self.counts.sum())
+        return self._size
 
 
 Indices = Integers | Sample
 """What `batch` and `difference` take: drawn indices with repetitions, or a `Sample`."""
+
+
+def index_array(value: Any, name: str = "a sample") -> Integers:
+    """Return a vector of indices as int64, whatever integer type it has.
+
+    Raises
+    ------
+    InputError
+        If it is no array of integers of one dimension, or one is above the largest int64.
+    """
+    if not isinstance(value, np.ndarray):
+        raise InputError(
+            f"{name} must be an integer array or a pf.Sample, not a {type(value).__name__}."
+        )
+    if value.ndim != 1 or value.dtype.kind not in "iu":
+        raise InputError(
+            f"{name} must be a vector of integers, not an array of {value.dtype} of shape "
+            f"{value.shape}."
+        )
+    if value.dtype == np.uint64 and value.size and int(value.max()) > np.iinfo(np.int64).max:
+        raise InputError(f"{name} has an index above 2^63.")
+    return (
+        value
+        if value.__class__ is np.ndarray and value.dtype == _INDEX
+        else np.array(value, dtype=np.int64, copy=True, subok=False)
+    )
+
+
+def drawn_indices(sample: Any) -> Indices:
+    """Return a sample as the oracles take it; see `index_array`."""
+    return sample if isinstance(sample, Sample) else index_array(sample)
 
 
 def weighted(sample: Indices) -> tuple[Integers, Floats]:

@@ -1,18 +1,40 @@
 """The bundle of oracles: the only thing that an algorithm sees of a problem."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Never
 
-from pfbench.base.protocols import Backend, Gradient, Hessian, Table
-from pfbench.base.sample import Indices
+import numpy as np
+
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Backend, Form, Gradient, Hessian, Table
+from pfbench.base.sample import Indices, drawn_indices
 from pfbench.base.state import Point
 from pfbench.oracles.ledger import FO, FV, HVP, LO, PO, SFO, SSO, Ledger
 
+VERBS = ("gradient", "batch", "difference", "lo", "value", "prox", "hessian", "table")
+"""What may be asked."""
+
+_ARRAY, _INDEX = np.ndarray, np.dtype(np.int64)
+
 
 class Oracles:
-    """The oracles of one run: each checks the budget, counts, and asks the backend.
+    """The oracles of one run: each checks its arguments and the budget, counts, and asks.
 
     The three verbs of the inner loops charge in place while the ledger is quiet: there, one more
-    function call would show in the run's time.
+    function call would show in the run's time. What is answered is looked at in the other calls,
+    of which the first is always one.
+
+    Parameters
+    ----------
+    backend
+        What answers.
+    ledger
+        What counts.
+    diameter
+        Euclidean diameter of the feasible set.
+    form
+        What points and gradients look like; None: everything is passed on as it is.
 
     Attributes
     ----------
@@ -22,48 +44,70 @@ class Oracles:
         Euclidean diameter of the feasible set (infinite where there is none).
     """
 
-    __slots__ = ("D", "_backend", "_ledger", "_quiet", "_spent", "_unconstrained", "n")
+    __slots__ = ("D", "_backend", "_checks", "_ledger", "_quiet", "_spent", "_unconstrained", "n")
 
-    def __init__(self, backend: Backend, ledger: Ledger, diameter: float) -> None:
+    def __init__(
+        self, backend: Backend, ledger: Ledger, diameter: float, form: Form | None = None
+    ) -> None:
         self._backend = backend
         self._ledger = ledger
         self._spent, self._quiet = ledger.spent, ledger.quiet
         self._unconstrained = backend.unconstrained
+        self._checks = _Checks(form)
         self.n = backend.n
         self.D = diameter
 
     def gradient(self, x: Point) -> Gradient:
         """Return the full gradient at x: 1 FO, n SFO."""
-        return self._ledger.ask(((SFO, self.n), (FO, 1)), self._backend.gradient, x)
+        checks = self._checks
+        checks.points("gradient", x)
+        g = self._ledger.ask(((SFO, self.n), (FO, 1)), self._backend.gradient, x)
+        return checks.gradient("gradient", g)
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of the sampled component gradients at x: len(sample) SFO."""
+        if sample.__class__ is not _ARRAY or sample.dtype is not _INDEX or sample.ndim != 1:
+            sample = drawn_indices(sample)
+        checks = self._checks
+        if not checks.is_point(x):
+            checks.refuse_point("batch", x)
         amount = len(sample)
         total = self._spent[SFO] + amount
         if total <= self._quiet[SFO]:
             self._spent[SFO] = total
             return self._backend.batch(sample, x)
-        return self._ledger.ask_often(SFO, amount, self._backend.batch, sample, x)
+        g = self._ledger.ask_often(SFO, amount, self._backend.batch, sample, x)
+        return checks.gradient("batch", g)
 
     def difference(self, sample: Indices, x: Point, y: Point) -> Gradient:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample: 2 len(sample) SFO."""
+        if sample.__class__ is not _ARRAY or sample.dtype is not _INDEX or sample.ndim != 1:
+            sample = drawn_indices(sample)
+        checks = self._checks
+        if not (checks.is_point(x) and checks.is_point(y)):
+            checks.points("difference", x, y)
         amount = 2 * len(sample)
         total = self._spent[SFO] + amount
         if total <= self._quiet[SFO]:
             self._spent[SFO] = total
             return self._backend.difference(sample, x, y)
-        return self._ledger.ask_often(SFO, amount, self._backend.difference, sample, x, y)
+        g = self._ledger.ask_often(SFO, amount, self._backend.difference, sample, x, y)
+        return checks.gradient("difference", g)
 
     def lo(self, g: Any) -> Point:
         """Return a vertex v that minimises <g, v> over the set: 1 LO."""
+        checks = self._checks
+        if not checks.is_gradient(g):
+            checks.refuse_gradient("lo", g)
         total = self._spent[LO] + 1
         if total <= self._quiet[LO]:
             self._spent[LO] = total
             return self._backend.lo(g)
-        return self._ledger.ask_often(LO, 1, self._backend.lo, g)
+        return checks.vertex("lo", self._ledger.ask_often(LO, 1, self._backend.lo, g))
 
     def value(self, x: Point) -> float:
         """Return f(x): n FV."""
+        self._checks.points("value", x)
         return self._ledger.ask(((FV, self.n),), self._backend.value, x)
 
     def prox(self, x: Point, g: Any, lam: float) -> Point:
@@ -71,48 +115,61 @@ class Oracles:
 
         Where there is neither a set nor a penalty it is x - lam g and counts nothing.
         """
+        checks = self._checks
+        checks.points("prox", x)
+        if not checks.is_gradient(g):
+            checks.refuse_gradient("prox", g)
         if self._unconstrained:
             return x - lam * g
-        return self._ledger.ask(((PO, 1),), self._backend.prox, x, g, lam)
+        return checks.point("prox", self._ledger.ask(((PO, 1),), self._backend.prox, x, g, lam))
 
     def hessian(self, s: Point) -> "CountedHessian":
         """Evaluate all component Hessians at s and keep them as operators: n SSO."""
+        self._checks.points("hessian", s)
         hessian = self._ledger.ask(((SSO, self.n),), self._backend.hessian, s)
-        return CountedHessian(hessian, self._ledger, self.n)
+        return CountedHessian(hessian, self._ledger, self.n, self._checks)
 
     def table(self, x: Point) -> "CountedTable":
         """Fill a table with every component gradient at x: n SFO."""
+        self._checks.points("table", x)
         table = self._ledger.ask(((SFO, self.n),), self._backend.table, x)
-        return CountedTable(table, self._ledger)
+        return CountedTable(table, self._ledger, self._checks)
 
 
 class CountedHessian:
     """The component Hessians at one point, applied to differences of points."""
 
-    __slots__ = ("_hessian", "_ledger", "_n")
+    __slots__ = ("_checks", "_hessian", "_ledger", "_n")
 
-    def __init__(self, hessian: Hessian, ledger: Ledger, n: int) -> None:
+    def __init__(self, hessian: Hessian, ledger: Ledger, n: int, checks: "_Checks") -> None:
         self._hessian = hessian
         self._ledger = ledger
         self._n = n
+        self._checks = checks
 
     def product(self, x: Point, y: Point) -> Gradient:
         """Return the mean Hessian times x - y: n HVP."""
-        return self._ledger.ask(((HVP, self._n),), self._hessian.product, x, y)
+        self._checks.points("hessian product", x, y)
+        g = self._ledger.ask(((HVP, self._n),), self._hessian.product, x, y)
+        return self._checks.gradient("hessian product", g)
 
     def batch(self, sample: Indices, x: Point, y: Point) -> Gradient:
         """Return the mean of the sampled component Hessians times x - y: len(sample) HVP."""
-        return self._ledger.ask(((HVP, len(sample)),), self._hessian.batch, sample, x, y)
+        sample = drawn_indices(sample)
+        self._checks.points("hessian batch", x, y)
+        g = self._ledger.ask(((HVP, len(sample)),), self._hessian.batch, sample, x, y)
+        return self._checks.gradient("hessian batch", g)
 
 
 class CountedTable:
     """One stored gradient a_i for each component, as SAGA keeps them."""
 
-    __slots__ = ("_ledger", "_table")
+    __slots__ = ("_checks", "_ledger", "_table")
 
-    def __init__(self, table: Table, ledger: Ledger) -> None:
+    def __init__(self, table: Table, ledger: Ledger, checks: "_Checks") -> None:
         self._table = table
         self._ledger = ledger
+        self._checks = checks
 
     @property
     def mean(self) -> Gradient:
@@ -121,8 +178,86 @@ class CountedTable:
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of grad f_i(x) - a_i over the sample: len(sample) SFO."""
-        return self._ledger.ask(((SFO, len(sample)),), self._table.difference, sample, x)
+        return self._asked("table difference", self._table.difference, sample, x)
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
         """As `difference`, and store grad f_i(x) as the new a_i: len(sample) SFO."""
-        return self._ledger.ask(((SFO, len(sample)),), self._table.replace, sample, x)
+        return self._asked("table replacement", self._table.replace, sample, x)
+
+    def _asked(
+        self, verb: str, call: Callable[[Any, Any], Gradient], sample: Indices, x: Point
+    ) -> Gradient:
+        sample = drawn_indices(sample)
+        self._checks.points(verb, x)
+        g = self._ledger.ask(((SFO, len(sample)),), call, sample, x)
+        return self._checks.gradient(verb, g)
+
+
+class _Checks:
+    """What the oracles of one run may be asked at, and what they may answer."""
+
+    __slots__ = ("_form", "is_gradient", "is_point")
+
+    def __init__(self, form: Form | None) -> None:
+        self._form: Any = form
+        self.is_point: Callable[[Any], bool] = _anything if form is None else form.is_point
+        self.is_gradient: Callable[[Any], bool] = _anything if form is None else form.is_gradient
+
+    def points(self, verb: str, *points: Any) -> None:
+        """Refuse what is no point."""
+        for x in points:
+            if not self.is_point(x):
+                self.refuse_point(verb, x)
+
+    def refuse_point(self, verb: str, x: Any) -> Never:
+        """Say that x is no point."""
+        self._refuse(f"{verb} is asked at", x, "points of the problem", "points")
+
+    def refuse_gradient(self, verb: str, g: Any) -> Never:
+        """Say that g is no gradient."""
+        self._refuse(f"{verb} is asked for", g, "gradients of the problem", "gradients")
+
+    def point(self, verb: str, x: Point) -> Point:
+        """Return the answer of an oracle that is a point."""
+        if not self.is_point(x):
+            self._refuse(f"the problem's {verb} returned", x, "its points", "points")
+        return x
+
+    def gradient(self, verb: str, g: Gradient) -> Gradient:
+        """Return the answer of an oracle that is a gradient."""
+        if not self.is_gradient(g):
+            self._refuse(f"the problem's {verb} returned", g, "its gradients", "gradients")
+        return g
+
+    def vertex(self, verb: str, v: Point) -> Point:
+        """Return the answer of an oracle that is a vertex."""
+        if self._form is not None and not self._form.is_vertex(v):
+            self._refuse(f"the problem's {verb} returned", v, "its vertices", "points")
+        return v
+
+    def _refuse(self, said: str, what: Any, whose: str, kind: str) -> Never:
+        expected = getattr(self._form, kind)
+        raise InputError(f"{said} {self._form.said(what)}: {whose} are {expected}.")
+
+
+def _anything(what: Any) -> bool:
+    return True
+
+
+@cache
+def offering(verbs: frozenset[str]) -> type[Oracles]:
+    """Return the class of bundles that answer these verbs and refuse the others."""
+    refused = {verb: _refusal(verb, verbs) for verb in VERBS if verb not in verbs}
+    return type("Oracles", (Oracles,), {"__slots__": (), "__doc__": Oracles.__doc__, **refused})
+
+
+def _refusal(verb: str, verbs: frozenset[str]) -> Callable[..., Never]:
+    stated = ", ".join(one for one in VERBS if one in verbs) or "none"
+
+    def refuse(self: Oracles, *given: Any) -> Never:
+        raise InputError(
+            f"it asks for {verb}, which is not among the oracles that it requires ({stated}): name "
+            "it in `requires`."
+        )
+
+    return refuse

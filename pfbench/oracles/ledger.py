@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from pfbench.base.counts import COUNTED, Budget, Counts
 from pfbench.base.errors import BudgetExhausted, TimeLimitReached
+from pfbench.base.sample import MOST_COUNTED
 
 FO, SFO, SSO, HVP, LO, PO, FV = range(len(COUNTED))
 
@@ -43,16 +44,22 @@ class Ledger:
         for each component gradient or linear minimisation, as the next one that is timed.
     ended
         Why no further call is answered; empty while the run may go on.
+    overflowing
+        Whether that is because a count would no longer be exact, and not the budget.
     """
 
-    __slots__ = ("_timed", "deadline", "ended", "limits", "quiet", "seconds", "spent")
+    __slots__ = (
+        *("_timed", "deadline", "ended", "limits", "overflowing", "quiet", "seconds"),
+        "spent",
+    )
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.spent = [0] * len(COUNTED)
-        self.limits = [getattr(budget or Budget(), name) for name in COUNTED]
+        allowed = budget or Budget()
+        self.limits = [min(getattr(allowed, name), MOST_COUNTED) for name in COUNTED]
         self.deadline = math.inf
         self.seconds = 0.0
-        self.ended = ""
+        self.ended, self.overflowing = "", False
         self.quiet = [0] * len(COUNTED)
         self._timed = [0] * len(COUNTED)
 
@@ -109,9 +116,10 @@ class Ledger:
     def _refuse(self, kind: int, amount: int) -> None:
         if not self.ended:
             total, limit = self.spent[kind] + amount, self.limits[kind]
-            self.ended = (
-                f"the next call would make {total} {COUNTED[kind]}, beyond the budget of "
-                f"{limit:.15g}"
-            )
+            self.overflowing = total > MOST_COUNTED
+            beyond = f"the budget of {limit:.15g}"
+            if self.overflowing:
+                beyond = "2^53 - 1, the most that is counted exactly"
+            self.ended = f"the next call would make {total} {COUNTED[kind]}, beyond {beyond}"
             self.limits[:] = self.quiet[:] = [-1] * len(COUNTED)
         raise BudgetExhausted(self.ended)

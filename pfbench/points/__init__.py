@@ -5,19 +5,24 @@ the atoms it is made of. Algorithms use the functions here and never ask which i
 """
 
 from pfbench.points.factored import Factored
+from pfbench.points.forms import DenseForm, FactoredForm, described, form_of
 from pfbench.points.operations import combine, distance, inner, is_finite, keep, shift, tilt
 from pfbench.points.operators import SparseOperator, TiltedOperator
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
 
 __all__ = [
+    "DenseForm",
     "Factored",
+    "FactoredForm",
     "Pattern",
     "RankOne",
     "SparseOperator",
     "TiltedOperator",
     "combine",
+    "described",
     "distance",
+    "form_of",
     "inner",
     "is_finite",
     "keep",

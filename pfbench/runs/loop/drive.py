@@ -9,12 +9,13 @@ import numpy as np
 
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.errors import BudgetExhausted, Diverged, InputError, TimeLimitReached, in_words
+from pfbench.base.protocols import Form
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.kernels.compiled import CompilationClock
 from pfbench.kernels.libraries import one_blas_thread
-from pfbench.oracles import Ledger, Oracles
-from pfbench.points import is_finite, keep
+from pfbench.oracles import Ledger, offering
+from pfbench.points import form_of, is_finite, keep
 from pfbench.runs.loop.ready import Ready
 from pfbench.runs.loop.run import STATUSES, Run
 from pfbench.runs.loop.stop import Stop
@@ -98,13 +99,15 @@ def drive(
     streams = {purpose: stream(seed, purpose) for purpose in PURPOSES}
     backend = problem.open(streams["oracles"])
     ready.check_offered(backend)
-    ask = Oracles(backend, ledger, problem.set.diameter)
-    states = algorithm.run(ask, keep(x0), streams["algorithm"])
+    form = form_of(x0, problem.name)
+    ask = offering(ready.asks)(backend, ledger, problem.set.diameter, form)
     at = Progress(State(x0), x0)
-    driver = _Driver(ready, ledger, at, every, stop, time_limit, watch)
+    driver = _Driver(ready, ledger, at, form, every, stop, time_limit, watch)
     trace = driver.trace
     with one_blas_thread():
-        status, reason = driver.drive(states, streams["output"])
+        status, reason = driver.drive(
+            lambda: algorithm.run(ask, keep(x0), streams["algorithm"]), streams["output"]
+        )
         output = keep(at.state.x if at.output is None else at.output)
         final = trace.final(State(output))
     if trace.failed:
@@ -138,6 +141,7 @@ class _Driver:
     ready: Ready
     ledger: Ledger
     at: Progress
+    form: Form
     every: int
     stop: Stop | None
     time_limit: float | None
@@ -147,8 +151,8 @@ class _Driver:
         self.weight = _weight(self.ready.algorithm)
         self.trace = Trace(self.ready.problem, self.ready.measures)
 
-    def drive(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
-        """Run to the end; return the status and its reason."""
+    def drive(self, begin: Callable[[], Iterator[State]], rng: np.random.Generator) -> Ending:
+        """Begin and run to the end; return the status and its reason."""
         self._arrive()
         ended = self._record()
         if self.stop is not None and self.stop.measure in self.trace.undefined & _DEFINED_ONCE:
@@ -157,7 +161,7 @@ class _Driver:
                 "another measure as the target."
             )
         try:
-            ended = ended or self._loop(states, rng)
+            ended = ended or self._loop(_begun(begin), rng)
         except KeyboardInterrupt:
             ended = "killed", "interrupted by the user"
         if self.trace.rows[-1]["iteration"] != self.at.arrival[0]:
@@ -180,6 +184,8 @@ class _Driver:
                 if not isinstance(new, State):
                     return new
                 at.iterations += 1
+                if wrong := self._wrong(new):
+                    return "error", f"iteration {at.iterations} yields {wrong}"
                 if not is_finite(new.x):
                     return "diverged", f"the iterate of iteration {at.iterations} is not finite"
                 at.state = new
@@ -210,22 +216,38 @@ class _Driver:
         try:
             state = next(states)
         except StopIteration:
+            if self.at.iterations == 0:
+                return "error", "the algorithm yielded no State"
             return "finished", STATUSES["finished"]
-        except BudgetExhausted as limit:
-            return "budget", str(limit)
+        except BudgetExhausted:
+            return self._spent()
         except TimeLimitReached:
             return self._timeout()
         except Diverged as problem:
             return "diverged", str(problem)
         except KeyboardInterrupt:
             return "killed", "interrupted by the user"
-        except Exception as error:
+        except (Exception, SystemExit, GeneratorExit) as error:
             return "error", in_words(error)
         if self.ledger.ended:
-            return "budget", self.ledger.ended
+            return self._spent()
         if not isinstance(state, State):
             return "error", f"the algorithm yielded a {type(state).__name__}, not a State"
         return state
+
+    def _spent(self) -> Ending:
+        return "error" if self.ledger.overflowing else "budget", self.ledger.ended
+
+    def _wrong(self, state: State) -> str:
+        """Return which part of a state is no point or gradient of the problem; empty if none."""
+        form = self.form
+        for name, part in (("x", state.x), ("at", state.at), ("output", state.output)):
+            if not form.is_point(part) and (part is not None or name == "x"):
+                return f"State.{name}, {form.said(part)}: points of the problem are {form.points}"
+        if state.estimate is not None and not form.is_gradient(state.estimate):
+            found = form.said(state.estimate)
+            return f"State.estimate, {found}: gradients of the problem are {form.gradients}"
+        return ""
 
     def _timeout(self) -> Ending:
         return "timeout", f"the time limit of {self.time_limit:g} s was reached"
@@ -252,6 +274,17 @@ class _Driver:
         if stop is not None and row[stop.measure] <= stop.target:
             return "target", f"{stop.measure} = {row[stop.measure]:.6g} is at most {stop.target:g}"
         return None
+
+
+def _begun(begin: Callable[[], Iterator[State]]) -> Iterator[State]:
+    """Begin with the first state, so that what goes wrong before ends a run like the rest."""
+    states = begin()
+    if not isinstance(states, Iterator):
+        raise InputError(
+            f"run(ask, x, rng) returned a {type(states).__name__}: let it yield a State after each "
+            "update."
+        )
+    yield from states
 
 
 def _weight(algorithm: Any) -> Callable[[int], float] | None:

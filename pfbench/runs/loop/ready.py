@@ -54,6 +54,11 @@ class Ready:
         return unmet(getattr(self.algorithm, "assumes", ()), self.problem)
 
     @property
+    def asks(self) -> frozenset[str]:
+        """What a run asks of the problem: verbs of the oracles, and kinds of problems."""
+        return frozenset(getattr(self.algorithm, "asks", self.algorithm.requires))
+
+    @property
     def length(self) -> int | None:
         """How many iterations the schedule has, None where that is no parameter of it."""
         iterations: int | None = getattr(self.algorithm, "iterations", None)
@@ -86,7 +91,7 @@ class Ready:
         """
         name, problem = self.algorithm.name, self.problem.name
         lacks = self.problem.lacks
-        for verb in sorted(getattr(self.algorithm, "asks", self.algorithm.requires)):
+        for verb in sorted(self.asks):
             if verb in lacks:
                 wants = _KINDS.get(verb, f"asks for {verb}")
                 raise Refused(f"{name} {wants}, but {problem} does not fit: {lacks[verb]}.")

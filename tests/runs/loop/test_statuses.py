@@ -171,6 +171,8 @@ def test_no_oracle_answers_after_the_budget_is_spent(dense, walk, verb):
     answered = []
 
     class Ruthless(walk):
+        requires = walk.requires | {"batch", "difference", "value", "hessian"}
+
         def run(self, ask, x, rng):
             S, g = np.array([0, 1]), ask.gradient(x)
             ask.batch(S, x), ask.difference(S, x, x), ask.lo(g), ask.lo(g)
@@ -314,6 +316,8 @@ def test_error_when_the_algorithm_raises(problem, walk):
 
 def test_error_when_an_oracle_is_asked_nonsense(dense, walk):
     class Empty(walk):
+        requires = walk.requires | {"batch"}
+
         def before(self, t, ask, x):
             ask.batch(np.zeros(0, dtype=np.int64), x)
 
