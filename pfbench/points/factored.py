@@ -320,6 +320,12 @@ def orthogonalised(factors: Factors) -> Factors:
     return Factors(s[:rank], (left_basis @ p[:, :rank]).T, (right_basis @ qt[:rank].T).T)
 
 
+def atomic_norm(factors: Factors) -> float:
+    """Return sum_k |weights[k]| |left[k]| |right[k]|, at least the nuclear norm; O((M + N) K)."""
+    sizes = (np.sqrt(np.einsum("kj,kj->k", side, side)) for side in factors[1:])
+    return float(np.abs(factors.weights) @ np.prod([*sizes], axis=0))
+
+
 def frobenius_norm(*terms: Factors) -> float:
     """Return the Frobenius norm of a sum of factored matrices, to rounding; O((M + N) K^2)."""
     weights = np.concatenate([term.weights for term in terms])

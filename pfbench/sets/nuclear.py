@@ -10,7 +10,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import real
 from pfbench.base.errors import Diverged, Refused
 from pfbench.points import Factored, Pattern, RankOne
-from pfbench.points.factored import Factors, orthogonalised
+from pfbench.points.factored import Factors, atomic_norm, orthogonalised
 from pfbench.points.operators import DenseOperator, Operator, SparseOperator, TiltedOperator
 from pfbench.sets.lanczos import leading_triple
 from pfbench.sets.matrices import MatrixBall
@@ -119,7 +119,9 @@ class NuclearBall(MatrixBall):
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether the nuclear norm is at most ``radius (1 + tolerance)``."""
         if isinstance(x, Factored):
-            norm = float(orthogonalised(x.factors()).weights.sum())
+            norm = atomic_norm(x.factors())
+            if norm > self.radius * (1.0 + tolerance):  # an upper bound that is quick to take
+                norm = float(orthogonalised(x.factors()).weights.sum())
         elif isinstance(x, RankOne):
             norm = abs(x.scale) * float(np.linalg.norm(x.u) * np.linalg.norm(x.v))
         else:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pfbench.base.errors import Diverged, StalePoint, in_words
 from pfbench.base.protocols import Measure, Problem
-from pfbench.base.state import State
+from pfbench.base.state import Point, State
 from pfbench.measures import BRACKETS, available, gradient_mapping_lambda
 from pfbench.measures.own import OwnMeasure
 from pfbench.runs.loop.run import TRACE_COLUMNS
@@ -29,7 +29,7 @@ class Trace:
     undefined
         The measures that were not defined somewhere.
     failed
-        Why a measure failed, in words; empty if none did.
+        Which point lies outside the set, or why a measure failed, in words; else empty.
     """
 
     def __init__(self, problem: Problem, measures: Mapping[str, Measure]) -> None:
@@ -41,11 +41,15 @@ class Trace:
         self._brackets = set(BRACKETS)
 
     def record(self, arrival: tuple[Any, ...], state: State) -> Mapping[str, Any]:
-        """Append the row of a state that was reached with these iterations, counts and seconds."""
+        """Append the row of a state that was reached with these iterations, counts and seconds.
+
+        An iterate outside the set is not measured, and ends the run (see `failed`).
+        """
         row = dict(zip(TRACE_COLUMNS, arrival, strict=True))
         self.rows.append(row)
+        inside = not self._measures or self._is_inside(state.x, f"of iteration {arrival[0]}")
         for name, measure in self._measures.items():
-            lower, upper = self._measured(name, measure, state)
+            lower, upper = self._measured(name, measure, state) if inside else (None, None)
             row[name] = math.nan if upper is None else upper
             if upper is None:
                 self.undefined.add(name)
@@ -55,14 +59,18 @@ class Trace:
         return row
 
     def final(self, state: State) -> dict[str, float | None]:
-        """Return all measures of the problem, and somebody's own, at the output."""
+        """Return all measures of the problem, and somebody's own, at the output.
+
+        They are None where it is outside the set.
+        """
         final: dict[str, float | None] = {}
+        inside = self._is_inside(state.x, "that is the output")
         measures = available(self._problem)
         measures |= {name: m for name, m in self._measures.items() if isinstance(m, OwnMeasure)}
         for name, measure in measures.items():
             if name == "estimator_error":
                 continue
-            lower, upper = self._measured(name, measure, state)
+            lower, upper = self._measured(name, measure, state) if inside else (None, None)
             final[name] = finite(upper)
             if lower is not None or name in BRACKETS:
                 final[f"{name}_lower"] = finite(lower)
@@ -81,6 +89,17 @@ class Trace:
     def table(self) -> list[tuple[Any, ...]]:
         """Return the rows in the order of the columns."""
         return [tuple(row.get(name, math.nan) for name in self.columns) for row in self.rows]
+
+    def _is_inside(self, x: Point, which: str) -> bool:
+        """Return whether a point is in the set; note as a failure that it is not."""
+        try:
+            inside = bool(self._problem.set.contains(x))
+            wrong = f"the point {which} is outside the feasible set {self._problem.set.name}"
+        except Exception as error:
+            inside, wrong = False, f"contains(x) of the feasible set failed: {in_words(error)}"
+        if not inside:
+            self.failed = self.failed or wrong
+        return inside
 
     def _measured(
         self, name: str, measure: Measure, state: State
