@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pfbench.base.counts import Budget as Budget
     from pfbench.base.counts import Counts as Counts
     from pfbench.base.errors import PfbenchError as PfbenchError
+    from pfbench.base.sample import Sample as Sample
     from pfbench.base.state import State as State
     from pfbench.claims.catalogue import verify as verify
     from pfbench.points import combine as combine

@@ -72,3 +72,10 @@ def finite_array(
             "clean the data first."
         )
     return array
+
+
+def check_floats(name: str, value: Any, shape: tuple[int, ...]) -> None:
+    """Refuse what is no array of float64 of a shape; finite or not."""
+    if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.shape != shape:
+        found = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else value
+        raise InputError(f"{name} must be an array of float64 of shape {shape}, not {found}.")

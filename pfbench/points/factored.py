@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats
+from pfbench.base.checks import check_floats
 from pfbench.base.errors import StalePoint
 from pfbench.kernels.observed import Reading, read_parallel, read_rows
 from pfbench.points.pattern import Pattern
@@ -120,10 +121,22 @@ class Factored:
     ) -> "Factored":
         """Return a point from its factors: weights (K,), left (K, M), right (K, N).
 
-        `values` are its entries on the pattern, shape (n,), where they are known already.
+        `values` are its entries on the pattern, shape (n,), where they are known already; they
+        belong to the point from then on.
+
+        Raises
+        ------
+        InputError
+            If factors or values are not arrays of float64 of these shapes.
         """
+        (M, N), K = pattern.shape, len(factors.weights)
+        shapes = {"weights": (K,), "left": (K, M), "right": (K, N)}
+        for name, part in factors._asdict().items():
+            check_floats(name, part, shapes[name])
         if values is None:
             values = entries_of(factors, pattern.row_numbers(), pattern.rows.indices)
+        check_floats("values", values, (pattern.n,))
+        values = np.require(values, requirements=["C", "W"])
         trail = _Trail(pattern, values, *_as_atoms(factors))
         return cls(trail, trail.current)
 

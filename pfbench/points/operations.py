@@ -8,7 +8,9 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.points.factored import Factored, Factors, frobenius_norm, most_atoms, orthogonalised
+from pfbench.points.forms import described
 from pfbench.points.operators import SparseOperator, TiltedOperator, mixture
+from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
 
 
@@ -27,7 +29,10 @@ def combine(x: Any, v: Any, w: float) -> Any:
         If x and v do not belong together.
     """
     if isinstance(x, np.ndarray):
-        return (1.0 - w) * x + w * _dense(v)
+        end = _dense(v)
+        if end.shape != x.shape:
+            raise InputError(f"cannot move a point of shape {x.shape} to one of {end.shape}.")
+        return (1.0 - w) * x + w * end
     if not isinstance(x, Factored):
         raise InputError(f"a point must be an array or a factored matrix, not {type(x).__name__}.")
     if isinstance(v, RankOne):
@@ -60,25 +65,35 @@ def keep(x: Any) -> Any:
 def tilt(g: Any, x: Any, u: Any, c: float) -> Any:
     """Return ``g + c (x - u)``: an array for dense points, an operator for factored ones."""
     if isinstance(x, Factored):
-        return TiltedOperator.of(g, x, u, c)
+        if not (isinstance(u, Factored) and x.pattern.equals(u.pattern)):
+            raise InputError(f"cannot subtract {described(u)} from {described(x)}.")
+        return TiltedOperator(_on(x.pattern, g), mixture(x, u, c, -c))
     return g + c * (x - u)
 
 
 def inner(g: Any, x: Any) -> float:
-    """Return <g, x> for a gradient or tilted gradient g and a point or vertex x."""
+    """Return <g, x> for a gradient or tilted gradient g and a point or vertex x.
+
+    Raises
+    ------
+    InputError
+        If g and x do not belong together.
+    """
     if isinstance(g, TiltedOperator):
         return g.inner(x) if isinstance(x, RankOne) else g.inner_point(x)
     if isinstance(x, Factored):
-        reading = x.reading()
+        reading, operator = x.reading(), _on(x.pattern, g)
         total = reading.a * float(g @ reading.values)
         if reading.b == 0.0:
             return total
         step = RankOne(reading.u, reading.v, reading.b, x.pattern)
-        return total + SparseOperator(x.pattern, g).inner(step)
+        return total + operator.inner(step)
     if isinstance(x, RankOne):
         if x.pattern is not None:
-            return SparseOperator(x.pattern, g).inner(x)
+            return _on(x.pattern, g).inner(x)
         return x.scale * float(x.u @ (g @ x.v))
+    if np.shape(g) != np.shape(x):
+        raise InputError(f"no inner product of arrays of shapes {np.shape(g)} and {np.shape(x)}.")
     return float(np.vdot(g, x))
 
 
@@ -94,6 +109,15 @@ def distance(x: Any, y: Any) -> float:
     if isinstance(x, RankOne):
         return distance(y, x) if isinstance(y, Factored) else distance(x.matrix(), y.matrix())
     raise InputError(f"no distance between a {type(x).__name__} and a {type(y).__name__}.")
+
+
+def _on(pattern: Pattern, g: Any) -> SparseOperator:
+    """Return the matrix with values g on a pattern; refused if g is no gradient there."""
+    if not isinstance(g, np.ndarray) or g.shape != (pattern.n,) or g.dtype != np.float64:
+        raise InputError(
+            f"a gradient on {pattern.n} observed entries is needed, not {described(g)}."
+        )
+    return SparseOperator(pattern, g)
 
 
 def _dense(x: Any) -> Floats:

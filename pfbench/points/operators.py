@@ -105,11 +105,6 @@ class TiltedOperator:
         self.sparse, self.pattern, self.factors = sparse, sparse.pattern, factors
         self.shape: tuple[int, int] = sparse.shape
 
-    @classmethod
-    def of(cls, g: Floats, x: Factored, u: Factored, c: float) -> "TiltedOperator":
-        """Return g + c (x - u)."""
-        return cls(SparseOperator(x.pattern, g), mixture(x, u, c, -c))
-
     def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
         """See `Operator`."""
         weights, left, right = self.factors

@@ -110,7 +110,7 @@ def drive(
         )
         output = keep(at.state.x if at.output is None else at.output)
         final = trace.final(State(output))
-    if trace.failed:
+    if trace.failed and status != "error":
         status, reason = "error", trace.failed
     return Run(
         problem=str(Selector(problem.name, problem.parameters)),
