@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels.compiled import checked, compiled
+from pfbench.kernels.compiled import checked, compiled, sized
 
 SCALE = math.sqrt(0.5 * math.pi * math.e)
 """Phi(t) = SCALE erfc(-t/sqrt 2)."""
@@ -126,6 +126,7 @@ def add_gradients(
     indices: Integers, weights: Floats, x: Floats, length: int, inverse: float, g: Floats
 ) -> None:
     """Add ``weights * grad H(inverse * block)`` of the sampled blocks of x to those of g."""
+    sized(x, g.size)
     slopes = np.empty(length)
     for s in range(indices.size):
         first = checked(indices[s], x.size // length) * length
@@ -139,6 +140,8 @@ def add_differences(
     indices: Integers, weights: Floats, x: Floats, y: Floats, length: int, inverse: float, g: Floats
 ) -> None:
     """As `add_gradients`, of the difference of the gradients at x and at y."""
+    sized(x, g.size)
+    sized(y, g.size)
     at_x, at_y = np.empty(length), np.empty(length)
     for s in range(indices.size):
         first = checked(indices[s], x.size // length) * length
@@ -159,6 +162,7 @@ def gradients_at(indices: Integers, x: Floats, length: int, inverse: float, out:
 @compiled
 def hessians(x: Floats, length: int, inverse: float, diagonals: Floats, offs: Floats) -> None:
     """Write the Hessian of H at inverse * block for all blocks of x, one block to a row."""
+    sized(x, diagonals.size)
     for i in range(x.size // length):
         hessian(inverse * x[i * length : (i + 1) * length], diagonals[i], offs[i])
 
@@ -166,6 +170,7 @@ def hessians(x: Floats, length: int, inverse: float, diagonals: Floats, offs: Fl
 @compiled
 def add_tridiagonal(diagonal: Floats, off: Floats, v: Floats, scale: float, g: Floats) -> None:
     """Add `scale` times a symmetric tridiagonal matrix times v to g."""
+    sized(v, g.size)
     for j in range(v.size):
         g[j] += scale * diagonal[j] * v[j]
     for j in range(v.size - 1):
@@ -178,6 +183,7 @@ def add_hessian_products(
     indices: Integers, weights: Floats, diagonals: Floats, offs: Floats, v: Floats, g: Floats
 ) -> None:
     """Add ``weights`` times the sampled blocks' Hessians times those of v to those of g."""
+    sized(v, g.size)
     length = diagonals.shape[1]
     for s in range(indices.size):
         i = checked(indices[s], diagonals.shape[0])

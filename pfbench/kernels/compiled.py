@@ -9,6 +9,8 @@ from time import perf_counter
 from types import FunctionType
 from typing import Any, Self, TypeVar, cast
 
+from pfbench.base.arrays import Floats
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -80,6 +82,13 @@ def checked(index: int, n: int) -> int:
     if index < 0 or index >= n:
         raise IndexError("a sampled component index is outside 0 .. n - 1")
     return index
+
+
+@compiled
+def sized(x: Floats, size: int) -> None:
+    """Refuse an array of another size; compiled loops would read and write beyond it."""
+    if x.size != size:
+        raise IndexError("a point or gradient has another size than the problem's")
 
 
 class CompilationClock:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels.compiled import checked, compiled
+from pfbench.kernels.compiled import checked, compiled, sized
 
 LOGISTIC = 0
 """phi(z; b) = log(1 + exp(-b z))."""
@@ -27,12 +27,13 @@ SQUARE = 3
 
 
 class Data(NamedTuple):
-    """Rows a_i in CSR form and their labels b_i (shape (n,))."""
+    """Rows a_i of length `columns` in CSR form and their labels b_i (shape (n,))."""
 
     indptr: npt.NDArray[np.uint32]
     indices: npt.NDArray[np.uint32]
     values: Floats
     labels: Floats
+    columns: int
 
 
 @compiled
@@ -97,6 +98,7 @@ def add_row(data: Data, i: int, weight: float, g: Floats) -> None:
 @compiled
 def total_loss(kind: int, data: Data, x: Floats) -> float:
     """Return the sum of phi over all rows."""
+    sized(x, data.columns)
     total = 0.0
     for i in range(data.labels.size):
         total += loss(kind, dot(data, i, x), data.labels[i])
@@ -106,6 +108,8 @@ def total_loss(kind: int, data: Data, x: Floats) -> float:
 @compiled
 def add_full_gradient(kind: int, data: Data, x: Floats, scale: float, g: Floats) -> None:
     """Add scale * sum of all component gradients to g."""
+    sized(x, data.columns)
+    sized(g, data.columns)
     for i in range(data.labels.size):
         add_row(data, i, scale * slope(kind, dot(data, i, x), data.labels[i]), g)
 
@@ -113,6 +117,7 @@ def add_full_gradient(kind: int, data: Data, x: Floats, scale: float, g: Floats)
 @compiled
 def slopes_at(kind: int, data: Data, indices: Integers, x: Floats, out: Floats) -> None:
     """Write phi'(<a_i, x>) of the given rows to out."""
+    sized(x, data.columns)
     for s in range(indices.size):
         i = checked(indices[s], data.labels.size)
         out[s] = slope(kind, dot(data, i, x), data.labels[i])
@@ -121,6 +126,7 @@ def slopes_at(kind: int, data: Data, indices: Integers, x: Floats, out: Floats) 
 @compiled
 def add_rows(data: Data, indices: Integers, weights: Floats, g: Floats) -> None:
     """Add the weighted rows to g."""
+    sized(g, data.columns)
     for s in range(indices.size):
         add_row(data, checked(indices[s], data.labels.size), weights[s], g)
 
@@ -128,6 +134,7 @@ def add_rows(data: Data, indices: Integers, weights: Floats, g: Floats) -> None:
 @compiled
 def curvatures(kind: int, data: Data, x: Floats, out: Floats) -> None:
     """Write phi''(<a_i, x>) of every row to out."""
+    sized(x, data.columns)
     for i in range(data.labels.size):
         out[i] = curvature(kind, dot(data, i, x), data.labels[i])
 
@@ -137,6 +144,8 @@ def add_gradients(
     kind: int, data: Data, indices: Integers, weights: Floats, x: Floats, g: Floats
 ) -> None:
     """Add the weighted component gradients of the sampled rows to g."""
+    sized(x, data.columns)
+    sized(g, data.columns)
     for s in range(indices.size):
         i = checked(indices[s], data.labels.size)
         add_row(data, i, weights[s] * slope(kind, dot(data, i, x), data.labels[i]), g)
@@ -147,6 +156,9 @@ def add_differences(
     kind: int, data: Data, indices: Integers, weights: Floats, x: Floats, y: Floats, g: Floats
 ) -> None:
     """Add the weighted differences of component gradients at x and y to g; one read of each row."""
+    sized(x, data.columns)
+    sized(y, data.columns)
+    sized(g, data.columns)
     for s in range(indices.size):
         i = checked(indices[s], data.labels.size)
         at_x = 0.0
@@ -164,6 +176,8 @@ def add_curvature_products(
     data: Data, indices: Integers, weights: Floats, curvature_at: Floats, v: Floats, g: Floats
 ) -> None:
     """Add weights * curvature * a_i <a_i, v> over the sampled rows to g."""
+    sized(v, data.columns)
+    sized(g, data.columns)
     for s in range(indices.size):
         i = checked(indices[s], data.labels.size)
         add_row(data, i, weights[s] * curvature_at[i] * dot(data, i, v), g)

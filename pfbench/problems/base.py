@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.constants import Constants
-from pfbench.base.errors import Refused
+from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.state import Point
@@ -236,6 +236,14 @@ class FiniteSum(ABC):
         """Return the projection of x - lam g onto the set, or the proximal map of lam h there."""
         y = x - lam * g
         return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
+
+
+def point_of(x: Any, shape: tuple[int, ...]) -> Floats:
+    """Return x, refused if it is no array of this shape; compiled loops do not look."""
+    if not isinstance(x, np.ndarray) or x.shape != shape:
+        found = x.shape if isinstance(x, np.ndarray) else type(x).__name__
+        raise InputError(f"a point of shape {found} was given where {shape} is needed.")
+    return x
 
 
 def digest_of(numbers: object, *arrays: npt.NDArray[Any]) -> str:

@@ -21,7 +21,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import chain
-from pfbench.problems.base import FiniteSum, digest_of
+from pfbench.problems.base import FiniteSum, digest_of, point_of
 from pfbench.problems.sizes import check_length, rounded_down
 from pfbench.problems.smoothness import chain_bounds
 from pfbench.sets.whole import WholeSpace
@@ -128,6 +128,7 @@ class FiniteSumChain(FiniteSum):
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""
+        x = point_of(x, self.shape)
         return self.height / self.n * chain.sum_of_values(x, self.length, self._inverse)
 
     def gradient(self, x: Floats) -> Floats:

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import finite_array, real
@@ -21,6 +20,7 @@ from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import linear
 from pfbench.problems.base import FiniteSum, digest_of
+from pfbench.problems.features import checked_csr
 from pfbench.problems.moments import certified_by, least_moment, moment_norm
 from pfbench.problems.shared_terms import SlopeTable
 from pfbench.sets.body import AnySet
@@ -120,7 +120,6 @@ class LinearModel(FiniteSum):
         n, d = self._csr.shape
         if n == 0 or d == 0:
             raise InputError("a linear model needs at least one row and one feature.")
-        finite_array("the features", self._csr.data)
         labels = finite_array("the labels", self.labels, shape=(n,))
         self._check_labels(labels)
         if self.penalty is not None and self.bounded:
@@ -172,14 +171,7 @@ class LinearModel(FiniteSum):
 
     @cached_property
     def _csr(self) -> Any:
-        try:
-            matrix = scipy.sparse.csr_array(self.features, dtype=np.float64, copy=True)
-        except (TypeError, ValueError):
-            raise InputError("the features must be a matrix of numbers.") from None
-        if matrix.ndim != 2:
-            raise InputError("the features must be a matrix of numbers, one row for each label.")
-        matrix.sum_duplicates()
-        return matrix
+        return checked_csr(self.features)
 
     @cached_property
     def data(self) -> linear.Data:
@@ -190,6 +182,7 @@ class LinearModel(FiniteSum):
             matrix.indices.astype(np.uint32),
             np.ascontiguousarray(matrix.data),
             np.array(self.labels, dtype=np.float64),
+            matrix.shape[1],
         )
 
     @property
@@ -205,7 +198,7 @@ class LinearModel(FiniteSum):
     @cached_property
     def digest(self) -> str:
         """A hash of rows and labels, the set, the penalty and alpha."""
-        return digest_of((self._csr.shape, self.set, self.penalty, self.alpha), *self.data)
+        return digest_of((self._csr.shape, self.set, self.penalty, self.alpha), *self.data[:-1])
 
     # --- oracles ------------------------------------------------------------------------------
 

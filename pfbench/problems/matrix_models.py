@@ -19,7 +19,7 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import finite_array
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
-from pfbench.problems.base import digest_of, drawn
+from pfbench.problems.base import digest_of, drawn, point_of
 from pfbench.problems.over_matrices import OverMatrices
 from pfbench.sets.body import AnySet
 
@@ -153,9 +153,7 @@ class MatrixModel(OverMatrices):
 
     def view(self, x: Floats) -> Floats:
         """Return the transpose of a point, contiguous; compiled loops do not check its shape."""
-        if x.shape != self.shape:
-            raise InputError(f"a point of shape {x.shape} was given where {self.shape} is needed.")
-        return transposed(x)
+        return transposed(point_of(x, self.shape))
 
     def slopes(self, x: Floats) -> Slopes:
         """Return the function that gives the slopes at x of some rows."""

@@ -17,15 +17,17 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import choice, finite_array, real
 from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
 from pfbench.base.protocols import Measure
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.state import State
 from pfbench.kernels import welsch
-from pfbench.points import Factored, Pattern, RankOne, SparseOperator, keep
+from pfbench.kernels.observed import Reading
+from pfbench.points import Factored, Pattern, RankOne, SparseOperator, described, keep
 from pfbench.points.factored import Factors, frobenius_norm
 from pfbench.points.operators import Operator
 from pfbench.points.pattern import checked_positions
-from pfbench.problems.base import FiniteSum, Opened, digest_of
+from pfbench.problems.base import FiniteSum, Opened, digest_of, point_of
 from pfbench.sets.nuclear import NuclearBall
 
 SUP_SLOPE_SQUARED = math.exp(-1.0)
@@ -205,10 +207,11 @@ class RobustMatrixRecovery(FiniteSum):
     def value(self, x: Factored) -> float:
         """Return f(x); nothing is applied to x."""
         loops = welsch.loss_rows, welsch.loss_parallel
-        return self.scale * float(self.pattern.run(*loops, self.entries, x.reading()))
+        return self.scale * float(self.pattern.run(*loops, self.entries, self.read(x)))
 
     def gradient(self, x: Factored) -> Floats:
         """Return the gradient on the observed entries, shape (n,); x's recorded step is applied."""
+        self.read(x)
         g = np.empty(self.n)
         loops = welsch.gradient_rows, welsch.gradient_parallel
         x.sweep(lambda reading: self.pattern.run(*loops, self.entries, reading, self.scale, g))
@@ -216,7 +219,16 @@ class RobustMatrixRecovery(FiniteSum):
 
     def operator(self, g: Any) -> Operator:
         """Return a gradient (n,) or a tilted gradient as an M x N operator."""
-        return SparseOperator(self.pattern, g) if isinstance(g, np.ndarray) else g
+        if isinstance(g, np.ndarray):
+            return SparseOperator(self.pattern, point_of(g, (self.n,)))
+        operator: Operator = g
+        return operator
+
+    def read(self, x: Factored) -> Reading:
+        """Return how compiled loops read a point, refused if it is of another pattern."""
+        if not (isinstance(x, Factored) and self.pattern.equals(x.pattern)):
+            raise InputError(f"{described(x)} is no point of {self.name}: it has another pattern.")
+        return x.reading()
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return certified bounds of the minimum of <g, v> over the ball."""
@@ -243,7 +255,7 @@ class RobustMatrixRecovery(FiniteSum):
         indices, weights = weighted(sample)
         g = np.zeros(self.n)
         weights *= self.component_scale
-        welsch.add_slopes(indices, weights, self.entries, x.reading(), g)
+        welsch.add_slopes(indices, weights, self.entries, self.read(x), g)
         return g
 
     def difference(self, sample: Indices, x: Factored, y: Factored) -> Floats:
@@ -251,7 +263,7 @@ class RobustMatrixRecovery(FiniteSum):
         indices, weights = weighted(sample)
         g = np.zeros(self.n)
         weights *= self.component_scale
-        at_x, at_y = x.reading(), y.reading()
+        at_x, at_y = self.read(x), self.read(y)
         welsch.add_slope_differences(indices, weights, self.entries, at_x, at_y, g)
         return g
 
@@ -359,10 +371,10 @@ class RecoveryHessian:
         indices, weights = weighted(sample)
         weights *= self._problem.component_scale
         g = np.zeros(self._problem.n)
-        rows = self._problem.pattern.rows
-        welsch.add_curvature_products(
-            indices, weights, rows, x.reading(), y.reading(), self._curvature, g
-        )
+        problem = self._problem
+        at_x, at_y = problem.read(x), problem.read(y)
+        rows = problem.pattern.rows
+        welsch.add_curvature_products(indices, weights, rows, at_x, at_y, self._curvature, g)
         return g
 
 
@@ -396,5 +408,5 @@ class RecoveryTable:
         g = np.zeros(problem.n)
         distinct = np.unique(indices)
         weights = np.full(distinct.size, problem.component_scale)
-        welsch.add_slopes(distinct, weights, problem.entries, x.reading(), g)
+        welsch.add_slopes(distinct, weights, problem.entries, problem.read(x), g)
         return g[indices]

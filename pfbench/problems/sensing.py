@@ -18,6 +18,7 @@ from pfbench.base.parameters import parameter
 from pfbench.kernels import sensing as loops
 from pfbench.kernels.compiled import threads
 from pfbench.points.factored import Factors
+from pfbench.problems.base import point_of
 from pfbench.sets.nuclear import NuclearBall
 
 NUCLEAR_NORM = 50.0
@@ -130,7 +131,7 @@ class Sensing:
         loops.in_range(indices, self.n)
         out = np.empty(indices.size)
         bounds = self._bounds(indices.size)
-        loops.products_parallel(bounds, self.rows, indices, x.ravel(), out)
+        loops.products_parallel(bounds, self.rows, indices, point_of(x, self.shape).ravel(), out)
         return out
 
     def normal(self, indices: Integers, weights: Floats, targets: Floats, x: Floats) -> Floats:
@@ -139,7 +140,7 @@ class Sensing:
         bounds = self._bounds(indices.size)
         parts = np.zeros((bounds.size - 1, self.rows.shape[1]))
         sampled = loops.Sampled(self.rows, indices, weights, targets)
-        loops.normal_parallel(bounds, sampled, x.ravel(), parts)
+        loops.normal_parallel(bounds, sampled, point_of(x, self.shape).ravel(), parts)
         return np.asarray(parts.sum(axis=0).reshape(self.shape))
 
     @cached_property

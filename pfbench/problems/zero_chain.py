@@ -18,7 +18,7 @@ from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.kernels import chain
-from pfbench.problems.base import digest_of
+from pfbench.problems.base import digest_of, point_of
 from pfbench.problems.single import Operator, SingleComponent
 from pfbench.problems.sizes import check_length, rounded_down
 from pfbench.problems.smoothness import chain_bounds
@@ -150,7 +150,7 @@ class ZeroChain(SingleComponent):
 
     def coordinates(self, x: Floats) -> Floats:
         """Return V'x/mu, shape (T,): what the chain sees of a point."""
-        V = self.directions
+        V, x = self.directions, point_of(x, self.shape)
         return np.asarray((x[: self.horizon] if V is None else V.T @ x) / self.mu)
 
     def _embedded(self, y: Floats) -> Floats:
