@@ -316,7 +316,8 @@ def test_smoothness_is_attained_within_13_percent(sign):
 
 
 def test_the_three_smoothness_constants_of_the_finite_sum():
-    constants = FiniteSumChain(9, 0.01, smoothness=5.0).constants(np.zeros(9))
+    problem = FiniteSumChain(9, 0.01, smoothness=5.0)
+    constants = problem.constants(problem.start())
     found = constants.L_f, constants.L_ms, constants.L_max, constants.ell
     assert_allclose(found, [5.0 / 3.0, 5.0, 15.0, 5.0 / 3.0], rtol=1e-12)
 
