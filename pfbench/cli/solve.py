@@ -3,6 +3,7 @@
 import statistics
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,9 @@ def solve(
         "COUNT=N,...", "Most oracle calls, as in sfo=1e6,lo=100: no call exceeds them."
     ),
     stop: str | None = option("MEASURE=X", "Stop at a target, as in fw_gap=0.01."),
-    time_limit: float | None = option("S", "Most seconds, without measures and compilation."),
+    time_limit: float | None = option(
+        "S", "Most seconds, without measures and compilation; a run that does not stop is killed."
+    ),
     measure: str | None = option(
         "NAME,...",
         f"What the trace records ({TRACED}, if there is a trace); your own: MODULE:NAME.",
@@ -126,6 +129,10 @@ def _run_all(ready: "Ready", plan: "PlannedRun", seeds: range, *, quiet: bool) -
 
 
 def _run(ready: "Ready", plan: "PlannedRun", seed: int, steps: Steps) -> "Run":
+    """Make a run here; one with a time limit in a process that can be killed."""
+    if plan.time_limit is not None:
+        return _killable(replace(plan, seed=seed))
+
     from pfbench.oracles import Ledger
     from pfbench.runs.loop.drive import drive
 
@@ -135,9 +142,21 @@ def _run(ready: "Ready", plan: "PlannedRun", seed: int, steps: Steps) -> "Run":
         seed=seed,
         every=plan.every,
         stop=plan.stop,
-        time_limit=plan.time_limit,
         watch=lambda at: steps.reach(at.iterations),
     )
+
+
+def _killable(plan: "PlannedRun") -> "Run":
+    from pfbench.runs.engines.engine import LocalProcesses
+    from pfbench.runs.engines.making import make
+    from pfbench.runs.engines.unfinished import run_of, unfinished_run
+    from pfbench.runs.engines.workers import Task
+
+    try:
+        (result,) = LocalProcesses(1).do([Task(make, (plan,))])
+    except KeyboardInterrupt:
+        return unfinished_run(plan, "killed", "interrupted by the user")
+    return run_of(plan, result)
 
 
 # --- the trace ------------------------------------------------------------------------------------

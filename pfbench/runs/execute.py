@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pfbench.runs.engines.engine import Engine, ThisProcess, one_thread
 from pfbench.runs.engines.making import make
-from pfbench.runs.engines.unfinished import run_of
+from pfbench.runs.engines.unfinished import run_of, unfinished_run
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.planning.limits import within
 from pfbench.runs.planning.plan import PlannedRun
@@ -135,7 +135,11 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
                 "limits": mine.limits,
                 "source": mine.source,
             }
-            store.put(mine.key, run, environment, notes)
+            try:
+                store.put(mine.key, run, environment, notes)
+            except (ArithmeticError, TypeError, ValueError) as error:
+                run = unfinished_run(plan, "error", f"its result cannot be stored ({error})")
+                store.put(mine.key, run, environment, notes)
             lengths.add(mine, run)
             for same in missing[mine.key]:
                 yield Outcome(same, Entry(mine.key, run, environment, notes), "made")

@@ -8,9 +8,10 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
+from pfbench.base.arrays import Floats
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weighted
-from pfbench.problems.base import Floats, GradientTable
+from pfbench.problems.base import GradientTable
 from pfbench.sets import Box, Simplex
 from pfbench.sets.whole import WholeSpace
 from pfbench.verification.instruments.indefinite import Indefinite
