@@ -7,6 +7,7 @@ Each thread of a Dask worker does its tasks in a process of its own, which can b
 import logging
 import multiprocessing
 import queue
+import socket
 import threading
 from asyncio import CancelledError
 from collections import Counter
@@ -23,6 +24,9 @@ from pfbench.base.errors import InputError, WorkerDied
 from pfbench.runs.engines.engine import RETRIES
 from pfbench.runs.engines.workers import Result, Task, Worker, look
 from pfbench.runs.storage.keys import environment, source_digest
+
+REACH = 5.0
+"""Seconds in which a scheduler's machine must take a connection."""
 
 CONNECT = 20.0
 """Seconds in which a scheduler must answer."""
@@ -45,18 +49,40 @@ _MAKING = "pfbench.runs.engines.making"
 """The module from which a task reaches what workers must have in common."""
 
 
+def _check_reachable(address: str, dask: Any) -> None:
+    """Refuse at once an address at which nobody listens: Dask would try for long, and loudly."""
+    scheme, _, place = address.partition("://")
+    host, _, port = place.rpartition(":")
+    if scheme not in ("tcp", "tls") or not host or not port.isdecimal() or int(port) > 65535:
+        raise InputError(
+            f"--scheduler {address!r} is no address: write tcp://HOST:8786 or tls://HOST:8786."
+        )
+    if scheme == "tls" and not dask.Security().tls_ca_file:
+        raise InputError(
+            f"--scheduler {address} needs certificates: name them to Dask, as docs/clusters.md "
+            "shows (DASK_DISTRIBUTED__COMM__TLS__CA_FILE and so on)."
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH).close()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"no Dask scheduler answers at {address} ({reason}): start one.") from None
+
+
 class Cluster:
     """The workers of a Dask scheduler.
 
     Parameters
     ----------
     address
-        As in ``tcp://HOST:8786``.
+        As in ``tcp://HOST:8786``, or ``tls://HOST:8786``, for which Dask's own configuration names
+        the certificates.
 
     Raises
     ------
     InputError
-        If `distributed` is not installed, or no scheduler with workers answers.
+        If `distributed` is not installed, the address is none, a certificate is lacking, or no
+        scheduler with workers answers.
     """
 
     def __init__(self, address: str) -> None:
@@ -66,12 +92,16 @@ class Cluster:
             raise InputError(
                 '--scheduler needs Dask: pip install "pfbench[cluster]" here and on the workers.'
             ) from error
+        _check_reachable(address, dask)
         self._address = address
         self._expected: tuple[Mapping[str, str], str] | None = None
         try:
             self._client: Any = dask.Client(address, timeout=CONNECT, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
-            raise InputError(f"no Dask scheduler answers at {address}: start one.") from error
+            raise InputError(
+                f"what answers at {address} is no Dask scheduler that this machine may talk to: "
+                "start one, or mend the certificates."
+            ) from error
         self.slots = sum(self._workers().values())
         if not self.slots:
             self.close()

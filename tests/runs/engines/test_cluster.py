@@ -1,6 +1,7 @@
 """The engine of a Dask cluster, on one of this machine."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -27,6 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 on_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 
 SMOOTH = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
+ROLES = ("scheduler", "worker", "client")
 PLAN = PlannedRun(SMALL, SVRG, 0, ("value",), 1)
 
 
@@ -45,6 +47,54 @@ def engine(local):
     found = Cluster(local.scheduler_address)
     yield found
     found.close()
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["nonsense", "tcp://", "tcp://host", "tcp://host:port", "http://h:1", "tcp://h:99999", ":8786"],
+)
+def test_what_is_no_address_is_refused_at_once(address):
+    from pfbench.runs.engines.cluster import Cluster
+
+    with pytest.raises(InputError, match="is no address: write tcp://HOST:8786"):
+        Cluster(address)
+
+
+def test_tls_without_certificates_says_what_is_lacking():
+    from pfbench.runs.engines.cluster import Cluster
+
+    with pytest.raises(InputError, match="needs certificates"):
+        Cluster("tls://127.0.0.1:9")
+
+
+@pytest.mark.slow
+@on_posix
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make certificates")
+def test_a_cluster_behind_tls(tmp_path):
+    """With certificates of our own making, as docs/clusters.md shows; without them it is closed."""
+    from pfbench.runs.engines.cluster import Cluster
+
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    make_one = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=pfbench"
+    command = [*make_one.split(), "-keyout", key, "-out", cert]
+    subprocess.run(command, check=True, capture_output=True)
+    tls = {f"distributed.comm.tls.{role}.cert": str(cert) for role in ROLES}
+    tls |= {f"distributed.comm.tls.{role}.key": str(key) for role in ROLES}
+    tls["distributed.comm.tls.ca-file"] = str(cert)
+    dask = pytest.importorskip("dask")
+    with (
+        dask.config.set(tls),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, protocol="tls://", dashboard_address=None
+        ) as local,
+    ):
+        address = local.scheduler_address
+        assert address.startswith("tls://")
+        with closing(Cluster(address)) as engine:
+            (one,) = made(engine, [PLAN])
+        assert one.run.counts == make(PLAN).counts
+        with pytest.raises(InputError, match="no Dask scheduler"):
+            Cluster(address.replace("tls://", "tcp://"))
 
 
 def test_runs_have_the_same_bits_and_the_same_environment(engine):
