@@ -5,6 +5,7 @@ import math
 import multiprocessing
 import os
 import signal
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +45,11 @@ class Descent(Algorithm):
 class Raises(Descent):
     def fourth(self, g):
         raise ValueError("no good")
+
+
+class Exits(Descent):
+    def fourth(self, g):
+        sys.exit(7)
 
 
 class NotANumber(Descent):

@@ -92,6 +92,23 @@ def test_a_time_limit_ends_an_endless_run(pfbench):
     assert (outcome.status, outcome.json["status"]) == (0, "timeout")
 
 
+def test_a_time_limit_kills_a_run_that_does_not_stop(pfbench):
+    """It hung for ever."""
+    outcome = pfbench(
+        *("solve", "-p", "own_things:Quadratic[rows=7]", "-a", "misbehaving:Loops"),
+        *("--time-limit", "0.5", "--json"),
+    )
+    found = outcome.json
+    assert (found["status"], found["iterations"]) == ("timeout", 3)
+    assert "killed" in found["stop_reason"]
+
+
+def test_a_method_that_exits_is_an_error_in_words(pfbench):
+    outcome = pfbench("solve", "-p", "own_things:Quadratic[rows=7]", "-a", "misbehaving:Exits")
+    assert outcome.status == 1
+    assert "SystemExit: 7" in outcome.out
+
+
 def test_a_budget_is_never_exceeded(pfbench):
     assert solve(pfbench, "--budget", "sfo=100", "--json").json["counts"]["sfo"] <= 100
 

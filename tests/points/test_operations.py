@@ -210,3 +210,37 @@ def test_a_factored_point_can_be_made_from_its_factors_alone():
     x = factored(PATTERN, matrix)
     assert_allclose(as_matrix(PATTERN, x.values()), matrix * (as_matrix(PATTERN, x.values()) != 0))
     assert x.shape == (5, 4)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.zeros(2),
+        np.zeros(PATTERN.n + 1),
+        np.zeros((PATTERN.n, 1)),
+        np.zeros(PATTERN.n, np.float32),
+        [0.0] * PATTERN.n,
+    ],
+)
+def test_values_of_another_form_make_no_point(values):
+    """A shorter one was written beyond its end."""
+    factors = random_point(np.random.default_rng(0), PATTERN).factors()
+    with pytest.raises(InputError, match="values must be an array of float64"):
+        Factored.from_factors(PATTERN, factors, values)
+
+
+@pytest.mark.parametrize("part", ["weights", "left", "right"])
+def test_factors_of_another_form_make_no_point(part):
+    factors = random_point(np.random.default_rng(0), PATTERN).factors()
+    wrong = factors._replace(**{part: getattr(factors, part)[:, :-1] if part != "weights" else 3})
+    with pytest.raises((InputError, TypeError)):
+        Factored.from_factors(PATTERN, wrong)
+
+
+def test_values_that_are_read_only_are_copied():
+    factors = random_point(np.random.default_rng(0), PATTERN).factors()
+    values = Factored.from_factors(PATTERN, factors).values()
+    values.setflags(write=False)
+    x = Factored.from_factors(PATTERN, factors, values)
+    combine(x, RankOne(np.ones(5), np.ones(4), 1.0, PATTERN), 0.5).settle()
+    assert_array_equal(values, Factored.from_factors(PATTERN, factors).values())
