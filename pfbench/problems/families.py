@@ -234,6 +234,11 @@ class RecoveryFamily(Family):
         radius, sigma = 100.0, 1.0
         if self.source != "synthetic":
             square = float(observed.values @ observed.values)
+            if square == 0.0:
+                raise InputError(
+                    f"all ratings of the source {self.source} are equal: there is nothing to "
+                    "recover."
+                )
             radius, sigma = 3.0 * math.sqrt(square), 2.0 * square / observed.values.size
         return RobustMatrixRecovery(
             observed,

@@ -21,7 +21,7 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.errors import DataError, InputError
 from pfbench.base.names import unknown
 from pfbench.problems.data import ratings, svmlight, tables
-from pfbench.problems.data.cache import EXTRA, cache_folder, file_of, located, sum_beside
+from pfbench.problems.data.cache import EXTRA, cache_folder, file_of, located, places, sum_beside
 from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, DataSet, data_set
 from pfbench.problems.data.digests import arrays_digest, file_digest
 from pfbench.problems.data.text import PACKED, ContentError, unpacked
@@ -317,15 +317,22 @@ def _cached(record: DataSet, folder: Path | None) -> Iterator[Path]:
     if path is None:
         raise DataError(
             f"the data set {record.name} is not in the data folder {folder}: run "
-            f"`pfbench data fetch {record.name}`."
+            f"`pfbench data fetch {record.name}`, or put its file there as "
+            f"{' or '.join(str(place) for place in places(record, folder)[:2])}."
         )
     try:
         yield path
     except ContentError as fault:
         raise DataError(
-            f"{path} is not the data set {record.name}: {fault}; delete it and run "
-            f"`pfbench data fetch {record.name}`."
+            f"{path} is not the data set {record.name}: {fault}; move it away and run "
+            f"`pfbench data fetch {record.name}`{_own(record, path)}."
         ) from fault
+
+
+def _own(record: DataSet, path: Path) -> str:
+    """Return how a file of somebody's own is read, if it may be one."""
+    own = f"; to read a file of your own, give source=movielens with edition={path}"
+    return own if record.task == "ratings" else ""
 
 
 def _check_bytes(record: DataSet, path: Path, form: str) -> bool:

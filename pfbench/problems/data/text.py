@@ -144,7 +144,9 @@ def refuse(first: int, block: bytes, reason: Callable[[bytes], str | None]) -> C
 def excerpt(line: bytes) -> str:
     """Return the beginning of a line, fit for a one-line message."""
     text = line[:40].decode("ascii", "replace").strip()
-    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    shown = "".join(
+        c if c.isprintable() or c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )
     return repr(shown + ("..." if len(line) > 40 else ""))
 
 

@@ -115,7 +115,7 @@ def test_a_wrong_file_is_refused_by_name_with_the_remedy(tmp_path, text, reason)
         load_classification(TOY, folder=tmp_path)
     message = str(caught.value)
     assert message.startswith(f"{path} is not the data set toy: ")
-    assert message.endswith("; delete it and run `pfbench data fetch toy`.")
+    assert message.endswith("; move it away and run `pfbench data fetch toy`.")
     with pytest.raises(DataError, match=reason):
         load_classification(TOY, folder=tmp_path)
 
