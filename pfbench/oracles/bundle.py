@@ -116,7 +116,8 @@ class Oracles:
         Where there is neither a set nor a penalty it is x - lam g and counts nothing.
         """
         checks = self._checks
-        checks.points("prox", x)
+        if not checks.is_point(x):
+            checks.refuse_point("prox", x)
         if not checks.is_gradient(g):
             checks.refuse_gradient("prox", g)
         if self._unconstrained:

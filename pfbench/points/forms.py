@@ -4,6 +4,7 @@ Compiled loops read and write without a look at sizes, so nothing may reach them
 shape, type or pattern than the problem's own points.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,17 +38,22 @@ class DenseForm:
     ----------
     points, gradients
         What they are, in words.
+    is_point, is_gradient
+        Return whether something is a point, or a gradient, of the problem's space. A run asks that
+        several times an iteration, so that they look nothing up.
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
         self.points = self.gradients = f"arrays of float64 of shape {shape}"
+        array, double = np.ndarray, _FLOAT
 
-    def is_point(self, x: Any) -> bool:
-        """Return whether x is a point of the problem's space."""
-        return bool(x.__class__ is np.ndarray and x.shape == self.shape and x.dtype is _FLOAT)
+        def is_point(x: Any) -> bool:
+            return bool(x.__class__ is array and x.shape == shape and x.dtype is double)
 
-    is_gradient = is_point
+        self.is_point: Callable[[Any], bool] = is_point
+        self.is_gradient: Callable[[Any], bool] = is_point
+
     said = staticmethod(described)
 
     def is_vertex(self, v: Any) -> bool:

@@ -240,7 +240,11 @@ class _Driver:
 
     def _wrong(self, state: State) -> str:
         """Return which part of a state is no point or gradient of the problem; empty if none."""
-        form = self.form
+        form, is_point = self.form, self.form.is_point
+        told = state.at is None or is_point(state.at)
+        plain = state.output is None and state.estimate is None
+        if plain and told and is_point(state.x):
+            return ""
         for name, part in (("x", state.x), ("at", state.at), ("output", state.output)):
             if not form.is_point(part) and (part is not None or name == "x"):
                 return f"State.{name}, {form.said(part)}: points of the problem are {form.points}"
