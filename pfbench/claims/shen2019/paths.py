@@ -8,7 +8,7 @@ from pfbench.base.protocols import Problem
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, RECURSIVE
 from pfbench.verification import Floats, Step
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.statistics import Decision, EProcess
+from pfbench.verification.statistics import Decision, EProcess, doubtful
 
 
 def attaining(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath:
@@ -45,6 +45,9 @@ def not_rejected(ratios: Sequence[float]) -> Decision:
     measured = {"ratio": float(np.mean(ratios)), "log_e_value": process.log_largest}
     if process.rejected:
         return Decision("violated", "The e-process rejects (9).", measured, process.p_value)
+    if doubtful(process.p_value):
+        reason = "The e-process speaks against (9), but not surely."
+        return Decision("inconclusive", reason, measured, process.p_value)
     return Decision("holds", "Nothing speaks against (9).", measured, process.p_value)
 
 
