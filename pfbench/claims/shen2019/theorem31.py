@@ -1,7 +1,6 @@
 """Theorem 3.1 of shen2019: with condition (9) the mean Frank-Wolfe gap is at most 2 eps D."""
 
 import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,11 +15,10 @@ from pfbench.claims.shen2019 import sizes
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, MEAN_SQUARED, METHODS
 from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.paths import errors, not_rejected
-from pfbench.claims.shen2019.problems import drawn, log_cosh, recovery
+from pfbench.claims.shen2019.problems import drawn, log_cosh, recovery, valley
 from pfbench.verification import Claim, Erratum, Evidence, Instance, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, gaps, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.instruments.slopes import Valley
 from pfbench.verification.statistics import Decision, decide_mean, given
 
 
@@ -46,19 +44,6 @@ FAMILIES: Mapping[str, Instance] = {
 
 SHARE = 0.05
 """epsilon in units of L D, on these families."""
-
-
-def valley(estimator: str) -> Valley:
-    """Return a slope of 8 epsilon down to a valley in the middle of a segment; epsilon = L = 1.
-
-    Before the valley the mean of V reaches half of its bound; a method that passes through it has
-    V = 8 epsilon D to the end. There the sign of the estimate decides each step: the components'
-    derivatives differ by sigma for SG, and as fast as L, or L2, allows for the others.
-    """
-    g, L, way = 8.0, 1.0, 40.0
-    sigma, phase = (g, 0.5 * math.pi) if estimator not in ("svrg", "spiderg") else (25.0 * g, 0.0)
-    gap = g * way - math.sqrt(2.0) * g * g * math.log(2.0) / L
-    return Valley(256, g, gap, L, sigma=sigma, phase=phase, beyond=way)
 
 
 VALLEYS = {name: instance(valley, estimator=name) for name in METHODS}
