@@ -184,7 +184,7 @@ def test_a_claim_is_not_violated(told):
 @pytest.mark.claims
 @pytest.mark.slow
 def test_no_more_tests_share_the_level_than_it_is_split_for():
-    """A quick verification made 171 tests when this was written, a full one some 600."""
+    """A quick verification makes some 200 tests; a full one has the more runs, and more parts."""
     tests = [quick_verdict(told.name).measured.get("tests", 0) for told in QUICK]
     assert 20 < sum(tests) <= statistics.MOST_TESTS / 4
     assert pytest.approx(1e-6) == statistics.MOST_TESTS * statistics.LEVEL
