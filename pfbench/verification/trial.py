@@ -22,7 +22,8 @@ from pfbench.runs.loop.stop import Stop
 from pfbench.verification.claim import Claim
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.draws import Unscripted
-from pfbench.verification.statistics import Decision, decide_exact, sequential
+from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification.statistics import Decision, decide_uniform, sequential
 from pfbench.verification.subject import Broken, Subject, make, scheduled
 
 EFFORTS = ("quick", "full")
@@ -86,15 +87,32 @@ class Trial:
         """Return the algorithm under test with its theorem's schedule."""
         return scheduled(self.algorithm, epsilon, constants, **given)
 
-    def draws_uniformly(self) -> Decision:
-        """See that the output is drawn uniformly, as a theorem's is."""
-        declared = self.make(batch=2, period=2, iterations=2, step=0.1).output
-        return decide_exact(
-            declared == "uniform",
-            "The output is drawn uniformly.",
-            f"It declares output={declared}, where the theorem draws an iterate uniformly.",
-            {},
-        )
+    def draws_uniformly(self, problem: Problem | None = None) -> Decision:
+        """Decide that the output is drawn uniformly among x_0 .. x_{T-1}, as a theorem's is.
+
+        Runs of T = 8 iterations, each with another seed; in each it is found which of the run's
+        iterates was returned. A method that yields no `at` can only have one of x_1 .. x_T
+        returned, and is held to that.
+
+        Parameters
+        ----------
+        problem
+            On which the first coordinate of the iterates grows or falls at each iteration; a forced
+            path, unless given.
+        """
+        asked = ForcedPath(4, 2, length=10.0) if problem is None else problem
+        algorithm = self.make(batch=2, period=2, iterations=8, step=0.1)
+        drawn: list[int] = []
+        T = 1
+        for seed in self.seeds(self.pick(100, 400), "output"):
+            run = self.run(asked, algorithm, seed=seed, measures=_WAY)
+            way, at = ([row[run.columns.index(name)] for row in run.rows] for name in _WAY)
+            steps = np.diff(way)
+            if not (len(way) > 1 and abs(np.sign(steps).sum()) == len(steps)):
+                return Decision("inconclusive", "Its iterates cannot be told apart.", {}, None)
+            T = max(T, len(steps))
+            drawn.append(_position(float(run.x[0]), way) - (not any(at)))
+        return decide_uniform(drawn, T)
 
     def run(
         self,
@@ -198,6 +216,19 @@ class Trial:
 
         decision, samples = sequential(draw, bound, batch=batch, most=most)
         return decision, samples.size
+
+
+_WAY: Mapping[str, Measure] = {
+    "way": lambda problem, state: float(state.x[0]),
+    "at": lambda problem, state: float(state.at is not None),
+}
+"""How far a state is on its way, and whether it says where its estimate was formed."""
+
+
+def _position(r: float, way: Sequence[float]) -> int:
+    """Return which of the numbers is r, up to rounding; -1 if none is."""
+    off = np.abs(np.array(way) - r)
+    return int(off.argmin()) if off.min() <= 1e-9 * np.abs(way).max() else -1
 
 
 def _check_point(problem: Problem, x: Point) -> None:

@@ -27,11 +27,14 @@ class Verdict:
     reason
         One sentence.
     measured, claimed
-        Numbers by name; of a disputed claim `measured` holds the measured verdict too.
+        Numbers by name. `measured` also says of a tight claim on which instances or terms it is
+        tight ("tight_on") and by which share of the bound or which exponent ("tight_ratio"), how
+        many tests it rests on ("tests"), and of a disputed claim the measured verdict.
     repetitions
         Number of runs or independent cases.
     p_value
-        Of the test that says *violated*; None where no chance enters.
+        The least of the tests that say *violated*, times their number, at most 1; None where no
+        chance enters.
     seconds
         What the check took.
     failed
@@ -89,7 +92,7 @@ def _verdict(tested: Claim, evidence: Evidence, seconds: float, failed: bool = F
     """Return the verdict; of a disputed claim the verdict stands among what was measured."""
     decision = evidence.decision
     shown: str = decision.verdict
-    reason, measured = decision.reason, dict[str, Any](decision.measured)
+    reason, measured = decision.reason, {**decision.measured, **_resting_on(tested, decision)}
     if tested.disputed and not failed:
         measured["verdict"] = decision.verdict
         shown, reason = "disputed", f"{tested.disputed} (measured: {decision.verdict})."
@@ -100,10 +103,20 @@ def _verdict(tested: Claim, evidence: Evidence, seconds: float, failed: bool = F
         measured=measured,
         claimed={**evidence.claimed, **_on_one_scale(tested.orders)},
         repetitions=evidence.repetitions,
-        p_value=decision.p_value,
+        p_value=decision.corrected_p_value,
         seconds=seconds,
         failed=failed,
     )
+
+
+def _resting_on(tested: Claim, decision: Decision) -> dict[str, Any]:
+    """Return how many tests a decision rests on, and where it is tight and by how much."""
+    told: dict[str, Any] = {} if decision.p_value is None else {"tests": decision.tests}
+    if decision.verdict != "tight":
+        return told
+    only = [one.build.__name__ for one in tested.instances][:1]
+    places = [place or ", ".join(only) for place in decision.tight_on]
+    return {**told, "tight_on": places, "tight_ratio": list(decision.tight_on.values())}
 
 
 def _on_one_scale(stated: Complexity | None) -> dict[str, str]:

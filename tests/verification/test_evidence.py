@@ -2,11 +2,19 @@
 
 import pytest
 
-from pfbench.verification.statistics import Decision, across, all_of, given
+from pfbench.verification.statistics import (
+    Decision,
+    across,
+    all_of,
+    by_own_constant,
+    by_schedule,
+    given,
+)
 
 
 def decided(verdict, ratio=0.5, p_value=None):
-    return Decision(verdict, f"it {verdict}.", {"ratio": ratio}, p_value)
+    tight_on = {"": ratio} if verdict == "tight" else {}
+    return Decision(verdict, f"it {verdict}.", {"ratio": ratio}, p_value, tight_on=tight_on)
 
 
 def joined(join, *verdicts):
@@ -48,3 +56,53 @@ def test_the_deciding_part_is_named_and_all_numbers_are_kept():
     assert found.reason == "b: it violated."
     assert dict(found.measured) == {"a: ratio": 0.1, "b: ratio": 2.0}
     assert found.p_value == 1e-12
+
+
+# --- p-values -------------------------------------------------------------------------------------
+
+
+def test_the_p_value_is_corrected_for_all_tests_at_every_depth():
+    inner = all_of({"a": decided("holds", p_value=1e-3), "b": decided("holds", p_value=0.5)})
+    outer = given({"x": inner, "y": decided("tight")}, {"z": decided("holds", p_value=0.9)})
+    assert (outer.p_value, outer.tests) == (1e-3, 3)
+    assert outer.corrected_p_value == pytest.approx(3e-3)
+    assert all_of({"a": decided("holds", p_value=0.8), "b": inner}).corrected_p_value == 3e-3
+    many = {str(k): decided("holds", p_value=0.5) for k in range(5)}
+    assert across(many).corrected_p_value == 1.0
+
+
+def test_without_chance_there_is_no_p_value():
+    found = all_of({"a": decided("tight"), "b": decided("tight")})
+    assert (found.p_value, found.tests, found.corrected_p_value) == (None, 0, None)
+
+
+# --- where it is tight ----------------------------------------------------------------------------
+
+
+def test_across_families_the_tightest_is_named():
+    parts = {"a": decided("tight", 0.3), "b": decided("tight", 0.9), "c": decided("holds", 0.05)}
+    found = across(parts)
+    assert found.tight_on == {"b": 0.9}
+    assert found.reason == "b: it tight."
+
+
+def test_of_a_sum_every_term_is_named_with_its_instance():
+    first = across({"chain": decided("tight", 0.7), "easy": decided("holds", 0.01)})
+    found = given({"n": first, "": decided("tight", 0.2)}, {"(9)": decided("tight", 1.0)})
+    assert found.tight_on == {"n: chain": 0.7, "": 0.2}
+    assert all_of({"n": first, "m": decided("holds")}).tight_on == {}
+
+
+@pytest.mark.parametrize(
+    ("never", "mark"), [(by_schedule, "by_schedule"), (by_own_constant, "by_own_constant")]
+)
+def test_what_could_not_come_out_otherwise_makes_nothing_tight(never, mark):
+    part = never(decided("tight", 1.0))
+    assert (part.verdict, part.tight_on, part.measured[mark]) == ("holds", {}, True)
+    assert never(decided("violated")).verdict == "violated"
+    both = all_of({"a": part, "b": decided("tight")})
+    assert (both.verdict, both.measured[mark]) == ("holds", True)
+    best = across({"a": part, "b": decided("tight", 0.4)})
+    assert (best.verdict, best.tight_on) == ("tight", {"b": 0.4})
+    assert mark not in best.measured
+    assert mark not in given({"b": decided("holds")}, {"a": part}).measured

@@ -42,9 +42,9 @@ def lower_limit(samples, level=0.95):
 # --- levels ---------------------------------------------------------------------------------------
 
 
-def test_the_level_is_split_over_the_claims():
-    assert pytest.approx(1e-6) == st.LEVEL * st.MOST_CLAIMS
-    assert st.EProcess(1.0).threshold == pytest.approx(st.MOST_CLAIMS * 1e6)
+def test_the_level_is_split_over_the_tests():
+    assert pytest.approx(1e-6) == st.LEVEL * st.MOST_TESTS
+    assert st.EProcess(1.0).threshold == pytest.approx(st.MOST_TESTS * 1e6)
 
 
 # --- the e-process --------------------------------------------------------------------------------
@@ -352,26 +352,41 @@ def test_p_values_are_those_of_the_one_sided_t_test(excess):
 
 
 def test_the_tail_of_t_is_exact_where_the_level_lies():
-    """Slopes whose t statistic is 9.19 with 19 degrees of freedom, against an integral."""
+    """Slopes whose t statistic is 11.07 with 19 degrees of freedom, against an integral."""
     pattern = np.tile([-1.0, 1.0], 10)
     error = pattern.std(ddof=1) / math.sqrt(20)
-    slopes = pattern + 9.19 * error
+    slopes = pattern + 11.07 * error
 
     def density(t, df=19):
         scale = math.gamma((df + 1) / 2) / (math.sqrt(df * math.pi) * math.gamma(df / 2))
         return scale * (1 + t * t / df) ** (-(df + 1) / 2)
 
-    tail, _ = integrate.quad(density, 9.19, math.inf, epsabs=0, epsrel=1e-9)
+    tail, _ = integrate.quad(density, 11.07, math.inf, epsabs=0, epsrel=1e-9)
     assert exponents.exponent_p_value(slopes, 0.0, 0.0) == pytest.approx(tail, rel=1e-6)
     assert 0.9 < tail / st.LEVEL < 1.1
-    assert exponents.exponent_p_value(pattern + 9.1 * error, 0.0, 0.0) > st.LEVEL
-    assert exponents.exponent_p_value(pattern + 9.3 * error, 0.0, 0.0) < st.LEVEL
+    assert exponents.exponent_p_value(pattern + 11.0 * error, 0.0, 0.0) > st.LEVEL
+    assert exponents.exponent_p_value(pattern + 11.2 * error, 0.0, 0.0) < st.LEVEL
 
 
 def test_slopes_that_do_not_vary_are_an_inequality():
     assert exponents.exponent_p_value([2.1, 2.1, 2.1], 2.0, 0.1) == 1
     assert exponents.exponent_p_value([2.11, 2.11, 2.11], 2.0, 0.1) == 0
     assert exponents.exponent_p_value([2.11, 2.11], 2.0, 0.1) <= st.LEVEL
+
+
+@pytest.mark.parametrize(("above", "seeds"), [(20, 20), (19, 20), (0, 5), (30, 31)])
+def test_the_sign_test_is_the_binomial_one(above, seeds):
+    slopes = np.where(np.arange(seeds) < above, 2.2, -50.0)
+    expected = stats.binomtest(above, seeds, alternative="greater").pvalue
+    assert exponents.sign_p_value(slopes, 2.0, 0.1) == pytest.approx(expected)
+
+
+def test_one_slope_below_keeps_an_exponent_from_being_violated():
+    """The t-test rejects these 20 at the level; the sign test, which no law misleads, does not."""
+    slopes = [0.0999, *(0.3 + 0.001 * k for k in range(19))]
+    fit = st.fit_exponent(X, np.array([X**slope for slope in slopes]))
+    assert exponents.exponent_p_value(fit.slopes, 0.0, 0.1) <= st.LEVEL
+    assert st.decide_exponent(fit, 0.0).verdict == "inconclusive"
 
 
 def test_one_slope_rejects_nothing():
@@ -429,6 +444,20 @@ def test_a_mean_is_never_violated_by_a_t_test():
     samples = 1.5 + 1e-7 * np.arange(5)
     assert stats.ttest_1samp(samples, 1, alternative="greater").pvalue < st.LEVEL
     assert st.decide_mean(samples, 1.0).verdict == "inconclusive"
+
+
+def test_a_small_p_value_short_of_the_level_is_inconclusive():
+    """Later samples bring the mean below the bound; what was seen before still speaks against."""
+    samples = np.concatenate([np.full(12, 3.0), np.zeros(400)])
+    decision = st.decide_mean(samples, 1.0)
+    assert decision.verdict == "inconclusive"
+    assert st.LEVEL < decision.p_value < 1e-3
+    assert decision.measured["upper_limit"] < 1
+    happened = np.concatenate([np.ones(6), np.zeros(400)])
+    decision = st.decide_share(happened, 0.1)
+    assert decision.verdict == "inconclusive"
+    assert decision.measured["upper_limit"] < 1
+    assert st.LEVEL < decision.p_value < 1e-3
 
 
 def test_a_violation_stays_when_later_runs_are_good():
@@ -541,17 +570,21 @@ def test_bad_ratios_are_refused():
         (2.0, 2.0, 1.0, 4, "inconclusive"),
         (-0.4, -0.4, 0.2, 20, "tight"),
         (-0.1, -0.4, 0.2, 20, "violated"),
+        (2.25, 2.0, 0.1, 19, "inconclusive"),  # 2^-19: too few for the sign test
     ],
 )
 def test_verdicts_of_exponents(exponent, claimed, noise, seeds, verdict):
     fit = st.fit_exponent(X, noisy(exponent, seeds, noise))
     decision = st.decide_exponent(fit, claimed)
     assert decision.verdict == verdict
-    assert decision.p_value == exponents.exponent_p_value(fit.slopes, claimed, 0.1)
+    tests = exponents.exponent_p_value, exponents.sign_p_value
+    p_values = [test(fit.slopes, claimed, 0.1) for test in tests]
+    assert decision.p_value == max(p_values)
     assert decision.measured["slope"] == fit.slope
     assert decision.measured["upper_limit"] == means.upper_limit(fit.slopes)
     if verdict == "violated":
-        assert exponents.exponent_p_value(fit.slopes, claimed, 0.1) <= st.LEVEL
+        assert p_values[0] <= st.LEVEL
+        assert p_values[1] <= 1e-6
 
 
 def test_laws_have_half_the_margin():
@@ -630,13 +663,20 @@ def test_clear_cases_end_early():
     draw, asked = drawn(lambda rng, n: 0.3 * rng.gamma(10, 0.1, n))
     decision, samples = st.sequential(draw, 1.0, batch=8, most=1000)
     assert decision.verdict == "tight"
-    assert asked == [8]
-    assert samples.size == 8
+    assert asked == [8] * 6
+    assert samples.size == 48
     draw, asked = drawn(lambda rng, n: 3.0 * rng.gamma(10, 0.1, n))
     decision, samples = st.sequential(draw, 1.0, batch=8, most=1000)
     assert decision.verdict == "violated"
     assert asked == [8] * 3
     assert samples.size == decision.measured["runs"] == 24
+
+
+@pytest.mark.parametrize(("ratio", "runs"), [(0.0, 29), (0.5, 56), (0.8, 137)])
+def test_runs_needed_to_hold(ratio, runs):
+    decision, samples = st.sequential(lambda n: np.full(n, ratio), 1.0, batch=1, most=400)
+    assert decision.verdict == ("tight" if ratio else "holds")
+    assert samples.size == runs
 
 
 def test_an_unclear_case_ends_with_all_runs():
@@ -647,31 +687,36 @@ def test_an_unclear_case_ends_with_all_runs():
     assert samples.size == 45
 
 
-def test_holds_is_looked_at_only_at_sizes_fixed_before():
-    """Samples whose limit is below the bound at 24 only, which is not among 8, 16, 32, 40."""
-    values = np.concatenate([[1.1, 1.0] * 8, [0.0] * 8, [2.0] * 16])
-    position = 0
+def test_the_upper_limit_is_where_the_product_reaches_20():
+    """The least m at which prod (10 - x_i)/(10 - m) reaches 20 after any sample, by bisection."""
+    x = np.random.default_rng(5).gamma(4, 0.2, 60)
 
-    def draw(number):
-        nonlocal position
-        position += number
-        return values[position - number : position]
+    def reached(m):
+        return any(np.prod((10 - x[:k]) / (10 - m)) >= 20 for k in range(1, 61))
 
-    assert st.decide_mean(values[:24], 1.0, 1 - 0.05 / 4).verdict in ("holds", "tight")
-    decision, samples = st.sequential(draw, 1.0, batch=8, most=40)
-    assert samples.size == 40
-    assert decision.verdict == "inconclusive"
+    low, high = 0.0, 9.9
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    assert means.sequential_limits(x, 0.95).upper == pytest.approx(high)
 
 
-def test_each_look_spends_its_share():
-    draw, _ = drawn(lambda rng, n: 0.8 * rng.gamma(4, 0.25, n), seed=5)
-    decision, samples = st.sequential(draw, 1.0, batch=8, most=64)  # looks at 8, 16, 32, 64
-    limit = means.upper_limit(samples, 1 - 0.05 / 4)
-    assert decision.measured["upper_limit"] == pytest.approx(limit)
+def test_the_lower_limit_is_where_the_e_process_rejects():
+    x = np.random.default_rng(6).gamma(4, 0.2, 60)
+    limit = means.sequential_limits(x, 0.95).lower
+    assert 0.3 < limit < x.mean()
+    for factor, rejected in ((0.999, True), (1.001, False)):
+        assert (means.log_e_values(x, factor * limit).max() > math.log(20)) == rejected
+
+
+def test_a_sample_beyond_the_range_keeps_a_limit_from_falling():
+    x = np.concatenate([np.zeros(10), [11.0], np.zeros(200)])
+    assert means.sequential_limits(x, 0.95).upper == pytest.approx(10 * (1 - 0.05**0.1))
+    assert means.sequential_limits(np.array([0.5, math.inf]), 0.95).upper == math.inf
 
 
 def test_bad_sequences_are_refused():
-    for batch, most in ((1, 10), (8, 7), (2.5, 10)):
+    for batch, most in ((0, 10), (8, 7), (2.5, 10)):
         with pytest.raises(InputError, match=r"batch|most"):
             st.sequential(lambda n: np.ones(n), 1.0, batch=batch, most=most)
     with pytest.raises(InputError, match="returned shape"):

@@ -182,4 +182,4 @@ def summary(parts: Mapping[str, Decision]) -> Decision:
     joined = across(parts)
     ratio = max(part.measured["ratio"] for part in parts.values())
     measured = {"checks": float(len(parts)), "ratio": ratio}
-    return Decision(joined.verdict, joined.reason, measured, joined.p_value)
+    return replace(joined, measured=measured)

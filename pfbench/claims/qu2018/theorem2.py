@@ -63,7 +63,7 @@ def mean(trial: Trial) -> Evidence:
     }
     samples[f"noise on a ball, N={long}"] = _weighted(trial, NOISE(), long)
     samples["slope, N=3"] = _weighted(trial, SLOPE(), 3)
-    return in_expectation(trial, samples, trial.pick(16, 80))
+    return in_expectation(trial, samples, trial.pick(40, 80))
 
 
 def _weighted(trial: Trial, problem: Indefinite, N: int) -> Sample:

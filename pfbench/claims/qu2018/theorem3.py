@@ -69,7 +69,7 @@ def mean(trial: Trial) -> Evidence:
         f"spread on a ball, T={long}": _mean(trial, SPREAD(), long),
         "slope, T=20": _mean(trial, SLOPE(), 20),
     }
-    return in_expectation(trial, samples, trial.pick(16, 48))
+    return in_expectation(trial, samples, trial.pick(40, 48))
 
 
 def _mean(trial: Trial, problem: indefinite.Indefinite, T: int) -> Sample:

@@ -44,6 +44,10 @@ class Faulty(EpochNFWU):
         """Whether the estimate is added to the one before."""
         return isinstance(self, NFWUSPIDERG | NFWUCASPIDERG)
 
+    def reference(self, found: Gradient, first: Gradient) -> Gradient:
+        """Return the reference gradient, of the one found now and the first one."""
+        return found
+
     def reference_point(self, s: Point, previous: Point) -> Point:
         """Return the point that the difference is taken to."""
         return previous if self.recursive else s
@@ -68,15 +72,17 @@ class Planted(EpochEstimator):
         drawing, iterations = method.stream(ask, rng), count()
         g: Any = None
         mean: Any = None
+        first: Any = None
         s: Any = None
         previous: Any = None
         H: Any = None
 
         def estimate(x: Point) -> Gradient:
-            nonlocal g, mean, s, previous, H
+            nonlocal g, mean, first, s, previous, H
             if method.refreshes(next(iterations)):
-                mean, s = ask.gradient(x), keep(x)
-                g = mean
+                found, s = ask.gradient(x), keep(x)
+                first = found if first is None else first
+                mean = g = method.reference(found, first)
                 H = ask.hessian(x) if aided else None
             else:
                 S = method.drawn(ask, drawing)
@@ -86,7 +92,7 @@ class Planted(EpochEstimator):
                 if aided:
                     g = g + method.correction(H.product(x, y), H.batch(S, x, y))
             previous = keep(x)
-            found: Gradient = g
-            return found
+            now: Gradient = g
+            return now
 
         return estimate

@@ -8,7 +8,7 @@ from pfbench.base.protocols import Problem
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, RECURSIVE
 from pfbench.verification import Floats, Step
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.statistics import Decision, EProcess
+from pfbench.verification.statistics import Decision, EProcess, doubtful
 
 
 def attaining(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath:
@@ -31,21 +31,27 @@ def errors(problem: Problem, steps: Iterable[Step]) -> Iterator[Floats]:
         x = step.state.x
 
 
-def not_rejected(ratios: Sequence[float]) -> Decision:
-    """Decide (9) where it is met with equality, so that no limit of a mean could lie below.
+def not_rejected(ratios: Sequence[float], what: str = "(9)") -> Decision:
+    """Decide a bound that is met with equality, so that no limit of a mean could lie below.
 
     Parameters
     ----------
     ratios
-        Squared errors over epsilon^2/4.
+        Measured over bound, e.g. squared errors over epsilon^2/4.
+    what
+        The bound, in the reason.
     """
     process = EProcess(1.0)
     for ratio in ratios:
         process.add(ratio)
+    p_value = process.p_value
     measured = {"ratio": float(np.mean(ratios)), "log_e_value": process.log_largest}
     if process.rejected:
-        return Decision("violated", "The e-process rejects (9).", measured, process.p_value)
-    return Decision("holds", "Nothing speaks against (9).", measured, process.p_value)
+        return Decision("violated", f"The e-process rejects {what}.", measured, p_value)
+    if doubtful(p_value):
+        reason = f"The e-process speaks against {what}, but not surely."
+        return Decision("inconclusive", reason, measured, p_value)
+    return Decision("holds", f"Nothing speaks against {what}.", measured, p_value)
 
 
 def mean_square(estimator: str, problem: ForcedPath, epsilon: float, p: int) -> float:

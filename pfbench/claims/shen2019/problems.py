@@ -1,5 +1,6 @@
 """The finite sums on which several claims of shen2019 are tested."""
 
+import math
 from typing import Any
 
 from pfbench.problems.linear_models import LogCosh
@@ -8,6 +9,7 @@ from pfbench.problems.observations import synthetic
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
 from pfbench.verification import Instance, Trial
+from pfbench.verification.instruments.slopes import Valley
 
 
 def log_cosh(n: int, d: int, seed: int = 0) -> LogCosh:
@@ -28,6 +30,19 @@ def recovery(rows: int, columns: int, seed: int = 0) -> RobustMatrixRecovery:
     """
     data = synthetic(rows=rows, columns=columns, rank=2, density=0.6, seed=seed)
     return RobustMatrixRecovery(data, radius=20.0, sigma=1.0)
+
+
+def valley(estimator: str, g: float = 8.0) -> Valley:
+    """Return a slope of g epsilon down to a valley in the middle of a segment; epsilon = L = 1.
+
+    Before the valley the mean of V reaches half of its bound; a method that passes through it has
+    V = g epsilon D to the end. There the sign of the estimate decides each step: the components'
+    derivatives differ by sigma for SG, and as fast as L, or L2, allows for the others.
+    """
+    L, way = 1.0, 40.0
+    sigma, phase = (g, 0.5 * math.pi) if estimator not in ("svrg", "spiderg") else (25.0 * g, 0.0)
+    gap = g * way - math.sqrt(2.0) * g * g * math.log(2.0) / L
+    return Valley(256, g, gap, L, sigma=sigma, phase=phase, beyond=way)
 
 
 def drawn(trial: Trial, family: Instance) -> Any:

@@ -9,8 +9,12 @@ import numpy as np
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
 from pfbench.claims.wang2019.common import drawn, mapping_sq, schedule
-from pfbench.verification import Broken, Evidence, Instance, Trial
+from pfbench.verification import Broken, Evidence, Instance, Trial, instance
+from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.statistics import Decision, across, decide_inequality, given
+
+FREE = instance(Slope, n=4, g=1.0, gap=10.0, L=1.0)
+"""Where no set forces the path: a slope on the line, walked in one direction."""
 
 Bound = Callable[[float, float, int], float]
 """L, Delta, K -> the bound of E|G(x_xi)|^2."""
@@ -28,7 +32,11 @@ def mean_mapping(
     for name, (problem, K) in problems.items():
         parts[name], count = _on_problem(trial, name, drawn(trial, problem), K, bound, calls)
         runs += count
-    conditions = {"calls": decide_inequality(calls), "output": trial.draws_uniformly()}
+    free = all(problem().unconstrained for problem, _ in problems.values())
+    conditions = {
+        "calls": decide_inequality(calls),
+        "output": trial.draws_uniformly(FREE() if free else None),
+    }
     return Evidence(
         given({"": across(parts)}, conditions),
         {"mean over bound": 1.0, "calls over those of K steps": 1.0},

@@ -1,8 +1,11 @@
-"""A long slope: where a method with a step of its own needs as many steps as its theorem says."""
+"""A long slope: where a method with a step of its own needs as many steps as its theorem says.
+
+And the slope between walls: where an error of the estimate turns Frank-Wolfe the wrong way.
+"""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -13,8 +16,10 @@ import numpy.typing as npt
 from pfbench.base.checks import integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
+from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum
+from pfbench.sets import Box
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
 
@@ -82,7 +87,7 @@ class Slope(FiniteSum):
             raise InputError(f"gap={self.gap:g} leaves no slope: give at least {least:g}.")
 
     @property
-    def set(self) -> WholeSpace:
+    def set(self) -> FeasibleSet:
         """The whole line."""
         return WholeSpace(1)
 
@@ -191,6 +196,61 @@ class SlopeTable:
     def _at(self, i: npt.NDArray[np.int64], x: Floats) -> Floats:
         r = float(x[0])
         return np.asarray(self._problem._slope(r) + self._signs[i] * self._problem._spread(r))
+
+
+@dataclass(frozen=True)
+class Valley(Slope):
+    """The components of `Slope` on a segment from `beyond` past the minimiser 0 to the start.
+
+    Linear minimisation returns an end by the sign of the estimate, so that every error of it that
+    is as large as f' sends the method the wrong way. f' is near g down to a distance g/L from 0:
+    with g a few epsilon a method whose estimate is stale leaves the valley on its other side, where
+    the Frank-Wolfe gap is g times the length of the segment. The slope before the valley takes
+    about the share epsilon/g of L Delta/epsilon^2 iterations, with gaps of about g D: half of the
+    2 epsilon D that theorem 3.1 of shen2019 allows their mean.
+
+    Parameters
+    ----------
+    beyond
+        How far the segment goes on behind the minimiser, positive.
+    """
+
+    name: ClassVar[str] = "valley"
+
+    beyond: float = 1.0
+
+    @cached_property
+    def set(self) -> Box:
+        """The segment."""
+        return Box(1, np.array([-self.beyond]), self.start())
+
+    def constants(self, start: Floats) -> Constants:
+        """As those of the slope, with the length of the segment."""
+        length = self.beyond + float(self.start()[0])
+        return replace(super().constants(start), D=length)
+
+    def hessian(self, s: Floats) -> "ValleyHessian":
+        """Return all f_i'' at s."""
+        r = float(s[0])
+        bent = self.curvature / math.cosh(self.curvature * r / self.g) ** 2
+        wave = self.curvature * r / self.sigma + self.phase if self.sigma else math.pi / 2.0
+        return ValleyHessian(bent, self.curvature * math.cos(wave))
+
+
+@dataclass(frozen=True)
+class ValleyHessian:
+    """All f_i'' at a point: their mean, and by how much each lies above or below it."""
+
+    mean: float
+    spread: float
+
+    def product(self, x: Floats, y: Floats) -> Floats:
+        """Return f'' times x - y, shape (1,)."""
+        return np.asarray(self.mean * (x - y))
+
+    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of the sampled f_i'' times x - y, shape (1,)."""
+        return np.asarray((self.mean + _sign(sample) * self.spread) * (x - y))
 
 
 def _sign(sample: Indices) -> float:

@@ -1,4 +1,4 @@
-"""Means of nonnegative quantities: the e-process that rejects a bound, and t-intervals."""
+"""Means of nonnegative quantities: e-processes on both sides of a bound, and t-intervals."""
 
 import math
 from dataclasses import dataclass
@@ -15,11 +15,12 @@ Array = npt.NDArray[np.float64]
 FAMILY_LEVEL = 1e-6
 """Chance that a verification of true claims says *violated* anywhere."""
 
-MOST_CLAIMS = 100
-"""Claims that share the family-wise level at most; it does not change with the catalogue."""
+MOST_TESTS = 2000
+"""Tests that share the family-wise level at most, all parts of all claims of one verification
+together; it does not change with the catalogue."""
 
-LEVEL = FAMILY_LEVEL / MOST_CLAIMS
-"""Level at which one claim is called violated."""
+LEVEL = FAMILY_LEVEL / MOST_TESTS
+"""Level of one test that says *violated*."""
 
 CONFIDENCE = 0.95
 """Confidence of printed intervals, and of *holds* and *tight*."""
@@ -146,6 +147,52 @@ def _log_mean(log_wealth: Array) -> Array:
     most = log_wealth.max(axis=-1, keepdims=True)
     mean: Array = most[..., 0] + np.log(np.mean(np.exp(log_wealth - most), axis=-1))
     return mean
+
+
+# --- limits that may be looked at after each sample ----------------------------------------------
+
+RANGE = 10.0
+"""An upper limit of a mean that is to lie below a bound takes samples to be at most so many times
+that bound; without any such range no finite number of samples bounds a mean from above."""
+
+
+def sequential_limits(ratios: Array, level: float) -> "Interval":
+    """Return a lower and an upper limit of the mean of ratios that hold at every look together.
+
+    Upper: if the mean is at least m, the product of (R - x_i)/(R - m) with R = `RANGE` is a
+    nonnegative supermartingale that starts at 1 (Waudby-Smith and Ramdas 2024, section 4, with one
+    bet). So the limit, the least m at which it reaches 1/(1 - level) at some look k,
+
+        min over k of R - ((1 - level) prod_{i <= k} (R - x_i))^(1/k),
+
+    is below the mean with probability at most 1 - level (Ville's inequality). Samples above R are
+    taken for R: a law that has much of its mean there is covered less often.
+
+    Lower: the least m that `EProcess` does not reject at that level, whatever the law.
+
+    Parameters
+    ----------
+    ratios
+        Samples over the bound, nonnegative, shape (n,), in order.
+    level
+        Confidence of each of the two one-sided limits.
+    """
+    k = np.arange(1, ratios.size + 1)
+    with np.errstate(divide="ignore"):
+        logs = np.cumsum(np.log(np.maximum(RANGE - ratios, 0.0)))
+    upper = float((RANGE - np.exp((math.log(1 - level) + logs) / k)).min())
+    if not np.isfinite(ratios).all():
+        return Interval(0.0, math.inf)
+    low, high = 0.0, float(ratios.max())
+    for _ in range(_HALVINGS if high > 0 else 0):
+        middle = (low + high) / 2
+        rejected = log_e_values(ratios, middle).max() >= -math.log(1 - level)
+        low, high = (middle, high) if rejected else (low, middle)
+    return Interval(low, upper)
+
+
+_HALVINGS = 40
+"""Bisections of the lower limit."""
 
 
 # --- intervals of a mean --------------------------------------------------------------------------

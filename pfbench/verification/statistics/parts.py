@@ -7,10 +7,30 @@ from pfbench.verification.statistics.decisions import Decision
 
 _WORST_FIRST = ("violated", "inconclusive", "holds", "tight")
 
+_CONDITION = "condition "
+
+_NEVER_TIGHT = ("by_schedule", "by_own_constant")
+
+
+def by_schedule(part: Decision) -> Decision:
+    """Return the decision on what follows from a schedule whatever the method does: never tight.
+
+    Where it is why a row says *holds*, `measured` has "by_schedule": true.
+    """
+    return _never_tight(part, "by_schedule", "it follows from the schedule")
+
+
+def by_own_constant(part: Decision) -> Decision:
+    """Return the decision on a bound with a constant that no paper states: never tight.
+
+    Where it is why a row says *holds*, `measured` has "by_own_constant": true.
+    """
+    return _never_tight(part, "by_own_constant", "the constant is our own")
+
 
 def all_of(parts: Mapping[str, Decision]) -> Decision:
     """Return the decision on a claim that says several things: all must hold, all be tight."""
-    return _joined(parts, min(parts, key=lambda name: _WORST_FIRST.index(parts[name].verdict)))
+    return _joined(parts, min(parts, key=lambda name: _rank(parts[name])))
 
 
 def given(parts: Mapping[str, Decision], conditions: Mapping[str, Decision]) -> Decision:
@@ -19,18 +39,40 @@ def given(parts: Mapping[str, Decision], conditions: Mapping[str, Decision]) -> 
     What was measured of a condition stands under "condition NAME".
     """
     met = {
-        f"condition {name}": replace(part, verdict="tight") if part.verdict == "holds" else part
+        f"{_CONDITION}{name}": replace(
+            part, verdict="tight" if part.verdict == "holds" else part.verdict, tight_on={}
+        )
         for name, part in conditions.items()
     }
     return all_of({**parts, **met})
 
 
 def across(parts: Mapping[str, Decision]) -> Decision:
-    """Return the decision on a claim tested on several families: tight if it binds on one."""
-    verdicts = {name: _WORST_FIRST.index(decision.verdict) for name, decision in parts.items()}
-    bad = [name for name in parts if verdicts[name] < _WORST_FIRST.index("holds")]
-    deciding = min(bad, key=verdicts.__getitem__) if bad else max(parts, key=verdicts.__getitem__)
-    return _joined(parts, deciding)
+    """Return the decision on a claim tested on several families: tight if it binds on one.
+
+    Of those on which it is tight, the one with the largest number is named.
+    """
+    bad = [name for name in parts if _rank(parts[name]) < _WORST_FIRST.index("holds")]
+    if bad:
+        return _joined(parts, min(bad, key=lambda name: _rank(parts[name])))
+    best = max(
+        parts,
+        key=lambda name: (_rank(parts[name]), max(parts[name].tight_on.values(), default=0.0)),
+    )
+    return replace(_joined(parts, best), tight_on=_placed({best: parts[best]}))
+
+
+def _rank(part: Decision) -> int:
+    return _WORST_FIRST.index(part.verdict)
+
+
+def _never_tight(part: Decision, mark: str, why: str) -> Decision:
+    """Return a decision that says *holds* where it would say *tight*, with a mark of why."""
+    measured = {**part.measured, mark: True}
+    if part.verdict != "tight":
+        return replace(part, measured=measured)
+    reason = f"{part.reason} It makes nothing tight: {why}."
+    return replace(part, verdict="holds", reason=reason, measured=measured, tight_on={})
 
 
 def _joined(parts: Mapping[str, Decision], deciding: str) -> Decision:
@@ -41,6 +83,25 @@ def _joined(parts: Mapping[str, Decision], deciding: str) -> Decision:
         for name, part in parts.items()
         for key, value in part.measured.items()
     }
-    levels = [part.p_value for part in parts.values() if part.p_value is not None]
-    reason = f"{deciding}: {decision.reason}" if deciding else decision.reason
-    return Decision(decision.verdict, reason, measured, min(levels, default=None))
+    if decision.verdict != "tight":
+        own = [part for name, part in parts.items() if not name.startswith(_CONDITION)]
+        marks = [m for m in _NEVER_TIGHT if any(part.measured.get(m) for part in own)]
+        measured.update(dict.fromkeys(marks, True))
+    tested = [part for part in parts.values() if part.p_value is not None]
+    return Decision(
+        decision.verdict,
+        f"{deciding}: {decision.reason}" if deciding else decision.reason,
+        measured,
+        min((part.p_value for part in tested if part.p_value is not None), default=None),
+        sum(part.tests for part in tested),
+        _placed(parts) if decision.verdict == "tight" else {},
+    )
+
+
+def _placed(parts: Mapping[str, Decision]) -> dict[str, float]:
+    """Return where parts are tight, each place after the name of its part."""
+    return {
+        ": ".join(filter(None, (name, place))): number
+        for name, part in parts.items()
+        for place, number in part.tight_on.items()
+    }

@@ -27,5 +27,5 @@ def test_fewer_calls_below_and_more_above(claim):
     found = judge(claim)
     assert found.verdict == "tight"
     ratios = [value for name, value in found.measured.items() if name.endswith(": ratio")]
-    assert len(ratios) == 8
+    assert len(ratios) == 4
     assert max(ratios) < 1.0

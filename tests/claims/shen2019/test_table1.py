@@ -2,20 +2,26 @@
 
 import math
 
+import numpy as np
 import pytest
-from judging import assert_shown, judge
+from judging import assert_caught, assert_shown, judge
 
 from pfbench.claims.shen2019 import sizes
 from pfbench.claims.shen2019.estimators import METHODS, error_law
 from pfbench.claims.shen2019.table1 import (
     ERRATA,
     GRIDS,
+    MUTANTS,
     ORDERS,
+    PATHS,
     TABLE,
+    Case,
+    case,
     least_cost,
     powers,
     small_epsilon,
 )
+from pfbench.verification.trial import Trial
 
 NUMBERS = {"L": 1.7, "L2": 0.6, "sigma2": 2.3}
 
@@ -67,7 +73,49 @@ def test_the_counted_exponents_are_the_tables(estimator):
     found = judge(TABLE[estimator])
     assert found.verdict == "tight"
     for of, (_, _, exponent) in GRIDS[estimator].items():
-        assert found.measured[f"exponent in {of}: slope"] == pytest.approx(exponent, abs=0.02)
+        assert found.measured[f"exponent in {of}: slope"] == pytest.approx(exponent, abs=0.03)
+    assert found.repetitions == 20 * sum(len(grid) for grid, _, _ in GRIDS[estimator].values())
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n", "epsilon"), [("svrg", 3e4, 1e-3), ("casvrg", 1e4, 1e-3)]
+)
+def test_the_batch_and_period_are_those_of_the_law(estimator, n, epsilon):
+    """They are found from measured errors, whose noise moves a batch by an eighth."""
+    here = case(Trial(TABLE[estimator]), PATHS[estimator], n, epsilon)
+    least = least_cost(estimator, here.n, epsilon)
+    assert here.period(range(4)) in (least.p, round(1.5 * least.p), round(least.p / 1.5))
+    costs = [here.cost(least.p, seed) for seed in range(40)]
+    assert np.mean(costs) == pytest.approx(least.cost, rel=0.05)
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.3, 5.0])
+def test_the_batch_is_the_least_whose_error_keeps_the_limit(ratio):
+    """Errors that are known: 100 ratio/S over the limit; where there is none, 1 is enough."""
+    tried = []
+
+    class Known(Case):
+        def epoch(self, S, p, seed):
+            tried.append(S)
+            return float(S), 100.0 * ratio / S
+
+    assert Known(None, None, 10**6, 0.1).cost(3, 0) == max(1.0, 100.0 * ratio)
+    assert tried[0] == 16
+
+
+def test_where_no_batch_keeps_the_limit_the_cost_is_that_of_the_gradient():
+    class Hopeless(Case):
+        def epoch(self, S, p, seed):
+            return float(S), 7.0
+
+    assert Hopeless(None, None, 5000, 0.1).cost(3, 0) == 5000.0
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_planted_fault_is_caught(mutant):
+    for claim in mutant.expected:
+        assert_caught(mutant, claim, seed=0)
 
 
 # --- errata ---------------------------------------------------------------------------------------

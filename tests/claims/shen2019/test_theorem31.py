@@ -1,6 +1,7 @@
 """Theorem 3.1 with (9): what is averaged, the methods, planted faults, and the errata."""
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from pfbench.claims.shen2019.theorem31 import (
     FAMILIES,
     MUTANTS,
     THEOREM,
+    VALLEYS,
     bound_of_casvrg,
     condition,
     means,
@@ -64,8 +66,24 @@ def test_the_mean_is_that_of_all_iterates_before_the_last():
 def test_the_methods_keep_the_bound_and_9(estimator):
     found = judge(THEOREM[estimator])
     assert found.verdict == "tight"
-    assert found.measured["log cosh, l2 ball: V: ratio"] == pytest.approx(0.345, abs=0.02)
+    assert found.measured["tight_on"] == ["valley"]
+    assert found.measured["tight_ratio"] == [pytest.approx(0.54, abs=0.04)]
+    assert found.measured["condition (9) in the valley: ratio"] < 1.0
     assert found.measured["condition (9) on the worst path: ratio"] < 1.5
+
+
+def test_before_the_valley_the_mean_of_the_gap_is_half_of_its_bound():
+    """Exact gradients: V over T steps is epsilon D on the slope, and little more in the valley."""
+    problem = VALLEYS["spiderg"]()
+    constants = problem.constants(problem.start())
+    assert pytest.approx(80.0) == constants.D
+    x, total, T = problem.start(), 0.0, math.ceil(constants.L * constants.delta)
+    for _ in range(T):
+        g = problem.gradient(x)
+        total += float(g @ x) - problem.set.minimum(g)[0]
+        x = x + (problem.set.lo(g) - x) / constants.D
+    assert total / T / (2.0 * constants.D) == pytest.approx(0.54, abs=0.02)
+    assert abs(x[0]) < 2.0
 
 
 @pytest.mark.claims

@@ -8,7 +8,7 @@ import pytest
 from pfbench.algorithms.proximal import ProxSpiderBoost
 from pfbench.base.errors import InputError
 from pfbench.runs.loop.solve import solve
-from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification.instruments.slopes import Slope, Valley
 
 SLOPE = Slope(6, g=0.3, gap=2.0, L=1.7, sigma=0.4, weight=0.2, phase=0.5)
 
@@ -75,3 +75,32 @@ def test_a_step_lowers_the_slope_by_eta_times_its_square() -> None:
 def test_bad_parameters_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(InputError):
         Slope(**{"n": 2, "g": 0.1, "gap": 1.0, **wrong})  # type: ignore[arg-type]
+
+
+# --- the valley -----------------------------------------------------------------------------------
+
+VALLEY = Valley(6, g=0.3, gap=2.0, L=1.7, sigma=0.4, phase=0.5, beyond=1.5)
+
+
+def test_the_valley_is_the_slope_between_walls() -> None:
+    start = VALLEY.start()
+    plain = Slope(6, g=0.3, gap=2.0, L=1.7, sigma=0.4, phase=0.5)
+    np.testing.assert_array_equal(start, plain.start())
+    np.testing.assert_array_equal(VALLEY.set.lo(np.array([1.0])), [-1.5])
+    np.testing.assert_array_equal(VALLEY.set.lo(np.array([-1.0])), start)
+    constants = VALLEY.constants(start)
+    assert constants.D == VALLEY.set.diameter == pytest.approx(1.5 + start[0])
+    assert constants.L2_ms == plain.constants(start).L2_ms
+    assert VALLEY.gradient(start) == plain.gradient(start)
+
+
+@pytest.mark.parametrize("r", [-1.0, 0.02, 0.4])
+def test_component_hessians_are_the_derivatives_of_the_gradients(r: float) -> None:
+    h, x, y = 1e-6, np.array([0.9]), np.array([0.4])
+    hessian = VALLEY.hessian(np.array([r]))
+    for i in range(6):
+        one = np.array([i])
+        change = VALLEY.difference(one, np.array([r + h]), np.array([r - h])) / (2 * h)
+        assert hessian.batch(one, x, y) == pytest.approx(change * 0.5, abs=1e-8)
+    everyone = hessian.batch(np.arange(6), x, y)
+    assert hessian.product(x, y) == pytest.approx(everyone, abs=1e-15)
