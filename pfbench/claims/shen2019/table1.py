@@ -10,7 +10,7 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.claims.shen2019 import sizes
 from pfbench.claims.shen2019.estimators import MEAN_SQUARED, METHODS, error_law
-from pfbench.claims.shen2019.paths import attaining, not_rejected
+from pfbench.claims.shen2019.paths import attaining, error_of, not_rejected
 from pfbench.verification import Claim, Erratum, Evidence, Floats, Instance, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
@@ -84,7 +84,7 @@ def amortised(
     squares = []
     for t, (x, step) in enumerate(trial.moves(problem, algorithm, seed)):
         if t >= T - max(1, T // 10):
-            error: Floats = step.estimate - problem.gradient(x)
+            error = error_of(step, problem.gradient(x))
             squares.append(float(error @ error))
     return step.counts().sfo / T, float(np.mean(squares)) / (epsilon**2 / 4.0)
 
