@@ -7,7 +7,7 @@ returns. Decisions from measurements are in `statistics`, what an examination of
 
 from pfbench.verification.claim import Claim, Erratum, Instance, Mutant, Paper, instance
 from pfbench.verification.evidence import Evidence, Floats
-from pfbench.verification.subject import Broken, Subject, Untestable
+from pfbench.verification.subject import Broken, Subject, Unfit, Untestable
 from pfbench.verification.trial import Step, Trial
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Step",
     "Subject",
     "Trial",
+    "Unfit",
     "Untestable",
     "instance",
 ]

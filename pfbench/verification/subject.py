@@ -2,7 +2,7 @@
 
 import inspect
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -18,6 +18,10 @@ class Broken(Exception):
 
 class Untestable(Exception):
     """The subject lacks what the claim's test needs of it."""
+
+
+class Unfit(Untestable):
+    """The subject moves arrays only, and the points of a problem are none."""
 
 
 @dataclass(frozen=True)
@@ -88,27 +92,61 @@ def _not_sent(part: Any) -> str:
     return ""
 
 
-def make(algorithm: Any, **wanted: Any) -> Algorithm:
+def make(algorithm: Any, needed: Collection[str] = (), /, **wanted: Any) -> Algorithm:
     """Return the algorithm with those of the wanted parameters that it has.
+
+    Parameters
+    ----------
+    algorithm
+        A class whose parameters are its constructor's, or an object, which is returned itself if it
+        is no dataclass.
+    needed
+        Those of the wanted that it must have, since a check counts on them.
+    wanted
+        Parameters by name.
 
     Raises
     ------
     Untestable
-        If it refuses them, or lacks one that only it knows.
+        If it refuses them, lacks one that is needed, or needs one that only it knows.
     """
+    known = _parameters(algorithm, wanted)
+    for name in needed:
+        if name in wanted and name not in known:
+            raise Untestable(f"it has no parameter {name}, which the claim sets to {wanted[name]}")
+    given = {name: value for name, value in wanted.items() if name in known}
     made: Any = algorithm
     try:
         if inspect.isclass(algorithm):
-            known = set(inspect.signature(algorithm).parameters)
-            made = algorithm(**{name: value for name, value in wanted.items() if name in known})
+            made = algorithm(**given)
         elif is_dataclass(algorithm):
-            known = {field.name for field in fields(algorithm)}
-            given = {name: value for name, value in wanted.items() if name in known}
             made = replace(algorithm, **given)  # type: ignore[type-var]
-    except (TypeError, InputError) as error:
+    except Exception as error:
         raise Untestable(f"it cannot be made with the claim's parameters: {error}") from error
     found: Algorithm = made
     return found
+
+
+def _parameters(algorithm: Any, wanted: Mapping[str, Any]) -> Collection[str]:
+    """Return the names of an algorithm's parameters, among them those of `wanted` that it takes."""
+    if inspect.isclass(algorithm):
+        every = inspect.signature(algorithm).parameters
+        takes_all = any(one.kind is one.VAR_KEYWORD for one in every.values())
+        return wanted if takes_all else every
+    return {one.name for one in fields(algorithm)} if is_dataclass(algorithm) else ()
+
+
+def changed(algorithm: Algorithm, **given: Any) -> Algorithm:
+    """Return an algorithm with other values of some of its parameters.
+
+    Raises
+    ------
+    Untestable
+        If it is no dataclass, or lacks one of them.
+    """
+    if not is_dataclass(algorithm):
+        raise Untestable("its parameters cannot be changed once it is made: make it a dataclass")
+    return make(algorithm, tuple(given), **given)
 
 
 def scheduled(algorithm: Any, epsilon: float, constants: Constants, **given: Any) -> Algorithm:
@@ -117,13 +155,16 @@ def scheduled(algorithm: Any, epsilon: float, constants: Constants, **given: Any
     Raises
     ------
     Untestable
-        If it has none, or its schedule fails.
+        If it has none, lacks a parameter that is given, or its schedule fails.
     """
     theory = getattr(algorithm, "theory", None)
     if theory is None:
         raise Untestable("it has no schedule: give it a classmethod theory(epsilon, constants)")
+    for name in given:
+        if name not in _parameters(algorithm, given):
+            raise Untestable(f"it has no parameter {name}, which the claim sets to {given[name]}")
     try:
         made: Algorithm = theory(epsilon, constants, **given)
-    except (TypeError, ValueError, ArithmeticError) as error:
+    except Exception as error:
         raise Untestable(f"its schedule for epsilon={epsilon:g} fails: {error}") from error
     return made

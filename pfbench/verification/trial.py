@@ -12,7 +12,7 @@ from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Budget, Counts
-from pfbench.base.protocols import Algorithm, Measure, Problem
+from pfbench.base.protocols import Algorithm, Asked, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import is_finite, keep
@@ -20,11 +20,12 @@ from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.stop import Stop
 from pfbench.verification.claim import Claim
+from pfbench.verification.evidence import Floats
 from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.instruments.draws import Unscripted
+from pfbench.verification.instruments.draws import Chosen, Unscripted
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, decide_uniform, sequential
-from pfbench.verification.subject import Broken, Subject, make, scheduled
+from pfbench.verification.subject import Broken, Subject, Unfit, Untestable, make, scheduled
 
 EFFORTS = ("quick", "full")
 
@@ -80,8 +81,17 @@ class Trial:
         return ALGORITHMS[name]
 
     def make(self, **wanted: Any) -> Algorithm:
-        """Return the algorithm under test with those of the wanted parameters that it has."""
-        return make(self.algorithm, **wanted)
+        """Return the algorithm under test with those of the wanted parameters that it has.
+
+        It must have those that the claim's own algorithm needs.
+
+        Raises
+        ------
+        Untestable
+            If it lacks one of these, or refuses what it is given.
+        """
+        own = ALGORITHMS.get(self.claim.algorithm)
+        return make(self.algorithm, own.needed() if own else (), **wanted)
 
     def scheduled(self, epsilon: float, constants: Constants, **given: Any) -> Algorithm:
         """Return the algorithm under test with its theorem's schedule."""
@@ -131,6 +141,8 @@ class Trial:
         ------
         Broken
             If the run raised, diverged or was refused, or its output is outside the set.
+        Unfit
+            If it raised where points are no arrays.
         """
         run = solve(
             self.subject.answering(problem),
@@ -142,7 +154,8 @@ class Trial:
             every=every,
         )
         if run.status in _FAILED:
-            raise Broken(f"the run on {run.problem} ended as {run.status}: {run.stop_reason}")
+            words = f"the run on {run.problem} ended as {run.status}: {run.stop_reason}"
+            raise _at_fault(problem, run.status == "error")(words)
         _check_point(problem, run.x)
         return run
 
@@ -150,6 +163,8 @@ class Trial:
         self, problem: Problem, algorithm: Algorithm, *, rng: Any = None, seed: int = 0
     ) -> Iterator["Step"]:
         """Run an algorithm step by step, with what it asked; the lightest way to look inside.
+
+        The arrays of a step are copies, so that the algorithm may go on in place.
 
         Parameters
         ----------
@@ -166,14 +181,18 @@ class Trial:
         ------
         Broken
             If the algorithm raises, or yields a point that is not finite or outside the set.
+        Unfit
+            If it raises where points are no arrays.
         Unscripted
-            If it draws what a scripted stream does not have.
+            If it draws what a stream whose draws are chosen does not have, or raises on such a
+            stream: whether that is its own fault is seen on a generator of numpy.
         """
         recorder = Recorder(self.subject.answering(problem).open(np.random.default_rng(seed)))
         ledger = Ledger()
         ask = Oracles(recorder, ledger, problem.set.diameter)
         stream = np.random.default_rng(seed) if rng is None else rng
-        states = algorithm.run(ask, problem.start(), stream)
+        states = _states(algorithm, ask, problem.start(), stream)
+        before: tuple[Any, ...] = ()
         while True:
             recorder.minimised = []
             try:
@@ -183,9 +202,16 @@ class Trial:
             except Unscripted:
                 raise
             except Exception as error:
-                raise Broken(f"it raised {type(error).__name__}: {error}") from error
+                words = f"it raised {type(error).__name__}: {error}"
+                if isinstance(stream, Chosen):
+                    raise Unscripted(words) from error
+                raise _at_fault(problem, True)(words) from error
+            if not isinstance(state, State):
+                raise Broken(f"it yields a {type(state).__name__}, not a State")
             _check_point(problem, state.x)
-            yield Step(state, tuple(recorder.minimised), ledger.counts)
+            step = Step(_copied(state), tuple(recorder.minimised), ledger.counts, before)
+            before = step.minimised
+            yield step
 
     def moves(
         self, problem: Problem, algorithm: Algorithm, seed: int = 0
@@ -231,6 +257,32 @@ def _position(r: float, way: Sequence[float]) -> int:
     return int(off.argmin()) if off.min() <= 1e-9 * np.abs(way).max() else -1
 
 
+def _at_fault(problem: Problem, raised: bool) -> type[Exception]:
+    """Return what an end is that no run should have.
+
+    Where points are factored matrices an error says little: many methods can move arrays only.
+    """
+    return Unfit if raised and not isinstance(problem.start(), np.ndarray) else Broken
+
+
+def _states(algorithm: Algorithm, ask: Asked, x: Point, rng: Any) -> Iterator[State]:
+    """Yield what a run yields; what raises before its first state raises here."""
+    yield from algorithm.run(ask, x, rng)
+
+
+def _floats(g: Any) -> Floats | None:
+    """Return a gradient as an array of floats; None where there is none, or it is no such array."""
+    try:
+        return None if g is None else np.asarray(g, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
+def _copied(state: State) -> State:
+    """Return a state with copies of its arrays."""
+    return State(*(np.array(part) if isinstance(part, np.ndarray) else part for part in state))
+
+
 def _check_point(problem: Problem, x: Point) -> None:
     """Refuse a point that is not finite, or an array outside the set."""
     if not is_finite(x):
@@ -251,18 +303,71 @@ class Step:
         What reached the linear minimisation since the last update, in order.
     counts
         Returns the counts so far.
+    before
+        What reached the linear minimisation for the update before.
     """
 
     state: State
     minimised: tuple[Any, ...]
     counts: Callable[[], Counts]
+    before: tuple[Any, ...] = ()
 
     @property
-    def estimate(self) -> Any:
-        """The gradient estimate: what reached the one `lo` of this step, else what was yielded."""
-        if len(self.minimised) == 1 and isinstance(self.minimised[0], np.ndarray):
-            return self.minimised[0]
-        return self.state.estimate
+    def at(self) -> Point:
+        """Where the gradient estimate was formed.
+
+        Raises
+        ------
+        Untestable
+            If the algorithm does not say.
+        """
+        if self.state.at is None:
+            raise Untestable("it does not yield `at`, where its gradient estimate was formed")
+        return self.state.at
+
+    @property
+    def yielded(self) -> Floats:
+        """The gradient estimate as it was yielded.
+
+        Raises
+        ------
+        Untestable
+            If it was not.
+        """
+        found = _floats(self.state.estimate)
+        if found is None:
+            raise Untestable("it does not yield `estimate`, its gradient estimate")
+        return found
+
+    @property
+    def estimate(self) -> Floats:
+        """The gradient estimate, where each step asks one linear minimisation for it.
+
+        It is what reached the one `lo` of this step. What was yielded stands for it where it is a
+        positive multiple of something that reached a recent `lo` (an algorithm may normalise it
+        first, or minimise a step ahead), and where there was not one `lo`.
+
+        Raises
+        ------
+        Untestable
+            If neither is there.
+        """
+        asked = self.minimised[0] if len(self.minimised) == 1 else None
+        if not isinstance(asked, np.ndarray):
+            return self.yielded
+        yielded = _floats(self.state.estimate)
+        if yielded is None:
+            return asked
+        recent = (asked, *self.before)
+        return yielded if any(is_multiple(yielded, g) for g in recent) else asked
+
+
+def is_multiple(g: Floats, of: Any) -> bool:
+    """Return whether an array is a positive multiple of another one, up to rounding."""
+    if not isinstance(of, np.ndarray) or g.shape != of.shape:
+        return False
+    one, other = float(np.linalg.norm(g)), float(np.linalg.norm(of))
+    return bool(np.linalg.norm(other * g - one * of) <= 1e-9 * one * other)
 
 
 class Recorder(Changed):
@@ -273,6 +378,6 @@ class Recorder(Changed):
         self.minimised: list[Any] = []
 
     def lo(self, g: Any) -> Point:
-        """Note g and return the backend's vertex."""
-        self.minimised.append(g)
+        """Note a copy of g and return the backend's vertex."""
+        self.minimised.append(np.array(g) if isinstance(g, np.ndarray) else g)
         return self._right.lo(g)

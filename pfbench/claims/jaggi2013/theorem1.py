@@ -1,6 +1,7 @@
 """Theorem 1 of Jaggi 2013: Frank-Wolfe with the step 2/(t+2) on a convex f."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def keeps_the_bound(trial: Trial) -> Evidence:
         algorithm = trial.make(step="open-loop", iterations=steps)
         ratios = [
             (problem.value(np.asarray(step.state.x)) - problem.least) / primal(C, t)
-            for t, step in enumerate(trial.follow(problem, algorithm), 1)
+            for t, step in enumerate(islice(trial.follow(problem, algorithm), steps), 1)
         ]
         parts[name] = decide_inequality(ratios)
     return Evidence(across(parts), {"ratio": 1.0}, len(parts))

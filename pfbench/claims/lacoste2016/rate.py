@@ -79,7 +79,7 @@ def _on_chain(trial: Trial, T: int) -> tuple[float, float]:
     )
     if run.status != "target":
         return math.inf, math.inf
-    return float(run.counts.lo), float(run.counts.fo)
+    return float(run.counts.lo), run.counts.sfo / problem.n
 
 
 def _to_targets(trial: Trial, seed: int, targets: Any, most: int, rule: str) -> Any:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.indefinite import Indefinite, random_on_simplex
 from pfbench.verification.statistics import all_of, decide_inequality
+
+_STEPS = 30
+"""Steps that are looked at, of a method that goes on too."""
 
 # --- the bounds -----------------------------------------------------------------------------------
 
@@ -73,8 +77,8 @@ def descent(trial: Trial) -> Evidence:
         ratios = []
         for problem, C in instances:
             size = 1e-14 * (1.0 + abs(problem.least) + problem.value(problem.begin))
-            algorithm = trial.make(step=rule, curvature=C, iterations=30)
-            for x, step in trial.moves(problem, algorithm):
+            algorithm = trial.make(step=rule, curvature=C, iterations=_STEPS)
+            for x, step in islice(trial.moves(problem, algorithm), _STEPS):
                 promised = decrease(gap_at(problem, x), C)
                 gained = problem.decrease(x, step.state.x)
                 ratios.append(promised / (gained + size) if gained + size > 0.0 else math.inf)
@@ -90,8 +94,8 @@ def least_gaps(trial: Trial) -> Evidence:
         plain, sharp = [], []
         for problem, C in instances:
             h0, least = problem.value(problem.begin) - problem.least, math.inf
-            algorithm = trial.make(step=rule, curvature=C, iterations=30)
-            for t, (x, _) in enumerate(trial.moves(problem, algorithm)):
+            algorithm = trial.make(step=rule, curvature=C, iterations=_STEPS)
+            for t, (x, _) in enumerate(islice(trial.moves(problem, algorithm), _STEPS)):
                 least = min(least, gap_at(problem, x))
                 plain.append(least / least_gap(h0, C, t))
                 sharp.append(least / sharp_least_gap(h0, C, t))

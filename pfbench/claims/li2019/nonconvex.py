@@ -77,7 +77,7 @@ def _calls(trial: Trial, tested: Known, halvings: int) -> float:
     target = tested.constants.delta * 2.0**-halvings
     for _, _, step in inner(trial, tested, halvings):
         if tested.gap(step.state.x) <= target:
-            return float(step.counts().fo)
+            return float(step.counts().sfo / tested.problem.n)
     return math.inf
 
 

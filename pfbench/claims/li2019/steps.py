@@ -10,7 +10,7 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.sensing import synthetic_sensing
-from pfbench.verification import Broken, Instance, Step, Trial, instance
+from pfbench.verification import Broken, Instance, Step, Trial, Untestable, instance
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.statistics import Decision, across, decide_inequality
 
@@ -141,6 +141,8 @@ def inner(
     ------
     Broken
         If it ends early, or leaves the set.
+    Untestable
+        If it makes all of them, and does not yield a state for each.
     """
     N = tested.N
     epsilon = tested.constants.delta * 2.0**-restarts
@@ -149,6 +151,8 @@ def inner(
     for made, step in enumerate(trial.follow(tested.problem, algorithm, seed=seed), 1):
         yield 1 + (made - 1) // N, 1 + (made - 1) % N, step
     if made < N * restarts:
+        if made and step.counts().sfo == tested.problem.n * N * restarts:
+            raise Untestable(f"it yields {made} states in {N * restarts} inner iterations")
         raise Broken(f"it makes {made} inner iterations where the schedule has {N * restarts}")
 
 

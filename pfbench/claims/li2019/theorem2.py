@@ -121,7 +121,7 @@ def variances(
     for i, seed in enumerate(trial.seeds(runs, name)):
         for t, k, step in steps.inner(trial, tested, T, seed, **given):
             if t <= T:
-                error = step.state.estimate - tested.problem.gradient(step.state.at)
+                error = step.yielded - tested.problem.gradient(step.at)
                 bound = variance_bound(L, tested.squared_distance(t), N, k)
                 ratios[i, t - 1, k - 1] = steps.share(float(np.vdot(error, error)), bound)
     parts = {}

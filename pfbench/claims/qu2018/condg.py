@@ -120,7 +120,7 @@ def inner_runs(trial: Trial, option: int) -> dict[str, list[InnerRun]]:
         before = 0
         found[name] = []
         for step in trial.follow(problem, algorithm):
-            u, x, calls = np.array(step.state.at), np.array(step.state.x), step.counts().lo
+            u, x, calls = np.array(step.at), np.array(step.state.x), step.counts().lo
             l, lam = problem.gradient(u), 0.5 / smoothness  # noqa: E741
             found[name].append(InnerRun(problem, l, u, lam, eta, x, calls - before))
             before = calls

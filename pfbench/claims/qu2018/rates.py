@@ -50,7 +50,7 @@ def spend(
     ratios: list[float] = []
     to_target = math.inf
     for step in trial.follow(problem, algorithm, seed=seed):
-        md = step.state.at
+        md = step.at
         ratios.append(mapping_sq(problem, md, problem.gradient(md), lam) / epsilon)
         counts = step.counts()
         if ratios[-1] <= 1.0 and math.isinf(to_target):

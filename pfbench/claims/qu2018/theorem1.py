@@ -120,7 +120,7 @@ def option1(trial: Trial) -> Evidence:
             algorithm = trial.make(iterations=N, smoothness=L, option=1, tolerance=None)
             squares = []
             for x, step in trial.moves(problem, algorithm):
-                same.append(float(np.linalg.norm(step.state.at - x)) / constants.D)
+                same.append(float(np.linalg.norm(step.at - x)) / constants.D)
                 squares.append(mapping_sq(problem, x, problem.gradient(x), 0.5 / L))
             label = f"{name}, N={N}"
             least[label] = decide_inequality([min(squares) / option1_least(L, delta, N)])
@@ -156,7 +156,7 @@ def option2(trial: Trial) -> Evidence:
             algorithm = trial.make(iterations=N, smoothness=L, option=2, tolerance=None)
             squares = []
             for step in trial.follow(problem, algorithm):
-                md = step.state.at
+                md = step.at
                 squares.append(mapping_sq(problem, md, problem.gradient(md), 0.5 / L))
             weights = np.arange(1.0, len(squares) + 1.0) * np.arange(2.0, len(squares) + 2.0)
             label = f"{name}, N={N}"

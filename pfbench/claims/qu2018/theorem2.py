@@ -11,7 +11,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked, Gradient, Point, State
 from pfbench.claims.qu2018.rates import Sample, Sweep, exponents, in_expectation
 from pfbench.claims.qu2018.steps import mapping_sq, minimiser, momentum_slope
-from pfbench.verification import Claim, Evidence, Instance, Mutant, Trial, instance
+from pfbench.verification import Claim, Evidence, Instance, Mutant, Trial, Untestable, instance
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.indefinite import Indefinite, noisy_ball, random_on_l1_ball
 from pfbench.verification.scales import MAPPING_SQ, complexity
@@ -77,9 +77,11 @@ def _weighted(trial: Trial, problem: Indefinite, N: int) -> Sample:
     def sample(seed: int) -> tuple[float, float, float]:
         squares = []
         for step in trial.follow(problem, algorithm, seed=seed):
-            g = step.state.estimate
-            squares.append(mapping_sq(problem, step.state.at, g, 0.5 / L))
+            g = step.yielded
+            squares.append(mapping_sq(problem, step.at, g, 0.5 / L))
         made = len(squares)
+        if made != N:
+            raise Untestable(f"it yields {made} states in {N} iterations, and one each is needed")
         average = float(np.average(squares, weights=weights))
         return average / bound, made * (made + 1) / 2, step.counts().sfo
 

@@ -10,7 +10,7 @@ from pfbench.base.counts import Counts
 from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, METHODS
 from pfbench.claims.shen2019.problems import drawn, log_cosh, recovery
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification import Claim, Evidence, Mutant, Trial, Unfit, instance
 from pfbench.verification.statistics import Decision, all_of, equal
 
 
@@ -32,18 +32,28 @@ SIZES = ((37, 13, 101), (5, 7, 40), (1, 1, 3))
 FAMILIES = (instance(log_cosh, n=41, d=5), instance(recovery, rows=9, columns=8))
 
 
+def _told(counts: Counts) -> dict[str, float]:
+    """Return the counts but FO: a full gradient may be asked as a batch of all components."""
+    return {kind: number for kind, number in counts.as_dict().items() if kind != "fo"}
+
+
 def count(trial: Trial, *, estimator: str) -> Evidence:
-    """Compare all counts with the formula."""
+    """Compare all counts but FO with the formula."""
     parts: dict[str, Decision] = {}
     claimed: dict[str, float] = {}
     for family in FAMILIES:
         problem = drawn(trial, family)
         for S, p, T in SIZES:
             algorithm = trial.make(batch=S, period=p, iterations=T, step=1e-3)
-            run = trial.run(problem, algorithm, seed=trial.seeds(1)[0])
-            expected = exact_counts(estimator, n=problem.n, S=S, p=p, T=T).as_dict()
+            try:
+                run = trial.run(problem, algorithm, seed=trial.seeds(1)[0])
+            except Unfit:
+                if not parts:
+                    raise
+                continue  # it is held to its counts where points are arrays
+            expected = _told(exact_counts(estimator, n=problem.n, S=S, p=p, T=T))
             name = f"{problem.name} S={S} p={p} T={T}"
-            parts[name] = equal(expected, run.counts.as_dict())
+            parts[name] = equal(expected, _told(run.counts))
             claimed |= {f"{name}: {kind}": number for kind, number in expected.items()}
     return Evidence(all_of(parts), claimed, len(parts))
 

@@ -6,9 +6,10 @@ import numpy as np
 
 from pfbench.base.protocols import Problem
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, RECURSIVE
-from pfbench.verification import Floats, Step
+from pfbench.verification import Floats, Step, Untestable
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, EProcess, doubtful
+from pfbench.verification.trial import is_multiple
 
 
 def attaining(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath:
@@ -24,11 +25,49 @@ def attaining(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath
 
 
 def errors(problem: Problem, steps: Iterable[Step]) -> Iterator[Floats]:
-    """Yield g_t - grad f(x_t) along a run."""
+    """Yield g_t - grad f(x_t) along a run.
+
+    Raises
+    ------
+    Untestable
+        If the algorithm tells of its estimates neither by what it minimises nor by what it yields.
+    """
     x = problem.start()
     for step in steps:
-        yield step.estimate - problem.gradient(x)
+        yield error_of(step, problem.gradient(x))
         x = step.state.x
+
+
+def error_of(step: Step, gradient: Floats) -> Floats:
+    """Return g_t - grad f(x_t) of a step; raise as `errors` does."""
+    g = step.estimate
+    if g.shape != gradient.shape:
+        raise Untestable(f"its estimate has shape {g.shape}, the gradient {gradient.shape}")
+    if step.state.estimate is None and _scaled(g, gradient):
+        raise Untestable("it minimises a multiple of its estimate, and does not yield the estimate")
+    return g - gradient
+
+
+def _scaled(g: Floats, gradient: Floats) -> bool:
+    """Return whether what was minimised is plainly no estimate: scaled, or of length 1."""
+    length, true = float(np.linalg.norm(g)), float(np.linalg.norm(gradient))
+    if abs(length - true) <= 1e-9 * true:
+        return False
+    return is_multiple(g, gradient) or abs(length - 1.0) <= 1e-12
+
+
+def every_error(problem: Problem, steps: Iterable[Step], T: int) -> list[Floats]:
+    """Return g_t - grad f(x_t) for t < T.
+
+    Raises
+    ------
+    Untestable
+        As `errors`, and if it yields more or fewer states: then not every estimate is seen.
+    """
+    found = list(errors(problem, steps))
+    if len(found) != T:
+        raise Untestable(f"it yields {len(found)} states in {T} iterations, and one each is needed")
+    return found
 
 
 def not_rejected(ratios: Sequence[float], what: str = "(9)") -> Decision:

@@ -14,7 +14,7 @@ from pfbench.base.protocols import Asked, Gradient
 from pfbench.claims.shen2019 import sizes
 from pfbench.claims.shen2019.estimators import MEAN_SQUARED, METHODS, error_law
 from pfbench.claims.shen2019.faulty import Faulty
-from pfbench.claims.shen2019.paths import attaining
+from pfbench.claims.shen2019.paths import attaining, error_of
 from pfbench.verification import Claim, Erratum, Evidence, Floats, Instance, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
@@ -139,7 +139,7 @@ class Case:
         problem = self.path(n=self.n, length=length)
         algorithm = self.trial.make(batch=S, period=p, iterations=p, step=self.epsilon / length)
         *_, (x, step) = self.trial.moves(problem, algorithm, seed)
-        error: Floats = step.estimate - problem.gradient(x)
+        error = error_of(step, problem.gradient(x))
         return step.counts().sfo / p, float(error @ error) / (self.epsilon**2 / 4.0)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
 from pfbench.claims.wang2019.common import drawn, mapping_sq, schedule
-from pfbench.verification import Broken, Evidence, Instance, Trial, instance
+from pfbench.verification import Broken, Evidence, Instance, Trial, Untestable, instance
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.statistics import Decision, across, decide_inequality, given
 
@@ -57,7 +57,10 @@ def _on_problem(
         moves = list(itertools.islice(trial.moves(problem, algorithm, seed), K))
         if not moves:
             raise Broken("it makes no step")
-        calls.extend(_over_claimed(problem, moves[-1][1].counts(), len(moves)))
+        made, counts = len(moves), moves[-1][1].counts()
+        if made < K and _sfo_over(problem, counts, made) > 1.0 >= _sfo_over(problem, counts, K):
+            raise Untestable(f"it yields {made} states in {K} steps, and one each is needed")
+        calls.extend(_over_claimed(problem, counts, made))
         return float(np.mean([square(x) for x, _ in moves])) / most
 
     return trial.sequential(ratio, purpose=name, batch=10, most=trial.pick(80, 320))
@@ -65,7 +68,12 @@ def _on_problem(
 
 def _over_claimed(problem: Problem, counts: Counts, K: int) -> list[float]:
     """Return the calls over n ceil(K/q) + 2S(K - ceil(K/q)) SFO and K PO."""
+    ratios = [_sfo_over(problem, counts, K)]
+    return ratios if problem.unconstrained else [*ratios, counts.po / K, K / max(counts.po, 1)]
+
+
+def _sfo_over(problem: Problem, counts: Counts, K: int) -> float:
+    """Return SFO over those of K steps."""
     n, root = problem.n, math.sqrt(problem.n)
     epochs = -(-K // math.floor(root))
-    ratios = [counts.sfo / (n * epochs + 2 * math.ceil(root) * (K - epochs))]
-    return ratios if problem.unconstrained else [*ratios, counts.po / K, K / max(counts.po, 1)]
+    return counts.sfo / (n * epochs + 2 * math.ceil(root) * (K - epochs))

@@ -26,6 +26,7 @@ from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.scales import MAPPING, Complexity, complexity
 from pfbench.verification.statistics import Exponent, across, all_of, fit_exponent
 from pfbench.verification.statistics.decisions import Decision, decide_exponent
+from pfbench.verification.subject import changed
 
 # --- the instances --------------------------------------------------------------------------------
 
@@ -287,7 +288,7 @@ def _calls(
 
     run = trial.run(
         problem,
-        replace(algorithm, iterations=4 * algorithm.iterations, step=factor * algorithm.step),
+        changed(algorithm, iterations=4 * algorithm.iterations, step=factor * algorithm.step),
         seed=seed,
         stop=Stop("mapping", epsilon**2),
         measures={"mapping": measure},

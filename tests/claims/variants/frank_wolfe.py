@@ -1,0 +1,127 @@
+"""Frank-Wolfe methods, with and without samples, as many people would write them."""
+
+import itertools
+
+import numpy as np
+from claims.variants.common import EPOCHS, Options, Own, epochs
+
+import pfbench as pf
+
+
+class OpenLoop(Own):
+    """Nothing but x += 2/(t+2) (v - x), for ever."""
+
+    variant_of = "frank-wolfe"
+    requires = frozenset({"gradient", "lo"})
+    deterministic = True
+    output = "last"
+    judged_by = ("jaggi2013-thm1",)
+
+    def run(self, ask, x, rng):
+        x = x.copy()
+        for t in itertools.count(2):
+            g, at = ask.gradient(x), x.copy()
+            x += 2.0 / t * (ask.lo(g) - x)
+            yield pf.State(x, at, g)
+
+
+class ShortStep(Own):
+    """The step gap/C; it stops where there is no gap."""
+
+    variant_of = "frank-wolfe"
+    requires = frozenset({"batch", "lo"})
+    deterministic = True
+    output = "last"
+    judged_by = ("lacoste2016-descent", "lacoste2016-thm1", "lacoste2016-affine")
+
+    def __init__(self, curvature=1.0, iterations=100):
+        self.C, self.T = curvature, iterations
+
+    def run(self, ask, x, rng):
+        for _ in range(self.T):
+            g = ask.batch(np.arange(ask.n), x)
+            v = ask.lo(g)
+            gap = np.dot(g, x - v)
+            if gap <= 0.0:
+                return
+            at, x = x, x + min(1.0, gap / self.C) * (v - x)
+            yield pf.State(x, at, g)
+
+
+class Parabola(Own):
+    """The least value of the parabola with f(x), f(v) and the slope at x."""
+
+    variant_of = "frank-wolfe"
+    requires = frozenset({"gradient", "lo", "value"})
+    deterministic = True
+    output = "last"
+    judged_by = ("lacoste2016-local", "lacoste2016-descent", "lacoste2016-thm1")
+
+    def __init__(self, iterations=100):
+        self.T = iterations
+
+    def run(self, ask, x, rng):
+        for _ in range(self.T):
+            g = ask.gradient(x)
+            v = ask.lo(g)
+            gap = g @ (x - v)
+            curved = ask.value(v) - ask.value(x) + gap
+            gamma = min(1.0, gap / (2.0 * curved)) if curved > 0.0 else 1.0
+            at, x = x, (1.0 - gamma) * x + gamma * v
+            yield pf.State(x, at, g)
+
+
+class SfwFunction(Options, Own):
+    """A batch, a vertex, a step."""
+
+    variant_of = "sfw"
+    requires = frozenset({"batch", "lo"})
+
+    def run(self, ask, x, rng):
+        for S in (rng.choice(ask.n, self.batch) for _ in range(self.iterations)):
+            g = ask.batch(S, x)
+            at, x = x, pf.combine(x, ask.lo(g), self.step)
+            yield pf.State(x, at, g)
+
+
+class SvfwNested(Options, Own):
+    """Two loops; a batch at the snapshot too."""
+
+    variant_of = "svfw"
+    requires = EPOCHS
+
+    def run(self, ask, x, rng):
+        for length in epochs(self.iterations, self.period):
+            s, mu = pf.keep(x), ask.gradient(x)
+            for S in rng.integers(ask.n, size=(length, self.batch)):
+                g = mu + ask.difference(S, x, s)
+                at, x = x, pf.combine(x, ask.lo(g), self.step)
+                yield pf.State(x, at, g)
+
+
+class SagafwObject(Own):
+    """The table and its estimate in an object."""
+
+    variant_of = "sagafw"
+    requires = frozenset({"table", "lo"})
+
+    class Saga:
+        def __init__(self, ask, x, size, rng):
+            self.table, self.n, self.size, self.rng = ask.table(x), ask.n, size, rng
+
+        def __call__(self, x):
+            I, J = (self.rng.integers(0, self.n, self.size) for _ in range(2))  # noqa: E741
+            mean = self.table.mean.copy()
+            g = self.table.difference(I, x) + mean
+            self.table.replace(J, x)
+            return g
+
+    def __init__(self, iterations, step, batch):
+        self.iterations, self.step, self.batch = iterations, step, batch
+
+    def run(self, ask, x, rng):
+        estimate = self.Saga(ask, x, self.batch, rng)
+        for _ in range(self.iterations):
+            g = estimate(x)
+            at, x = x, pf.combine(x, ask.lo(g), self.step)
+            yield pf.State(x, at, g)

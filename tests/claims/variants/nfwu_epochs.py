@@ -1,0 +1,388 @@
+"""Normalised Frank-Wolfe updates with reference gradients, as many people would write them."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+from claims.variants.common import EPOCHS, Options, Own, epochs
+
+import pfbench as pf
+
+# --- SVRG -----------------------------------------------------------------------------------------
+
+
+class SvrgNested(Own):
+    """Two loops; an epoch's samples are drawn at its start."""
+
+    variant_of = "nfwu-svrg"
+    requires = EPOCHS
+
+    def __init__(self, *, iterations, step, batch, period):
+        self.T, self.p, self.S, self.gamma = iterations, period, batch, step
+
+    def run(self, ask, x, rng):
+        for length in epochs(self.T, self.p):
+            snapshot, samples = x.copy(), rng.integers(ask.n, size=(length, self.S))
+            full = ask.gradient(snapshot)
+            for j in range(length):
+                g = full if j == 0 else full + ask.difference(samples[j], x, snapshot)
+                at, x = x, pf.combine(x, ask.lo(g), self.gamma)
+                yield pf.State(x, at, g)
+
+
+class SvrgBatches(Options, Own):
+    """Knows no oracle but batches: the gradient is one over all indices."""
+
+    variant_of = "nfwu-svrg"
+    requires = frozenset({"batch", "lo"})
+
+    def run(self, ask, x, rng):
+        everyone = np.arange(ask.n)
+        for t in range(self.iterations):
+            if t % self.period == 0:
+                s = pf.keep(x)
+                mu = g = ask.batch(everyone, s)
+            else:
+                S = rng.choice(everyone, size=self.batch, replace=True)
+                g = ask.batch(S, x) - ask.batch(S, s) + mu
+            at, x = x, pf.combine(x, ask.lo(g), self.step)
+            yield pf.State(x, at, g)
+
+
+@dataclass(frozen=True)
+class SvrgCoroutine(Own):
+    """Its estimates come from a generator that is sent points, with a stream for each epoch."""
+
+    iterations: int
+    step: float
+    batch: int
+    period: int
+
+    variant_of = "nfwu-svrg"
+    requires = EPOCHS
+
+    def estimates(self, ask, rng):
+        x = yield
+        while True:
+            s, mu, own = pf.keep(x), ask.gradient(x), rng.spawn(1)[0]
+            x = yield mu
+            for _ in range(self.period - 1):
+                x = yield mu + ask.difference(own.integers(ask.n, size=self.batch), x, s)
+
+    def run(self, ask, x, rng):
+        estimates = self.estimates(ask, rng)
+        next(estimates)
+        for _ in range(self.iterations):
+            g = estimates.send(x)
+            at, x = x, pf.combine(x, ask.lo(g), self.step)
+            yield pf.State(x, at, g)
+
+
+class SvrgInPlace(Own):
+    """Moves arrays in place, by hand, and yields the same ones again and again."""
+
+    variant_of = "nfwu-svrg"
+    requires = EPOCHS
+
+    def __init__(self, iterations, step, batch, period):
+        self.parameters = SimpleNamespace(T=iterations, w=step, S=batch, p=period)
+
+    def run(self, ask, x, rng):
+        our, x = self.parameters, x.copy()
+        g, at, s = np.empty_like(x), np.empty_like(x), np.empty_like(x)
+        for t in range(our.T):
+            at[:] = x
+            if t % our.p == 0:
+                s[:] = x
+                mu = ask.gradient(x)
+                g[:] = mu
+            else:
+                np.add(ask.difference(rng.integers(0, ask.n, our.S), x, s), mu, out=g)
+            x += our.w * (ask.lo(g) - x)
+            yield pf.State(x, at, g)
+
+
+class SvrgWithoutReplacement(SvrgNested):
+    """The components of each batch are different ones, as far as there are so many."""
+
+    def run(self, ask, x, rng):
+        t = 0
+        while t < self.T:
+            s, mean = pf.keep(x), ask.gradient(x)
+            for j in range(min(self.p, self.T - t)):
+                g = mean
+                if j > 0:
+                    size, batches = self.S, []
+                    while size > 0:
+                        batches.append(rng.choice(ask.n, min(size, ask.n), replace=False))
+                        size -= ask.n
+                    g = g + ask.difference(np.concatenate(batches), x, s)
+                at, x = x, pf.combine(x, ask.lo(g), self.gamma)
+                yield pf.State(x, at, g)
+                t += 1
+
+
+# --- SPIDER ---------------------------------------------------------------------------------------
+
+_OF_ESTIMATES = tuple(f"shen2019-{law}-spiderg" for law in ("unbiased", "mse", "thm3.1"))
+"""The claims of SPIDER's estimates."""
+
+
+def spider(ask, rng, *, batch, period):
+    """Return SPIDER's estimate as a function of the point."""
+    told = {"t": 0}
+
+    def estimate(x):
+        if told["t"] % period == 0:
+            told["v"] = ask.gradient(x)
+        else:
+            told["v"] = told["v"] + ask.difference(rng.integers(ask.n, size=batch), x, told["x"])
+        told["x"], told["t"] = x, told["t"] + 1
+        return told["v"]
+
+    return estimate
+
+
+class SpiderFunction(Options, Own):
+    """Calls a function that remembers."""
+
+    variant_of = "nfwu-spiderg"
+    requires = EPOCHS
+    not_for = ("shen2019-rem3.1",)  # it takes any parameter, and has no restarts
+
+    def run(self, ask, x, rng):
+        estimate = spider(ask, rng, batch=self.batch, period=self.period)
+        for _ in range(self.iterations):
+            g = estimate(x)
+            at, x = x, pf.combine(x, ask.lo(g), self.step)
+            yield pf.State(x, at, g)
+
+
+class SpiderAhead(SpiderFunction):
+    """Minimises for the next step before it yields."""
+
+    def run(self, ask, x, rng):
+        estimate = spider(ask, rng, batch=self.batch, period=self.period)
+        g = estimate(x)
+        v = ask.lo(g)
+        for t in range(self.iterations):
+            state = pf.State(pf.combine(x, v, self.step), x, g)
+            x = state.x
+            if t + 1 < self.iterations:
+                g = estimate(x)
+                v = ask.lo(g)
+            yield state
+
+
+class SpiderOfLengthOne(SpiderFunction):
+    """Minimises along its estimate made of length 1."""
+
+    def run(self, ask, x, rng):
+        estimate = spider(ask, rng, batch=self.batch, period=self.period)
+        for _ in range(self.iterations):
+            g = estimate(x)
+            at, x = x, pf.combine(x, ask.lo(g / np.linalg.norm(g)), self.step)
+            yield pf.State(x, at, g)
+
+
+class SpiderOfLengthOneSilent(SpiderFunction):
+    """The same, and it does not yield its estimate: nobody can tell what that was."""
+
+    untold = dict.fromkeys(_OF_ESTIMATES, "minimises a multiple")
+
+    def run(self, ask, x, rng):
+        for state in SpiderOfLengthOne.run(self, ask, x, rng):
+            yield state._replace(estimate=None)
+
+
+class SpiderOwnOutput(SpiderFunction):
+    """Draws which iterate it returns before the first, and tells of no estimate."""
+
+    output = "last"
+
+    def run(self, ask, x, rng):
+        t0 = rng.integers(self.iterations)
+        chosen = x
+        for t, state in enumerate(SpiderFunction.run(self, ask, x, rng)):
+            chosen = state.at.copy() if t == t0 else chosen
+            yield pf.State(state.x, state.at, output=chosen)
+
+
+class SpiderSum(Own):
+    """Keeps the sum of what it drew in one array, and gives lists to who looks."""
+
+    variant_of = "nfwu-spiderg"
+    requires = EPOCHS
+
+    def __init__(self, iterations=10, step=0.1, batch=1, period=5):
+        self.iterations, self.step, self.batch, self.period = iterations, step, batch, period
+
+    def run(self, ask, x, rng):
+        old = None
+        for t in range(self.iterations):
+            if t % self.period:
+                v += ask.difference(rng.integers(ask.n, size=[self.batch]), x, old)  # noqa: F821
+            else:
+                v = np.array(ask.gradient(x))
+            old = x
+            x = pf.combine(x, ask.lo(v), self.step)
+            yield pf.State(x, old, list(v))
+
+
+class SpiderByHand(SpiderSum):
+    """x + gamma (v - x) with a list of weights; arrays only."""
+
+    requires = frozenset({"gradient", "batch", "lo"})
+
+    def run(self, ask, x, rng):
+        xs, gs, weights = [x], [], [self.step] * self.iterations
+        for t, gamma in enumerate(weights):
+            S = rng.permuted(np.arange(ask.n))[: self.batch] if self.batch <= ask.n else None
+            if t % self.period == 0:
+                gs = [ask.gradient(xs[-1])]
+            else:
+                S = rng.integers(ask.n, size=self.batch) if S is None else S
+                gs.append(gs[-1] + ask.batch(S, xs[-1]) - ask.batch(S, xs[-2]))
+            v = ask.lo(gs[-1])
+            xs.append(xs[-1] + gamma * (v - xs[-1]))
+            yield pf.State(xs[-1], xs[-2], gs[-1])
+
+
+class SpiderOldNumpy(SpiderSum):
+    """Draws from a stream of old numpy, seeded from the new one."""
+
+    def run(self, ask, x, rng):
+        state = np.random.RandomState(int(rng.integers(2**32 - 1)))
+        old, g = None, None
+        for t in range(self.iterations):
+            if t % self.period == 0:
+                g = ask.gradient(x)
+            else:
+                g = g + ask.difference(state.randint(0, ask.n, self.batch), x, old)
+            old, x = x, pf.combine(x, ask.lo(g), self.step)
+            yield pf.State(x, old, g)
+
+
+class SpiderPairs(SpiderSum):
+    """Draws each component with its mirror image."""
+
+    def run(self, ask, x, rng):
+        old, g = None, None
+        for t in range(self.iterations):
+            if t % self.period == 0:
+                g = ask.gradient(x)
+            else:
+                half = rng.integers(ask.n, size=-(-self.batch // 2))
+                S = np.concatenate([half, ask.n - 1 - half])[: self.batch]
+                g = g + ask.difference(S, x, old)
+            old, x = x, pf.combine(x, ask.lo(g), self.step)
+            yield pf.State(x, old, g)
+
+
+class SpiderEpochYields(SpiderSum):
+    """Yields once an epoch: its steps cannot be seen."""
+
+    untold = dict.fromkeys(_OF_ESTIMATES, "it yields")
+
+    def run(self, ask, x, rng):
+        states = SpiderPairs.run(self, ask, x, rng)
+        for t, state in enumerate(states, 1):
+            if t % self.period == 0 or t == self.iterations:
+                yield state
+
+
+# --- with component Hessians ----------------------------------------------------------------------
+
+_CURVED = EPOCHS | {"hessian"}
+
+
+class CasvrgNested(SvrgNested):
+    """Two loops; the linear part is a difference of Hessian products."""
+
+    variant_of = "nfwu-casvrg"
+    requires = _CURVED
+
+    def run(self, ask, x, rng):
+        for length in epochs(self.T, self.p):
+            s = pf.keep(x)
+            mu, H = ask.gradient(s), ask.hessian(s)
+            for S in [None, *rng.integers(ask.n, size=(length - 1, self.S))]:
+                g = mu
+                if S is not None:
+                    g = g + H.product(x, s) + (ask.difference(S, x, s) - H.batch(S, x, s))
+                at, x = x, pf.combine(x, ask.lo(g), self.gamma)
+                yield pf.State(x, at, g)
+
+
+class CasvrgBatches(Options, Own):
+    """All that is asked is asked of batches."""
+
+    slow = ("shen2019-crossover-casvrg",)  # of a million components
+
+    variant_of = "nfwu-casvrg"
+    requires = frozenset({"batch", "hessian", "lo"})
+
+    def run(self, ask, x, rng):
+        everyone, memory = np.arange(ask.n), {}
+        for t in range(self.iterations):
+            if t % self.period == 0:
+                memory = {"s": pf.keep(x), "H": ask.hessian(x), "mu": ask.batch(everyone, x)}
+                g = memory["mu"]
+            else:
+                S, s, H = rng.choice(ask.n, size=self.batch), memory["s"], memory["H"]
+                correction = H.batch(everyone, x, s) - H.batch(S, x, s)
+                g = memory["mu"] + ask.batch(S, x) - ask.batch(S, s) + correction
+            at, x = x, pf.combine(x, ask.lo(g), self.step)
+            yield pf.State(x, at, g)
+
+
+class CaspiderSum(SpiderSum):
+    """Adds the two parts one after the other to one array."""
+
+    variant_of = "nfwu-caspiderg"
+    requires = _CURVED
+
+    def run(self, ask, x, rng):
+        for length in epochs(self.iterations, self.period):
+            H, v = ask.hessian(x), np.array(ask.gradient(x))
+            for j in range(length):
+                if j > 0:
+                    S = rng.integers(ask.n, size=self.batch)
+                    v += ask.difference(S, x, old)  # noqa: F821
+                    v += H.product(x, old)  # noqa: F821
+                    v -= H.batch(S, x, old)  # noqa: F821
+                old = x
+                x = pf.combine(x, ask.lo(v), self.step)
+                yield pf.State(x, old, v)
+
+
+@dataclass
+class CaspiderWhole(Own):
+    """Shuffles all components and takes the first ones; its estimate is what it minimises."""
+
+    iterations: int
+    step: float
+    batch: int
+    period: int
+
+    variant_of = "nfwu-caspiderg"
+    requires = _CURVED
+
+    def sample(self, n, rng):
+        found = []
+        while len(found) < self.batch:
+            order = list(range(n))
+            rng.shuffle(order)
+            found += order
+        return np.array(found[: self.batch])
+
+    def run(self, ask, x, rng):
+        for t in range(self.iterations):
+            if t % self.period == 0:
+                g, H = ask.gradient(x), ask.hessian(x)
+            else:
+                S = self.sample(ask.n, rng)
+                linear = H.product(x, at) - H.batch(S, x, at)  # noqa: F821
+                g = g + (linear + ask.difference(S, x, at))  # noqa: F821
+            at, x = x, pf.combine(x, ask.lo(g), self.step)
+            yield pf.State(x, at)

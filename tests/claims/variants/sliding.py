@@ -1,0 +1,192 @@
+"""Sliding methods, as many people would write them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from claims.variants.common import Options, Own
+
+import pfbench as pf
+from pfbench.base.sample import Sample
+
+_ASKS = frozenset({"gradient", "lo"})
+
+
+def slide(ask, slope, centre, lam, tolerance):
+    """Minimise <slope, x> + |x - centre|^2/(2 lam) by Frank-Wolfe, arrays only."""
+    x = centre.copy()
+    while True:
+        direction = slope + (x - centre) / lam
+        vertex = ask.lo(direction)
+        towards = np.asarray(vertex if isinstance(vertex, np.ndarray) else vertex.matrix()) - x
+        gap = -np.vdot(direction, towards)
+        if gap <= tolerance:
+            return x
+        x += min(1.0, lam * gap / np.vdot(towards, towards)) * towards
+
+
+class Ncgs(Options, Own):
+    """Both options, by hand."""
+
+    variant_of = "ncgs"
+    requires = frozenset({"batch", "lo"})
+    deterministic = True
+    option, tolerance = 1, None
+
+    def run(self, ask, x, rng):
+        beta, eta = 0.5 / self.smoothness, self.tolerance or 1.0 / self.iterations
+        theta, ag = np.array(x), np.array(x)
+        for k in range(1, self.iterations + 1):
+            md = ag + 2.0 / (k + 1) * (theta - ag)
+            g = ask.batch(np.arange(ask.n), md)
+            new = slide(ask, g, theta, beta if self.option == 1 else 0.5 * k * beta, eta)
+            ag = md + (new - theta) if self.option == 1 else slide(ask, g, md, beta, eta)
+            theta = new
+            yield pf.State(ag, md, g)
+
+
+class NcgsInPlace(Own):
+    """Option 1 alone; three arrays that move."""
+
+    variant_of = "ncgs"
+    requires = _ASKS
+    deterministic = True
+    judged_by = ("qu2018-thm1-I", "qu2018-cor1")
+
+    def __init__(self, iterations, smoothness, tolerance=None):
+        self.N, self.L, self.eta = iterations, smoothness, tolerance or 1.0 / iterations
+
+    def run(self, ask, x, rng):
+        theta, ag, md = x.copy(), x.copy(), x.copy()
+        for k in range(self.N):
+            md[:] = ag
+            md += 2.0 / (k + 2.0) * (theta - ag)
+            g = ask.gradient(md)
+            ag[:] = md
+            ag -= theta
+            theta[:] = slide(ask, g, theta, 0.5 / self.L, self.eta)
+            ag += theta
+            yield pf.State(ag, md, g)
+
+
+@dataclass
+class NcgsSamples(Own):
+    """k samples in iteration k, one after the other."""
+
+    iterations: int
+    smoothness: float
+    tolerance: float | None = None
+    batch: int | None = None
+
+    variant_of = "ncgs-stochastic"
+    requires = frozenset({"batch", "lo"})
+    output = "weighted"
+
+    def output_weight(self, k):
+        return k * (k + 1)
+
+    def run(self, ask, x, rng):
+        beta, eta = 0.5 / self.smoothness, self.tolerance or 1.0 / self.iterations
+        theta = ag = x
+        for k in range(1, self.iterations + 1):
+            md = pf.combine(pf.keep(ag), theta, 2.0 / (k + 1.0))
+            G = ask.batch(rng.choice(ask.n, self.batch or k), md)
+            theta = slide(ask, G, theta, k * beta / 2.0, eta)
+            ag = slide(ask, G, md, beta, eta)
+            yield pf.State(ag, md, G)
+
+
+class NcgsReduced(Options, Own):
+    """Two loops; an epoch's samples at once."""
+
+    variant_of = "ncgs-vr"
+    requires = frozenset({"gradient", "difference", "lo"})
+    tolerance = None
+
+    def run(self, ask, x, rng):
+        eta, t = self.tolerance or 1.0 / self.iterations, 0
+        while t < self.iterations:
+            s, mu = x.copy(), ask.gradient(x)
+            length = min(self.period, self.iterations - t)
+            for S in rng.integers(ask.n, size=(length, self.batch)):
+                v = mu + ask.difference(S, x, s)
+                at, x = x, slide(ask, v, x, 1.0 / (3.0 * self.smoothness), eta)
+                yield pf.State(x, at, v)
+            t += length
+
+
+class CgsLoops(Own):
+    """Restarted sliding; an outer iteration is a generator."""
+
+    variant_of = "cgs"
+    requires = _ASKS
+    deterministic = True
+    output = "last"
+
+    def __init__(self, period, smoothness, curvature, delta, restarts=1, batch=None):
+        self.N, self.L, self.outer, self.batch = period, smoothness, restarts, batch
+        self.squares = [4.0 * delta / curvature * 0.5**t for t in range(1, restarts + 1)]
+
+    def estimate(self, ask, z, start, full, rng):
+        return ask.gradient(z)
+
+    def reference(self, ask, start):
+        return None
+
+    def restart(self, ask, theta, square, rng):
+        x = y = theta
+        full = self.reference(ask, theta)
+        for k in range(1, self.N + 1):
+            gamma = 2.0 / (k + 1.0)
+            z = pf.combine(pf.keep(y), x, gamma)
+            g = self.estimate(ask, z, theta, full, rng)
+            x = inner_loop(ask, g, x, k / (3.0 * self.L), 2.0 * self.L * square / (self.N * k))
+            y = pf.combine(pf.keep(y), x, gamma)
+            yield pf.State(y, z, g)
+
+    def run(self, ask, x, rng):
+        for square in self.squares:
+            for state in self.restart(ask, x, square, rng):
+                x = state.x
+                yield state
+
+
+def inner_loop(ask, slope, centre, lam, tolerance):
+    """As `slide`, with pfbench's operations, for matrices too."""
+    x = pf.keep(centre)
+    while True:
+        direction = pf.tilt(slope, x, centre, 1.0 / lam)
+        vertex = ask.lo(direction)
+        gap = pf.inner(direction, x) - pf.inner(direction, vertex)
+        if gap <= tolerance:
+            return x
+        x = pf.combine(x, vertex, min(1.0, gap * lam / pf.distance(vertex, x) ** 2))
+
+
+class StorcCounts(CgsLoops):
+    """Draws how often each component is taken; the snapshot's gradient is a batch of all."""
+
+    variant_of = "storc"
+    requires = frozenset({"batch", "difference", "lo"})
+    deterministic = False
+
+    def often(self, n, rng):
+        return rng.multinomial(self.batch, np.ones(n) / n)
+
+    def reference(self, ask, start):
+        return ask.batch(np.arange(ask.n), start)
+
+    def estimate(self, ask, z, start, full, rng):
+        often = self.often(ask.n, rng)
+        (drawn,) = np.nonzero(often)
+        return ask.difference(Sample(drawn, often[drawn]), z, start) + full
+
+
+class StorcBinomials(StorcCounts):
+    """Draws how often each is taken, given how often those before it were."""
+
+    def often(self, n, rng):
+        found, left = [], self.batch
+        for i in range(n):
+            found.append(rng.binomial(left, 1.0 / (n - i)))
+            left -= found[-1]
+        return np.array(found)

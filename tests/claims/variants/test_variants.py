@@ -1,0 +1,40 @@
+"""Right methods in other styles: none is called violated by a claim of its method."""
+
+import pytest
+from claims.variants.every import VARIANTS, claims_of, is_slow
+
+from pfbench.algorithms import ALGORITHMS
+from pfbench.verification.conformance import conform
+from pfbench.verification.session import judge
+from pfbench.verification.subject import Subject
+
+
+def cases():
+    for variant in VARIANTS:
+        for claim in claims_of(variant):
+            marks = [pytest.mark.slow] if is_slow(variant, claim) else []
+            yield pytest.param(variant, claim, id=f"{variant.__name__}-{claim.name}", marks=marks)
+
+
+def test_there_are_forty_variants_and_one_at_least_of_every_method():
+    assert len(VARIANTS) >= 40
+    assert {variant.variant_of for variant in VARIANTS} == set(ALGORITHMS)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.__name__)
+def test_a_variant_conforms(variant):
+    outcome = conform(variant, variant.__name__)
+    assert outcome.passed, outcome.rows()
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize(("variant", "claim"), [*cases()])
+def test_a_variant_passes(variant, claim):
+    found = judge(claim, Subject(variant))
+    untold = getattr(variant, "untold", {}) | {"shen2019-rem3.1": "has no parameter probability"}
+    if claim.name in untold:
+        assert found.verdict == "inconclusive"
+        assert untold[claim.name] in found.reason
+    else:
+        assert found.verdict in ("holds", "tight", "disputed"), found.reason
+        assert found.measured.get("verdict") != "violated", found.reason

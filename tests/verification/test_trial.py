@@ -1,0 +1,179 @@
+"""How a subject is made and followed: what it lacks is said, and what it does in place is seen."""
+
+import numpy as np
+import pytest
+
+import pfbench as pf
+from pfbench.algorithms.nfwu import NFWUSPIDERG
+from pfbench.claims.catalogue import CLAIMS
+from pfbench.claims.shen2019.problems import log_cosh, recovery
+from pfbench.verification import Broken, Subject, Trial, Unfit, Untestable
+from pfbench.verification.instruments.draws import Scripted, Unscripted
+from pfbench.verification.subject import changed, make, scheduled
+from pfbench.verification.trial import is_multiple
+
+PROBLEM = log_cosh(8, 3)
+
+
+def trial(algorithm=None, claim="shen2019-unbiased-spiderg"):
+    return Trial(CLAIMS[claim], Subject(algorithm))
+
+
+class Made:
+    """Yields what a test gives it."""
+
+    def __init__(self, states):
+        self.states = states
+
+    def run(self, ask, x, rng):
+        return self.states(ask, x, rng)
+
+
+def followed(states, problem=PROBLEM, **stream):
+    return list(trial().follow(problem, Made(states), **stream))
+
+
+# --- making ---------------------------------------------------------------------------------------
+
+
+class Short:
+    """Has no batch."""
+
+    def __init__(self, iterations, step, period):
+        self.given = iterations, step, period
+
+
+class Fixed:
+    """An object whose parameters are fixed."""
+
+    def run(self, ask, x, rng):
+        yield from ()
+
+
+def test_a_method_without_a_parameter_that_a_claim_counts_on_cannot_be_tested():
+    given = {"iterations": 3, "step": 0.1, "period": 2, "batch": 2}
+    with pytest.raises(Untestable, match="no parameter batch"):
+        trial(Short).make(**given)
+    with pytest.raises(Untestable, match="no parameter"):
+        trial(Fixed()).make(**given)
+    assert trial(NFWUSPIDERG(**given | {"batch": 1})).make(**given).batch == 2
+    assert make(Short, iterations=1, step=2, period=3, batch=4).given == (1, 2, 3)
+
+
+def test_a_class_that_takes_anything_is_given_everything():
+    class Anything:
+        def __init__(self, **given):
+            self.given = given
+
+    given = {"iterations": 3, "batch": 2}
+    assert make(Anything, ("batch",), **given).given == given
+
+
+def test_a_schedule_that_swallows_a_parameter_cannot_be_tested():
+    class Swallows(Short):
+        @classmethod
+        def theory(cls, epsilon, constants, **given):
+            return cls(1, 1.0, 1)
+
+    constants = PROBLEM.constants(PROBLEM.start())
+    assert isinstance(scheduled(Swallows, 0.1, constants), Swallows)
+    with pytest.raises(Untestable, match="no parameter probability"):
+        scheduled(Swallows, 0.1, constants, probability=0.5)
+    with pytest.raises(Untestable, match="division"):
+        scheduled(type("Fails", (), {"theory": lambda e, c: 1 / 0}), 0.1, constants)
+
+
+def test_only_a_dataclass_is_changed():
+    algorithm = NFWUSPIDERG(iterations=1, step=0.1, batch=1, period=1)
+    assert changed(algorithm, step=0.2).step == 0.2
+    with pytest.raises(Untestable, match="make it a dataclass"):
+        changed(Fixed(), step=0.2)
+    with pytest.raises(Untestable, match="no parameter momentum"):
+        changed(algorithm, momentum=1)
+
+
+# --- following ------------------------------------------------------------------------------------
+
+
+def test_arrays_that_move_in_place_are_copied():
+    def states(ask, x, rng):
+        g = ask.gradient(x)
+        for _ in range(3):
+            ask.lo(g)
+            yield pf.State(x, x, g)
+            x += 0.1
+            g *= 2.0
+
+    steps = followed(states)
+    assert [float(step.state.x[0]) for step in steps] == pytest.approx([0.0, 0.1, 0.2])
+    first, second, _ = (step.estimate for step in steps)
+    assert np.allclose(second, 2.0 * first)
+    assert np.allclose(steps[1].minimised[0], second)
+    assert np.allclose(steps[1].at, 0.1)
+
+
+def test_the_estimate_is_what_was_minimised_unless_what_was_yielded_explains_it():
+    g, wrong = np.array([1.0, 2.0, 2.0]), np.array([1.0, 0.0, 0.0])
+
+    def states(ask, x, rng):
+        for asked, yielded in (([g], None), ([g], wrong), ([g / 3.0], g), ([], list(g))):
+            for one in asked:
+                ask.lo(one)
+            yield pf.State(x, x, yielded)
+
+    for step in followed(states):
+        assert np.allclose(step.estimate, g)
+
+
+def test_an_estimate_minimised_a_step_ahead_is_found():
+    def states(ask, x, rng):
+        gradients = [np.eye(3)[i] for i in range(3)]
+        ask.lo(gradients[0])
+        for t in range(2):
+            ask.lo(gradients[t + 1])
+            yield pf.State(x, x, gradients[t])
+
+    for t, step in enumerate(followed(states)):
+        assert np.array_equal(step.estimate, np.eye(3)[t])
+
+
+def test_what_is_not_told_is_asked_for():
+    (step,) = followed(lambda ask, x, rng: iter([pf.State(x)]))
+    for missing in ("at", "estimate", "yielded"):
+        with pytest.raises(Untestable, match="it does not yield"):
+            getattr(step, missing)
+
+
+def test_an_error_is_the_methods_fault_only_where_no_instrument_can_have_caused_it():
+    def raises(ask, x, rng):
+        yield pf.State(x)
+        raise ValueError("no")
+
+    with pytest.raises(Broken, match="it raised ValueError: no"):
+        followed(raises)
+    with pytest.raises(Unscripted, match="it raised ValueError: no"):
+        followed(raises, rng=Scripted([], 8))
+    with pytest.raises(Unfit, match="it raised ValueError: no"):
+        followed(raises, problem=recovery(4, 4))
+    with pytest.raises(Broken, match="yields a tuple"):
+        followed(lambda ask, x, rng: iter([(x, x)]))
+
+
+def test_a_run_that_raises_where_points_are_no_arrays_is_no_fault():
+    class ByHand(NFWUSPIDERG):
+        def run(self, ask, x, rng):
+            yield pf.State(x + 0.1 * (ask.lo(ask.gradient(x)) - x))
+
+    algorithm = ByHand(iterations=1, step=0.1, batch=1, period=1)
+    trial().run(PROBLEM, algorithm)
+    with pytest.raises(Unfit):
+        trial().run(recovery(4, 4), algorithm)
+
+
+def test_multiples():
+    g = np.array([1.0, 2.0])
+    assert is_multiple(3.0 * g, g)
+    assert not is_multiple(-g, g)
+    assert not is_multiple(np.array([1.0, 2.0 + 1e-6]), g)
+    assert not is_multiple(g, np.ones(3))
+    assert not is_multiple(g, "no array")
