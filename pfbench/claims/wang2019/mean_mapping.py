@@ -8,6 +8,7 @@ import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
+from pfbench.claims.wang2019 import estimate
 from pfbench.claims.wang2019.common import drawn, mapping_sq, schedule
 from pfbench.verification import Broken, Evidence, Instance, Trial
 from pfbench.verification.statistics import Decision, across, decide_inequality, given
@@ -21,14 +22,18 @@ def mean_mapping(
 ) -> Evidence:
     """Decide that the mean over t < K of |G(x_t)|^2 keeps the bound, on every problem with its K.
 
-    Conditions are the calls, and a uniform draw of the output.
+    Conditions are the calls, a uniform draw of the output, and the law of the estimate's error.
     """
     parts, runs = {}, 0
     calls: list[float] = []
     for name, (problem, K) in problems.items():
         parts[name], count = _on_problem(trial, name, drawn(trial, problem), K, bound, calls)
         runs += count
-    conditions = {"calls": decide_inequality(calls), "output": trial.draws_uniformly()}
+    conditions = {
+        "calls": decide_inequality(calls),
+        "output": trial.draws_uniformly(),
+        **estimate.of_schedule(trial),
+    }
     return Evidence(
         given({"": across(parts)}, conditions),
         {"mean over bound": 1.0, "calls over those of K steps": 1.0},

@@ -19,7 +19,13 @@ from pfbench.verification.statistics.decisions import (
 )
 from pfbench.verification.statistics.exponents import Exponent, fit_exponent
 from pfbench.verification.statistics.means import LEVEL, MOST_CLAIMS, EProcess, mean_interval
-from pfbench.verification.statistics.parts import across, all_of, by_own_constant, by_schedule, given
+from pfbench.verification.statistics.parts import (
+    across,
+    all_of,
+    by_own_constant,
+    by_schedule,
+    given,
+)
 
 __all__ = [
     "LAW_MARGIN",

@@ -20,7 +20,9 @@ def by_own_constant(part: Decision) -> Decision:
 
 def _never_tight(part: Decision, mark: str) -> Decision:
     measured = {**part.measured, mark: True}
-    return replace(part, measured=measured, verdict=part.verdict if part.verdict != "tight" else "holds")
+    return replace(
+        part, measured=measured, verdict=part.verdict if part.verdict != "tight" else "holds"
+    )
 
 
 def all_of(parts: Mapping[str, Decision]) -> Decision:
