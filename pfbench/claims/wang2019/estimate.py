@@ -16,7 +16,7 @@ from pfbench.claims.wang2019.common import schedule
 from pfbench.points import keep
 from pfbench.verification import Floats, Instance, Trial, instance
 from pfbench.verification.instruments.rotating import Rotating
-from pfbench.verification.statistics import Decision, EProcess, all_of, decide_exact
+from pfbench.verification.statistics import Decision, EProcess, decide_exact
 
 _EXACT = 1e-9
 """An error below this share of the gradient at the start is rounding."""

@@ -33,7 +33,7 @@ def test_the_batch_and_the_epoch_decide():
 
 def test_the_bowl_has_smoothness_1():
     for problem in (cheapest.turning(), BOWL()):
-        assert problem.constants(problem.start()).L == pytest.approx(1.0)
+        assert pytest.approx(1.0) == problem.constants(problem.start()).L
 
 
 class Fixed(ProxSpiderBoost):

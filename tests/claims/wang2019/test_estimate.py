@@ -1,4 +1,4 @@
-"""The estimate of SpiderBoost on the turning bowl: what it is held to, and faults of other hands."""
+"""The estimate of SpiderBoost on the turning bowl: its law, and faults of other hands."""
 
 import numpy as np
 import pytest

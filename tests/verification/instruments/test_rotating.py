@@ -46,7 +46,7 @@ def test_each_turn_is_symmetric_and_keeps_lengths():
         columns = [single(2 * i, e) - single(2 * i, 0 * e) - 0.3 * e for e in np.eye(8)]
         R = np.array(columns) / 0.7
         assert pytest.approx(R.T) == R
-        assert R @ R == pytest.approx(np.eye(8))
+        assert pytest.approx(np.eye(8)) == R @ R
         assert R[0, 0] == 0.0
 
 
