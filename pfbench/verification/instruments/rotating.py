@@ -144,7 +144,8 @@ class Rotating(FiniteSum):
 
     def kinds(self, indices: npt.NDArray[np.int64]) -> tuple[Floats, npt.NDArray[np.int64]]:
         """Return s_i and k of components."""
-        return 1.0 - 2.0 * (indices % 2), 1 + (indices // 2) % (self.d - 1)
+        signs: Floats = np.asarray(1.0 - 2.0 * (indices % 2), dtype=np.float64)
+        return signs, 1 + (indices // 2) % (self.d - 1)
 
 
 class RotatingTable:
