@@ -18,7 +18,7 @@ def calls(**sizes):
     epsilon = cheapest._epsilon(problem)
     algorithm = ProxSpiderBoost(step=0.5, iterations=10**6, **sizes)
     return cheapest.calls_to_target(
-        trial(table1.PROX_SPIDERBOOST), problem, algorithm, epsilon, 1, 30.0 * problem.n
+        trial(table1.TABLE["prox-spiderboost"]), problem, algorithm, epsilon, 1, 30.0 * problem.n
     )
 
 
@@ -46,4 +46,4 @@ class Fixed(ProxSpiderBoost):
 
 def test_a_schedule_that_takes_no_batch_is_not_testable_here():
     with pytest.raises(Untestable):
-        cheapest.exponent(trial(table1.PROX_SPIDERBOOST, Fixed), 4.0)
+        cheapest.exponent(trial(table1.TABLE["prox-spiderboost"], Fixed), 4.0)
