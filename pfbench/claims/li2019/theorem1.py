@@ -168,7 +168,7 @@ LO = _of_theorem1(
     ),
     assumptions=(steps.STRONG,),
     instances=(*_FACES.values(), steps.SINGULAR, _STEEP),
-    takes=(0.2, 4.0),
+    takes=(0.5, 6.0),
     check=check_lo,
 )
 

@@ -127,7 +127,7 @@ TABLE = {
             "prox-spiderboost",
             "n + n^(1/2) eps^-2 SFO, eps^-2 PO",
             Rate(size=0.5, squared=False, sizes=_SQUARES, chain=True, curvature=4.0),
-            takes=(3.0, 25.0),
+            takes=(5.0, 40.0),
         ),
         _row(
             "prox-spiderboost-online",

@@ -69,7 +69,7 @@ THM3 = Claim(
     assumptions=(MEAN_SQUARED,),
     instances=(*_RATE.instances, _CONSTANT, estimate.BOWL),
     schedule="beta = 1/(8L), lambda_k = (1 + alpha_{k+1}) beta",
-    takes=(3.0, 70.0),
+    takes=(5.0, 85.0),
     orders=_RATE.complexity("prox-spiderboost-m"),
     check=check,
 )
