@@ -44,6 +44,7 @@ def verify(
     worst_case: bool = flag(
         "Compute worst cases of a few steps, and hold to them.", "--worst-case"
     ),
+    power: bool = flag("Find the smallest planted error that each claim's check finds.", "--power"),
     listing: bool = flag("List the claims and the time.", "--list"),
     explain: str | None = option("CLAIM", "Say what a claim says and how it is tested."),
     seed: int = option("N", "Seed of every random stream.", default=0),
@@ -65,9 +66,9 @@ def verify(
 
     if quick and full:
         raise InputError("--quick and --full exclude each other: give one.")
-    if mutants and worst_case:
-        raise InputError("--mutants and --worst-case exclude each other: give one.")
-    if algorithm is not None and (mutants or worst_case):
+    if mutants + worst_case + power > 1:
+        raise InputError("--mutants, --worst-case and --power exclude one another: give one.")
+    if algorithm is not None and (mutants or worst_case or power):
         raise InputError("--algorithm goes with claims alone: leave the other option out.")
     options.check_place(jobs, scheduler)
     integer("--repeat", repeat, least=1)
@@ -95,6 +96,8 @@ def verify(
                 _verify_mutants(work)
             elif worst_case:
                 _verify_worst_cases(work)
+            elif power:
+                _power(work)
             elif repeat > 1:
                 _repeat(work)
             else:
@@ -124,7 +127,7 @@ class _Work:
         return self.target == printing.STANDARD_OUTPUT
 
     @contextmanager
-    def steps(self, title: str, total: int) -> "Iterator[Steps]":
+    def steps(self, title: str, total: int | None) -> "Iterator[Steps]":
         """Show the progress of so many checks, and tell how many of them were made now."""
         with Steps(title, total, "checks", quiet=self.quiet) as steps:
             try:
@@ -134,14 +137,16 @@ class _Work:
         if not self.quiet:
             printing.note(f"{title}: {steps.made_in_words()}")
 
-    def session(self, steps: Steps, seed: int | None = None) -> "Session":
-        """Return the session whose outcomes are steps; its seed is the first if not given."""
+    def session(
+        self, steps: Steps, seed: int | None = None, effort: str | None = None
+    ) -> "Session":
+        """Return the session whose outcomes are steps; seed and effort are its own if not given."""
         from pfbench.runs.storage.store import Store
         from pfbench.verification.session import Session
 
         return Session(
             engine=self.engine,
-            effort=self.effort,
+            effort=effort or self.effort,
             seed=self.seeds[0] if seed is None else seed,
             store=Store(self.folder),
             progress=steps.count,
@@ -265,6 +270,38 @@ def _verify_mutants(work: _Work) -> None:
         )
     if caught < 0.9 * len(found):
         printing.fail("fewer than 90 % of the planted faults are caught.")
+
+
+def _power(work: _Work) -> None:
+    """Tell the least error of each claim's method that is found; with full effort, by both."""
+    from pfbench.claims.catalogue import selected
+    from pfbench.verification.power import SEEDS, measure, searches
+    from pfbench.verification.session import of_effort
+    from pfbench.verification.tables import power_table
+
+    claims = selected(work.names, work.effort)
+    found = {}
+    for effort in ("quick", "full") if work.effort == "full" else ("quick",):
+        begun = found[effort] = searches(claims)
+        tried = [one for one in begun if one.claim in of_effort(claims, effort)]
+        with work.steps(f"power, {effort}", None) as steps:
+            seeds = range(work.seeds[0], work.seeds[0] + SEEDS)
+            measure(tried, [work.session(steps, seed, effort) for seed in seeds])
+    rows = [
+        {
+            "claim": same[0].claim.name,
+            "method": same[0].claim.algorithm,
+            "parameter": same[0].parameter,
+            "least": dict(zip(found, (one.least for one in same), strict=True)),
+        }
+        for same in zip(*found.values(), strict=True)
+    ]
+    work.write({"schema": 1, "power": rows})
+    text = power_table(found, command_line())
+    if work.table is not None:
+        printing.write(text, work.table)
+    elif not work.quiet:
+        show(Text(text))
 
 
 def _caught(one: "Caught") -> tuple[str, Text]:

@@ -49,6 +49,10 @@ class Subject:
         kind = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
         return f"{kind.__module__}:{kind.__qualname__}"
 
+    def tested(self) -> Any:
+        """Return the class or object under test, None for the claim's own."""
+        return self.algorithm
+
     def answering(self, problem: Problem) -> Any:
         """Return the problem that answers the oracles: changed if the subject changes it."""
         return ChangedProblem(problem, self.oracles) if self.oracles else problem

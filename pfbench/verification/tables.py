@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pfbench.verification.power import FACTORS, SEEDS, Search
 from pfbench.verification.session import Finding, Verification
 from pfbench.verification.verdict import Verdict
 
@@ -102,6 +103,37 @@ def _found(one: Finding) -> str:
 
 def _safe(text: str) -> str:
     return text.replace("|", "\\|").replace("*", "\\*")
+
+
+def power_table(found: Mapping[str, Sequence[Search]], command: str) -> str:
+    """Return the least errors that are found as Markdown, a line for each claim and parameter.
+
+    Parameters
+    ----------
+    found
+        The searches by effort, the same ones in the same order.
+    command
+        The command that made it.
+    """
+    efforts = list(found)
+    lines = [
+        "# Power",
+        "",
+        f"Made by `{command}`. A planted error is a factor on a parameter of a claim's method, or "
+        "on the answers of its sampled oracles (`estimate`; of a method that draws nothing, of the "
+        "gradient); batch, smoothness and curvature are divided by it. Told is the least factor of "
+        f"{', '.join(f'{one:g}' for one in FACTORS)} that most of {SEEDS} seeds call violated; "
+        "a dash: none of them, and an error for which the bound has room is none. A claim asks one "
+        "thing of a method, and others of the same method the rest.",
+        "",
+        f"| claim | method | parameter | {' | '.join(efforts)} |",
+        f"| --- | --- | --- |{' --- |' * len(efforts)}",
+    ]
+    for same in zip(*found.values(), strict=True):
+        least = " | ".join("-" if one.least is None else f"{one.least:g}" for one in same)
+        one = same[0]
+        lines.append(f"| {one.claim.name} | {one.claim.algorithm} | {one.parameter} | {least} |")
+    return "\n".join([*lines, ""])
 
 
 def in_words(summary: Mapping[str, int]) -> str:

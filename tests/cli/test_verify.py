@@ -278,3 +278,16 @@ def test_the_lost_are_told_from_what_is_no_longer_shown(monkeypatch, tmp_path, c
     content = json.loads((tmp_path / "out.json").read_text())
     conforms(content, "verify.json")
     assert content["findings"][1]["evidence"] == {"shown": False, "lost": f"timeout: {reason}"}
+
+
+def test_power_tells_the_least_error_of_each_parameter(pfbench, conforms):
+    given = ("verify", "qu2018-condg-count", "--power", "--jobs", 0)
+    outcome = pfbench(*given, "--json", "out.json", "--table", "power.md")
+    assert outcome.status == 0
+    content = json.loads(Path("out.json").read_text())
+    conforms(content, "verify.json")
+    found = {row["parameter"]: row["least"]["quick"] for row in content["power"]}
+    assert set(found) == {"smoothness", "tolerance", "estimate"}
+    assert found["smoothness"] is None or found["smoothness"] > 1.0
+    table = Path("power.md").read_text()
+    assert table.count("| qu2018-condg-count | ncgs |") == 3

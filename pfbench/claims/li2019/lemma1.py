@@ -13,7 +13,7 @@ from pfbench.problems.sensing import synthetic_sensing
 from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instance
 from pfbench.verification.contrast import Contrast
 from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.statistics import across, decide_inequality
+from pfbench.verification.statistics import across, by_own_constant, decide_inequality
 
 MOST = 4.0
 """The constant c of tau = c xi(Sigma_x) d/n, as tested.
@@ -52,13 +52,16 @@ _LOSSES = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Check lemma 1 with lambda_min/4 (loss 7) and /8 (loss 8), c <= 4, on the worst directions."""
+    """Check lemma 1 with lambda_min/4 (loss 7) and /8 (loss 8), c <= 4, on the worst directions.
+
+    That it holds says that a search finds no counterexample; with a c of our own none is tight.
+    """
     parts = {}
     for d, ratio, seed in designs(trial):
         for name, (alpha, loss) in _LOSSES.items():
             needed = constants_needed(trial, loss(seed, d=d, ratio=ratio), ratio, seed, alpha)
             parts[f"{name}, d={d}, n/d={ratio}"] = decide_inequality([c / MOST for c in needed])
-    return Evidence(across(parts), {"c": MOST, "ratio": 1.0}, len(parts))
+    return Evidence(by_own_constant(across(parts)), {"c": MOST, "ratio": 1.0}, len(parts))
 
 
 def designs(trial: Trial) -> Iterator[tuple[int, int, int]]:

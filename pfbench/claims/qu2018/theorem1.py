@@ -189,16 +189,17 @@ def rate(trial: Trial) -> Evidence:
     if reached.verdict == "violated":  # then exponents say nothing
         decision = replace(reached, reason=f"|G|^2 <= eps is not reached. {reached.reason}")
         return Evidence(decision, claimed, runs)
-    lengths = trial.pick((15, 32, 70, 150), (40, 61, 94, 144, 222, 341, 524, 806))
+    lengths = trial.pick((15, 32, 70, 150), (8, 15, 30, 57, 111, 214, 413, 800))
     chains = [[_to_target(trial, T) for T in lengths]]
-    x, decades = np.array(lengths, dtype=np.float64), trial.pick(1.0, 1.3)
+    x, decades = np.array(lengths, dtype=np.float64), trial.pick(1.0, 2.0)
+    on_chain = f"zero chain, {decades:g} decades of eps"
     fo = {
-        "zero chain": decide(x, chains, "sfo_to_target", 1.0, decades),
+        on_chain: decide(x, chains, "sfo_to_target", 1.0, decades),
         "l1 ball": decide(multiples, ball, "sfo_to_target", 1.0),
         **on_ball.tuned(ball, 1.0),
     }
     lo = {
-        "zero chain": decide(x, chains, "lo", 2.0, decades),
+        on_chain: decide(x, chains, "lo", 2.0, decades),
         "l1 ball": decide(multiples, ball, "lo", 2.0),
     }
     return Evidence(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Algorithm, Problem
+from pfbench.base.protocols import Algorithm, Problem, State
 from pfbench.problems.finite_sum_chain import FiniteSumChain
 from pfbench.problems.linear_models import LinearModel, NonconvexLogistic
 from pfbench.problems.rows import synthetic_rows
@@ -86,3 +86,10 @@ def mapping_sq(problem: Problem) -> Callable[[Any], float]:
         return float(move @ move) / lam**2
 
     return square
+
+
+def output_of(state: State) -> Any:
+    """Return the point that this iteration gives to the draw of the output."""
+    if state.output is not None:
+        return state.output
+    return state.x if state.at is None else state.at

@@ -8,6 +8,7 @@ import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
+from pfbench.claims.wang2019 import estimate
 from pfbench.claims.wang2019.common import drawn, mapping_sq, schedule
 from pfbench.verification import Broken, Evidence, Instance, Trial, Untestable, instance
 from pfbench.verification.instruments.slopes import Slope
@@ -25,7 +26,7 @@ def mean_mapping(
 ) -> Evidence:
     """Decide that the mean over t < K of |G(x_t)|^2 keeps the bound, on every problem with its K.
 
-    Conditions are the calls, and a uniform draw of the output.
+    Conditions are the calls, a uniform draw of the output, and the law of the estimate's error.
     """
     parts, runs = {}, 0
     calls: list[float] = []
@@ -36,6 +37,7 @@ def mean_mapping(
     conditions = {
         "calls": decide_inequality(calls),
         "output": trial.draws_uniformly(FREE() if free else None),
+        **estimate.of_schedule(trial),
     }
     return Evidence(
         given({"": across(parts)}, conditions),

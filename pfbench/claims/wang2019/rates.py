@@ -2,7 +2,9 @@
 
 lambda = 1/(2L) for all methods, with the schedule of each method's theorem: on a long slope, where
 the steps are as many as the theorem says; on the finite-sum chain, where they are for every method;
-and on robust regression, which is easy.
+and on robust regression, which is easy. What a step costs there is the schedule's formula, whatever
+the samples are used for: so an exponent that the cost of a step decides is by schedule, and only
+the turning bowl, where batch and epoch length are free, can make it tight.
 """
 
 import math
@@ -15,16 +17,17 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Budget
 from pfbench.base.protocols import Problem, State
-from pfbench.claims.wang2019.common import chain, mapping_sq
+from pfbench.claims.wang2019 import cheapest
+from pfbench.claims.wang2019.common import chain, mapping_sq, output_of
 from pfbench.problems.linear_models import RobustRegression
 from pfbench.problems.rows import synthetic_rows
 from pfbench.runs.loop.stop import Stop
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
-from pfbench.verification import Evidence, Floats, Instance, Trial, instance
+from pfbench.verification import Evidence, Floats, Instance, Trial, Untestable, instance
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.scales import MAPPING, Complexity, complexity
-from pfbench.verification.statistics import Exponent, across, all_of, fit_exponent
+from pfbench.verification.statistics import Exponent, across, all_of, by_schedule, fit_exponent
 from pfbench.verification.statistics.decisions import Decision, decide_exponent
 from pfbench.verification.subject import changed
 
@@ -93,6 +96,9 @@ _CHAIN = instance(chain, n=9, links=3)
 
 # --- what is claimed ------------------------------------------------------------------------------
 
+SFO, PO, IN_N = "SFO in 1/epsilon", "PO in 1/epsilon", "SFO in n"
+"""The exponents."""
+
 Given = Callable[[float, Constants], Mapping[str, Any]]
 """epsilon, constants -> parameters that a schedule takes besides."""
 
@@ -130,6 +136,10 @@ class Rate:
         The epsilon of the fit in n.
     chain
         Whether the fit in n is repeated on the finite-sum chain.
+    curvature
+        That of the turning bowl on which the cheapest batch and epoch are found; None for no bowl.
+    formulas
+        The exponents that the cost of a step decides, a formula of the schedule.
     given
         Parameters that the schedule takes besides.
     """
@@ -147,6 +157,8 @@ class Rate:
     steps: int = 24
     at: float = 0.25
     chain: bool = False
+    curvature: float | None = None
+    formulas: tuple[str, ...] = (IN_N,)
     given: Given = nothing
 
     @property
@@ -159,7 +171,8 @@ class Rate:
     def instances(self) -> tuple[Instance, ...]:
         """All problems on which it is fitted, the slopes first; the others with full effort."""
         others = (_ROBUST,) if self.size else ()
-        return (self.slope, *others, *((_CHAIN,) if self.chain else ()))
+        bowl = (cheapest.TURNING,) if self.curvature else ()
+        return (self.slope, *bowl, *others, *((_CHAIN,) if self.chain else ()))
 
     def complexity(self, method: str) -> Complexity:
         """Return it as the complexity of a method."""
@@ -168,31 +181,64 @@ class Rate:
 
 # --- the fits -------------------------------------------------------------------------------------
 
-_Fits = dict[str, tuple[Exponent, float]]
-"""Exponents on one family by name, each with the claimed one."""
+_Fits = dict[str, Exponent]
+"""Exponents on one family by name."""
 
 _FACTORS = (1.0, 2.0, 4.0)
 """The steps that are tried, in units of the theorem's; none gets more calls than that one."""
 
 
 def fit(trial: Trial, forms: Sequence[Rate]) -> Evidence:
-    """Fit the calls until |G| <= epsilon on the slope, and on other problems with full effort."""
+    """Fit the calls until |G| <= epsilon on slopes and the bowl, and on others with full effort.
+
+    Each exponent is decided over all families: it is tight if one of them binds.
+    """
     parts: dict[str, Decision] = {}
     claimed: dict[str, float] = {}
     runs = 0
     for form in forms:
         if trial.effort == "quick":
             form = replace(form, steps=min(form.steps, 24), at=0.25)
-        families = [_slopes]
-        if trial.effort == "full" and form.size:
-            families += [_easy, _chains] if form.chain else [_easy]
-        for family in families:
+        exponents = {SFO: form.sfo, PO: form.po, IN_N: form.size}
+        decided: dict[str, dict[str, Decision]] = {}
+        for family in _families(trial, form):
             found, count = family(trial, form)
             for name, fits in found.items():
-                parts[name] = all_of({what: decide_exponent(*fit) for what, fit in fits.items()})
-                claimed |= {f"{name}: {what}": exponent for what, (_, exponent) in fits.items()}
+                for what, exponent in fits.items():
+                    decision = decide_exponent(exponent, exponents[what])
+                    free = family is _bowl or what not in form.formulas
+                    decided.setdefault(what, {})[name] = decision if free else by_schedule(decision)
             runs += count
-    return Evidence(across(parts), claimed, runs)
+        for what, by_family in decided.items():
+            name = what if len(forms) == 1 else f"{what}, n={form.n:g}"
+            parts[name] = across(by_family)
+            claimed |= {f"{name}: {family}": exponents[what] for family in by_family}
+    return Evidence(all_of(parts), claimed, runs)
+
+
+_Family = Callable[[Trial, Rate], tuple[dict[str, _Fits], int]]
+
+
+def _families(trial: Trial, form: Rate) -> list[_Family]:
+    """Return the functions that fit one form, each on its family of problems."""
+    families: list[_Family] = [_slopes]
+    if form.curvature:
+        families.append(_bowl)
+    if trial.effort == "full" and form.size:
+        families += [_easy, _chains] if form.chain else [_easy]
+    return families
+
+
+def _bowl(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
+    """Fit one form in n on the turning bowl, by its cheapest batch and epoch length.
+
+    Nothing is fitted for a subject whose schedule takes neither.
+    """
+    try:
+        exponent, runs = cheapest.exponent(trial, form.curvature or 1.0)
+    except Untestable:
+        return {}, 0
+    return {"turning bowl, cheapest": {IN_N: exponent}}, runs
 
 
 def _slopes(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
@@ -207,7 +253,7 @@ def _slopes(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
         counts = [
             [_on_slope(trial, steady, form.at, n, seed)[0] for n in form.sizes] for seed in seeds
         ]
-        fits["SFO in n"] = fit_exponent(form.sizes, counts, least_decades=1.99), form.size
+        fits[IN_N] = fit_exponent(form.sizes, counts, least_decades=1.99)
     runs = len(seeds) * (len(form.epsilons) + len(form.sizes))
     return {f"slope, n={form.n:g}": fits}, runs
 
@@ -226,7 +272,7 @@ def _in_epsilon(form: Rate, found: Floats, shrink: float = 0.0) -> _Fits:
         fit_exponent(x, calls, known=-shrink * np.log(x), least_decades=1.99)
         for calls in np.moveaxis(found, -1, 0)
     )
-    return {"SFO in 1/epsilon": (sfo, form.sfo), "PO in 1/epsilon": (po, form.po)}
+    return {SFO: sfo, PO: po}
 
 
 def _easy(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
@@ -264,7 +310,7 @@ def _chains(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
     ]
     known = -2.0 * np.log([chain.epsilon for chain in problems])
     exponent = fit_exponent(sizes, table, known=known)
-    return {"chain": {"SFO in n": (exponent, form.size)}}, 5 * len(sizes)
+    return {"chain": {IN_N: exponent}}, 5 * len(sizes)
 
 
 def _calls(
@@ -298,10 +344,3 @@ def _calls(
     if run.status != "target":
         return math.inf, math.inf
     return float(run.counts.sfo), float(max(1, run.counts.po))
-
-
-def output_of(state: State) -> Any:
-    """Return the point that this iteration gives to the draw of the output."""
-    if state.output is not None:
-        return state.output
-    return state.x if state.at is None else state.at

@@ -11,6 +11,7 @@ from pfbench.algorithms.proximal import SpiderBoost
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked, Gradient, Point, State
 from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, chain, without_noise
+from pfbench.claims.wang2019.estimate import BOWL
 from pfbench.claims.wang2019.mean_mapping import mean_mapping
 from pfbench.points import keep
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
@@ -40,9 +41,9 @@ THM1 = Claim(
     statement="E|grad f(x_xi)|^2 <= 4 L Delta/K, xi uniform",
     algorithm="spiderboost",
     assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
-    instances=tuple(problem for problem, _ in _TESTED.values()),
+    instances=(*(problem for problem, _ in _TESTED.values()), BOWL),
     schedule=SCHEDULE,
-    takes=(0.5, 0.5),
+    takes=(1.0, 2.0),
     check=partial(mean_mapping, bound=bound, problems=_TESTED),
 )
 
@@ -56,8 +57,12 @@ class Faulty(SpiderBoost):
         """Return whether iteration k takes a full gradient."""
         return k % self.period == 0
 
-    def sample(self, ask: Asked, rng: np.random.Generator) -> Any:
-        """Draw S."""
+    def reference(self, ask: Asked, x: Point, before: Point) -> Gradient:
+        """Return the reference gradient at x, after the point before."""
+        return ask.gradient(x)
+
+    def sample(self, ask: Asked, rng: np.random.Generator, last: Any) -> Any:
+        """Draw S, after the last one."""
         return rng.integers(ask.n, size=self.batch)
 
     def next(self, ask: Asked, S: Any, path: list[Point], v: Gradient) -> Gradient:
@@ -66,14 +71,16 @@ class Faulty(SpiderBoost):
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """As `SpiderBoost.run`."""
-        path: list[Point] = []
+        path: list[Point] = [keep(x)]
+        S: Any = None
         v: Any = None
         for k in range(self.iterations):
             if self.refreshes(k):
-                path, v = [keep(x)], ask.gradient(x)
+                path, v = [keep(x)], self.reference(ask, x, path[-1])
             else:
                 path.append(keep(x))
-                v = self.next(ask, self.sample(ask, rng), path, v)
+                S = self.sample(ask, rng, S)
+                v = self.next(ask, S, path, v)
             at, x = x, ask.prox(x, v, self.step)
             yield State(x, at, v)
 
@@ -129,9 +136,26 @@ class ForgetsItself(Faulty):
 class OneComponent(Faulty):
     """Draws one index and repeats it."""
 
-    def sample(self, ask: Asked, rng: np.random.Generator) -> Any:
+    def sample(self, ask: Asked, rng: np.random.Generator, last: Any) -> Any:
         """Draw once."""
         return np.repeat(rng.integers(ask.n, size=1), self.batch)
+
+
+class BatchAgain(Faulty):
+    """Takes a batch again, half of the time."""
+
+    def sample(self, ask: Asked, rng: np.random.Generator, last: Any) -> Any:
+        """Keep the last one if its sum is even."""
+        new = super().sample(ask, rng, last)
+        return new if last is None or int(np.sum(last)) % 2 else last
+
+
+class ReferenceBefore(Faulty):
+    """Takes the reference gradient at the point before."""
+
+    def reference(self, ask: Asked, x: Point, before: Point) -> Gradient:
+        """Take it there."""
+        return ask.gradient(before)
 
 
 # --- planted faults: the schedule -----------------------------------------------------------------
@@ -183,6 +207,8 @@ MUTANTS = (
     Mutant.of("spiderboost-two-back", TwoBack, THM1),
     Mutant.of("spiderboost-forgets", ForgetsItself, THM1),
     Mutant.of("spiderboost-one-index", OneComponent, THM1),
+    Mutant.of("spiderboost-batch-again", BatchAgain, THM1),
+    Mutant.of("spiderboost-reference-before", ReferenceBefore, THM1),
     Mutant.of("spiderboost-last", LastOutput, THM1),
     Mutant.of("spiderboost-long-step", LongStep, THM1),
     Mutant.of("spiderboost-short-run", ShortRun, THM1),

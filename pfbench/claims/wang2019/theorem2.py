@@ -8,6 +8,7 @@ import numpy as np
 from pfbench.algorithms.proximal import ProxSpiderBoost
 from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.wang2019.common import MEAN_SQUARED, SCHEDULE, without_noise
+from pfbench.claims.wang2019.estimate import BOWL
 from pfbench.claims.wang2019.mean_mapping import mean_mapping
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
 from pfbench.verification import Claim, Mutant, instance
@@ -38,9 +39,9 @@ THM2 = Claim(
     statement="E|G_eta(x_xi)|^2 <= 20 L Delta/K (18 is provable), xi uniform, PO = K",
     algorithm="prox-spiderboost",
     assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
-    instances=tuple(problem for problem, _ in _TESTED.values()),
+    instances=(*(problem for problem, _ in _TESTED.values()), BOWL),
     schedule=SCHEDULE,
-    takes=(0.5, 0.5),
+    takes=(1.0, 2.0),
     check=partial(mean_mapping, bound=bound, problems=_TESTED),
 )
 

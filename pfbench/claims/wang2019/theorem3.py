@@ -8,8 +8,9 @@ import numpy as np
 
 from pfbench.algorithms.spider import ProxSpiderBoostM
 from pfbench.base.protocols import Asked, Point, State
-from pfbench.claims.wang2019.common import MEAN_SQUARED
-from pfbench.claims.wang2019.rates import Rate, fit, output_of
+from pfbench.claims.wang2019 import estimate
+from pfbench.claims.wang2019.common import MEAN_SQUARED, output_of
+from pfbench.claims.wang2019.rates import Rate, fit
 from pfbench.points import combine, keep, shift
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.slopes import Slope
@@ -24,14 +25,16 @@ _RATE = Rate(
     steps=96,
     at=0.125,
     chain=True,
+    curvature=16.0,
 )
 _CONSTANT = instance(Slope, n=16, g=1e-3, gap=3e-5, weight=1e-3)
 
 
 def check(trial: Trial) -> Evidence:
-    """Fit the calls, given that momentum is the theorem's."""
+    """Fit the calls, given that momentum is the theorem's and the estimate keeps its law."""
     found = fit(trial, (_RATE,))
-    decision = given({"": found.decision}, {"momentum": momentum(trial)})
+    conditions = {"momentum": momentum(trial), **estimate.of_parameters(trial, 1.0 / 8.0)}
+    decision = given({"": found.decision}, conditions)
     return replace(found, decision=decision, claimed={**found.claimed, "momentum": 1.0})
 
 
@@ -64,9 +67,9 @@ THM3 = Claim(
     statement="with momentum: E|G| <= eps after O(n + n^(1/2) eps^-2) SFO and O(eps^-2) PO",
     algorithm="prox-spiderboost-m",
     assumptions=(MEAN_SQUARED,),
-    instances=(*_RATE.instances, _CONSTANT),
+    instances=(*_RATE.instances, _CONSTANT, estimate.BOWL),
     schedule="beta = 1/(8L), lambda_k = (1 + alpha_{k+1}) beta",
-    takes=(3.0, 70.0),
+    takes=(5.0, 85.0),
     orders=_RATE.complexity("prox-spiderboost-m"),
     check=check,
 )

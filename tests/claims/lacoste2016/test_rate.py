@@ -9,4 +9,6 @@ from pfbench.claims.lacoste2016.rate import RATE
 def test_the_rate_binds_on_the_chain():
     found = judge(RATE, seed=1)
     assert found.verdict == "tight", found.reason
-    assert found.measured["zero chain, LO: slope"] == pytest.approx(2.0, abs=0.05)
+    assert found.measured["zero chain, LO, 1.0 decades of eps: slope"] == pytest.approx(
+        2.0, abs=0.05
+    )

@@ -8,14 +8,14 @@ from pfbench.claims.li2019 import PAPER, corollary3, lemma1, nonconvex, stat, th
 
 VERDICTS = {
     "li2019-thm1": "tight",
-    "li2019-thm1-fo": "tight",
-    "li2019-thm1-lo": "tight",
+    "li2019-thm1-fo": "holds",
+    "li2019-thm1-lo": "holds",
     "li2019-cor3": "tight",
     "li2019-stat": "tight",
     "li2019-thm2": "tight",
     "li2019-variance": "holds",
     "li2019-nonconvex": "disputed",
-    "li2019-lemma1": "tight",
+    "li2019-lemma1": "holds",
 }
 
 # Theorem 1 needs seconds for a fault that moves slowly; `pfbench verify --mutants` tests all pairs.

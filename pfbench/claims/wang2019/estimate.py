@@ -1,0 +1,105 @@
+"""The estimate of SpiderBoost: exact once in each epoch, and its error law in between.
+
+With S drawn anew in each iteration, E|e_k|^2 = |e_{k-1}|^2 + (tau^2/S) |x_k - x_{k-1}|^2 given the
+past, e_k = v_k - grad f(x_k), where the components' differences vary by tau (Fang et al. 2018,
+lemma 1). On the turning bowl this is an equality at every step.
+"""
+
+import itertools
+import math
+
+import numpy as np
+
+from pfbench.base.protocols import Algorithm
+from pfbench.claims.wang2019.cheapest import TURNING
+from pfbench.claims.wang2019.common import schedule
+from pfbench.points import keep
+from pfbench.verification import Floats, Instance, Trial, instance
+from pfbench.verification.instruments.rotating import Rotating
+from pfbench.verification.statistics import Decision, EProcess, decide_exact
+
+_EXACT = 1e-9
+"""An error below this share of the gradient at the start is rounding."""
+
+BOWL: Instance = instance(TURNING.build, n=64, curvature=2.0, d=8)
+
+
+def keeps_its_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[str, Decision]:
+    """Decide that one of q estimates in succession is exact, and that errors grow by the law.
+
+    Empty if the subject does not say what its estimates are.
+
+    Parameters
+    ----------
+    trial
+        What makes the runs.
+    algorithm
+        The subject, made for the bowl.
+    S, q
+        The batch and the epoch length of the claim.
+    """
+    problem = BOWL()
+    process, longest, samples = EProcess(1.0), 0, []
+    for seed in trial.seeds(trial.pick(20, 60), "estimate"):
+        errors, moved = _errors(trial, problem, algorithm, seed, 8 * q)
+        if not errors:
+            return {}
+        sizes = np.array([float(e @ e) for e in errors])
+        exact = sizes <= (_EXACT * problem.mu * problem.radius) ** 2
+        longest = max(longest, _longest_run(~exact))
+        law = sizes[:-1] + problem.tau**2 * np.array(moved[1:]) / S
+        tested = (law > 0.0) & (np.arange(1, sizes.size) % q > 0)  # no reference gradient there
+        ratios = sizes[1:][tested] / law[tested]
+        samples.extend(ratios)
+        for ratio in ratios:
+            process.add(ratio)
+    measured = {"ratio": float(np.mean(samples)), "log_e_value": process.log_largest}
+    if process.rejected:
+        law_kept = Decision("violated", "Its error is larger.", measured, process.p_value)
+    else:
+        law_kept = Decision("holds", "Nothing speaks against it.", measured, process.p_value)
+    reference = decide_exact(
+        longest < q,
+        "Each epoch begins with the gradient itself.",
+        f"{longest} estimates in succession are not exact, where an epoch has {q}.",
+        {"longest": float(longest)},
+    )
+    return {"reference gradients": reference, "error of the estimate": law_kept}
+
+
+def _errors(
+    trial: Trial, problem: Rotating, algorithm: Algorithm, seed: int, most: int
+) -> tuple[list[Floats], list[float]]:
+    """Return v_k - grad f(x_k), and |x_k - x_{k-1}|^2, of the first steps of a run."""
+    errors: list[Floats] = []
+    moved: list[float] = []
+    before = problem.start()
+    for x, step in itertools.islice(trial.moves(problem, algorithm, seed), most):
+        at = x if step.state.at is None else keep(step.state.at)
+        if not isinstance(step.estimate, np.ndarray):
+            return [], []
+        errors.append(step.estimate - problem.gradient(at))
+        moved.append(float((at - before) @ (at - before)))
+        before = at
+    return errors, moved
+
+
+def _longest_run(flags: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> int:
+    """Return the largest number of true flags in succession."""
+    lengths = [len(list(group)) for flag, group in itertools.groupby(flags) if flag]
+    return max(lengths, default=0)
+
+
+def of_parameters(trial: Trial, step: float) -> dict[str, Decision]:
+    """As `keeps_its_law`, for the subject with S = q = sqrt n and a step, whatever its schedule."""
+    root = math.isqrt(BOWL().n)
+    algorithm = trial.make(batch=root, period=root, iterations=8 * root, step=step)
+    return keeps_its_law(trial, algorithm, root, root)
+
+
+def of_schedule(trial: Trial) -> dict[str, Decision]:
+    """As `keeps_its_law`, for the subject with its own schedule for the bowl."""
+    problem, root = BOWL(), math.isqrt(BOWL().n)
+    constants = problem.constants(problem.start())
+    epsilon = math.sqrt(4.0 * constants.L * float(constants.delta) / (8.0 * root))
+    return keeps_its_law(trial, schedule(trial, constants, 8 * root, epsilon), root, root)

@@ -1,0 +1,184 @@
+"""A bowl whose components turn each move: where a method's batch decides whether it converges."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import integer, real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.base.sample import Indices, weighted
+from pfbench.problems.base import FiniteSum
+from pfbench.sets.whole import WholeSpace
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rotating(FiniteSum):
+    """A finite sum over R^d whose components differ by turns of the space.
+
+    f_i(x) = mu |x|^2/2 + s_i (tau <x, R_k x>/2 + sigma x_k), signs s_i = +1, -1 in turn, k running
+    through 1 .. d-1, R_k the symmetric permutation that takes coordinate j to j xor k. So f is the
+    first term, and the difference of two component gradients is mu (x - y) plus a turn of
+    tau (x - y): E|grad f_i(x) - grad f_i(y)|^2 = (mu^2 + tau^2) |x-y|^2 at all x, y.
+
+    What a recursive estimate errs by turns into new directions at each step and stays until the
+    next reference gradient; the bowl makes a gradient of where it led. With mu about L over the
+    length of an epoch, an epoch shrinks the gradient by a constant factor where the batch is as
+    large as the theory wants, and makes it grow where it is much smaller. Memory does not grow with
+    n, but for a table.
+
+    Parameters
+    ----------
+    n
+        Number of components, even.
+    mu
+        Curvature of f, positive.
+    tau
+        Size of the turns, at least 0.
+    sigma
+        Standard deviation of the component gradients at 0, at least 0.
+    radius
+        |x| at the start, positive.
+    d
+        Dimension, a power of 2, at least 2.
+
+    Raises
+    ------
+    InputError
+        If a number is out of range.
+    """
+
+    name: ClassVar[str] = "rotating"
+    best_known: ClassVar[tuple[float, str]] = (0.0, "at 0")
+
+    n: int
+    mu: float
+    tau: float = 1.0
+    sigma: float = 0.0
+    radius: float = 1.0
+    d: int = 8
+
+    def __post_init__(self) -> None:
+        integer("n", self.n, least=2)
+        for name in ("mu", "radius"):
+            real(name, getattr(self, name), above=0.0)
+        for name in ("tau", "sigma"):
+            real(name, getattr(self, name), least=0.0)
+        if self.n % 2:
+            raise InputError(f"n={self.n} must be even: the signs of the components alternate.")
+        if integer("d", self.d, least=2) & (self.d - 1):
+            raise InputError(f"d={self.d} must be a power of 2: coordinates are turned by xor.")
+
+    @cached_property
+    def set(self) -> WholeSpace:
+        """The whole space."""
+        return WholeSpace(self.d)
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The parameters by name."""
+        return MappingProxyType({"n": self.n, "mu": self.mu, "tau": self.tau, "sigma": self.sigma})
+
+    def start(self) -> Floats:
+        """Return `radius` e_0, which every turn takes to another axis."""
+        return np.asarray(self.radius * np.eye(self.d)[0])
+
+    def constants(self, start: Floats) -> Constants:
+        """Return the constants; sigma2 is a bound up to the start's distance from 0."""
+        return Constants(
+            n=self.n,
+            L_f=self.mu,
+            L_ms=math.hypot(self.mu, self.tau),
+            L_max=self.mu + self.tau,
+            L2_ms=0.0,
+            sigma2=(self.sigma + self.tau * float(np.linalg.norm(start))) ** 2,
+            delta=self.value(start),
+            ell=0.0,
+        )
+
+    def value(self, x: Floats) -> float:
+        """Return f(x)."""
+        return 0.5 * self.mu * float(x @ x)
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient mu x, shape (d,)."""
+        return self.mu * x
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled component gradients at x, shape (d,)."""
+        shares = self._shares(sample)
+        return self.mu * x + self.tau * self._turned(shares, x) + self.sigma * shares
+
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
+        move = x - y
+        return self.mu * move + self.tau * self._turned(self._shares(sample), move)
+
+    def table(self, x: Floats) -> "RotatingTable":
+        """Return a table with every component gradient at x; 8 n d bytes."""
+        return RotatingTable(self, x)
+
+    @cached_property
+    def _xor(self) -> npt.NDArray[np.int64]:
+        """Entry (j, k) is j xor k."""
+        axes = np.arange(self.d)
+        return np.asarray(axes[:, None] ^ axes)
+
+    def _turned(self, shares: Floats, x: Floats) -> Floats:
+        """Return the sum over k of shares[k] R_k x."""
+        return np.asarray(x[self._xor] @ shares)
+
+    def _shares(self, sample: Indices) -> Floats:
+        """Return the signed weight of each turn in a sample, shape (d,)."""
+        indices, weights = weighted(sample)
+        signs, turns = self.kinds(indices)
+        return np.bincount(turns, signs * weights, minlength=self.d)
+
+    def kinds(self, indices: npt.NDArray[np.int64]) -> tuple[Floats, npt.NDArray[np.int64]]:
+        """Return s_i and k of components."""
+        signs: Floats = np.asarray(1.0 - 2.0 * (indices % 2), dtype=np.float64)
+        return signs, 1 + (indices // 2) % (self.d - 1)
+
+
+class RotatingTable:
+    """The gradient of each component where it was last asked."""
+
+    def __init__(self, problem: Rotating, x: Floats) -> None:
+        self._problem = problem
+        self._stored = self._at(np.arange(problem.n), x)
+        self._sum = self._stored.sum(axis=0)
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of what is stored, shape (d,)."""
+        return np.asarray(self._sum / self._problem.n)
+
+    def difference(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - a_i over the sample, shape (d,)."""
+        i, weights = weighted(sample)
+        return np.asarray(weights @ (self._at(i, x) - self._stored[i]))
+
+    def replace(self, sample: Indices, x: Floats) -> Floats:
+        """As `difference`, and store the new gradients."""
+        found = self.difference(sample, x)
+        i = np.unique(weighted(sample)[0])
+        new = self._at(i, x)
+        self._sum += (new - self._stored[i]).sum(axis=0)
+        self._stored[i] = new
+        return found
+
+    def _at(self, i: npt.NDArray[np.int64], x: Floats) -> Floats:
+        """Return the gradients of components at x, shape (i.size, d)."""
+        p = self._problem
+        signs, turns = p.kinds(i)
+        g = p.mu * x + p.tau * signs[:, None] * x[p._xor[turns]]
+        g[np.arange(i.size), turns] += p.sigma * signs
+        return np.asarray(g)

@@ -1,0 +1,234 @@
+"""Power: the smallest planted error of a claim's method that its check finds.
+
+An error is a factor on one of the method's parameters, or on what its sampled oracles answer. The
+method is wrapped, and neither it nor the check is changed: what it declares is right, and what it
+does is not. Factors are tried by bisection, each with a few seeds; found is one that most of them
+call violated.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.base.protocols import Asked, Gradient, Point, State
+from pfbench.verification.claim import Claim, Mutant
+from pfbench.verification.instruments.changed import Changed
+from pfbench.verification.session import Session
+from pfbench.verification.subject import Subject
+
+FACTORS = (1.1, 1.5, 2.0, 4.0, 10.0)
+"""The sizes of an error that are tried."""
+
+SEEDS = 3
+"""Two of so many seeds must call an error violated; the last is asked where the others differ."""
+
+ESTIMATE = "estimate"
+"""The error of what the sampled oracles answer; of a method that draws nothing, of the gradient."""
+
+HARMFUL = {"step": 1, "batch": -1, "tolerance": 1, "smoothness": -1, "curvature": -1}
+"""The parameters that are made wrong, and whether they are multiplied (1) or divided (-1)."""
+
+_ANSWERS = ("difference", "table", "batch", "gradient")
+"""The oracles whose answer is made wrong: the first of them that a method asks."""
+
+
+# --- the planted errors ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Error(Subject):
+    """A method of the catalogue with one error of a known size.
+
+    Attributes
+    ----------
+    algorithm
+        The right method, a class.
+    parameter
+        A name of `HARMFUL`, or `ESTIMATE`.
+    factor
+        What it is multiplied or divided by, above 1.
+    """
+
+    parameter: str = ESTIMATE
+    factor: float = 1.0
+
+    def tested(self) -> Any:
+        """Return the method with its error."""
+        return wrong(self.algorithm, self.parameter, self.factor)
+
+
+def parameters(method: Any) -> list[str]:
+    """Return what can be made wrong in a method: those of its parameters that it has as numbers."""
+    numbers = [
+        one.name
+        for one in fields(method)
+        if one.name in HARMFUL
+        and (one.default is MISSING or _is_number(one.default) or _stands_for(method, one.name))
+    ]
+    return [*numbers, ESTIMATE]
+
+
+def _stands_for(method: Any, parameter: str) -> bool:
+    """Return whether a method says the tolerance or curvature that it takes if none is given."""
+    return parameter == "curvature" or (parameter == "tolerance" and hasattr(method, "eta"))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def wrong(method: Any, parameter: str, factor: float) -> Any:
+    """Return a class that declares what the method does, and runs it with the error."""
+
+    class Wrong(method):  # type: ignore[misc]
+        __doc__ = f"{method.__name__} with its {parameter} off by {factor:g}."
+
+        def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+            """Run the method with the error."""
+            if parameter == ESTIMATE:
+                misjudged: Any = _Misjudged(ask, factor, answer_of(method))
+                yield from method.run(self, misjudged, x, rng)
+            else:
+                yield from method.run(_off(self, parameter, factor), ask, x, rng)
+
+    Wrong.__name__, Wrong.__qualname__ = method.__name__, method.__qualname__
+    return Wrong
+
+
+def _off(algorithm: Any, parameter: str, factor: float) -> Any:
+    """Return the algorithm with a parameter multiplied or divided; whole numbers stay whole."""
+    value = getattr(algorithm, parameter)
+    if value is None and parameter == "tolerance":
+        value = algorithm.eta
+    if not _is_number(value):
+        return algorithm
+    changed = value * factor ** HARMFUL[parameter]
+    return replace(
+        algorithm, **{parameter: max(1, round(changed)) if isinstance(value, int) else changed}
+    )
+
+
+def answer_of(method: Any) -> str:
+    """Return the oracle whose answers are made wrong."""
+    return next(name for name in _ANSWERS if name in method.requires)
+
+
+class _Misjudged(Changed):
+    """Oracles of which one answers with a multiple."""
+
+    def __init__(self, right: Any, factor: float, verb: str) -> None:
+        super().__init__(right)
+        self._factor, self._verb = factor, verb
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._right, name)
+        if name != self._verb:
+            return found
+        if name == "table":
+            return lambda x: _Misjudged(found(x), self._factor, "difference")
+        return _times(found, self._factor)
+
+
+def _times(asked: Callable[..., Gradient], factor: float) -> Callable[..., Gradient]:
+    return lambda *given: factor * asked(*given)
+
+
+# --- the search -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Search:
+    """The bisection of one claim and one parameter: the least factor that is found.
+
+    Attributes
+    ----------
+    claim
+        The claim.
+    parameter
+        What is wrong.
+    low, high
+        Positions in `FACTORS`: `low` is not found (-1: none is known to be missed), `high` is found
+        (`len(FACTORS)`: none is known to be).
+    """
+
+    claim: Claim
+    parameter: str
+    low: int = -1
+    high: int = field(default=len(FACTORS))
+
+    @property
+    def open(self) -> bool:
+        """Whether there is a factor left to try."""
+        return self.high - self.low > 1
+
+    @property
+    def least(self) -> float | None:
+        """The least factor that is found; None if the largest is not."""
+        return FACTORS[self.high] if self.high < len(FACTORS) else None
+
+    @property
+    def position(self) -> int:
+        """The position of the factor to try next: first the largest."""
+        last = len(FACTORS) - 1
+        return last if self.high > last else (self.low + self.high) // 2
+
+    @cached_property
+    def method(self) -> Any:
+        """The claim's method."""
+        return ALGORITHMS[self.claim.algorithm]
+
+    def planted(self) -> Mutant:
+        """Return the method with the error to try next."""
+        factor = FACTORS[self.position]
+        name = f"{self.claim.algorithm} {self.parameter} {factor:g}"
+        error = Error(self.method, parameter=self.parameter, factor=factor)
+        return Mutant(name=name, subject=error, expected=(self.claim,))
+
+    def note(self, found: bool) -> None:
+        """Take what became of the error that was tried."""
+        if found:
+            self.high = self.position
+        else:
+            self.low = self.position
+
+
+def searches(claims: Iterable[Claim]) -> list[Search]:
+    """Return what is to be searched: each claim about a method, with each of its parameters."""
+    return [
+        Search(claim, parameter)
+        for claim in claims
+        if claim.algorithm
+        for parameter in parameters(ALGORITHMS[claim.algorithm])
+    ]
+
+
+def measure(begun: Sequence[Search], sessions: Sequence[Session]) -> None:
+    """Bring searches to their end, all of them a step at a time.
+
+    Parameters
+    ----------
+    begun
+        The searches.
+    sessions
+        One a seed, `SEEDS` of them.
+
+    Raises
+    ------
+    StorageError
+        If the store cannot be written or read; what is stored already stays.
+    """
+    while tried := [search for search in begun if search.open]:
+        votes = [_votes(tried, session) for session in sessions[:-1]]
+        split = [i for i, both in enumerate(zip(*votes, strict=True)) if len(set(both)) > 1]
+        last = dict(zip(split, _votes([tried[i] for i in split], sessions[-1]), strict=True))
+        for i, search in enumerate(tried):
+            search.note(last.get(i, votes[0][i]))
+
+
+def _votes(tried: Sequence[Search], session: Session) -> list[bool]:
+    """Return of each search whether the session finds the error that it tries."""
+    return [bool(one.by) for one in session.catch([search.planted() for search in tried])]

@@ -1,0 +1,156 @@
+"""Power: errors of a known factor, how the least one is searched, and one that a claim finds."""
+
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.base.state import State
+from pfbench.claims.catalogue import claim
+from pfbench.oracles import Ledger, Oracles
+from pfbench.runs.engines.engine import ThisProcess
+from pfbench.verification.instruments.rotating import Rotating
+from pfbench.verification.power import (
+    ESTIMATE,
+    FACTORS,
+    Error,
+    Search,
+    answer_of,
+    measure,
+    parameters,
+    searches,
+    wrong,
+)
+from pfbench.verification.session import Session
+
+BOLD = ALGORITHMS["prox-spiderboost"]
+
+
+def iterates(algorithm):
+    problem, ledger = Rotating(n=16, mu=0.5), Ledger()
+    ask = Oracles(problem.open(np.random.default_rng(0)), ledger, 1.0)
+    states = algorithm.run(ask, problem.start(), np.random.default_rng(1))
+    return np.array([state.x for state in states]), ledger.counts()
+
+
+def made(method, **changed):
+    return method(**{"iterations": 6, "step": 0.2, "batch": 4, "period": 3} | changed)
+
+
+@pytest.mark.parametrize(("parameter", "right"), [("step", {"step": 0.4}), ("batch", {"batch": 2})])
+def test_a_wrong_parameter_is_run_and_not_declared(parameter, right):
+    method = wrong(BOLD, parameter, 2.0)
+    found, counts = iterates(made(method))
+    expected, paid = iterates(made(BOLD, **right))
+    assert np.array_equal(found, expected)
+    assert counts == paid
+    assert getattr(made(method), parameter) == getattr(made(BOLD), parameter)
+
+
+def test_a_wrong_estimate_has_its_differences_multiplied():
+    class Twice(BOLD):
+        def run(self, ask, x, rng):
+            v, last = None, None
+            for k in range(self.iterations):
+                if k % self.period == 0:
+                    v = ask.gradient(x)
+                else:
+                    v = 2.0 * ask.difference(rng.integers(ask.n, size=self.batch), x, last) + v
+                last, x = x, x - self.step * v
+                yield State(x, last, v)
+
+    assert iterates(made(wrong(BOLD, ESTIMATE, 2.0)))[0] == pytest.approx(iterates(made(Twice))[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "answer"),
+    [
+        ("prox-spiderboost", {"step", "batch"}, "difference"),
+        ("prox-saga", {"step", "batch"}, "table"),
+        ("prox-sgd", {"step", "batch"}, "batch"),
+        ("prox-gd", {"step"}, "gradient"),
+        ("ncgs-vr", {"smoothness", "tolerance", "batch"}, "difference"),
+        ("frank-wolfe", {"curvature"}, "gradient"),
+        ("cgs", {"smoothness", "curvature"}, "gradient"),
+    ],
+)
+def test_what_can_be_made_wrong_in_a_method(name, found, answer):
+    method = ALGORITHMS[name]
+    assert set(parameters(method)) == {*found, ESTIMATE}
+    assert answer_of(method) == answer
+
+
+def test_a_tolerance_that_is_not_given_is_that_of_the_method():
+    method = ALGORITHMS["ncgs-vr"]
+    seen = []
+
+    class Told(method):
+        def run(self, ask, x, rng):
+            seen.append(self.tolerance)
+            yield from ()
+
+    kind = wrong(Told, "tolerance", 4.0)
+    list(kind(iterations=8, smoothness=1.0, batch=2, period=2).run(None, None, None))
+    assert seen == [0.5]
+
+
+@dataclass
+class Finds:
+    """A session that finds errors of at least a factor."""
+
+    least: float
+    asked: int = 0
+
+    def catch(self, mutants):
+        self.asked += len(mutants)
+        return [_Found(one.subject.factor >= self.least) for one in mutants]
+
+
+@dataclass
+class _Found:
+    by: bool
+
+
+def search():
+    return Search(claim("wang2019-thm1"), "step")
+
+
+@pytest.mark.parametrize("place", range(len(FACTORS)))
+def test_bisection_comes_to_the_least_factor(place):
+    one, finds = search(), Finds(FACTORS[place])
+    measure([one], [finds] * 3)
+    assert one.least == FACTORS[place]
+
+
+def test_what_is_not_found_at_the_largest_factor_is_tried_no_further():
+    one, finds = search(), Finds(100.0)
+    measure([one], [finds] * 3)
+    assert (one.least, finds.asked) == (None, 2)
+
+
+def test_where_two_seeds_differ_the_third_decides():
+    one = search()
+    measure([one], [Finds(1.1), Finds(4.0), Finds(2.0)])
+    assert one.least == 2.0
+
+
+def test_every_claim_about_a_method_is_searched():
+    found = searches([claim("qu2018-condg-stop"), claim("li2019-lemma1")])
+    assert [(one.claim.name, one.parameter) for one in found] == [
+        ("qu2018-condg-stop", name) for name in ("smoothness", "tolerance", ESTIMATE)
+    ]
+
+
+@pytest.mark.claims
+def test_a_claim_finds_a_tolerance_that_is_a_tenth_too_large():
+    one = Search(claim("qu2018-condg-stop"), "tolerance")
+    measure([one], [Session(engine=ThisProcess(), seed=seed) for seed in range(3)])
+    assert one.least == FACTORS[0]
+
+
+def test_an_error_goes_to_another_process():
+    error = Error(BOLD, parameter="step", factor=2.0)
+    assert pickle.loads(pickle.dumps(error)) == error
+    assert error.label == "pfbench.algorithms.proximal:ProxSpiderBoost"
