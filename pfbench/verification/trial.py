@@ -11,11 +11,11 @@ import numpy as np
 from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
-from pfbench.base.counts import Budget, Counts
+from pfbench.base.counts import COUNTED, Budget, Counts
 from pfbench.base.protocols import Algorithm, Asked, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.oracles import Ledger, Oracles
-from pfbench.points import is_finite, keep
+from pfbench.points import form_of, is_finite, keep
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.stop import Stop
@@ -24,6 +24,7 @@ from pfbench.verification.evidence import Floats
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.draws import Chosen, Unscripted
 from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification.instruments.witness import Witness, WitnessedProblem
 from pfbench.verification.statistics import Decision, decide_uniform, sequential
 from pfbench.verification.subject import Broken, Subject, Unfit, Untestable, make, scheduled
 
@@ -139,12 +140,14 @@ class Trial:
         Raises
         ------
         Broken
-            If the run raised, diverged or was refused, or its output is outside the set.
+            If the run raised, diverged or was refused, its output is outside the set, or the
+            counts are not those of what was asked.
         Unfit
             If it raised where points are no arrays.
         """
+        witnessed = WitnessedProblem(self.subject.answering(problem))
         run = solve(
-            self.subject.answering(problem),
+            witnessed,
             algorithm,
             seed=seed,
             budget=budget,
@@ -155,6 +158,7 @@ class Trial:
         if run.status in _FAILED:
             words = f"the run on {run.problem} ended as {run.status}: {run.stop_reason}"
             raise _at_fault(problem, run.status == "error")(words)
+        _check_counts(list(run.counts.as_dict().values()), witnessed.witness)
         _check_point(problem, run.x)
         return run
 
@@ -179,16 +183,19 @@ class Trial:
         Raises
         ------
         Broken
-            If the algorithm raises, or yields a point that is not finite or outside the set.
+            If the algorithm raises, yields what is no state or no finite point of the set, or the
+            counts are not those of what was asked.
         Unfit
             If it raises where points are no arrays.
         Unscripted
             If it draws what a stream whose draws are chosen does not have, or raises on such a
             stream: whether that is its own fault is seen on a generator of numpy.
         """
-        recorder = Recorder(self.subject.answering(problem).open(np.random.default_rng(seed)))
+        witness = Witness(self.subject.answering(problem).open(np.random.default_rng(seed)))
+        recorder = Recorder(witness)
         ledger = Ledger()
-        ask = Oracles(recorder, ledger, problem.set.diameter)
+        form = form_of(problem.start(), problem.name)
+        ask = Oracles(recorder, ledger, problem.set.diameter, form)
         stream = np.random.default_rng(seed) if rng is None else rng
         states = _states(algorithm, ask, problem.start(), stream)
         before: tuple[Any, ...] = ()
@@ -197,6 +204,7 @@ class Trial:
             try:
                 state = next(states)
             except StopIteration:
+                _check_counts(ledger.spent, witness)
                 return
             except Unscripted:
                 raise
@@ -207,6 +215,9 @@ class Trial:
                 raise _at_fault(problem, True)(words) from error
             if not isinstance(state, State):
                 raise Broken(f"it yields a {type(state).__name__}, not a State")
+            if not form.is_point(state.x):
+                raise Broken(f"it yields {form.said(state.x)}, and points are {form.points}")
+            _check_counts(ledger.spent, witness)
             _check_point(problem, state.x)
             step = Step(_copied(state), tuple(recorder.minimised), ledger.counts, before)
             before = step.minimised
@@ -280,6 +291,15 @@ def _floats(g: Any) -> Floats | None:
 def _copied(state: State) -> State:
     """Return a state with copies of its arrays."""
     return State(*(np.array(part) if isinstance(part, np.ndarray) else part for part in state))
+
+
+def _check_counts(counted: Sequence[int], witness: Witness) -> None:
+    """Refuse counts that are not those of what was asked."""
+    for kind, number, asked in zip(COUNTED, counted, witness.spent, strict=True):
+        if number != asked:
+            raise Broken(
+                f"it asked beside the ledger: {asked} {kind.upper()} were asked, {number} counted"
+            )
 
 
 def _check_point(problem: Problem, x: Point) -> None:

@@ -28,23 +28,6 @@ def by_own_constant(part: Decision) -> Decision:
     return _never_tight(part, "by_own_constant", "the constant is our own")
 
 
-def by_schedule(part: Decision) -> Decision:
-    """Return the decision on what follows from a schedule whatever the method does: never tight."""
-    return _never_tight(part, "by_schedule")
-
-
-def by_own_constant(part: Decision) -> Decision:
-    """Return the decision on a bound with a constant that no paper states: never tight."""
-    return _never_tight(part, "by_own_constant")
-
-
-def _never_tight(part: Decision, mark: str) -> Decision:
-    measured = {**part.measured, mark: True}
-    return replace(
-        part, measured=measured, verdict=part.verdict if part.verdict != "tight" else "holds"
-    )
-
-
 def all_of(parts: Mapping[str, Decision]) -> Decision:
     """Return the decision on a claim that says several things: all must hold, all be tight."""
     return _joined(parts, min(parts, key=lambda name: _rank(parts[name])))
