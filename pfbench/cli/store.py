@@ -33,7 +33,7 @@ Problem = Annotated[str | None, option("NAME", "Those on this problem: a name, o
 Algorithm = Annotated[str | None, option("NAME", "Those of this algorithm: a name, or a selector.")]
 Status = Annotated[str | None, option("STATUS", "Those of this status.")]
 
-_KINDS = ("run", "verdict", "finding", "certificate")
+_KINDS = ("run", "verdict", "finding", "certificate", "fault")
 _VERDICTS = ("holds", "tight", "violated", "disputed", "inconclusive")
 _SHOWN = ("shown", "not shown", "certified", "not certified")
 _LINE = "{:<11}  {:<13}  {:<5}  {:<10}  {:<8}  {:<12}  {}"

@@ -13,6 +13,7 @@ from rich.text import Text
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
 from pfbench.cli.claims import explain as explain_claim
+from pfbench.cli.mutants import verify_faults_of, verify_mutants
 from pfbench.cli.options import (
     STORE,
     Jobs,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
     from pfbench.runs.engines.engine import Engine
     from pfbench.verification.claim import Claim
-    from pfbench.verification.session import Caught, Finding, Session, Verification
+    from pfbench.verification.session import Finding, Session, Verification
 
 _COLOURS = {
     "holds": "green",
@@ -65,8 +66,11 @@ def verify(
         str | None, option("MODULE:NAME", "Hold your own algorithm to the claims.")
     ] = None,
     mutants: Annotated[
-        bool, flag("Show which claim catches which planted fault.", "--mutants")
+        bool, flag("Show which claim catches which planted or generated fault.", "--mutants")
     ] = False,
+    faults: Annotated[
+        int | None, option("N", "Generated faults of each method at most (12; --full: all).")
+    ] = None,
     worst_case: Annotated[
         bool, flag("Compute worst cases of a few steps, and hold to them.", "--worst-case")
     ] = False,
@@ -97,10 +101,14 @@ def verify(
         raise InputError("--quick and --full exclude each other: give one.")
     if mutants and worst_case:
         raise InputError("--mutants and --worst-case exclude each other: give one.")
-    if algorithm is not None and (mutants or worst_case):
+    if algorithm is not None and worst_case:
         raise InputError("--algorithm goes with claims alone: leave the other option out.")
+    if faults is not None and not mutants:
+        raise InputError("--faults goes with --mutants: give both.")
     check_place(jobs, scheduler)
     integer("--repeat", repeat, least=1)
+    if faults is not None:
+        integer("--faults", faults, least=1)
     effort = "full" if full else "quick"
     if explain is not None:
         explain_claim(claim(explain))
@@ -117,12 +125,14 @@ def verify(
         if target is not None and target != STANDARD_OUTPUT:
             check_writable(target, f"{name} {target}", error=StorageError)
     with closing(engine_of(jobs, scheduler)) as engine, keeping("check", store):
-        work = _Work(
-            claims or [], effort, range(seed, seed + repeat), engine, store, as_json, table
-        )
+        work = Work(claims or [], effort, range(seed, seed + repeat), engine, store, as_json, table)
         try:
-            if mutants:
-                _verify_mutants(work)
+            if mutants and algorithm is not None:
+                if not work.quiet:
+                    announce([algorithm])
+                verify_faults_of(work, algorithm, faults)
+            elif mutants:
+                verify_mutants(work, faults)
             elif worst_case:
                 _verify_worst_cases(work)
             elif repeat > 1:
@@ -137,7 +147,7 @@ def verify(
 
 
 @dataclass
-class _Work:
+class Work:
     """What is verified: by which effort, with which seeds, where; and what is written of it."""
 
     names: Sequence[str]
@@ -155,7 +165,7 @@ class _Work:
         return self.target == STANDARD_OUTPUT
 
     @contextmanager
-    def steps(self, title: str, total: int) -> "Iterator[Steps]":
+    def steps(self, title: str, total: int | None) -> "Iterator[Steps]":
         """Show the progress of so many checks, and tell how many of them were made now."""
         with Steps(title, total, "checks", quiet=self.quiet) as steps:
             try:
@@ -165,14 +175,16 @@ class _Work:
         if not self.quiet:
             note(f"{title}: {steps.made_in_words()}")
 
-    def session(self, steps: Steps, seed: int | None = None) -> "Session":
-        """Return the session whose outcomes are steps; its seed is the first if not given."""
+    def session(
+        self, steps: Steps, seed: int | None = None, effort: str | None = None
+    ) -> "Session":
+        """Return the session whose outcomes are steps; seed and effort are the first and all's."""
         from pfbench.runs.storage.store import Store
         from pfbench.verification.session import Session
 
         return Session(
             engine=self.engine,
-            effort=self.effort,
+            effort=effort or self.effort,
             seed=self.seeds[0] if seed is None else seed,
             store=Store(self.folder),
             progress=steps.count,
@@ -184,7 +196,7 @@ class _Work:
             write_json(content, self.target)
 
 
-def _verify(work: _Work, algorithm: str | None) -> None:
+def _verify(work: Work, algorithm: str | None) -> None:
     from pfbench.claims.catalogue import ERRATA, algorithm_and_claims, selected
     from pfbench.verification.subject import Subject
 
@@ -206,7 +218,7 @@ def _verify(work: _Work, algorithm: str | None) -> None:
     _tell(done, found, work)
 
 
-def _verify_worst_cases(work: _Work) -> None:
+def _verify_worst_cases(work: Work) -> None:
     from pfbench.verification import worst_case
 
     cases = worst_case.selected(work.names)
@@ -216,7 +228,7 @@ def _verify_worst_cases(work: _Work) -> None:
     _tell(done, [], work)
 
 
-def _tell(done: "Verification", found: "Sequence[Finding]", work: _Work) -> None:
+def _tell(done: "Verification", found: "Sequence[Finding]", work: Work) -> None:
     """Write and show verdicts and findings; exit if one is not as it should be."""
     from pfbench.claims.catalogue import PAPERS
     from pfbench.verification.tables import in_words, verdict_table
@@ -243,7 +255,7 @@ def _tell(done: "Verification", found: "Sequence[Finding]", work: _Work) -> None
     exit_if(not (done.clean and all(one.shown for one in found)))
 
 
-def _repeat(work: _Work) -> None:
+def _repeat(work: Work) -> None:
     """Verify once for each seed; tell how often each claim had each verdict."""
     from pfbench.claims.catalogue import selected
     from pfbench.verification.tables import repeated_table
@@ -264,7 +276,7 @@ def _repeat(work: _Work) -> None:
     exit_if(not all(done.clean for done in made))
 
 
-def _conformance(algorithm: str, work: _Work) -> None:
+def _conformance(algorithm: str, work: Work) -> None:
     """Say that no claim was named, and hold the algorithm to what every algorithm keeps."""
     from pfbench.runs.planning.user_code import load
     from pfbench.verification.conformance import conform
@@ -277,32 +289,6 @@ def _conformance(algorithm: str, work: _Work) -> None:
             columns(("test", "passed", "what was seen"), outcome.rows()),
         )
     exit_if(not outcome.passed)
-
-
-def _verify_mutants(work: _Work) -> None:
-    from pfbench.claims.catalogue import mutants_of
-    from pfbench.verification.session import Verification
-
-    chosen = mutants_of(work.names)
-    with work.steps("mutants", sum(len(one.expected) for one in chosen)) as steps:
-        found = work.session(steps).catch(chosen)
-    caught = sum(bool(one.by) for one in found)
-    nothing = Verification().as_json() | {"findings": []}
-    work.write(nothing | {"mutants": [one.as_json() for one in found]})
-    if not work.quiet:
-        show(
-            columns(("mutant", "planted fault [caught by]"), map(_caught, found)),
-            Text(f"{caught} of {len(found)} caught"),
-        )
-    if caught < 0.9 * len(found):
-        complain("fewer than 90 % of the planted faults are caught.")
-        raise typer.Exit(1)
-
-
-def _caught(one: "Caught") -> tuple[str, Text]:
-    names = ", ".join(verdict.claim.name for verdict in one.by)
-    by = f"[{names}]" if names else Text("[not caught]", "bold red")
-    return one.mutant.name, Text.assemble(one.mutant.about, "\n", by)
 
 
 def _verdicts(done: "Verification") -> RenderableType:

@@ -14,6 +14,8 @@ from pfbench.runs.storage.store import Store
 from pfbench.verification import verdict
 from pfbench.verification.claim import Claim, Erratum, Mutant
 from pfbench.verification.evidence import VERDICTS
+from pfbench.verification.faults.equivalence import equivalent
+from pfbench.verification.faults.fault import Fault
 from pfbench.verification.identity import identity
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import EFFORTS, Trial
@@ -27,6 +29,9 @@ LEAST_LIMIT = 60.0
 
 EXAMINATION_LIMIT = 300.0
 """Seconds that the examination of an erratum may take."""
+
+COMPARISON_LIMIT = 120.0
+"""Seconds that the comparison of a fault with the right method may take."""
 
 Outcome = TypeVar("Outcome")
 
@@ -210,6 +215,23 @@ class Session:
         )
         return [Caught(mutant, [next(found) for _ in mutant.expected]) for mutant in mutants]
 
+    def hold(self, asked: Sequence[tuple[Claim, Fault]]) -> list[Verdict]:
+        """Hold each fault to a claim, with less patience than a claim of ours has.
+
+        Errors are those of `verify`.
+        """
+        limits = [fault_limit(claim, self.effort) for claim, _ in asked]
+        return self._outcomes(
+            [
+                self._claim(claim, Subject(fault), f"fault {fault.name}", limit)
+                for (claim, fault), limit in zip(asked, limits, strict=True)
+            ]
+        )
+
+    def compare(self, faults: Sequence[Fault]) -> list[str]:
+        """Return why each fault changes nothing, or ""; errors are those of `verify`."""
+        return self._outcomes([self._equivalence(one) for one in faults])
+
     def examine(self, errata: Sequence[Erratum]) -> list[Finding]:
         """Examine errata; errors are those of `verify`."""
         return self._outcomes([self._erratum(one) for one in errata])
@@ -229,7 +251,9 @@ class Session:
                 self.progress(found[index], result is not None)
         return [found[index] for index in range(len(asked))]
 
-    def _claim(self, claim: Claim, subject: Subject, label: str | None) -> _Asked[Verdict]:
+    def _claim(
+        self, claim: Claim, subject: Subject, label: str | None, limit: float | None = None
+    ) -> _Asked[Verdict]:
         beside = {
             "statement": claim.statement,
             "algorithm": label,
@@ -241,7 +265,7 @@ class Session:
             self._question(
                 "verdict",
                 [claim, subject, label],
-                Task(_stored_verdict, arguments, time_limit(claim, self.effort)),
+                Task(_stored_verdict, arguments, limit or time_limit(claim, self.effort)),
             ),
             claim.seconds(self.effort),
             lambda row: Verdict.of(claim, row),
@@ -260,6 +284,15 @@ class Session:
             lambda result: Finding(
                 erratum=erratum, evidence={}, shown=False, lost=f"{result.status}: {result.reason}"
             ),
+        )
+
+    def _equivalence(self, fault: Fault) -> _Asked[str]:
+        task = Task(_stored_equivalence, (fault,), COMPARISON_LIMIT)
+        return _Asked(
+            self._question("fault", [fault, equivalent], task),
+            0.0,
+            lambda row: str(row["equivalent"]),
+            lambda _: "",  # not decided
         )
 
     def _question(self, kind: str, said: Any, task: Task) -> Question:
@@ -297,9 +330,19 @@ def _stored_finding(erratum: Erratum, effort: str, seed: int) -> Mapping[str, An
     }
 
 
+def _stored_equivalence(fault: Fault) -> Mapping[str, Any]:
+    """Return as a store keeps it why a fault changes nothing."""
+    return {"fault": fault.name, "where": fault.where, "equivalent": equivalent(fault)}
+
+
 def time_limit(claim: Claim, effort: str) -> float:
     """Return the seconds after which a check is killed."""
     return max(LEAST_LIMIT, PATIENCE * claim.seconds(effort))
+
+
+def fault_limit(claim: Claim, effort: str) -> float:
+    """Return the seconds after which the check of a generated fault is killed."""
+    return max(LEAST_LIMIT / 4.0, PATIENCE / 2.0 * claim.seconds(effort))
 
 
 def of_effort(claims: Iterable[Claim], effort: str) -> list[Claim]:

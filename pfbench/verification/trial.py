@@ -69,9 +69,8 @@ class Trial:
     @property
     def algorithm(self) -> Any:
         """The class (or object) under test."""
-        if self.subject.algorithm is not None:
-            return self.subject.algorithm
-        return ALGORITHMS[self.claim.algorithm]
+        tested = self.subject.tested()
+        return ALGORITHMS[self.claim.algorithm] if tested is None else tested
 
     @staticmethod
     def other(name: str) -> type[CatalogueAlgorithm]:

@@ -60,9 +60,7 @@ class Code:
     @cached_property
     def above(self) -> dict[ast.AST, ast.AST]:
         """The node above each node."""
-        return {
-            child: node for node in ast.walk(self.node) for child in ast.iter_child_nodes(node)
-        }
+        return {child: node for node in ast.walk(self.node) for child in ast.iter_child_nodes(node)}
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
@@ -142,8 +140,11 @@ class Code:
         column = 0 if isinstance(node, Node) else here.column
         lines = self._lines[here.line - 1 : here.end_line]
         end = len(lines[-1]) - here.end_column
-        own = [replace(e, line=e.line - here.line + 1, end_line=e.end_line - here.line + 1)
-               for e in edits if e.line >= here.line]
+        own = [
+            replace(e, line=e.line - here.line + 1, end_line=e.end_line - here.line + 1)
+            for e in edits
+            if e.line >= here.line
+        ]
         text = edited(b"".join(lines).decode(), tuple(own)).encode()
         return text[column : len(text) - end].decode()
 

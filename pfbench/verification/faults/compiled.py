@@ -120,12 +120,7 @@ class _Afresh:
         return self._made[name]
 
     def _import(
-        self,
-        name: str,
-        globals: Any = None,
-        locals: Any = None,
-        fromlist: Any = (),
-        level: int = 0,
+        self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
         """As the built-in, for the modules that are made anew."""
         found = builtins.__import__(name, globals, locals, fromlist, level)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.base.errors import InputError
 from pfbench.verification.faults.code import Code
-from pfbench.verification.faults.compiled import program
+from pfbench.verification.faults.compiled import program, unchanged
 from pfbench.verification.faults.fault import Change, Fault
 from pfbench.verification.faults.operators import OF_CLASSES, OF_RUNS, OF_SCHEDULES
 from pfbench.verification.faults.reach import parts
@@ -19,10 +20,18 @@ def faults_of(algorithm: Any) -> list[Fault]:
 
     They are made of the functions that its runs and its schedule reach: of a method of pfbench in
     its algorithms and estimators, of somebody's own in his modules.
+
+    Raises
+    ------
+    InputError
+        If a module of his cannot be executed apart: then no fault in it could be told from that.
     """
     kind = algorithm if inspect.isclass(algorithm) else type(algorithm)
     found: list[Fault] = []
-    for part in parts(kind, program(kind)):
+    reached = parts(kind, program(kind))
+    for module in {part.module for part in reached}:
+        _check_apart(algorithm, module)
+    for part in reached:
         if isinstance(part.node, ast.ClassDef):
             operators = OF_CLASSES
         else:
@@ -38,6 +47,16 @@ def faults_of(algorithm: Any) -> list[Fault]:
                     number += 1
                     found.append(Fault(algorithm, part.module, part.name, name, number, change))
     return found
+
+
+def _check_apart(algorithm: Any, module: str) -> None:
+    try:
+        unchanged(algorithm, module)
+    except Exception as error:
+        raise InputError(
+            f"{module} cannot be executed a second time ({type(error).__name__}: {error}), so that "
+            "no faults can be made in it: let its import do nothing but define."
+        ) from error
 
 
 def drawn(faults: Sequence[Fault], most: int) -> list[Fault]:
