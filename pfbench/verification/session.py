@@ -30,7 +30,7 @@ LEAST_LIMIT = 60.0
 EXAMINATION_LIMIT = 300.0
 """Seconds that the examination of an erratum may take."""
 
-COMPARISON_LIMIT = 120.0
+COMPARISON_LIMIT = 60.0
 """Seconds that the comparison of a fault with the right method may take."""
 
 Outcome = TypeVar("Outcome")
@@ -216,17 +216,9 @@ class Session:
         return [Caught(mutant, [next(found) for _ in mutant.expected]) for mutant in mutants]
 
     def hold(self, asked: Sequence[tuple[Claim, Fault]]) -> list[Verdict]:
-        """Hold each fault to a claim, with less patience than a claim of ours has.
-
-        Errors are those of `verify`.
-        """
-        limits = [fault_limit(claim, self.effort) for claim, _ in asked]
-        return self._outcomes(
-            [
-                self._claim(claim, Subject(fault), f"fault {fault.name}", limit)
-                for (claim, fault), limit in zip(asked, limits, strict=True)
-            ]
-        )
+        """Hold each fault to a claim; errors are those of `verify`."""
+        subjects = [(claim, Subject(fault)) for claim, fault in asked]
+        return self._outcomes([self._claim(claim, one, one.label) for claim, one in subjects])
 
     def compare(self, faults: Sequence[Fault]) -> list[str]:
         """Return why each fault changes nothing, or ""; errors are those of `verify`."""
@@ -251,9 +243,7 @@ class Session:
                 self.progress(found[index], result is not None)
         return [found[index] for index in range(len(asked))]
 
-    def _claim(
-        self, claim: Claim, subject: Subject, label: str | None, limit: float | None = None
-    ) -> _Asked[Verdict]:
+    def _claim(self, claim: Claim, subject: Subject, label: str | None) -> _Asked[Verdict]:
         beside = {
             "statement": claim.statement,
             "algorithm": label,
@@ -265,7 +255,7 @@ class Session:
             self._question(
                 "verdict",
                 [claim, subject, label],
-                Task(_stored_verdict, arguments, limit or time_limit(claim, self.effort)),
+                Task(_stored_verdict, arguments, time_limit(claim, self.effort)),
             ),
             claim.seconds(self.effort),
             lambda row: Verdict.of(claim, row),
@@ -338,11 +328,6 @@ def _stored_equivalence(fault: Fault) -> Mapping[str, Any]:
 def time_limit(claim: Claim, effort: str) -> float:
     """Return the seconds after which a check is killed."""
     return max(LEAST_LIMIT, PATIENCE * claim.seconds(effort))
-
-
-def fault_limit(claim: Claim, effort: str) -> float:
-    """Return the seconds after which the check of a generated fault is killed."""
-    return max(LEAST_LIMIT / 4.0, PATIENCE / 2.0 * claim.seconds(effort))
 
 
 def of_effort(claims: Iterable[Claim], effort: str) -> list[Claim]:

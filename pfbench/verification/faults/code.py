@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeVar
 
 from pfbench.verification.faults.compiled import source_of
 from pfbench.verification.faults.fault import Change, Edit, edited
@@ -27,6 +28,11 @@ POINTS_OF = {
 ORACLES = frozenset(POINTS_OF) - {"tilt"} | {"lo"}
 
 _COPIES = frozenset({"keep", "copy", "array", "asarray", "combine", "shift"})
+
+N = TypeVar("N", bound=ast.AST)
+
+Placed = ast.expr | ast.stmt | ast.keyword
+"""Nodes that have a place."""
 
 _WITHIN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
@@ -67,7 +73,7 @@ class Code:
         """The nodes of its statements in their order, without docstrings and annotations."""
         return [one for statement in _body(self.node) for one in _walk(statement)]
 
-    def of(self, *kinds: type) -> Iterator[ast.AST]:
+    def of(self, *kinds: type[N]) -> Iterator[N]:
         """Yield its nodes of some kinds."""
         return (one for one in self.nodes if isinstance(one, kinds))
 
@@ -87,11 +93,11 @@ class Code:
 
     # --- changes ---
 
-    def change(self, node: ast.AST, after: str) -> Change:
+    def change(self, node: Placed, after: str) -> Change:
         """Return the change of an expression into another."""
         return self._told(node, _place(node, _fitting(after)))
 
-    def change_with(self, node: ast.AST, after: str, first: str) -> Change:
+    def change_with(self, node: Placed, after: str, first: str) -> Change:
         """As `change`, with a statement put before all others of the function."""
         return self._told(node, _place(node, _fitting(after)), self._before(first))
 
@@ -106,15 +112,14 @@ class Code:
         line, column = body.lineno, body.col_offset
         return Edit(line, column, line, column, f"{statement}\n{' ' * column}")
 
-    def _told(self, node: ast.AST, edit: Edit, *others: Edit) -> Change:
+    def _told(self, node: Placed, edit: Edit, *others: Edit) -> Change:
         """Return a change with the line it is in before and after."""
         unit = node
         for one in (node, *self.enclosing(node)):
-            if isinstance(one, ast.stmt) and hasattr(one, "body"):
+            is_block = isinstance(one, ast.stmt) and hasattr(one, "body")
+            if is_block or isinstance(unit, ast.stmt | ast.keyword):
                 break
-            unit = one
-            if isinstance(one, ast.stmt | ast.keyword):
-                break
+            unit = one if isinstance(one, Placed) else unit
         return Change((edit, *others), self._line(unit), self._line(unit, edit))
 
     def changed(self, edits: Sequence[Edit]) -> str:
@@ -127,14 +132,14 @@ class Code:
         """
         return ast.dump(ast.parse(textwrap.dedent(self._cut(self.node, edits))))
 
-    def _line(self, node: ast.AST, *edits: Edit) -> str:
+    def _line(self, node: Placed, *edits: Edit) -> str:
         """Return a node in one line, with edits made in it; of a block its first line."""
         text = self._cut(node, edits)
         if hasattr(node, "body"):
             text = text.partition("\n")[0]
         return " ".join(text.split())
 
-    def _cut(self, node: ast.AST, edits: Sequence[Edit]) -> str:
+    def _cut(self, node: Placed, edits: Sequence[Edit]) -> str:
         """Return the lines of a statement, or the text of an expression, with edits made in it."""
         here = _place(node, "")
         column = 0 if isinstance(node, Node) else here.column
@@ -170,7 +175,7 @@ class Code:
     def _passed(self, points: set[str]) -> Iterator[str]:
         """Yield the names that points are assigned to or from."""
         for target, value in self.assignments:
-            if called(value) in _COPIES:
+            if isinstance(value, ast.Call) and called(value) in _COPIES:
                 given = [dotted(one) for one in value.args]
                 given += [dotted(getattr(value.func, "value", None))]
                 if points & set(given):
@@ -185,15 +190,14 @@ class Code:
     @cached_property
     def assignments(self) -> "list[tuple[ast.expr, ast.expr]]":
         """Pairs of a target and what is assigned to it."""
+        whole = [(target, one.value) for one in self.of(ast.Assign) for target in one.targets]
+        whole += [(one.target, one.value) for one in self.of(ast.AnnAssign) if one.value]
         found: list[tuple[ast.expr, ast.expr]] = []
-        for one in self.of(ast.Assign, ast.AnnAssign):
-            value = one.value
-            targets = one.targets if isinstance(one, ast.Assign) else [one.target]
-            for target in targets:
-                if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-                    found += list(zip(target.elts, value.elts, strict=False))
-                elif value is not None:
-                    found.append((target, value))
+        for target, value in whole:
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                found += zip(target.elts, value.elts, strict=False)
+            else:
+                found.append((target, value))
         return found
 
     @cached_property
@@ -220,15 +224,14 @@ class Code:
 
     def loads(self, names: Sequence[str]) -> "Iterator[ast.expr]":
         """Yield the places where one of some names is read."""
-        for one in self.of(ast.Name, ast.Attribute):
-            if isinstance(one.ctx, ast.Load) and dotted(one) in names:
+        for one in self.of(ast.expr):
+            if dotted(one) in names and isinstance(getattr(one, "ctx", None), ast.Load):
                 yield one
 
 
-def _body(node: ast.AST) -> list[ast.stmt]:
+def _body(node: Node) -> list[ast.stmt]:
     """Return the statements of a function or class without its docstring."""
-    body: list[ast.stmt] = node.body
-    first = body[0]
+    body, first = node.body, node.body[0]
     is_text = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
     return body[1:] if is_text and len(body) > 1 else body
 
@@ -244,7 +247,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
                 yield from _walk(child)
 
 
-def _bound(node: ast.AST) -> set[str]:
+def _bound(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
     """Return the names that a function binds itself, its arguments among them."""
     found = {one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)}
     waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else []
@@ -262,8 +265,10 @@ def _annotation(arg: ast.arg) -> str:
     return ast.unparse(arg.annotation).strip("'\"") if arg.annotation else ""
 
 
-def _place(node: ast.AST, after: str) -> Edit:
-    return Edit(node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, after)
+def _place(node: Placed, after: str) -> Edit:
+    # A parser says where each node ends; only nodes made by hand may lack it.
+    end_line, end_column = node.end_lineno or 0, node.end_col_offset or 0
+    return Edit(node.lineno, node.col_offset, end_line, end_column, after)
 
 
 def _fitting(expression: str) -> str:

@@ -129,18 +129,18 @@ class _Afresh:
         return self._view(full if fromlist else full.partition(".")[0], found)
 
     def _view(self, name: str, found: ModuleType) -> ModuleType:
-        """Return a module as the modules made anew see it: with these in place of the right ones."""
-        if name in self._modules:
-            return self.module(name)
+        """Return a module as those made anew see it: with these in place of the right ones."""
         below = [one for one in self._modules if one.startswith(f"{name}.")]
-        if not below:
+        if name in self._modules:
+            view = self.module(name)
+        elif below:
+            view = ModuleType(name, found.__doc__)
+            vars(view).update(vars(found))
+        else:
             return found
-        view = ModuleType(name, found.__doc__)
-        vars(view).update(vars(found))
         for child in {f"{name}.{one.removeprefix(f'{name}.').partition('.')[0]}" for one in below}:
-            right = sys.modules.get(child)
-            if right is not None:
-                setattr(view, child.rpartition(".")[2], self._view(child, right))
+            if child in sys.modules:
+                setattr(view, child.rpartition(".")[2], self._view(child, sys.modules[child]))
         return view
 
 

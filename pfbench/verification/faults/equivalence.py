@@ -1,8 +1,8 @@
 """Whether a fault changes anything: on small problems, the same runs, or the same in law.
 
 A fault is *equivalent* if on every fixture all iterates, outputs, estimates and counts, and all
-parameters of its schedules, are those of the right method, up to rounding; or else if they are so in
-law, by the enumeration of all draws. What cannot be decided is not equivalent.
+parameters of its schedules, are those of the right method, up to rounding; or else if they are so
+in law, by the enumeration of all draws. What cannot be decided is not equivalent.
 """
 
 import inspect
@@ -226,8 +226,8 @@ def _settings(right: Any) -> tuple[Mapping[str, Any], ...]:
     usual = {name: value for name, value in _USUAL.items() if name in needed}
     found = [usual]
     for change in _VARIED:
-        if set(change) <= set(known) and _can_be_made(right, usual | change):
-            found.append(usual | change)
+        if set(change) <= set(known) and _can_be_made(right, {**usual, **change}):
+            found.append({**usual, **change})
     return tuple(found)
 
 
@@ -255,7 +255,7 @@ def _shown(algorithm: Any, wanted: Mapping[str, Any], problem: Problem, rng: Any
     numbers: list[Any] = []
     ledger = Ledger(_BUDGET)
     try:
-        made = algorithm(**wanted) if inspect.isclass(algorithm) else algorithm
+        made: Any = algorithm(**wanted) if inspect.isclass(algorithm) else algorithm
         words.append(str(getattr(made, "output", "")))
         weight = getattr(made, "output_weight", None)
         numbers += [float(weight(k)) for k in (1, 2, 3)] if weight else []
@@ -274,22 +274,30 @@ def _shown(algorithm: Any, wanted: Mapping[str, Any], problem: Problem, rng: Any
 
 # --- laws -----------------------------------------------------------------------------------------
 
-_TINY: Mapping[str, Any] = {"iterations": 3, "batch": 2, "snapshot": 2, "restarts": 2}
-"""What parameters are at most where all draws are enumerated."""
+_TINY: tuple[Mapping[str, int], ...] = (
+    {"n": 3, "iterations": 3, "batch": 2, "snapshot": 2, "restarts": 2},
+    {"n": 2, "iterations": 3, "batch": 2, "snapshot": 2, "restarts": 2},
+    {"n": 2, "iterations": 2, "batch": 2, "snapshot": 1, "restarts": 2},
+)
+"""What n is, and parameters are at most, where all draws are enumerated: the first that can be."""
 
 
 def _same_law(one: Any, right: Any, k: int) -> bool:
     """Whether runs with the parameters k, made small, have the same law on small sums."""
     try:
-        return all(_has_law(one, right, k, p, *_law(right, k, p)) for p in range(2))
+        for p in range(2):
+            sizes, law = _law(right, k, p)
+            if not _has_law(_tiny(one, right, k, p, sizes), law):
+                return False
+        return True
     except Unscripted:
         return False
 
 
-def _has_law(one: Any, right: Any, k: int, p: int, n: int, law: Mapping[Values, float]) -> bool:
+def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> bool:
     """Whether runs have a law; the first outcome that is too likely decides that they have not."""
     left = dict(law)
-    for chance, seen in branches(_tiny(one, right, k, p, n), _MOST_SEQUENCES):
+    for chance, seen in branches(outcome, _MOST_SEQUENCES):
         left[seen] = left.get(seen, 0.0) - chance
         if left[seen] < -_ACCURACY:
             return False
@@ -297,28 +305,38 @@ def _has_law(one: Any, right: Any, k: int, p: int, n: int, law: Mapping[Values, 
 
 
 @lru_cache(maxsize=64)
-def _law(right: Any, k: int, p: int) -> tuple[int, Mapping[Values, float]]:
-    """Return the law of the right method on a sum of three functions, else of two; and which."""
-    try:
-        return 3, _enumerated(right, k, p, 3)
-    except Unscripted:
-        return 2, _enumerated(right, k, p, 2)
+def _law(right: Any, k: int, p: int) -> tuple[Mapping[str, int], Mapping[Values, float]]:
+    """Return the first of `_TINY` whose draws can be enumerated, and the law of the right method.
+
+    Raises
+    ------
+    Unscripted
+        If there is none.
+    """
+    for sizes in _TINY[:-1]:
+        try:
+            return sizes, _enumerated(_tiny(right, right, k, p, sizes))
+        except Unscripted:
+            continue
+    return _TINY[-1], _enumerated(_tiny(right, right, k, p, _TINY[-1]))
 
 
-def _enumerated(right: Any, k: int, p: int, n: int) -> Mapping[Values, float]:
+def _enumerated(outcome: Callable[[Any], Values]) -> Mapping[Values, float]:
     law: dict[Values, float] = {}
-    for chance, seen in branches(_tiny(right, right, k, p, n), _MOST_SEQUENCES):
+    for chance, seen in branches(outcome, _MOST_SEQUENCES):
         law[seen] = law.get(seen, 0.0) + chance
     return law
 
 
-def _tiny(one: Any, right: Any, k: int, p: int, n: int) -> Callable[[Any], Values]:
-    """Return what a run shows with given draws."""
+def _tiny(
+    one: Any, right: Any, k: int, p: int, sizes: Mapping[str, int]
+) -> Callable[[Any], Values]:
+    """Return what a run of a method shows with given draws."""
     wanted = {
-        name: min(value, _TINY[name]) if name in _TINY and value is not None else value
+        name: min(value, sizes[name]) if name in sizes and value is not None else value
         for name, value in _settings(right)[k].items()
     }
-    problem = _tiny_problem(right, p, n)
+    problem = _tiny_problem(right, p, sizes["n"])
     return lambda rng: _shown(one, wanted, problem, rng).rounded
 
 

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from pfbench.verification.faults.code import ORACLES, POINTS_OF, Code, called, dotted
+from pfbench.verification.faults.code import ORACLES, Code, called, dotted
 from pfbench.verification.faults.fault import Change
 
 Operator = Callable[[Code], Iterator[Change]]
@@ -58,8 +58,9 @@ def _other_points(code: Code, of: Callable[[str], bool]) -> Iterator[Change]:
     for node in code.loads(code.points):
         around = code.above.get(node)
         role = called(around) if isinstance(around, ast.Call) and node in around.args else ""
-        receiver = isinstance(around, ast.Attribute) and not isinstance(node, ast.Attribute)
-        if of(role) and not (receiver and around.attr != "copy"):
+        # `state.x` is no point, and `x.shape` the same for all; `x.copy()` is the point.
+        taken = around.attr if isinstance(around, ast.Attribute) else "copy"
+        if of(role) and taken == "copy":
             visible = code.visible(node)
             for other in code.points:
                 if other != dotted(node) and (other in visible or other.startswith("self.")):
@@ -77,13 +78,13 @@ def renewal(code: Code) -> Iterator[Change]:
             yield code.change(node, time)
             yield code.change(node, f"max(({time}) - 1, 0) % ({period})")
             yield code.change(node, f"({time}) % (2 * ({period}))")
-    for node in code.calls("divmod"):
-        time, period = map(code.text, node.args)
-        yield code.change(node, f"divmod(max(({time}) - 1, 0), {period})")
-        yield code.change(node, f"divmod({time}, 2 * ({period}))")
-    for node in code.calls("replace"):
-        if isinstance(node.func, ast.Attribute) and len(node.args) == 2:
-            yield code.change(node.func, f"{code.text(node.func.value)}.difference")
+    for call in code.calls("divmod"):
+        time, period = map(code.text, call.args)
+        yield code.change(call, f"divmod(max(({time}) - 1, 0), {period})")
+        yield code.change(call, f"divmod({time}, 2 * ({period}))")
+    for call in code.calls("replace"):
+        if isinstance(call.func, ast.Attribute) and len(call.args) == 2:
+            yield code.change(call.func, f"{code.text(call.func.value)}.difference")
 
 
 # --- batches --------------------------------------------------------------------------------------
@@ -151,10 +152,10 @@ def term(code: Code) -> Iterator[Change]:
             for factor in ("2.0", "0.5"):
                 yield code.change(node, f"({left}) {sign} {factor} * ({right})")
                 yield code.change(node, f"{factor} * ({left}) {sign} ({right})")
-    for node in code.of(ast.AugAssign):
-        if isinstance(node.op, ast.Add | ast.Sub):
+    for change in code.of(ast.AugAssign):
+        if isinstance(change.op, ast.Add | ast.Sub):
             for factor in ("0.0", "0.5", "2.0"):
-                yield code.change(node.value, f"{factor} * ({code.text(node.value)})")
+                yield code.change(change.value, f"{factor} * ({code.text(change.value)})")
 
 
 def sign(code: Code) -> Iterator[Change]:
@@ -164,12 +165,12 @@ def sign(code: Code) -> Iterator[Change]:
             left, right = code.text(node.left), code.text(node.right)
             other = "-" if isinstance(node.op, ast.Add) else "+"
             yield code.change(node, f"({left}) {other} ({right})")
-    for node in code.of(ast.UnaryOp):
-        if isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
-            yield code.change(node, code.text(node.operand))
-    for node in code.of(ast.AugAssign):
-        if isinstance(node.op, ast.Add | ast.Sub):
-            yield code.change(node.value, f"-({code.text(node.value)})")
+    for minus in code.of(ast.UnaryOp):
+        if isinstance(minus.op, ast.USub) and not isinstance(minus.operand, ast.Constant):
+            yield code.change(minus, code.text(minus.operand))
+    for change in code.of(ast.AugAssign):
+        if isinstance(change.op, ast.Add | ast.Sub):
+            yield code.change(change.value, f"-({code.text(change.value)})")
 
 
 def factor(code: Code) -> Iterator[Change]:
@@ -178,8 +179,8 @@ def factor(code: Code) -> Iterator[Change]:
         above = code.above.get(node)
         if isinstance(node.op, ast.Mult | ast.Div) and not isinstance(above, ast.BinOp):
             yield from _scaled(code, node)
-    for node in code.calls(*_MOVES):
-        last = node.args[-1] if node.args else None
+    for call in code.calls(*_MOVES):
+        last = call.args[-1] if call.args else None
         if isinstance(last, ast.Name | ast.Attribute | ast.Call):
             yield from _scaled(code, last)
 
@@ -199,15 +200,15 @@ def compare(code: Code) -> Iterator[Change]:
         if other and len(node.ops) == 1:
             left, right = code.text(node.left), code.text(node.comparators[0])
             yield code.change(node, f"({left}) {other} ({right})")
-    for node in code.of(ast.UnaryOp):
-        if isinstance(node.op, ast.Not):
-            yield code.change(node, code.text(node.operand))
-    for node in code.of(ast.IfExp):
-        one, test, other = map(code.text, (node.body, node.test, node.orelse))
-        yield code.change(node, f"({other}) if ({test}) else ({one})")
-    for node in code.of(ast.BoolOp):
-        word = "or" if isinstance(node.op, ast.And) else "and"
-        yield code.change(node, f" {word} ".join(f"({code.text(one)})" for one in node.values))
+    for negated in code.of(ast.UnaryOp):
+        if isinstance(negated.op, ast.Not):
+            yield code.change(negated, code.text(negated.operand))
+    for branch in code.of(ast.IfExp):
+        yes, test, no = map(code.text, (branch.body, branch.test, branch.orelse))
+        yield code.change(branch, f"({no}) if ({test}) else ({yes})")
+    for both in code.of(ast.BoolOp):
+        word = "or" if isinstance(both.op, ast.And) else "and"
+        yield code.change(both, f" {word} ".join(f"({code.text(one)})" for one in both.values))
 
 
 def index(code: Code) -> Iterator[Change]:
@@ -216,8 +217,8 @@ def index(code: Code) -> Iterator[Change]:
         if type(node.value) is int:
             yield code.change(node, str(node.value + 1))
             yield code.change(node, str(node.value - 1))
-    for node in code.calls("range"):
-        end = node.args[0] if len(node.args) == 1 else node.args[1]
+    for call in code.calls("range"):
+        end = call.args[0] if len(call.args) == 1 else call.args[1]
         if not isinstance(end, ast.Constant):
             yield code.change(end, f"({code.text(end)}) + 1")
             yield code.change(end, f"({code.text(end)}) - 1")
@@ -272,9 +273,8 @@ def schedule(code: Code) -> Iterator[Change]:
 
 def output(code: Code) -> Iterator[Change]:
     """Declare another output."""
-    for node in code.of(ast.AnnAssign, ast.Assign):
-        names = [dotted(one) for one in getattr(node, "targets", [getattr(node, "target", None)])]
-        for one in ast.walk(node.value) if names == ["output"] and node.value else ():
+    for target, value in code.assignments:
+        for one in ast.walk(value) if dotted(target) == "output" else ():
             if isinstance(one, ast.Constant) and one.value in ("uniform", "weighted", "last"):
                 yield code.change(one, '"uniform"' if one.value == "last" else '"last"')
 

@@ -130,9 +130,9 @@ def _globals(function: Any, modules: Collection[str]) -> Iterator[Any]:
         elif isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name):
             home = known.get(one.value.id)
             value = getattr(home, one.attr, None) if inspect.ismodule(home) else None
-        if inspect.isclass(value) or inspect.isfunction(value):
-            if value.__module__ in modules:
-                yield value
+        is_part = inspect.isclass(value) or inspect.isfunction(value)
+        if is_part and value.__module__ in modules:
+            yield value
 
 
 @lru_cache(maxsize=64)
