@@ -74,7 +74,7 @@ _VARIED: tuple[Mapping[str, Any], ...] = (
     {"restarts": 2, "iterations": 3},
     {"restarts": 3, "iterations": 3},
     {"restarts": 3, "iterations": 3, "output": "last"},
-    {"probability": 0.2, "iterations": 2},
+    {"probability": 0.3, "iterations": 2},
     {"snapshot": 4},
     {"snapshot": 11},
     {"momentum": "convex"},
