@@ -90,15 +90,9 @@ def mutants_of(names: Iterable[str] = ()) -> list[Mutant]:
     Raises
     ------
     InputError
-        If no mutant is planted for a claim (the nearest that has one is suggested).
+        If a name is unknown (the nearest is suggested).
     """
-    given = set(names)
-    about = {one.name for name in given for one in claims_about(name)}
-    given -= {name for name in given if claims_about(name)}
-    covered = {one.name for mutant in MUTANTS.values() for one in mutant.expected}
-    for name in sorted(given - covered):
-        raise unknown("claim with mutants", name, covered)
-    wanted = given | about
+    wanted = {one.name for name in names for one in _named(name)}
     return [m for m in MUTANTS.values() if not wanted or wanted & {c.name for c in m.expected}]
 
 
@@ -138,7 +132,7 @@ def verify(
     Parameters
     ----------
     names
-        Claims; all of the chosen effort if none is named.
+        Claims, or methods for all claims about them; all of the chosen effort if none is named.
     effort
         "quick" or "full".
     algorithm
