@@ -189,7 +189,7 @@ def test_the_faults_of_somebodys_own_method(pfbench, conforms, own):
 
 
 def test_the_faults_of_a_method_need_claims(pfbench, own):
-    outcome = pfbench("verify", "--mutants", "--algorithm", "own_methods:Plain")
+    outcome = pfbench("verify", "--mutants", "--algorithm", "own_methods:Claimless")
     assert outcome.status == 2
     assert "needs claims" in outcome.err
 

@@ -24,10 +24,13 @@ def faults_of(algorithm: Any) -> list[Fault]:
     Raises
     ------
     InputError
-        If a module of his cannot be executed apart: then no fault in it could be told from that.
+        If a module of his cannot be executed apart: then no fault in it could be told from that;
+        or if an object's class has no hash.
     """
     kind = algorithm if inspect.isclass(algorithm) else type(algorithm)
     found: list[Fault] = []
+    if kind.__hash__ is None and kind is not algorithm:
+        raise InputError(f"objects of {kind.__qualname__} have no hash: give the class instead.")
     reached = parts(kind, program(kind))
     for module in {part.module for part in reached}:
         _check_apart(algorithm, module)

@@ -16,7 +16,6 @@ _numbers = itertools.count()
 def written(tmp_path, monkeypatch):
     """Return a function that imports a text as a module of its own."""
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "modules", sys.modules)
 
     def write(text):
         name = f"written_{next(_numbers)}"

@@ -127,6 +127,21 @@ def test_a_module_that_cannot_be_imported_twice_is_refused(written):
         del sys._imported_once
 
 
+def test_an_object_without_a_hash_is_refused(written):
+    module = written(
+        """
+        from dataclasses import dataclass
+        @dataclass
+        class Method:
+            step: float = 0.5
+            def run(self, ask, x, rng):
+                yield x + self.step
+        """
+    )
+    with pytest.raises(InputError, match="no hash"):
+        faults_of(module.Method())
+
+
 def test_edits_count_columns_in_bytes():
     source = "s = 'ε'; a = 1\nb = 2\n"
     edits = (Edit(1, 14, 1, 15, "3"), Edit(2, 4, 2, 5, "4"))
