@@ -59,6 +59,8 @@ def claim(name: str) -> Claim:
 def selected(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
     """Return the claims to test: the named ones, else those of a quick or full verification.
 
+    The name of a method stands for all claims about it.
+
     Raises
     ------
     InputError
@@ -67,21 +69,30 @@ def selected(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
     from pfbench.verification.session import of_effort
 
     every = of_effort(CLAIMS.values(), effort)
-    return [claim(name) for name in dict.fromkeys(names)] or every
+    return [one for name in dict.fromkeys(names) for one in _named(name)] or every
+
+
+def _named(name: str) -> list[Claim]:
+    """Return the claim of a name, or all claims about the method of that name."""
+    return claims_about(name) or [claim(name)]
+
+
+def claims_about(method: str) -> list[Claim]:
+    """Return the claims about a method of the catalogue, in the order of the papers."""
+    return [one for one in CLAIMS.values() if method and one.algorithm == method]
 
 
 def mutants_of(names: Iterable[str] = ()) -> list[Mutant]:
     """Return the mutants that one of these claims must catch; all if none is named.
 
+    The name of a method stands for all claims about it.
+
     Raises
     ------
     InputError
-        If no mutant is planted for a claim (the nearest that has one is suggested).
+        If a name is unknown (the nearest is suggested).
     """
-    wanted = set(names)
-    covered = {one.name for mutant in MUTANTS.values() for one in mutant.expected}
-    for name in sorted(wanted - covered):
-        raise unknown("claim with mutants", name, covered)
+    wanted = {one.name for name in names for one in _named(name)}
     return [m for m in MUTANTS.values() if not wanted or wanted & {c.name for c in m.expected}]
 
 
@@ -102,7 +113,7 @@ def algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any, lis
         )
     stated = names or getattr(algorithm, "claims", ())
     stated = (stated,) if isinstance(stated, str) else stated
-    return algorithm, [claim(name) for name in dict.fromkeys(stated)]
+    return algorithm, [one for name in dict.fromkeys(stated) for one in _named(name)]
 
 
 def verify(
@@ -121,7 +132,7 @@ def verify(
     Parameters
     ----------
     names
-        Claims; all of the chosen effort if none is named.
+        Claims, or methods for all claims about them; all of the chosen effort if none is named.
     effort
         "quick" or "full".
     algorithm

@@ -74,9 +74,8 @@ class Steps:
 
     def made_in_words(self) -> str:
         """Return how many steps there are, and how many of them were made now."""
-        steps = plural(
-            self._done if self._total is None else self._total, self._unit.removesuffix("s")
-        )
+        number = self._done if self._total is None else self._total
+        steps = plural(number, self._unit.removesuffix("s"))
         return f"{steps}, {self.made:,} of them made now"
 
     def _so_far(self) -> str:

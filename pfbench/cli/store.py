@@ -25,7 +25,7 @@ PROBLEM = option("NAME", "Those on this problem: a name, or a selector.")
 ALGORITHM = option("NAME", "Those of this algorithm: a name, or a selector.")
 STATUS = option("STATUS", "Those of this status.")
 
-_KINDS = ("run", "verdict", "finding", "certificate")
+_KINDS = ("run", "verdict", "finding", "certificate", "fault")
 _VERDICTS = ("holds", "tight", "violated", "disputed", "inconclusive")
 _SHOWN = ("shown", "not shown", "certified", "not certified")
 _LINE = "{:<11}  {:<13}  {:<5}  {:<10}  {:<8}  {:<12}  {}"

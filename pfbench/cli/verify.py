@@ -13,7 +13,9 @@ from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
 from pfbench.cli import options, printing
 from pfbench.cli.claims import explain as explain_claim
+from pfbench.cli.mutants import verify_faults_of, verify_mutants
 from pfbench.cli.options import argument, flag, option
+from pfbench.cli.power import measure_power
 from pfbench.cli.progress import Steps
 from pfbench.cli.report import command_line
 from pfbench.cli.tables import columns, heading, show
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from pfbench.runs.engines.engine import Engine
     from pfbench.verification.claim import Claim
-    from pfbench.verification.session import Caught, Finding, Session, Verification
+    from pfbench.verification.session import Finding, Session, Verification
 
 _COLOURS = {
     "holds": "green",
@@ -40,7 +42,8 @@ def verify(
     quick: bool = flag("Claims that take seconds each (default).", "--quick"),
     full: bool = flag("All claims, with full effort.", "--full"),
     algorithm: str | None = option("MODULE:NAME", "Hold your own algorithm to the claims."),
-    mutants: bool = flag("Show which claim catches which planted fault.", "--mutants"),
+    mutants: bool = flag("Show which claim catches which planted or generated fault.", "--mutants"),
+    faults: int | None = option("N", "Generated faults of each method at most (12; --full: all)."),
     worst_case: bool = flag(
         "Compute worst cases of a few steps, and hold to them.", "--worst-case"
     ),
@@ -68,10 +71,14 @@ def verify(
         raise InputError("--quick and --full exclude each other: give one.")
     if mutants + worst_case + power > 1:
         raise InputError("--mutants, --worst-case and --power exclude one another: give one.")
-    if algorithm is not None and (mutants or worst_case or power):
+    if algorithm is not None and (worst_case or power):
         raise InputError("--algorithm goes with claims alone: leave the other option out.")
+    if faults is not None and not mutants:
+        raise InputError("--faults goes with --mutants: give both.")
     options.check_place(jobs, scheduler)
     integer("--repeat", repeat, least=1)
+    if faults is not None:
+        integer("--faults", faults, least=1)
     effort = "full" if full else "quick"
     if explain is not None:
         explain_claim(claim(explain))
@@ -88,16 +95,18 @@ def verify(
         if target is not None and target != printing.STANDARD_OUTPUT:
             check_writable(target, f"{name} {target}", error=StorageError)
     with closing(options.engine_of(jobs, scheduler)) as engine, printing.keeping("check", store):
-        work = _Work(
-            claims or [], effort, range(seed, seed + repeat), engine, store, as_json, table
-        )
+        work = Work(claims or [], effort, range(seed, seed + repeat), engine, store, as_json, table)
         try:
-            if mutants:
-                _verify_mutants(work)
+            if mutants and algorithm is not None:
+                if not work.quiet:
+                    printing.announce([algorithm])
+                verify_faults_of(work, algorithm, faults)
+            elif mutants:
+                verify_mutants(work, faults)
             elif worst_case:
                 _verify_worst_cases(work)
             elif power:
-                _power(work)
+                measure_power(work)
             elif repeat > 1:
                 _repeat(work)
             else:
@@ -109,7 +118,7 @@ def verify(
 
 
 @dataclass
-class _Work:
+class Work:
     """What is verified: by which effort, with which seeds, where; and what is written of it."""
 
     names: Sequence[str]
@@ -158,7 +167,7 @@ class _Work:
             printing.write_json(content, self.target)
 
 
-def _verify(work: _Work, algorithm: str | None) -> None:
+def _verify(work: Work, algorithm: str | None) -> None:
     from pfbench.claims.catalogue import ERRATA, algorithm_and_claims, selected
     from pfbench.verification.subject import Subject
 
@@ -180,7 +189,7 @@ def _verify(work: _Work, algorithm: str | None) -> None:
     _tell(done, found, work)
 
 
-def _verify_worst_cases(work: _Work) -> None:
+def _verify_worst_cases(work: Work) -> None:
     from pfbench.verification import worst_case
 
     cases = worst_case.selected(work.names)
@@ -190,7 +199,7 @@ def _verify_worst_cases(work: _Work) -> None:
     _tell(done, [], work)
 
 
-def _tell(done: "Verification", found: "Sequence[Finding]", work: _Work) -> None:
+def _tell(done: "Verification", found: "Sequence[Finding]", work: Work) -> None:
     """Write and show verdicts and findings; exit if one is not as it should be."""
     from pfbench.claims.catalogue import PAPERS
     from pfbench.verification.tables import in_words, verdict_table
@@ -217,7 +226,7 @@ def _tell(done: "Verification", found: "Sequence[Finding]", work: _Work) -> None
     printing.exit_if(not (done.clean and all(one.shown for one in found)))
 
 
-def _repeat(work: _Work) -> None:
+def _repeat(work: Work) -> None:
     """Verify once for each seed; tell how often each claim had each verdict."""
     from pfbench.claims.catalogue import selected
     from pfbench.verification.tables import repeated_table
@@ -238,7 +247,7 @@ def _repeat(work: _Work) -> None:
     printing.exit_if(not all(done.clean for done in made))
 
 
-def _conformance(algorithm: str, work: _Work) -> None:
+def _conformance(algorithm: str, work: Work) -> None:
     """Say that no claim was named, and hold the algorithm to what every algorithm keeps."""
     from pfbench.runs.planning.user_code import load
     from pfbench.verification.conformance import conform
@@ -251,63 +260,6 @@ def _conformance(algorithm: str, work: _Work) -> None:
             columns(("test", "passed", "what was seen"), outcome.rows()),
         )
     printing.exit_if(not outcome.passed)
-
-
-def _verify_mutants(work: _Work) -> None:
-    from pfbench.claims.catalogue import mutants_of
-    from pfbench.verification.session import Verification
-
-    chosen = mutants_of(work.names)
-    with work.steps("mutants", sum(len(one.expected) for one in chosen)) as steps:
-        found = work.session(steps).catch(chosen)
-    caught = sum(bool(one.by) for one in found)
-    nothing = Verification().as_json() | {"findings": []}
-    work.write(nothing | {"mutants": [one.as_json() for one in found]})
-    if not work.quiet:
-        show(
-            columns(("mutant", "planted fault [caught by]"), map(_caught, found)),
-            Text(f"{caught} of {len(found)} caught"),
-        )
-    if caught < 0.9 * len(found):
-        printing.fail("fewer than 90 % of the planted faults are caught.")
-
-
-def _power(work: _Work) -> None:
-    """Tell the least error of each claim's method that is found; with full effort, by both."""
-    from pfbench.claims.catalogue import selected
-    from pfbench.verification.power import SEEDS, measure, searches
-    from pfbench.verification.session import of_effort
-    from pfbench.verification.tables import power_table
-
-    claims = selected(work.names, work.effort)
-    found = {}
-    for effort in ("quick", "full") if work.effort == "full" else ("quick",):
-        begun = found[effort] = searches(claims)
-        tried = [one for one in begun if one.claim in of_effort(claims, effort)]
-        with work.steps(f"power, {effort}", None) as steps:
-            seeds = range(work.seeds[0], work.seeds[0] + SEEDS)
-            measure(tried, [work.session(steps, seed, effort) for seed in seeds])
-    rows = [
-        {
-            "claim": same[0].claim.name,
-            "method": same[0].claim.algorithm,
-            "parameter": same[0].parameter,
-            "least": dict(zip(found, (one.least for one in same), strict=True)),
-        }
-        for same in zip(*found.values(), strict=True)
-    ]
-    work.write({"schema": 1, "power": rows})
-    text = power_table(found, command_line())
-    if work.table is not None:
-        printing.write(text, work.table)
-    elif not work.quiet:
-        show(Text(text))
-
-
-def _caught(one: "Caught") -> tuple[str, Text]:
-    names = ", ".join(verdict.claim.name for verdict in one.by)
-    by = f"[{names}]" if names else Text("[not caught]", "bold red")
-    return one.mutant.name, Text.assemble(one.mutant.about, "\n", by)
 
 
 def _verdicts(done: "Verification") -> RenderableType:

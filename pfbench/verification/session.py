@@ -14,6 +14,8 @@ from pfbench.runs.storage.store import Store
 from pfbench.verification import verdict
 from pfbench.verification.claim import Claim, Erratum, Mutant
 from pfbench.verification.evidence import VERDICTS
+from pfbench.verification.faults.equivalence import equivalent
+from pfbench.verification.faults.fault import Fault
 from pfbench.verification.identity import identity
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import EFFORTS, Trial
@@ -27,6 +29,9 @@ LEAST_LIMIT = 60.0
 
 EXAMINATION_LIMIT = 300.0
 """Seconds that the examination of an erratum may take."""
+
+COMPARISON_LIMIT = 60.0
+"""Seconds that the comparison of a fault with the right method may take."""
 
 Outcome = TypeVar("Outcome")
 
@@ -210,6 +215,15 @@ class Session:
         )
         return [Caught(mutant, [next(found) for _ in mutant.expected]) for mutant in mutants]
 
+    def hold(self, asked: Sequence[tuple[Claim, Fault]]) -> list[Verdict]:
+        """Hold each fault to a claim; errors are those of `verify`."""
+        subjects = [(claim, Subject(fault)) for claim, fault in asked]
+        return self._outcomes([self._claim(claim, one, one.label) for claim, one in subjects])
+
+    def compare(self, faults: Sequence[Fault]) -> list[str]:
+        """Return why each fault changes nothing, or ""; errors are those of `verify`."""
+        return self._outcomes([self._equivalence(one) for one in faults])
+
     def examine(self, errata: Sequence[Erratum]) -> list[Finding]:
         """Examine errata; errors are those of `verify`."""
         return self._outcomes([self._erratum(one) for one in errata])
@@ -262,6 +276,15 @@ class Session:
             ),
         )
 
+    def _equivalence(self, fault: Fault) -> _Asked[str]:
+        task = Task(_stored_equivalence, (fault,), COMPARISON_LIMIT)
+        return _Asked(
+            self._question("fault", [fault, equivalent], task),
+            0.0,
+            lambda row: str(row["equivalent"]),
+            lambda _: "",  # not decided
+        )
+
     def _question(self, kind: str, said: Any, task: Task) -> Question:
         """Return the question that the task answers; `said` and this module say what it is."""
         asked = identity(said)
@@ -295,6 +318,11 @@ def _stored_finding(erratum: Erratum, effort: str, seed: int) -> Mapping[str, An
         "seed": seed,
         "seconds": perf_counter() - started,
     }
+
+
+def _stored_equivalence(fault: Fault) -> Mapping[str, Any]:
+    """Return as a store keeps it why a fault changes nothing."""
+    return {"fault": fault.name, "where": fault.where, "equivalent": equivalent(fault)}
 
 
 def time_limit(claim: Claim, effort: str) -> float:

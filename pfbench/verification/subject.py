@@ -9,6 +9,8 @@ from typing import Any
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm, Problem
+from pfbench.verification.faults.compiled import compiled
+from pfbench.verification.faults.fault import Fault
 from pfbench.verification.instruments.changed import ChangedProblem
 
 
@@ -31,8 +33,8 @@ class Subject:
     Attributes
     ----------
     algorithm
-        A class whose parameters are its constructor's, or an algorithm with its parameters; None
-        for the claim's own.
+        A class whose parameters are its constructor's, or an algorithm with its parameters; a
+        generated fault of one; None for the claim's own.
     oracles
         Makes of a problem's backend the one that answers (a planted fault of a set or an oracle);
         measures are taken on the unchanged problem.
@@ -46,12 +48,25 @@ class Subject:
         """Its name where it is shown, MODULE:NAME; None for the claim's own algorithm."""
         if self.algorithm is None:
             return None
+        if isinstance(self.algorithm, Fault):
+            return f"fault {self.algorithm.name}"
         kind = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
         return f"{kind.__module__}:{kind.__qualname__}"
 
     def tested(self) -> Any:
-        """Return the class or object under test, None for the claim's own."""
-        return self.algorithm
+        """Return the class or object under test, None for the claim's own; a fault is compiled.
+
+        Raises
+        ------
+        Broken
+            If a fault cannot be compiled: its module cannot be imported with it.
+        """
+        if not isinstance(self.algorithm, Fault):
+            return self.algorithm
+        try:
+            return compiled(self.algorithm)
+        except Exception as error:
+            raise Broken(f"it cannot be imported ({type(error).__name__}: {error})") from error
 
     def answering(self, problem: Problem) -> Any:
         """Return the problem that answers the oracles: changed if the subject changes it."""

@@ -59,6 +59,13 @@ class DividedByN(MySpider):
         return difference * self.batch / ask.n
 
 
+@dataclass(frozen=True)
+class Claimless(MySpider):
+    """It names no claim."""
+
+    claims = ()
+
+
 class Stream:
     """Draws in a way that cannot be enumerated; a share of each batch."""
 

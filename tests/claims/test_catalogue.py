@@ -136,7 +136,7 @@ def test_a_verdict_depends_on_its_theorem_and_not_on_others(told):
 def test_an_unknown_claim_suggests_the_nearest():
     with pytest.raises(InputError, match="did you mean 'li2019-thm1'"):
         claim("li2019-thm11")
-    with pytest.raises(InputError, match="claim with mutants"):
+    with pytest.raises(InputError, match="did you mean 'lacoste2016-affine'"):
         mutants_of(["lacoste2016-affinee"])
 
 

@@ -155,7 +155,8 @@ def test_without_a_claim_conformance_is_tested(pfbench, own, conforms):
 
 
 def test_mutants(pfbench, conforms):
-    outcome = pfbench("verify", "shen2019-count-spiderg", "--mutants", "--json", "out.json")
+    arguments = ("--faults", 4, "--json", "out.json", "--table", "faults.md")
+    outcome = pfbench("verify", "shen2019-count-spiderg", "--mutants", *arguments)
     assert outcome.status == 0
     content = json.loads(Path("out.json").read_text())
     conforms(content, "verify.json")
@@ -163,6 +164,41 @@ def test_mutants(pfbench, conforms):
     for mutant in content["mutants"]:
         assert mutant["caught_by"]
         assert set(mutant["caught_by"]) <= set(mutant["expected_claims"])
+    assert len(content["generated"]) == 4
+    assert {one["method"] for one in content["generated"]} == {"nfwu-spiderg"}
+    assert {one["found_by"] for one in content["generated"]} <= {None, "shen2019-count-spiderg"}
+    assert "generated faults, 4 of " in outcome.out
+    missed = [one for one in content["generated"] if not (one["found_by"] or one["equivalent"])]
+    told = Path("faults.md").read_text()
+    assert "4 of " in told
+    for one in missed:
+        assert one["where"] in told
+
+
+def test_the_faults_of_somebodys_own_method(pfbench, conforms, own):
+    name = "own_methods:MySpider"
+    arguments = ("--mutants", "--algorithm", name, "--faults", 5, "--json", "out.json")
+    outcome = pfbench("verify", MEAN, *arguments)
+    assert outcome.status == 0
+    content = json.loads(Path("out.json").read_text())
+    conforms(content, "verify.json")
+    assert {one["method"] for one in content["generated"]} == {"my-spider"}
+    assert all(one["where"].startswith("own_methods:") for one in content["generated"])
+    assert f"faults in {name}, 5 of" in outcome.out
+    assert any(one["found_by"] == MEAN for one in content["generated"])
+
+
+def test_the_faults_of_a_method_need_claims(pfbench, own):
+    outcome = pfbench("verify", "--mutants", "--algorithm", "own_methods:Claimless")
+    assert outcome.status == 2
+    assert "needs claims" in outcome.err
+
+
+def test_the_name_of_a_method_stands_for_the_claims_about_it(pfbench):
+    listed = pfbench("verify", "nfwu-sg", "--list")
+    assert listed.status == 0
+    named = {line.split()[0] for line in listed.out.splitlines() if line.startswith("shen2019")}
+    assert named == {one.name for one in CLAIMS.values() if one.algorithm == "nfwu-sg"}
 
 
 def test_list_and_explain_run_nothing(pfbench):
@@ -198,6 +234,8 @@ def test_list_and_explain_run_nothing(pfbench):
         ([COUNT, "--jobs", "2", "--scheduler", "tcp://h:1"], "exclude each other"),
         ([COUNT, "--repeat", "0"], "--repeat"),
         (["lacoste2016-affinee", "--mutants"], "unknown"),
+        ([COUNT, "--faults", "3"], "--faults goes with --mutants"),
+        ([COUNT, "--mutants", "--faults", "0"], "--faults"),
     ],
 )
 def test_bad_input_is_one_sentence_and_status_2(pfbench, arguments, words):

@@ -37,6 +37,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "verdict": "verdicts/{shard}/{key}.json",
         "finding": "findings/{shard}/{key}.json",
         "certificate": "certificates/{shard}/{key}.json",
+        "fault": "faults/{shard}/{key}.json",
     }
 )
 """The kinds of entries, with the file of each; a shard is a key's first two characters."""

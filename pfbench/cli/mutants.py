@@ -1,0 +1,143 @@
+"""``pfbench verify --mutants``: which claim catches which planted fault, and generated ones."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from pfbench.base.errors import InputError
+from pfbench.cli import printing
+from pfbench.cli.report import command_line
+from pfbench.cli.tables import columns, heading, show
+
+if TYPE_CHECKING:
+    from pfbench.cli.verify import Work
+    from pfbench.verification.claim import Claim
+    from pfbench.verification.faults.fault import Fault
+    from pfbench.verification.faults.study import Studied
+    from pfbench.verification.session import Caught
+
+MOST = 12
+"""So many generated faults of a method are studied if neither --full nor --faults is given."""
+
+
+def verify_mutants(work: "Work", most: int | None) -> None:
+    """Hold planted faults to the claims that must catch them, and generated ones to all claims."""
+    from pfbench.claims.catalogue import mutants_of
+    from pfbench.verification.session import Verification
+
+    planted = mutants_of(work.names)
+    faults, claims, drawn = _generated(work, most)
+    with work.steps("mutants", sum(len(one.expected) for one in planted)) as steps:
+        caught = work.session(steps).catch(planted)
+    studied = _studied(work, faults, claims)
+    nothing = Verification().as_json() | {"findings": []}
+    found = {
+        "mutants": [one.as_json() for one in caught],
+        "generated": [one.as_json() for one in studied],
+    }
+    work.write(nothing | found)
+    _write_report(work, studied, drawn)
+    number = sum(bool(one.by) for one in caught)
+    if not work.quiet:
+        show(
+            columns(("mutant", "planted fault [caught by]"), map(_caught, caught)),
+            Text(f"{number} of {len(caught)} caught"),
+            heading(f"generated faults, {drawn}", _told(studied)),
+        )
+    if number < 0.9 * len(caught):
+        printing.fail("fewer than 90 % of the planted faults are caught.")
+
+
+def verify_faults_of(work: "Work", algorithm: str, most: int | None) -> None:
+    """Say which faults in somebody's algorithm the claims would notice that he names."""
+    from pfbench.claims.catalogue import algorithm_and_claims
+    from pfbench.verification.faults.generate import drawn, faults_of
+    from pfbench.verification.session import Verification
+    from pfbench.verification.subject import Subject
+
+    tested, claims = algorithm_and_claims(algorithm, work.names)
+    if not claims:
+        raise InputError(
+            f"--mutants --algorithm {algorithm} needs claims that its faults are held to: name "
+            "them, or let its class say them in an attribute claims."
+        )
+    Subject(tested).check_importable()
+    every = faults_of(tested)
+    if not every:
+        raise InputError(f"no faults can be made in {algorithm}: its modules hold nothing of it.")
+    faults = drawn(every, _most(work, most))
+    words = f"{len(faults)} of {len(every)}"
+    studied = _studied(work, faults, claims)
+    nothing = Verification().as_json() | {"findings": []}
+    work.write(nothing | {"generated": [one.as_json() for one in studied]})
+    _write_report(work, studied, words)
+    if not work.quiet:
+        show(heading(f"faults in {algorithm}, {words}", _told(studied)))
+
+
+def _most(work: "Work", most: int | None) -> int:
+    return most or (10**9 if work.effort == "full" else MOST)
+
+
+def _generated(work: "Work", most: int | None) -> "tuple[list[Fault], list[Claim], str]":
+    """Return faults of the methods of the named claims, these claims, and how many there are."""
+    from pfbench.algorithms.catalogue import ALGORITHMS
+    from pfbench.claims.catalogue import CLAIMS, selected
+    from pfbench.verification.faults.generate import drawn, faults_of
+
+    claims = selected(work.names, work.effort) if work.names else list(CLAIMS.values())
+    about = dict.fromkeys(one.algorithm for one in claims if one.algorithm)
+    every = {name: faults_of(ALGORITHMS[name]) for name in about}
+    chosen = [one for faults in every.values() for one in drawn(faults, _most(work, most))]
+    return chosen, claims, f"{len(chosen)} of {sum(map(len, every.values()))}"
+
+
+def _studied(work: "Work", faults: "Sequence[Fault]", claims: "Sequence[Claim]") -> "list[Studied]":
+    """Hold faults to the claims about their method; somebody's to all."""
+    from pfbench.algorithms.catalogue import ALGORITHMS
+    from pfbench.claims.admissible import ADMISSIBLE
+    from pfbench.verification.faults.study import study
+
+    def claims_of(fault: "Fault") -> "Sequence[Claim]":
+        if ALGORITHMS.get(fault.method) is not fault.algorithm:
+            return claims
+        return [one for one in claims if one.algorithm == fault.method]
+
+    efforts = ("quick", "full") if work.effort == "full" else ("quick",)
+    with work.steps("generated faults", None) as steps:
+        sessions = [work.session(steps, effort=effort) for effort in efforts]
+        return study(sessions, faults, claims_of, ADMISSIBLE)
+
+
+def _write_report(work: "Work", studied: "Sequence[Studied]", drawn: str) -> None:
+    from pfbench.verification.faults.report import report
+
+    if work.table is not None:
+        printing.write(report(studied, command_line(), drawn), work.table)
+
+
+def _told(studied: "Sequence[Studied]") -> RenderableType:
+    from pfbench.verification.faults.report import missed, of_methods
+    from pfbench.verification.faults.study import by_claim, share
+
+    rows: list[tuple[Any, ...]] = []
+    for name, of in of_methods(studied).items():
+        same = sum(bool(one.equivalent) for one in of)
+        covered = sum(bool(one.admissible) for one in of)
+        rows.append((name, str(len(of)), str(same), str(covered), str(share(of))))
+    lines = [Text(f"{one.fault.method}: {one.fault.in_words}") for one in missed(studied)]
+    claims = [(name, str(number)) for name, number in by_claim(studied).items()]
+    return Group(
+        columns(("method", "faults", "equivalent", "admissible", "found"), rows),
+        columns(("claim", "found first"), claims),
+        *([heading("not found", Group(*lines))] if lines else []),
+        Text(f"{share(studied)} found of those neither equivalent nor admissible"),
+    )
+
+
+def _caught(one: "Caught") -> tuple[str, Text]:
+    names = ", ".join(verdict.claim.name for verdict in one.by)
+    by = f"[{names}]" if names else Text("[not caught]", "bold red")
+    return one.mutant.name, Text.assemble(one.mutant.about, "\n", by)

@@ -1,0 +1,44 @@
+"""``pfbench verify --power``: the smallest planted error that each claim's check finds."""
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pfbench.cli import printing
+from pfbench.cli.report import command_line
+from pfbench.cli.tables import show
+
+if TYPE_CHECKING:
+    from pfbench.cli.verify import Work
+
+
+def measure_power(work: "Work") -> None:
+    """Tell the least error of each claim's method that is found; with full effort, by both."""
+    from pfbench.claims.catalogue import selected
+    from pfbench.verification.power import SEEDS, measure, searches
+    from pfbench.verification.session import of_effort
+    from pfbench.verification.tables import power_table
+
+    claims = selected(work.names, work.effort)
+    found = {}
+    for effort in ("quick", "full") if work.effort == "full" else ("quick",):
+        begun = found[effort] = searches(claims)
+        tried = [one for one in begun if one.claim in of_effort(claims, effort)]
+        with work.steps(f"power, {effort}", None) as steps:
+            seeds = range(work.seeds[0], work.seeds[0] + SEEDS)
+            measure(tried, [work.session(steps, seed, effort) for seed in seeds])
+    rows = [
+        {
+            "claim": same[0].claim.name,
+            "method": same[0].claim.algorithm,
+            "parameter": same[0].parameter,
+            "least": dict(zip(found, (one.least for one in same), strict=True)),
+        }
+        for same in zip(*found.values(), strict=True)
+    ]
+    work.write({"schema": 1, "power": rows})
+    text = power_table(found, command_line())
+    if work.table is not None:
+        printing.write(text, work.table)
+    elif not work.quiet:
+        show(Text(text))

@@ -1,0 +1,101 @@
+"""What a generated fault is: a change of the source of a method, as text at a place."""
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A replacement of what stands at a place of a file.
+
+    Attributes
+    ----------
+    line, column, end_line, end_column
+        From where to where: lines from 1, columns in bytes from 0, as in Python's `ast`.
+    after
+        What stands there then.
+    """
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    after: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change of a source: its edits, and a line with it before and after."""
+
+    edits: tuple[Edit, ...]
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A generated fault of an algorithm; it says all that is needed to compile it elsewhere.
+
+    Attributes
+    ----------
+    algorithm
+        The right class (or object with its parameters).
+    module
+        The module whose source is changed: that of the class, or one that it is made of.
+    function
+        The function that is changed, as Python qualifies it in that module.
+    operator
+        The name of the operator that made it; see `operators.OPERATORS`.
+    number
+        Its number among those of this operator in this function.
+    change
+        The change.
+    """
+
+    algorithm: Any
+    module: str
+    function: str
+    operator: str
+    number: int
+    change: Change
+
+    @property
+    def kind(self) -> type:
+        """The right class."""
+        found: type = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
+        return found
+
+    @property
+    def method(self) -> str:
+        """The name of the method."""
+        return str(getattr(self.kind, "name", self.kind.__qualname__))
+
+    @property
+    def name(self) -> str:
+        """Its name, unique among the faults of the method."""
+        return f"{self.method} {self.function} {self.operator} {self.number}"
+
+    @property
+    def where(self) -> str:
+        """The place of the change, MODULE:LINE:COLUMN with columns from 1."""
+        first = self.change.edits[0]
+        return f"{self.module}:{first.line}:{first.column + 1}"
+
+    @property
+    def in_words(self) -> str:
+        """The operator, the place, and the line before and after."""
+        return f"{self.operator} at {self.where}: {self.change.before} -> {self.change.after}"
+
+
+def edited(source: str, edits: tuple[Edit, ...]) -> str:
+    """Return a source with some replacements made; they must not overlap."""
+    text = source.encode()
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    for one in sorted(edits, key=lambda e: (e.line, e.column), reverse=True):
+        first = starts[one.line - 1] + one.column
+        end = starts[one.end_line - 1] + one.end_column
+        text = text[:first] + one.after.encode() + text[end:]
+    return text.decode()

@@ -1,0 +1,78 @@
+"""The faults that operators make of a method's source."""
+
+import ast
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.errors import InputError
+from pfbench.verification.faults.code import Code
+from pfbench.verification.faults.compiled import program, unchanged
+from pfbench.verification.faults.fault import Change, Fault
+from pfbench.verification.faults.operators import OF_CLASSES, OF_RUNS, OF_SCHEDULES
+from pfbench.verification.faults.reach import parts
+
+
+def faults_of(algorithm: Any) -> list[Fault]:
+    """Return all faults of an algorithm, a class or an object of one, in the order of its source.
+
+    They are made of the functions that its runs and its schedule reach: of a method of pfbench in
+    its algorithms and estimators, of somebody's own in his modules.
+
+    Raises
+    ------
+    InputError
+        If a module of his cannot be executed apart: then no fault in it could be told from that;
+        or if an object's class has no hash.
+    """
+    kind = algorithm if inspect.isclass(algorithm) else type(algorithm)
+    found: list[Fault] = []
+    if kind.__hash__ is None and kind is not algorithm:
+        raise InputError(f"objects of {kind.__qualname__} have no hash: give the class instead.")
+    reached = parts(kind, program(kind))
+    for module in {part.module for part in reached}:
+        _check_apart(algorithm, module)
+    for part in reached:
+        if isinstance(part.node, ast.ClassDef):
+            operators = OF_CLASSES
+        else:
+            operators = OF_SCHEDULES if part.schedule else OF_RUNS
+        code = Code(part)
+        known = {code.changed(())}
+        for name, operator in operators.items():
+            number = 0
+            for change in operator(code):
+                meaning = _meaning(code, change)
+                if meaning and meaning not in known:
+                    known.add(meaning)
+                    number += 1
+                    found.append(Fault(algorithm, part.module, part.name, name, number, change))
+    return found
+
+
+def _check_apart(algorithm: Any, module: str) -> None:
+    try:
+        unchanged(algorithm, module)
+    except Exception as error:
+        raise InputError(
+            f"{module} cannot be executed a second time ({type(error).__name__}: {error}), so that "
+            "no faults can be made in it: let its import do nothing but define."
+        ) from error
+
+
+def drawn(faults: Sequence[Fault], most: int) -> list[Fault]:
+    """Return at most so many of some faults, drawn without replacement, the same each time."""
+    if len(faults) <= most:
+        return list(faults)
+    chosen = np.random.default_rng(0).choice(len(faults), most, replace=False)
+    return [faults[i] for i in sorted(chosen)]
+
+
+def _meaning(code: Code, change: Change) -> str:
+    """Return what changes that differ in parentheses only have in common; empty if unreadable."""
+    try:
+        return code.changed(change.edits)
+    except SyntaxError:
+        return ""

@@ -1,0 +1,64 @@
+"""What the changed source of a generated fault calls, under the name `planted`."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.sample import Sample
+
+
+def beside(asked: Any) -> Any:
+    """Return what answers an oracle, beside the ledger; what is no counted oracle as it is."""
+    for name in ("_backend", "_hessian", "_table"):
+        if hasattr(type(asked), name):
+            return getattr(asked, name)
+    return asked
+
+
+def first(sample: Any) -> Any:
+    """Return a sample of the same size that has the first index only."""
+    if isinstance(sample, Sample):
+        return Sample(sample.indices[:1], np.array([len(sample)]))
+    drawn = np.asarray(sample)
+    return drawn if drawn.size == 0 else np.full_like(drawn, drawn.flat[0])
+
+
+def distinct(rng: Any, n: Any, size: Any = None, **more: Any) -> Any:
+    """Return a sample without replacement where there are enough indices, else as it was."""
+    if size is None or np.ndim(n) or more or int(np.prod(size)) > n:
+        return rng.integers(n, size=size, **more)
+    return rng.choice(n, size=size, replace=False)
+
+
+def once(kept: dict[str, Any], draw: Callable[[], Any]) -> Any:
+    """Return the first draw of a run each time; the others are drawn and not used."""
+    return kept.setdefault("drawn", draw())
+
+
+def twice(kept: dict[str, Any], draw: Callable[[], Any]) -> Any:
+    """Return each draw two times, one after the other."""
+    if "drawn" in kept:
+        return kept.pop("drawn")
+    kept["drawn"] = draw()
+    return kept["drawn"]
+
+
+def scaled(number: Any, factor: float) -> Any:
+    """Return a multiple of a number; whole numbers stay whole and positive."""
+    if number is None or isinstance(number, bool | str):
+        return number
+    return max(1, round(number * factor)) if isinstance(number, int) else number * factor
+
+
+def root(number: Any) -> Any:
+    """Return the square root of a number; whole numbers stay whole and positive."""
+    if number is None or isinstance(number, bool | str):
+        return number
+    return max(1, round(math.sqrt(number))) if isinstance(number, int) else math.sqrt(number)
+
+
+def own_stream() -> np.random.Generator:
+    """Return a random stream that no seed enters."""
+    return np.random.default_rng(0)

@@ -1,0 +1,153 @@
+"""The functions of a method's program that its runs and its theorem's schedule reach.
+
+They are followed by name, from `run` and from `theory`: what is overridden is not reached, nor what
+only says what the method is (its declared counts, its checks of parameters).
+"""
+
+import ast
+import inspect
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from pfbench.verification.faults.compiled import source_of
+
+_RUN = frozenset({"run", "output_weight", "output"})
+_SCHEDULE = frozenset({"theory"})
+_ALWAYS = frozenset({"__init__", "__call__", "__iter__", "__next__"})
+
+Node = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part of a program: a function with all that it holds, or the attributes of a class.
+
+    Attributes
+    ----------
+    module, name
+        Its module, and what Python calls it there.
+    node
+        Its syntax tree.
+    schedule
+        Whether only the theorem's schedule reaches it.
+    """
+
+    module: str
+    name: str
+    node: Node
+    schedule: bool
+
+
+def parts(kind: type, modules: Collection[str]) -> list[Part]:
+    """Return the parts of a class's program that are reached, in the order of their names."""
+    run, schedule = (_reached(kind, modules, roots) for roots in (_RUN, _SCHEDULE))
+    found = [
+        Part(module, name, node, schedule=(module, name) not in run)
+        for module, name in sorted(run | schedule)
+        if (node := _tree(module).get(name)) is not None
+    ]
+    return found
+
+
+def _reached(
+    kind: type, modules: Collection[str], roots: frozenset[str]
+) -> frozenset[tuple[str, str]]:
+    """Return module and name of all that is reached from some methods of a class."""
+    classes, names = [kind], set(roots) | _ALWAYS
+    functions: dict[tuple[str, str], Any] = {}
+    seen = -1
+    while seen != (seen := len(classes) + len(names) + len(functions)):
+        for one in list(classes):
+            for found in _attributes(one, names):
+                if inspect.isclass(found) and found.__module__ in modules:
+                    classes += [found] if found not in classes else []
+                elif inspect.isfunction(found) and found.__module__ in modules:
+                    functions[found.__module__, found.__qualname__] = found
+        for function in list(functions.values()):
+            names |= _names(function)
+            for found in _globals(function, modules):
+                if inspect.isclass(found):
+                    classes += [found] if found not in classes else []
+                else:
+                    functions[found.__module__, found.__qualname__] = found
+    return frozenset(functions) | (_declaring(kind, modules) if "output" in roots else frozenset())
+
+
+def _declaring(kind: type, modules: Collection[str]) -> frozenset[tuple[str, str]]:
+    """Return the class that declares the output of a method, if it is of its program."""
+    owners = [owner for owner in kind.__mro__ if "output" in vars(owner)][:1]
+    return frozenset((o.__module__, o.__qualname__) for o in owners if o.__module__ in modules)
+
+
+def _attributes(kind: type, names: Collection[str]) -> Iterator[Any]:
+    """Yield the functions behind some attributes of a class, and the classes that they are."""
+    for name in sorted(names):
+        above = [vars(owner)[name] for owner in kind.__mro__ if name in vars(owner)]
+        for value in above:
+            found = _function(value)
+            yield found
+            if not (inspect.isfunction(found) and _calls_super(found)):
+                break
+
+
+def _function(value: Any) -> Any:
+    """Return the function of a method, a property or the like; anything else as it is."""
+    if isinstance(value, property):
+        return value.fget
+    if isinstance(value, cached_property):
+        return value.func
+    if isinstance(value, classmethod | staticmethod):
+        return value.__func__
+    return value
+
+
+def _node(function: Any) -> Node | None:
+    return _tree(function.__module__).get(function.__qualname__)
+
+
+def _names(function: Any) -> set[str]:
+    """Return the names of all attributes that a function takes."""
+    node = _node(function)
+    return {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)} if node else set()
+
+
+def _calls_super(function: Any) -> bool:
+    node = _node(function)
+    return node is not None and any(
+        isinstance(one, ast.Name) and one.id == "super" for one in ast.walk(node)
+    )
+
+
+def _globals(function: Any, modules: Collection[str]) -> Iterator[Any]:
+    """Yield the functions and classes of a program that a function names."""
+    node, known = _node(function), function.__globals__
+    for one in ast.walk(node) if node else ():
+        value = None
+        if isinstance(one, ast.Name):
+            value = known.get(one.id)
+        elif isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name):
+            home = known.get(one.value.id)
+            value = getattr(home, one.attr, None) if inspect.ismodule(home) else None
+        is_part = inspect.isclass(value) or inspect.isfunction(value)
+        if is_part and value.__module__ in modules:
+            yield value
+
+
+@lru_cache(maxsize=64)
+def _tree(module: str) -> dict[str, Node]:
+    """Return the functions and classes of a module by what Python calls them."""
+    found: dict[str, Node] = {}
+
+    def gather(body: list[ast.stmt], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, Node):
+                found[prefix + node.name] = node
+            if isinstance(node, ast.ClassDef):
+                gather(node.body, f"{prefix}{node.name}.")
+            elif isinstance(node, ast.If | ast.Try | ast.With):
+                gather([one for one in ast.walk(node) if isinstance(one, Node)], prefix)
+
+    gather(ast.parse(source_of(module)).body, "")
+    return found

@@ -1,0 +1,176 @@
+"""The study of a method's generated faults: which are noticed, and by which claim."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pfbench.verification.claim import Claim
+from pfbench.verification.faults.admissible import Admissible
+from pfbench.verification.faults.fault import Fault
+from pfbench.verification.session import Session, of_effort
+from pfbench.verification.verdict import Verdict
+
+_MOST_KILLED = 2
+"""After so many killed checks a fault is held to no further claim: it does not end."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Studied:
+    """What became of one fault.
+
+    Attributes
+    ----------
+    fault
+        The fault.
+    equivalent
+        Why it changes nothing, in words; empty if it does, or that was not decided.
+    admissible
+        The line of proof that covers it; empty if none does.
+    verdicts
+        The verdicts on it, in the order in which it was held to claims; the last says violated if
+        one does.
+    """
+
+    fault: Fault
+    equivalent: str = ""
+    admissible: str = ""
+    verdicts: Sequence[Verdict] = field(default_factory=tuple)
+
+    @property
+    def found_by(self) -> str | None:
+        """The name of the claim that calls it violated; None if none does."""
+        return next((one.claim.name for one in self.verdicts if says_violated(one)), None)
+
+    @property
+    def raises(self) -> bool:
+        """Whether it was found because it raised, diverged or left the set, not by a number."""
+        return any(one.failed and says_violated(one) for one in self.verdicts)
+
+    @property
+    def killed(self) -> bool:
+        """Whether a check of it did not come to its end."""
+        return any(one.failed and not says_violated(one) for one in self.verdicts)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it should be found: it is neither equivalent nor admissible."""
+        return not (self.equivalent or self.admissible)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as ``pfbench verify --mutants --json`` writes it."""
+        fault = self.fault
+        return {
+            "fault": fault.name,
+            "method": fault.method,
+            "function": fault.function,
+            "operator": fault.operator,
+            "where": fault.where,
+            "before": fault.change.before,
+            "after": fault.change.after,
+            "found_by": self.found_by,
+            "equivalent": self.equivalent or None,
+            "admissible": self.admissible or None,
+        }
+
+
+def says_violated(verdict: Verdict) -> bool:
+    """Whether a verdict is violated, or the measured one of a disputed claim."""
+    return "violated" in (verdict.verdict, verdict.measured.get("verdict"))
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many of some faults that should be found were found."""
+
+    found: int
+    all: int
+
+    def __str__(self) -> str:
+        percent = f" ({100.0 * self.found / self.all:.1f} %)" if self.all else ""
+        return f"{self.found} of {self.all}{percent}"
+
+
+def share(studied: Sequence[Studied]) -> Share:
+    """Return the share of the faults found, of those neither equivalent nor admissible."""
+    counted = [one for one in studied if one.counts]
+    return Share(sum(one.found_by is not None for one in counted), len(counted))
+
+
+def by_claim(studied: Sequence[Studied]) -> Mapping[str, int]:
+    """Return how many faults each claim was the first to find, the most first."""
+    return dict(Counter(one.found_by for one in studied if one.found_by).most_common())
+
+
+def study(
+    sessions: Sequence[Session],
+    faults: Sequence[Fault],
+    claims_of: Callable[[Fault], Sequence[Claim]],
+    admissible: Sequence[Admissible] = (),
+) -> list[Studied]:
+    """Find the faults that change nothing, and hold the others to claims until one says violated.
+
+    Parameters
+    ----------
+    sessions
+        How and where they are put to the test; what the first does not find is put to the next,
+        which may make more effort.
+    faults
+        The faults.
+    claims_of
+        The claims that a fault is held to, those of a session's effort; the quickest first.
+    admissible
+        Which faults keep the theorem, and why.
+
+    Raises
+    ------
+    StorageError
+        If the store cannot be written or read; what is stored already stays.
+    """
+    same = sessions[0].compare(faults)
+    known = [
+        Studied(
+            fault=fault,
+            equivalent=equivalent,
+            admissible=next((one.because for one in admissible if one.covers(fault)), ""),
+        )
+        for fault, equivalent in zip(faults, same, strict=True)
+    ]
+    for session in sessions:
+        asked = [
+            _quickest_first(claims_of(one.fault), session.effort)
+            if one.counts and one.found_by is None
+            else ()
+            for one in known
+        ]
+        found = _held(session, faults, asked)
+        known = [
+            replace(one, verdicts=(*one.verdicts, *verdicts))
+            for one, verdicts in zip(known, found, strict=True)
+        ]
+    return known
+
+
+def _quickest_first(claims: Sequence[Claim], effort: str) -> list[Claim]:
+    return sorted(of_effort(claims, effort), key=lambda one: one.seconds(effort))
+
+
+def _held(
+    session: Session, faults: Sequence[Fault], claims: Sequence[Sequence[Claim]]
+) -> list[list[Verdict]]:
+    """Hold each fault to its claims, one after the other, until one says violated."""
+    verdicts: list[list[Verdict]] = [[] for _ in faults]
+    waiting = [k for k in range(len(faults)) if claims[k]]
+    while waiting:
+        answers = session.hold([(claims[k][len(verdicts[k])], faults[k]) for k in waiting])
+        for k, verdict in zip(waiting, answers, strict=True):
+            verdicts[k].append(verdict)
+        waiting = [
+            k for k in waiting if len(verdicts[k]) < len(claims[k]) and _goes_on(verdicts[k])
+        ]
+    return verdicts
+
+
+def _goes_on(verdicts: Sequence[Verdict]) -> bool:
+    killed = sum(one.failed and not says_violated(one) for one in verdicts)
+    return not says_violated(verdicts[-1]) and killed < _MOST_KILLED

@@ -1,0 +1,170 @@
+"""A fault is compiled apart: the right modules stay as they are, in this process and others."""
+
+import inspect
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.algorithms.nfwu import NFWUSPIDERG
+from pfbench.base.errors import InputError
+from pfbench.estimators import SPIDERG
+from pfbench.verification.faults.compiled import compiled, program, unchanged
+from pfbench.verification.faults.equivalence import Seen, _same_runs, _same_schedules
+from pfbench.verification.faults.fault import Change, Edit, Fault, edited
+from pfbench.verification.faults.generate import drawn, faults_of
+
+
+def of(operator, function, algorithm=NFWUSPIDERG, after=""):
+    return next(
+        one
+        for one in faults_of(algorithm)
+        if (one.operator, one.function) == (operator, function) and after in one.change.after
+    )
+
+
+STALE = "point", "SPIDERG.start"
+
+
+def test_originals_are_untouched():
+    before = {name: dict(vars(sys.modules[name])) for name in program(NFWUSPIDERG)}
+    code = SPIDERG.start.__code__
+    variant = compiled(of(*STALE))
+    assert variant is not NFWUSPIDERG
+    assert variant.estimates is not SPIDERG
+    assert variant.estimates.start.__code__ != code
+    assert SPIDERG.start.__code__ is code
+    assert NFWUSPIDERG.estimates is SPIDERG
+    for name, values in before.items():
+        assert vars(sys.modules[name]) == values
+
+
+def test_a_variant_is_of_the_right_modules_but_for_what_is_changed():
+    variant = compiled(of(*STALE))
+    assert variant.__mro__[-4:] == NFWUSPIDERG.__mro__[-4:]
+    assert inspect.signature(variant) == inspect.signature(NFWUSPIDERG)
+
+
+def test_a_fault_travels():
+    fault = of(*STALE)
+    again = pickle.loads(pickle.dumps(fault))
+    assert again == fault
+    assert compiled(again).__qualname__ == "NFWUSPIDERG"
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_without_a_fault_a_method_compiled_apart_is_the_same(name):
+    right = ALGORITHMS[name]
+    for module in sorted(program(right)):
+        apart = unchanged(right, module)
+        assert _same_schedules(apart, right)
+        assert _same_runs(apart, right, 0)
+
+
+def test_an_object_keeps_its_parameters():
+    made = NFWUSPIDERG(iterations=5, step=0.1, batch=3, period=2)
+    fault = of(*STALE, algorithm=made)
+    variant = compiled(fault)
+    assert type(variant) is not type(made)
+    assert vars(variant) == vars(made)
+
+
+def test_a_users_method_in_files_of_his_own(own):
+    faults = faults_of(own.OwnSpider)
+    assert {one.module for one in faults} == {"own_faults", "helpers_of_own"}
+    outside = next(one for one in faults if one.module == "helpers_of_own")
+    variant = compiled(outside)
+    step = own.OwnSpider.run.__globals__["lmo_step"]
+    assert variant.run.__globals__["lmo_step"].__code__ != step.__code__
+    assert sys.modules["helpers_of_own"].lmo_step is step
+
+
+def test_imports_of_packages_find_the_changed_module(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    package = tmp_path / "own_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "parts.py").write_text("def one(ask):\n    return ask.n + 1.0\n")
+    (package / "method.py").write_text(
+        "import own_package.parts\n"
+        "from own_package import parts\n"
+        "from . import parts as again\n"
+        "class Method:\n"
+        "    def run(self, ask, x, rng):\n"
+        "        yield parts.one(ask), own_package.parts.one(ask), again.one(ask)\n"
+    )
+    import own_package.method as method
+
+    fault = of("sign", "one", method.Method)
+
+    class Ask:
+        n = 5
+
+    assert next(method.Method().run(Ask, None, None)) == (6.0, 6.0, 6.0)
+    assert next(compiled(fault)().run(Ask, None, None)) == (4.0, 4.0, 4.0)
+    for name in ("own_package", "own_package.method", "own_package.parts"):
+        sys.modules.pop(name)
+
+
+def test_a_module_that_cannot_be_imported_twice_is_refused(written):
+    module = written(
+        """
+        import sys
+        if hasattr(sys, "_imported_once"):
+            raise RuntimeError("once only")
+        sys._imported_once = True
+        class Method:
+            def run(self, ask, x, rng):
+                yield x + 1.0
+        """
+    )
+    try:
+        with pytest.raises(InputError, match="second time"):
+            faults_of(module.Method)
+    finally:
+        del sys._imported_once
+
+
+def test_an_object_without_a_hash_is_refused(written):
+    module = written(
+        """
+        from dataclasses import dataclass
+        @dataclass
+        class Method:
+            step: float = 0.5
+            def run(self, ask, x, rng):
+                yield x + self.step
+        """
+    )
+    with pytest.raises(InputError, match="no hash"):
+        faults_of(module.Method())
+
+
+def test_edits_count_columns_in_bytes():
+    source = "s = 'ε'; a = 1\nb = 2\n"
+    edits = (Edit(1, 14, 1, 15, "3"), Edit(2, 4, 2, 5, "4"))
+    assert edited(source, edits) == "s = 'ε'; a = 3\nb = 4\n"
+
+
+def test_a_draw_of_faults_is_the_same_each_time():
+    faults = faults_of(NFWUSPIDERG)
+    assert drawn(faults, 5) == drawn(faults, 5)
+    assert len(drawn(faults, 5)) == 5
+    assert drawn(faults, 10**6) == faults
+
+
+def test_what_is_seen_is_compared_up_to_rounding():
+    one = Seen(("a",), np.array([1.0, 2.0]))
+    assert one.is_same(Seen(("a",), np.array([1.0 + 1e-13, 2.0])))
+    assert not one.is_same(Seen(("a",), np.array([1.0 + 1e-6, 2.0])))
+    assert not one.is_same(Seen(("b",), np.array([1.0, 2.0])))
+    assert not one.is_same(Seen(("a",), np.array([1.0])))
+
+
+def test_an_unreadable_fault_is_broken():
+    change = Change((Edit(1, 0, 1, 0, "raise RuntimeError\n"),), "", "")
+    fault = Fault(NFWUSPIDERG, SPIDERG.__module__, "SPIDERG.start", "none", 1, change)
+    with pytest.raises(RuntimeError):
+        compiled(fault)

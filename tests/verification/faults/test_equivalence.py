@@ -1,0 +1,106 @@
+"""What changes nothing is found equivalent, in runs or in law; what changes something is not."""
+
+import pytest
+
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
+from pfbench.estimators import SG, SPIDERG
+from pfbench.verification.faults.compiled import source_of
+from pfbench.verification.faults.equivalence import equivalent
+from pfbench.verification.faults.fault import Change, Edit, Fault
+from pfbench.verification.faults.generate import faults_of
+
+
+def written_as(algorithm, module, before, after):
+    """Return the fault that replaces a text of a module."""
+    source = source_of(module)
+    assert source.count(before) == 1
+    lines = source[: source.index(before)].encode().split(b"\n")
+    end = source[: source.index(before) + len(before)].encode().split(b"\n")
+    edit = Edit(len(lines), len(lines[-1]), len(end), len(end[-1]), after)
+    return Fault(algorithm, module, "", "hand", 1, Change((edit,), before, after))
+
+
+SPIDER = "g = ask.difference(self.draw(ask, rng), x, previous) + g"
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "g = g + ask.difference(self.draw(ask, rng), x, previous)",  # another order
+        "g = g - ask.difference(self.draw(ask, rng), previous, x)",
+        "S = self.draw(ask, rng); g = ask.batch(S, x) - ask.batch(S, previous) + g",  # other names
+    ],
+)
+def test_what_is_written_otherwise_is_the_same_run(after):
+    assert equivalent(written_as(NFWUSPIDERG, SPIDERG.__module__, SPIDER, after)) == "runs"
+
+
+def test_what_is_drawn_otherwise_is_the_same_in_law():
+    before = "ask.batch(self.draw(ask, rng), x)"
+    after = "ask.batch(ask.n - 1 - rng.integers(ask.n, size=self.batch), x)"
+    assert equivalent(written_as(NFWUSG, SG.__module__, before, after)) == "law"
+    again = "ask.batch(rng.integers(ask.n, size=(1, self.batch))[0][::-1], x)"
+    assert equivalent(written_as(NFWUSG, SG.__module__, before, again))
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "ask.batch(rng.choice(ask.n, self.batch, p=np.arange(1.0, ask.n + 1.0) * 2 / (ask.n * "
+        "(ask.n + 1))), x)",
+        "ask.batch(np.repeat(rng.integers(ask.n, size=1), self.batch), x)",
+    ],
+)
+def test_another_law_is_not_the_same(after):
+    before = "ask.batch(self.draw(ask, rng), x)"
+    assert equivalent(written_as(NFWUSG, SG.__module__, before, after)) == ""
+
+
+@pytest.mark.parametrize(
+    ("function", "operator"),
+    [
+        ("SPIDERG.start", "point"),
+        ("SPIDERG.start", "reference"),
+        ("SPIDERG.start", "renewal"),
+        ("SPIDERG.start", "part-of-batch"),
+        ("SPIDERG.start", "batch-again"),
+        ("SPIDERG.start", "term"),
+        ("SPIDERG.start", "bypass"),
+        ("NFWUSPIDERG.sample_sizes", "schedule"),
+        ("NFWU", "output"),
+        ("NFWU.run", "yielded"),
+    ],
+)
+def test_a_real_fault_is_not_equivalent(function, operator):
+    found = [
+        one
+        for one in faults_of(NFWUSPIDERG)
+        if (one.function, one.operator) == (function, operator)
+    ]
+    assert found
+    assert [one.in_words for one in found if equivalent(one)] == []
+
+
+def test_what_a_method_never_reaches_is_equivalent():
+    """NFWU has no online form, so that the batch of a reference gradient is never drawn."""
+    unreached = [one for one in faults_of(NFWUSPIDERG) if one.operator == "without-replacement"]
+    same = {one.function for one in unreached if equivalent(one)}
+    assert same == {"EpochEstimator.reference"}
+    online = [
+        one
+        for one in faults_of(ALGORITHMS["prox-spiderboost"])
+        if (one.function, one.operator) == ("EpochEstimator.reference", "part-of-batch")
+    ]
+    assert [equivalent(one) for one in online] == [""]
+
+
+def test_a_fault_that_cannot_be_imported_is_not_equivalent():
+    change = Change((Edit(1, 0, 1, 0, "raise RuntimeError\n"),), "", "")
+    assert equivalent(Fault(NFWUSG, SG.__module__, "", "hand", 1, change)) == ""
+
+
+def test_a_run_that_asks_without_end_is_ended_by_its_budget():
+    method = ALGORITHMS["ncgs-vr"]
+    endless = written_as(method, method.__module__, "if gap <= eta:", "if gap <= -1.0:")
+    assert equivalent(endless) == ""

@@ -1,0 +1,141 @@
+"""Each operator on a small method: the changes that it makes, and no others."""
+
+import pytest
+
+from pfbench.verification.faults.generate import faults_of
+
+METHOD = """
+    import numpy as np
+    from pfbench.base.state import State
+    from pfbench.points import combine, keep
+
+    class Small:
+        name = "small"
+        output = "uniform"
+
+        def __init__(self, iterations=3, batch=2, period=2, step=0.5, tolerance=1e-3):
+            self.iterations, self.batch, self.period = iterations, batch, period
+            self.step, self.tolerance = step, tolerance
+
+        @classmethod
+        def theory(cls, epsilon, constants):
+            return cls(iterations=4.0 / epsilon, batch=7)
+
+        def run(self, ask, x, rng):
+            s = keep(x)
+            for t in range(self.iterations):
+                if t % self.period == 0:
+                    s = keep(x)
+                    mean = ask.gradient(s)
+                S = rng.integers(ask.n, size=self.batch)
+                g = ask.difference(S, x, s) + mean
+                gap = 0.25 * inside(g)
+                if gap <= self.tolerance:
+                    return
+                at, x = x, combine(x, ask.lo(g), self.step)
+                yield State(x, at, g)
+
+        def never_reached(self):
+            return 1.0 + 2.0
+
+    def inside(g):
+        return g @ g
+"""
+
+
+@pytest.fixture
+def changes(written):
+    """Return the lines after the changes of one operator."""
+    faults = faults_of(written(METHOD).Small)
+
+    def of(operator):
+        return [one.change.after for one in faults if one.operator == operator]
+
+    of.all = faults
+    return of
+
+
+@pytest.mark.parametrize(
+    ("operator", "after"),
+    [
+        ("point", "g = ask.difference(S, s, s) + mean"),
+        ("point", "g = ask.difference(S, x, x) + mean"),
+        ("point", "at, x = x, combine(s, ask.lo(g), self.step)"),
+        ("reference", "mean = ask.gradient(x)"),
+        ("yielded", "yield State(s, at, g)"),
+        ("yielded", "yield State(at, x, g)"),
+        ("renewal", "t == 0"),
+        ("renewal", "(max(t - 1, 0) % self.period) == 0"),
+        ("renewal", "(t % (2 * self.period)) == 0"),
+        ("part-of-batch", "g = ask.difference(planted.first(S), x, s) + mean"),
+        (
+            "batch-again",
+            "S = planted.once(kept_draw, lambda: rng.integers(ask.n, size=self.batch))",
+        ),
+        (
+            "batch-again",
+            "S = planted.twice(kept_draw, lambda: rng.integers(ask.n, size=self.batch))",
+        ),
+        ("without-replacement", "S = planted.distinct(rng, ask.n, size=self.batch)"),
+        ("other-stream", "rng = planted.own_stream(); s = keep(x)"),
+        ("term", "g = mean"),
+        ("term", "g = ask.difference(S, x, s)"),
+        ("term", "g = (ask.difference(S, x, s) + 2.0 * mean)"),
+        ("term", "g = (0.5 * ask.difference(S, x, s) + mean)"),
+        ("sign", "g = (ask.difference(S, x, s) - mean)"),
+        ("factor", "gap = (2.0 * (0.25 * inside(g)))"),
+        ("factor", "at, x = x, combine(x, ask.lo(g), (0.5 * self.step))"),
+        ("compare", "(gap < self.tolerance)"),
+        ("index", "t % self.period == 1"),
+        ("index", "range((self.iterations + 1))"),
+        ("constant", "gap = 0.125 * inside(g)"),
+        ("tolerance", "gap <= planted.root(self.tolerance)"),
+        ("tolerance", "gap <= (10.0 * self.tolerance)"),
+        ("bypass", "mean = planted.beside(ask).gradient(s)"),
+        ("bypass", "g = planted.beside(ask).difference(S, x, s) + mean"),
+        ("schedule", "iterations=planted.scaled(4.0 / epsilon, 0.5)"),
+        ("schedule", "batch=planted.root(7)"),
+        ("output", "output = 'last'"),
+    ],
+)
+def test_an_operator_makes_its_change(changes, operator, after):
+    found = changes(operator)
+    assert any(after in line for line in found), found
+
+
+def test_what_no_run_reaches_is_not_changed(changes):
+    functions = {one.function for one in changes.all}
+    assert functions == {"Small", "Small.__init__", "Small.run", "Small.theory"}
+
+
+def test_faults_are_different_and_named(changes):
+    assert len({one.name for one in changes.all}) == len(changes.all)
+    assert len({one.change.edits for one in changes.all}) == len(changes.all)
+    for one in changes.all:
+        assert one.change.before != one.change.after
+        assert one.where.startswith(one.module)
+
+
+def test_an_inherited_method_that_is_overridden_is_not_changed(written):
+    module = written(
+        METHOD
+        + """
+    class Other(Small):
+        def run(self, ask, x, rng):
+            yield State(x + 1.0)
+    """
+    )
+    assert "Small.run" not in {one.function for one in faults_of(module.Other)}
+    assert "Other.run" in {one.function for one in faults_of(module.Other)}
+
+
+def test_a_part_that_super_reaches_is_changed(written):
+    module = written(
+        METHOD
+        + """
+    class Other(Small):
+        def run(self, ask, x, rng):
+            yield from super().run(ask, x, rng)
+    """
+    )
+    assert "Small.run" in {one.function for one in faults_of(module.Other)}

@@ -1,0 +1,134 @@
+"""Faults are held to claims until one says violated; what does not end is killed."""
+
+import json
+
+import pytest
+
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.algorithms.nfwu import NFWUSPIDERG
+from pfbench.claims.admissible import ADMISSIBLE
+from pfbench.claims.catalogue import CLAIMS, claims_about, selected
+from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
+from pfbench.runs.storage.store import Store
+from pfbench.verification import session as sessions
+from pfbench.verification.faults.compiled import source_of
+from pfbench.verification.faults.fault import Change, Edit, Fault
+from pfbench.verification.faults.generate import faults_of
+from pfbench.verification.faults.operators import OPERATORS
+from pfbench.verification.faults.report import missed, report
+from pfbench.verification.faults.study import by_claim, share, study
+from pfbench.verification.session import Session
+from pfbench.verification.subject import Subject
+
+COUNT, MEAN = CLAIMS["shen2019-count-spiderg"], CLAIMS["shen2019-unbiased-spiderg"]
+
+
+class Counting(ThisProcess):
+    done = 0
+
+    def do(self, tasks):
+        self.done += len(tasks)
+        return super().do(tasks)
+
+
+def chosen(*wanted):
+    faults = faults_of(NFWUSPIDERG)
+    return [
+        next(one for one in faults if (one.operator, one.function, one.number) == want)
+        for want in wanted
+    ]
+
+
+FOUND = ("bypass", "SPIDERG.start", 1), ("renewal", "SPIDERG.start", 1)
+SAME = ("part-of-batch", "EpochEstimator.reference", 1)
+COVERED = ("without-replacement", "Estimator.draw", 1)
+COVERED_METHODS = (
+    *("prox-spiderboost", "ncgs-stochastic", "prox-asvrg", "prox-katyusha-ns", "rsag"),
+    *("natasha15", "storc"),
+)
+UNSEEN = ("schedule", "NFWU.theory", 1)
+
+
+@pytest.fixture
+def engine():
+    return Counting()
+
+
+def test_each_fault_is_found_by_its_claim_or_is_said_why_not(engine, tmp_path):
+    faults = chosen(*FOUND, SAME, COVERED, UNSEEN)
+    store = Store(tmp_path)
+    held = Session(engine=engine, store=store)
+    found = study([held], faults, lambda fault: [MEAN, COUNT], ADMISSIBLE)
+    assert [one.found_by for one in found] == [COUNT.name, COUNT.name, None, None, None]
+    assert [one.equivalent for one in found] == ["", "", "runs", "", ""]
+    assert "Cochran" in found[3].admissible
+    assert [one.fault for one in missed(found)] == [faults[4]]
+    assert (share(found).found, share(found).all) == (2, 3)
+    assert by_claim(found) == {COUNT.name: 2}
+    made = engine.done
+    again = study([held], faults, lambda fault: [MEAN, COUNT], ADMISSIBLE)
+    assert engine.done == made
+    assert [one.as_json() for one in again] == [one.as_json() for one in found]
+    json.dumps([one.as_json() for one in found], allow_nan=False)
+    text = report(found, "the command", "5 of 132")
+    assert "2 of 3 (66.7 %)" in text
+    assert "`iterations=max(1, round_up(L * delta / epsilon**2))`" in text
+
+
+def test_what_one_session_does_not_find_is_put_to_the_next(engine):
+    (fault,) = chosen(FOUND[0])
+    first, second = Session(engine=engine), Session(engine=engine, effort="full")
+
+    def claims_of(_):
+        return [COUNT]
+
+    found = study([first, second], [fault], claims_of)
+    assert len(found[0].verdicts) == 1
+    (unseen,) = chosen(UNSEEN)
+    found = study([first, second], [unseen], claims_of)
+    assert len(found[0].verdicts) == 2
+
+
+def test_a_fault_that_loops_for_ever_is_killed_and_not_found(monkeypatch):
+    monkeypatch.setattr(sessions, "LEAST_LIMIT", 8.0)
+    source = "for _ in range(self.iterations):\n            g = estimate(x)"
+    text = source_of(NFWUSPIDERG.__module__)
+    assert text.count(source) == 1
+    line = text[: text.index(source)].count("\n") + 1
+    change = Change((Edit(line, 8, line, 8, "while True: pass\n        "),), "", "")
+    endless = Fault(NFWUSPIDERG, NFWUSPIDERG.__module__, "NFWU.run", "hand", 1, change)
+    (verdict,) = Session(engine=LocalProcesses(1)).hold([(COUNT, endless)])
+    assert (verdict.verdict, verdict.failed) == ("inconclusive", True)
+    assert "timeout" in verdict.reason
+
+
+def test_a_fault_that_cannot_be_imported_is_violated():
+    change = Change((Edit(1, 0, 1, 0, "raise RuntimeError\n"),), "", "")
+    fault = Fault(NFWUSPIDERG, NFWUSPIDERG.__module__, "NFWU.run", "hand", 1, change)
+    verdict = sessions.judge(COUNT, Subject(fault))
+    assert verdict.verdict == "violated"
+    assert "cannot be imported" in verdict.reason
+
+
+def test_a_users_faults_are_held_to_his_claims(own, engine):
+    faults = [
+        one
+        for one in faults_of(own.OwnSpider)
+        if (one.operator, one.number) in {("renewal", 1), ("part-of-batch", 1), ("point", 1)}
+    ]
+    found = study([Session(engine=engine)], faults, lambda _: [MEAN])
+    assert {one.fault.method for one in found} == {"own-spider"}
+    assert any(one.found_by == MEAN.name for one in found)
+
+
+def test_what_is_admissible_exists():
+    """Each entry covers a fault of the methods it is for, and its operator exists."""
+    faults = [one for name in COVERED_METHODS for one in faults_of(ALGORITHMS[name])]
+    for entry in ADMISSIBLE:
+        assert entry.operator in OPERATORS
+        assert any(entry.covers(one) for one in faults), entry
+
+
+def test_the_name_of_a_method_stands_for_its_claims():
+    assert selected(["nfwu-spiderg"]) == claims_about("nfwu-spiderg")
+    assert {one.algorithm for one in claims_about("nfwu-spiderg")} == {"nfwu-spiderg"}
