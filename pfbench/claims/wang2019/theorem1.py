@@ -42,7 +42,7 @@ THM1 = Claim(
     assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
     instances=tuple(problem for problem, _ in _TESTED.values()),
     schedule=SCHEDULE,
-    takes=(0.5, 0.5),
+    takes=(5.0, 8.0),
     check=partial(mean_mapping, bound=bound, problems=_TESTED),
 )
 

@@ -40,7 +40,7 @@ THM2 = Claim(
     assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
     instances=tuple(problem for problem, _ in _TESTED.values()),
     schedule=SCHEDULE,
-    takes=(0.5, 0.5),
+    takes=(3.0, 5.0),
     check=partial(mean_mapping, bound=bound, problems=_TESTED),
 )
 
