@@ -128,7 +128,7 @@ MEAN = Claim(
     algorithm="ncgs-stochastic",
     assumptions=("C compact", "L >= max(L_f, L_ms)", "variance at most sigma^2"),
     schedule="explicit: m_k = k, eta = chi = 1/N",
-    takes=(2.0, 13.0),
+    takes=(8.0, 13.0),
 )
 
 RATE = Claim(

@@ -182,7 +182,7 @@ MEAN = Claim(
     algorithm="ncgs-vr",
     assumptions=("C compact", "L >= max(L_f, L_ms)", "m^2 <= 12 b"),
     schedule="m = round(n^(1/3)), b = round(n^(2/3)), eta = 1/T",
-    takes=(2.5, 14.0),
+    takes=(12.0, 14.0),
 )
 
 RATE = Claim(

@@ -243,7 +243,7 @@ def _bowl(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
 
 def _slopes(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
     """Fit one form on slopes: in 1/epsilon at one n, and in n at one epsilon."""
-    seeds = trial.seeds(trial.pick(8, 20), f"slopes {form.sfo} {form.n}")
+    seeds = trial.seeds(20, f"slopes {form.sfo} {form.n}")
     table = np.array(
         [[_on_slope(trial, form, e, form.n, seed) for e in form.epsilons] for seed in seeds]
     )

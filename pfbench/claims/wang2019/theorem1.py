@@ -43,7 +43,7 @@ THM1 = Claim(
     assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
     instances=(*(problem for problem, _ in _TESTED.values()), BOWL),
     schedule=SCHEDULE,
-    takes=(1.0, 2.0),
+    takes=(6.0, 10.0),
     check=partial(mean_mapping, bound=bound, problems=_TESTED),
 )
 

@@ -41,7 +41,7 @@ THM2 = Claim(
     assumptions=(MEAN_SQUARED, "q <= |S| + 1"),
     instances=(*(problem for problem, _ in _TESTED.values()), BOWL),
     schedule=SCHEDULE,
-    takes=(1.0, 2.0),
+    takes=(4.0, 7.0),
     check=partial(mean_mapping, bound=bound, problems=_TESTED),
 )
 
