@@ -148,7 +148,6 @@ class SpiderFunction(Options, Own):
 
     variant_of = "nfwu-spiderg"
     requires = EPOCHS
-    not_for = ("shen2019-rem3.1",)  # it takes any parameter, and has no restarts
 
     def run(self, ask, x, rng):
         estimate = spider(ask, rng, batch=self.batch, period=self.period)
@@ -209,7 +208,7 @@ class SpiderOwnOutput(SpiderFunction):
 
 
 class SpiderSum(Own):
-    """Keeps the sum of what it drew in one array, and gives lists to who looks."""
+    """Keeps the sum of what it drew in one array, which it yields."""
 
     variant_of = "nfwu-spiderg"
     requires = EPOCHS
@@ -226,7 +225,7 @@ class SpiderSum(Own):
                 v = np.array(ask.gradient(x))
             old = x
             x = pf.combine(x, ask.lo(v), self.step)
-            yield pf.State(x, old, list(v))
+            yield pf.State(x, old, v)
 
 
 class SpiderByHand(SpiderSum):
