@@ -197,6 +197,7 @@ class SpiderOfLengthOneSilent(SpiderFunction):
 class SpiderOwnOutput(SpiderFunction):
     """Draws which iterate it returns before the first, and tells of no estimate."""
 
+    not_for = ("shen2019-thm3.1-spiderg",)  # which reads what it declares, not what it draws
     output = "last"
 
     def run(self, ask, x, rng):
