@@ -18,7 +18,7 @@ from pfbench.problems.rows import synthetic_rows
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L2Ball, WholeSpace
 from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.subject import Broken, make
+from pfbench.verification.subject import Broken, make, takes_any
 
 _MOST = 40
 """Iterations that are looked at; an endless method is stopped there."""
@@ -122,7 +122,8 @@ def _declared(algorithm: Any) -> str:
 def _usual(algorithm: Any) -> Algorithm:
     needed = getattr(algorithm, "needed", lambda: list(_USUAL))()
     wanted = {name: _USUAL[name] for name in needed if name in _USUAL}
-    return make(algorithm, **{"iterations": 20} | wanted)
+    wanted = {"iterations": 20} | wanted
+    return make(algorithm, wanted if takes_any(algorithm) else (), **wanted)
 
 
 def _made(algorithm: Any) -> str:

@@ -2,7 +2,7 @@
 
 import inspect
 import pickle
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -129,7 +129,7 @@ def make(algorithm: Any, needed: Collection[str] = (), /, **wanted: Any) -> Algo
     Untestable
         If it refuses them, lacks one that is needed, or needs one that only it knows.
     """
-    known = _parameters(algorithm, wanted)
+    known = taken(algorithm, (*wanted,), needed)
     for name in needed:
         if name in wanted and name not in known:
             raise Untestable(f"it has no parameter {name}, which the claim sets to {wanted[name]}")
@@ -146,13 +146,29 @@ def make(algorithm: Any, needed: Collection[str] = (), /, **wanted: Any) -> Algo
     return found
 
 
-def _parameters(algorithm: Any, wanted: Mapping[str, Any]) -> Collection[str]:
-    """Return the names of an algorithm's parameters, among them those of `wanted` that it takes."""
-    if inspect.isclass(algorithm):
-        every = inspect.signature(algorithm).parameters
-        takes_all = any(one.kind is one.VAR_KEYWORD for one in every.values())
-        return wanted if takes_all else every
-    return {one.name for one in fields(algorithm)} if is_dataclass(algorithm) else ()
+def taken(algorithm: Any, wanted: Collection[str], needed: Collection[str] = ()) -> Collection[str]:
+    """Return which of the wanted parameters an algorithm has, a class or an object.
+
+    Of a class that takes any it is known only that it has those that are needed, and those of which
+    it has an attribute, as a default: what else it is given it may ignore.
+    """
+    if not inspect.isclass(algorithm):
+        names = {one.name for one in fields(algorithm)} if is_dataclass(algorithm) else set()
+        return [name for name in wanted if name in names]
+    every, any_other = inspect.signature(algorithm).parameters, takes_any(algorithm)
+
+    def has(name: str) -> bool:
+        return name in every or (any_other and (name in needed or hasattr(algorithm, name)))
+
+    return [name for name in wanted if has(name)]
+
+
+def takes_any(algorithm: Any) -> bool:
+    """Return whether an algorithm is a class that takes whatever parameters it is given."""
+    if not inspect.isclass(algorithm):
+        return False
+    every = inspect.signature(algorithm).parameters.values()
+    return any(one.kind is one.VAR_KEYWORD for one in every)
 
 
 def changed(algorithm: Algorithm, **given: Any) -> Algorithm:
@@ -180,7 +196,7 @@ def scheduled(algorithm: Any, epsilon: float, constants: Constants, **given: Any
     if theory is None:
         raise Untestable("it has no schedule: give it a classmethod theory(epsilon, constants)")
     for name in given:
-        if name not in _parameters(algorithm, given):
+        if name not in taken(algorithm, (*given,)):
             raise Untestable(f"it has no parameter {name}, which the claim sets to {given[name]}")
     try:
         made: Algorithm = theory(epsilon, constants, **given)

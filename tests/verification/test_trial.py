@@ -9,7 +9,7 @@ from pfbench.claims.catalogue import CLAIMS
 from pfbench.claims.shen2019.problems import log_cosh, recovery
 from pfbench.verification import Broken, Subject, Trial, Unfit, Untestable
 from pfbench.verification.instruments.draws import Scripted, Unscripted
-from pfbench.verification.subject import changed, make, scheduled
+from pfbench.verification.subject import changed, make, scheduled, taken
 from pfbench.verification.trial import is_multiple
 
 PROBLEM = log_cosh(8, 3)
@@ -60,13 +60,16 @@ def test_a_method_without_a_parameter_that_a_claim_counts_on_cannot_be_tested():
     assert make(Short, iterations=1, step=2, period=3, batch=4).given == (1, 2, 3)
 
 
-def test_a_class_that_takes_anything_is_given_everything():
+def test_a_class_that_takes_anything_has_what_is_needed_and_what_it_has_a_default_for():
     class Anything:
+        option = 1
+
         def __init__(self, **given):
             self.given = given
 
-    given = {"iterations": 3, "batch": 2}
-    assert make(Anything, ("batch",), **given).given == given
+    wanted = {"iterations": 3, "batch": 2, "option": 2, "restarts": 5}
+    assert taken(Anything, (*wanted,), ("batch",)) == ["batch", "option"]
+    assert make(Anything, ("batch",), **wanted).given == {"batch": 2, "option": 2}
 
 
 def test_a_schedule_that_swallows_a_parameter_cannot_be_tested():

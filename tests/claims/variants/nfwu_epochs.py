@@ -148,7 +148,6 @@ class SpiderFunction(Options, Own):
 
     variant_of = "nfwu-spiderg"
     requires = EPOCHS
-    not_for = ("shen2019-rem3.1",)  # it takes any parameter, and has no restarts
 
     def run(self, ask, x, rng):
         estimate = spider(ask, rng, batch=self.batch, period=self.period)
@@ -198,6 +197,7 @@ class SpiderOfLengthOneSilent(SpiderFunction):
 class SpiderOwnOutput(SpiderFunction):
     """Draws which iterate it returns before the first, and tells of no estimate."""
 
+    not_for = ("shen2019-thm3.1-spiderg",)  # which reads what it declares, not what it draws
     output = "last"
 
     def run(self, ask, x, rng):
@@ -209,7 +209,7 @@ class SpiderOwnOutput(SpiderFunction):
 
 
 class SpiderSum(Own):
-    """Keeps the sum of what it drew in one array, and gives lists to who looks."""
+    """Keeps the sum of what it drew in one array, which it yields."""
 
     variant_of = "nfwu-spiderg"
     requires = EPOCHS
@@ -226,7 +226,7 @@ class SpiderSum(Own):
                 v = np.array(ask.gradient(x))
             old = x
             x = pf.combine(x, ask.lo(v), self.step)
-            yield pf.State(x, old, list(v))
+            yield pf.State(x, old, v)
 
 
 class SpiderByHand(SpiderSum):

@@ -32,6 +32,9 @@ class Ncgs(Options, Own):
     deterministic = True
     option, tolerance = 1, None
 
+    def output_weight(self, k):
+        return k * (k + 1)
+
     def run(self, ask, x, rng):
         beta, eta = 0.5 / self.smoothness, self.tolerance or 1.0 / self.iterations
         theta, ag = np.array(x), np.array(x)
@@ -101,6 +104,9 @@ class NcgsReduced(Options, Own):
     variant_of = "ncgs-vr"
     requires = frozenset({"gradient", "difference", "lo"})
     tolerance = None
+
+    def output_weight(self, k):
+        return k * (k + 1)
 
     def run(self, ask, x, rng):
         eta, t = self.tolerance or 1.0 / self.iterations, 0
