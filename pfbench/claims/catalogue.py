@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
-from pfbench.claims import jaggi2013, lacoste2016, li2019, qu2018, shen2019, wang2019
+from pfbench.claims import jaggi2013, lacoste2016, li2019, methods, qu2018, shen2019, wang2019
 from pfbench.runs.planning.user_code import load
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.scales import Change, change
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # what runs a verification is imported by it: claims are list
 PAPERS: Mapping[str, Paper] = MappingProxyType(
     {
         file.PAPER.key: file.PAPER
-        for file in (shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013)
+        for file in (shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, methods)
     }
 )
 """The papers by their keys."""

@@ -11,7 +11,7 @@ import numpy as np
 from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
-from pfbench.base.counts import Budget, Counts
+from pfbench.base.counts import COUNTED, Budget, Counts
 from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.oracles import Ledger, Oracles
@@ -22,6 +22,7 @@ from pfbench.runs.loop.stop import Stop
 from pfbench.verification.claim import Claim
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.draws import Unscripted
+from pfbench.verification.instruments.witness import Witness, WitnessedProblem
 from pfbench.verification.statistics import Decision, decide_exact, sequential
 from pfbench.verification.subject import Broken, Subject, make, scheduled
 
@@ -112,10 +113,12 @@ class Trial:
         Raises
         ------
         Broken
-            If the run raised, diverged or was refused, or its output is outside the set.
+            If the run raised, diverged or was refused, its output is outside the set, or the
+            counts are not those of what was asked.
         """
+        witnessed = WitnessedProblem(self.subject.answering(problem))
         run = solve(
-            self.subject.answering(problem),
+            witnessed,
             algorithm,
             seed=seed,
             budget=budget,
@@ -125,6 +128,7 @@ class Trial:
         )
         if run.status in _FAILED:
             raise Broken(f"the run on {run.problem} ended as {run.status}: {run.stop_reason}")
+        _check_counts(list(run.counts.as_dict().values()), witnessed.witness)
         _check_point(problem, run.x)
         return run
 
@@ -147,11 +151,13 @@ class Trial:
         Raises
         ------
         Broken
-            If the algorithm raises, or yields a point that is not finite or outside the set.
+            If the algorithm raises, yields a point that is not finite or outside the set, or the
+            counts are not those of what was asked.
         Unscripted
             If it draws what a scripted stream does not have.
         """
-        recorder = Recorder(self.subject.answering(problem).open(np.random.default_rng(seed)))
+        witness = Witness(self.subject.answering(problem).open(np.random.default_rng(seed)))
+        recorder = Recorder(witness)
         ledger = Ledger()
         ask = Oracles(recorder, ledger, problem.set.diameter)
         stream = np.random.default_rng(seed) if rng is None else rng
@@ -161,11 +167,13 @@ class Trial:
             try:
                 state = next(states)
             except StopIteration:
+                _check_counts(ledger.spent, witness)
                 return
             except Unscripted:
                 raise
             except Exception as error:
                 raise Broken(f"it raised {type(error).__name__}: {error}") from error
+            _check_counts(ledger.spent, witness)
             _check_point(problem, state.x)
             yield Step(state, tuple(recorder.minimised), ledger.counts)
 
@@ -198,6 +206,15 @@ class Trial:
 
         decision, samples = sequential(draw, bound, batch=batch, most=most)
         return decision, samples.size
+
+
+def _check_counts(counted: Sequence[int], witness: Witness) -> None:
+    """Refuse counts that are not those of what was asked."""
+    for kind, number, asked in zip(COUNTED, counted, witness.spent, strict=True):
+        if number != asked:
+            raise Broken(
+                f"it asked beside the ledger: {asked} {kind.upper()} were asked, {number} counted"
+            )
 
 
 def _check_point(problem: Problem, x: Point) -> None:

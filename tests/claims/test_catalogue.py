@@ -41,7 +41,9 @@ def name(one):
 
 
 def test_the_papers_are_gathered_whole_and_every_name_is_given_once():
-    assert list(PAPERS) == ["shen2019", "qu2018", "li2019", "wang2019", "lacoste2016", "jaggi2013"]
+    assert list(PAPERS) == [
+        *("shen2019", "qu2018", "li2019", "wang2019", "lacoste2016", "jaggi2013", "methods")
+    ]
     counts = [len(CLAIMS), len(MUTANTS), len(ERRATA)]
     papers = PAPERS.values()
     assert counts == [
@@ -54,7 +56,8 @@ def test_the_papers_are_gathered_whole_and_every_name_is_given_once():
 
 
 def test_no_more_claims_share_the_level_than_it_is_split_for():
-    assert len(CLAIMS) <= statistics.MOST_CLAIMS
+    # Of the claims about single methods chance enters only those whose draws are not enumerated.
+    assert sum(one.paper != "methods" for one in CLAIMS.values()) <= statistics.MOST_CLAIMS
     assert pytest.approx(1e-6) == statistics.MOST_CLAIMS * statistics.LEVEL
 
 

@@ -1,0 +1,216 @@
+"""Algorithm 1 of shen2019 with each of its five gradient estimators."""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from pfbench.base.constants import Constants
+from pfbench.base.counts import Counts
+from pfbench.claims.methods.stating import (
+    BALL,
+    CONSTANTS,
+    ONE_ON_BALL,
+    SEVEN_ON_BALL,
+    Forming,
+    along,
+    claims_of,
+    conditional_step,
+    epochs,
+    sg,
+    spider,
+    svrg,
+)
+from pfbench.verification import Floats, Instance
+from pfbench.verification.instruments.waves import Waves
+from pfbench.verification.laws import Formed, Method, Place, Setting, Told, Wanted, setting
+from pfbench.verification.laws.method import Chances, Parameters
+from pfbench.verification.laws.steps import declared
+
+SOURCE = "shen2019 algorithm 1, theorem 3.1, remark 3.1"
+
+
+# --- estimates and steps ----------------------------------------------------------------------
+
+
+def casvrg(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return GE 4: SVRG corrected with the Hessians at the snapshot."""
+    return _corrected(svrg(problem, s, xs, gs), s, xs, gs)
+
+
+def caspiderg(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return GE 5: SPIDER corrected with the Hessians at the snapshot."""
+    return _corrected(spider(problem, s, xs, gs), s, xs, gs)
+
+
+def _corrected(formed: Formed, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    snapshot = xs[len(gs) - len(gs) % s["period"]]
+    return Formed(
+        at=formed.at,
+        batch=formed.batch,
+        against=formed.against,
+        known=formed.known,
+        hessians=snapshot,
+    )
+
+
+def runs_of(s: Parameters) -> int:
+    """Return k of remark 3.1: given, or the least with 2^-k at most the failure probability."""
+    if "probability" in s:
+        return math.ceil(-math.log2(s["probability"]))
+    return int(s.get("restarts", 1))
+
+
+def steps_of(s: Parameters) -> int:
+    """Return the steps of all k runs."""
+    return runs_of(s) * int(s["iterations"])
+
+
+def independent_runs(
+    problem: Waves, s: Parameters, told: Sequence[Told], *, form: Forming
+) -> Iterator[Place]:
+    """Yield the places of k runs from the start, each of T steps towards a vertex."""
+    T = s["iterations"]
+    for first in range(0, len(told), T):
+        run = told[first : first + T]
+        yield from along(problem, s, run, form=form, move=conditional_step)
+
+
+def best_of_runs(problem: Waves, s: Parameters, places: Sequence[Place]) -> Chances:
+    """Return the law of the best of k candidates, each drawn among the same T points.
+
+    With one component all runs are the same, so that with the points in order of their exact gap,
+    the best of k is the j-th with chance ((T-j)^k - (T-j-1)^k)/T^k, j = 0 .. T-1.
+    """
+    k, T = runs_of(s), s["iterations"]
+    candidates = declared(problem, {"output": "uniform", **s}, places[:T])
+    ordered = sorted((point for _, point in candidates), key=lambda x: _gap(problem, x))
+    size = len(ordered)
+    return [
+        (((size - j) ** k - (size - j - 1) ** k) / size**k, point)
+        for j, point in enumerate(ordered)
+    ]
+
+
+def _gap(problem: Waves, x: Floats) -> float:
+    g = problem.gradient(x)
+    return float(g @ (x - problem.lo(g)))
+
+
+# --- counts -----------------------------------------------------------------------------------
+
+
+def counts(s: Parameters, n: int, *, estimator: str) -> tuple[Counts, ...]:
+    """Return the exact counts; the best of several runs asks a gradient and a vertex for each."""
+    k, T, S = runs_of(s), s["iterations"], s["batch"]
+    best = k if k > 1 else 0
+    lo = k * T + best
+    if estimator == "sg":
+        return (Counts(fo=best, sfo=k * S * T + n * best, lo=lo),)
+    E = epochs(T, s["period"])
+    fo, sfo = k * E + best, k * (n * E + 2 * S * (T - E)) + n * best
+    if estimator in ("svrg", "spiderg"):
+        return (Counts(fo=fo, sfo=sfo, lo=lo),)
+    return (Counts(fo=fo, sfo=sfo, sso=k * n * E, hvp=k * (n + S) * (T - E), lo=lo),)
+
+
+# --- schedules --------------------------------------------------------------------------------
+
+
+def printed(
+    epsilon: float, c: Constants, given: Parameters, *, estimator: str
+) -> dict[str, float | None]:
+    """Return theorem 3.1's step epsilon/(L D) and T = L Delta/epsilon^2, with table 1's S and p.
+
+    Table 1's S times 1, 4, 4, 1, 4/3, with which condition (9) holds.
+    """
+    L, n = max(c.L_f, c.L_ms), c.n
+    S: float
+    p: float | None
+    if estimator == "sg":
+        S, p = 4.0 * c.sigma2 / epsilon**2, None
+    elif estimator == "svrg":
+        S, p = 4.0 * n ** (2.0 / 3.0), math.floor(n ** (1.0 / 3.0) + 1e-9)
+    elif estimator == "spiderg":
+        S, p = 4.0 * math.sqrt(n), math.isqrt(n)
+    elif estimator == "casvrg":
+        small = n * n * c.L2_ms * epsilon <= L * L
+        p = (
+            L / math.sqrt(c.L2_ms * epsilon)
+            if small
+            else L**0.8 * n**0.2 / (c.L2_ms * epsilon) ** 0.4
+        )
+        S = 1.0 if small else n / math.floor(p)
+    else:
+        small = n**1.5 * c.L2_ms * epsilon <= L * L
+        ratio = L * L / (c.L2_ms * epsilon)
+        p = ratio ** (2.0 / 3.0) if small else math.sqrt(ratio) * n**0.25
+        S = 4.0 / 3.0 if small else 4.0 * n / (3.0 * math.floor(p))
+    found: dict[str, float | None] = {
+        "iterations": L * c.delta / epsilon**2,
+        "step": epsilon / (L * c.D),
+        "batch": S,
+    }
+    return found if p is None else {**found, "period": p}
+
+
+WANTED = tuple(Wanted(epsilon, c) for epsilon in (0.4, 0.03, 0.002) for c in CONSTANTS)
+
+
+# --- the methods ------------------------------------------------------------------------------
+
+
+def stated(estimator: str, form: Forming) -> Method:
+    """Return what the source says of algorithm 1 with an estimator."""
+    by_batches = ((0.2, 2, 0, 2), (0.3, 1, 0, 3))
+    by_epochs = ((0.3, 1, 3, 6), (0.2, 2, 2, 4), (0.4, 2, 3, 3))
+
+    def made(problem: Instance, step: float, S: int, p: int, T: int, **given: Any) -> Setting:
+        period = {} if estimator == "sg" else {"period": p}
+        return setting(problem, step=step, batch=S, iterations=T, **period, **given)
+
+    return Method(
+        name=f"nfwu-{estimator}",
+        source=SOURCE,
+        referee=partial(independent_runs, form=form),
+        counts=partial(counts, estimator=estimator),
+        length=steps_of,
+        enumerated=tuple(
+            made(BALL, *sizes) for sizes in (by_batches if estimator == "sg" else by_epochs)
+        ),
+        followed=(
+            made(BALL, 0.15, 3, 4, 10),
+            made(BALL, 1.0, 1, 2, 4),
+            made(BALL, 0.3, 2, 3, 5, restarts=3),
+        ),
+        counted=(
+            made(SEVEN_ON_BALL, 0.1, 3, 4, 10),
+            made(SEVEN_ON_BALL, 0.1, 9, 3, 7),
+            made(SEVEN_ON_BALL, 0.1, 1, 1, 3),
+            made(SEVEN_ON_BALL, 0.1, 2, 3, 4, restarts=3),
+            made(SEVEN_ON_BALL, 0.1, 2, 3, 4, probability=0.2),
+        ),
+        chosen=(
+            made(ONE_ON_BALL, 0.2, 1, 3, 8, output="uniform"),
+            made(ONE_ON_BALL, 0.2, 1, 3, 8, output="last"),
+            made(ONE_ON_BALL, 0.3, 1, 2, 5, restarts=3),
+            made(ONE_ON_BALL, 0.3, 1, 2, 4, probability=0.2),
+        ),
+        outputs=best_of_runs,
+        schedules=WANTED,
+        schedule=partial(printed, estimator=estimator),
+    )
+
+
+METHODS = tuple(
+    stated(estimator, form)
+    for estimator, form in {
+        "sg": sg,
+        "svrg": svrg,
+        "spiderg": spider,
+        "casvrg": casvrg,
+        "caspiderg": caspiderg,
+    }.items()
+)
+
+CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))

@@ -1,0 +1,206 @@
+"""The claims about one method, and what the sources of several families have in common."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from pfbench.base.constants import Constants
+from pfbench.base.counts import Counts
+from pfbench.verification import Claim, Evidence, Floats, instance
+from pfbench.verification.instruments.waves import Waves, on_ball, on_space, with_penalty
+from pfbench.verification.laws import (
+    Formed,
+    Method,
+    Place,
+    Told,
+    estimates_as_its_source,
+    keeps_its_counts,
+    keeps_its_schedule,
+    steps_as_its_source,
+)
+from pfbench.verification.laws.method import Parameters
+
+BALL = instance(on_ball)
+SPACE = instance(on_space)
+PENALTY = instance(with_penalty)
+SEVEN_ON_BALL = instance(on_ball, n=7)
+SEVEN = instance(on_space, n=7)
+ONE_ON_BALL = instance(on_ball, n=1)
+ONE = instance(on_space, n=1)
+"""Where methods are followed: draws of three components are enumerated; with one only the output's
+draw is left; seven is divided by no batch here."""
+
+CONSTANTS = tuple(
+    Constants(
+        n=n, D=2.0, L_f=3.0, L_ms=2.5, L_max=4.0, L2_ms=0.7, sigma2=1.3, delta=5.0, M=1.2, ell=0.8
+    )
+    for n in (20, 700, 50_000)
+)
+"""Constants for which schedules are compared, with n that are no powers; with epsilon from 0.4 to
+0.002 both regimes of the curvature-aided estimators come up."""
+
+Forming = Callable[[Waves, Parameters, Sequence[Floats], Sequence[Floats]], Formed]
+"""How an estimator forms g_t, from x_0 .. x_t and g_0 .. g_{t-1}."""
+
+Moving = Callable[[Waves, Parameters, Floats, Floats], Floats]
+"""Where a step leads from a point and an estimate."""
+
+
+def claims_of(method: Method) -> tuple[Claim, ...]:
+    """Return the claims about a method: estimate, steps, count, and the schedule if it has one."""
+
+    def claim(what: str, kind: str, statement: str, check: Callable[..., Evidence]) -> Claim:
+        return Claim(
+            name=f"methods-{what}-{method.name}",
+            source=method.source,
+            kind=kind,
+            statement=statement,
+            check=partial(check, method=method),
+            instances=method.problems,
+            algorithm=method.name,
+            assumptions=("f_i smooth",),
+            schedule="as its source's theorem" if what == "schedule" else "explicit",
+            takes=(0.5, 0.5),
+        )
+
+    told = (
+        claim(
+            "estimate",
+            "law",
+            "given the past, each estimate has the source's mean and at most its mean square",
+            estimates_as_its_source,
+        ),
+        claim(
+            "steps",
+            "identity",
+            "given the estimates, every step and the draw of the output are the source's",
+            steps_as_its_source,
+        ),
+        claim("count", "count", "a run costs what the source's formula says", keeps_its_counts),
+    )
+    if method.schedule is None:
+        return told
+    printed = "the schedule for an accuracy is the one that the source's theorem prints"
+    return (*told, claim("schedule", "identity", printed, keeps_its_schedule))
+
+
+# --- estimates --------------------------------------------------------------------------------
+
+
+def full(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return the full gradient."""
+    return Formed(at=xs[-1])
+
+
+def sg(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return the mean over a fresh batch."""
+    return Formed(at=xs[-1], batch=s["batch"])
+
+
+def svrg(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return the difference to the snapshot over a batch, plus the reference gradient there."""
+    first = len(gs) - len(gs) % s["period"]
+    if first == len(gs):
+        return reference(problem, s, xs[-1])
+    snapshot = xs[first]
+    known = problem.gradient(snapshot) if s.get("snapshot") is None else gs[first]
+    return Formed(at=xs[-1], batch=s["batch"], against=snapshot, known=known)
+
+
+def spider(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return the difference to the point before over a batch, plus the estimate there."""
+    if len(gs) % s["period"] == 0:
+        return reference(problem, s, xs[-1])
+    return Formed(at=xs[-1], batch=s["batch"], against=xs[-2], known=gs[-1])
+
+
+def saga(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return an unbiased estimate whose error depends on the table."""
+    return Formed(at=xs[-1], batch=s["batch"], bounded=False)
+
+
+def reference(problem: Waves, s: Parameters, x: Floats) -> Formed:
+    """Return the reference gradient of an epoch: the full one, online that of a batch."""
+    size = s.get("snapshot")
+    return Formed(at=x, batch=None if size == problem.n else size)
+
+
+def stored_squares(problem: Waves, s: Parameters, *, move: Moving) -> list[float]:
+    """Return E|g_t - grad f(x_t)|^2 of SAGA for each step, over all draws.
+
+    A path is followed for each way to draw I and J; the table is that of the source: filled at
+    x_0, then each distinct j of J is stored anew at x_t.
+    """
+    n, S, T = problem.n, s["batch"], s["iterations"]
+    batches = np.array(np.meshgrid(*[np.arange(n)] * S)).reshape(S, -1).T
+    squares = [0.0] * T
+
+    def descend(t: int, x: Floats, table: Floats, chance: float) -> None:
+        if t == T:
+            return
+        now, mean = problem.components(x), problem.gradient(x)
+        for drawn in batches:
+            g = (now[drawn] - table[drawn]).mean(axis=0) + table.mean(axis=0)
+            squares[t] += chance * float(((g - mean) ** 2).sum()) / len(batches)
+            if t == T - 1:
+                continue
+            there = move(problem, s, x, g)
+            for renewed in batches:
+                after = table.copy()
+                after[renewed] = now[renewed]
+                descend(t + 1, there, after, chance / len(batches) ** 2)
+
+    start = problem.start()
+    descend(0, start, problem.components(start), 1.0)
+    return squares
+
+
+# --- steps ------------------------------------------------------------------------------------
+
+
+def proximal_step(problem: Waves, s: Parameters, x: Floats, g: Floats) -> Floats:
+    """Return prox(x - step g)."""
+    return np.asarray(problem.prox(x, g, s["step"]))
+
+
+def conditional_step(problem: Waves, s: Parameters, x: Floats, g: Floats) -> Floats:
+    """Return x + step (LO(g) - x)."""
+    return np.asarray(x + s["step"] * (problem.lo(g) - x))
+
+
+def along(
+    problem: Waves, s: Parameters, told: Sequence[Told], *, form: Forming, move: Moving
+) -> Iterator[Place]:
+    """Yield the places of a method that forms its estimate at its iterate, and moves from there."""
+    xs, gs = [problem.start()], list[Floats]()
+    for one in told:
+        formed = form(problem, s, xs, gs)
+        yield Place(formed=formed, x=move(problem, s, xs[-1], one.estimate))
+        xs.append(one.x)
+        gs.append(one.estimate)
+
+
+# --- counts -----------------------------------------------------------------------------------
+
+
+def epochs(T: int, period: int) -> int:
+    """Return how many epochs T steps begin."""
+    return -(-T // period)
+
+
+def with_reference(
+    s: Parameters, n: int, *, at_snapshot: bool, lo: int = 0, po: int = 0
+) -> tuple[Counts, ...]:
+    """Return the counts of T steps of which each epoch's first takes a reference gradient.
+
+    Each other step asks a difference. `at_snapshot`: so does the first, where it is 0 by
+    definition; a method may leave that out.
+    """
+    T, S, size = s["iterations"], s["batch"], s.get("snapshot")
+    E = epochs(T, s["period"])
+    references, fo = (n * E, E) if size in (None, n) else (size * E, 0)
+    between = Counts(fo=fo, sfo=references + 2 * S * (T - E), lo=lo, po=po)
+    if not at_snapshot:
+        return (between,)
+    return Counts(fo=fo, sfo=references + 2 * S * T, lo=lo, po=po), between

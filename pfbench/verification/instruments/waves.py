@@ -1,0 +1,127 @@
+"""A tiny sum of sines: non-convex, smooth, with a gradient and a Hessian that change everywhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.protocols import FeasibleSet, Penalty
+from pfbench.base.sample import Indices, weighted
+from pfbench.problems.base import FiniteSum
+from pfbench.sets import L2Ball
+from pfbench.sets.penalties import L1Penalty
+from pfbench.sets.whole import WholeSpace
+
+Floats = npt.NDArray[np.float64]
+
+_WAVES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Waves(FiniteSum):
+    """f_i(x) = sum over k of a_ik sin(<w_ik, x> + b_ik), four sines a component.
+
+    No two components, points or steps have equal gradients, so that an estimate formed at another
+    point, from another batch or with another weight is another vector. So few components have few
+    batches: means over all draws are exact.
+
+    Parameters
+    ----------
+    n
+        Number of components.
+    set
+        The feasible set, of vectors of length 3; the whole space for none.
+    penalty
+        The penalty, None for none.
+    scale
+        Factor of all a_ik.
+    """
+
+    name: ClassVar[str] = "waves"
+
+    n: int = 3
+    set: FeasibleSet = field(default_factory=lambda: WholeSpace(3))
+    penalty: Penalty | None = None
+    scale: float = 1.0
+
+    @cached_property
+    def _waves(self) -> tuple[Floats, Floats, Floats]:
+        """a, b, w, shapes (n, k), (n, k), (n, k, 3)."""
+        rng = np.random.default_rng(13)
+        a = self.scale * rng.uniform(0.5, 1.5, (self.n, _WAVES))
+        b = rng.uniform(-3.0, 3.0, (self.n, _WAVES))
+        return a, b, rng.uniform(-1.0, 1.0, (self.n, _WAVES, 3))
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The sizes by name."""
+        return MappingProxyType({"n": self.n, "set": self.set.name})
+
+    def start(self) -> Floats:
+        """Return a fixed point that is no minimiser, of norm 0.83."""
+        return np.array([0.6, -0.3, 0.5])
+
+    def value(self, x: Floats) -> float:
+        """Return f(x)."""
+        a, b, w = self._waves
+        return float((a * np.sin(w @ x + b)).sum() / self.n)
+
+    def components(self, x: Floats) -> Floats:
+        """Return the gradient of each f_i at x, shape (n, 3)."""
+        a, b, w = self._waves
+        slopes = a * np.cos(w @ x + b)
+        return np.asarray((slopes[:, None, :] @ w)[:, 0, :])
+
+    def curvatures(self, s: Floats) -> Floats:
+        """Return the Hessian of each f_i at s, shape (n, 3, 3)."""
+        a, b, w = self._waves
+        bends = -a * np.sin(w @ s + b)
+        return np.asarray(np.einsum("ik,ikd,ike->ide", bends, w, w))
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x, shape (3,)."""
+        return np.asarray(self.components(x).mean(axis=0))
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled component gradients at x, shape (3,)."""
+        indices, weights = weighted(sample)
+        return np.asarray(weights @ self.components(x)[indices])
+
+    def hessian(self, s: Floats) -> "WavesHessian":
+        """Return all component Hessians at s."""
+        return WavesHessian(self.curvatures(s))
+
+
+class WavesHessian:
+    """Component Hessians, shape (n, 3, 3), applied to differences of points."""
+
+    def __init__(self, matrices: Floats) -> None:
+        self._matrices = matrices
+
+    def product(self, x: Floats, y: Floats) -> Floats:
+        """Return the mean Hessian times x - y."""
+        return np.asarray(self._matrices.mean(axis=0) @ (x - y))
+
+    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of the sampled component Hessians times x - y."""
+        indices, weights = weighted(sample)
+        return np.asarray(np.tensordot(weights, self._matrices[indices], axes=1) @ (x - y))
+
+
+def on_space(n: int = 3, scale: float = 1.0) -> Waves:
+    """Return sines without set and penalty; their few batches are enumerated."""
+    return Waves(n, scale=scale)
+
+
+def on_ball(n: int = 3, scale: float = 1.0) -> Waves:
+    """Return sines on the unit ball, which steps from the start soon reach the boundary of."""
+    return Waves(n, L2Ball(3, 1.0), scale=scale)
+
+
+def with_penalty(n: int = 3, scale: float = 1.0) -> Waves:
+    """Return sines with an l1 penalty, whose proximal map is not linear."""
+    return Waves(n, penalty=L1Penalty(0.2), scale=scale)

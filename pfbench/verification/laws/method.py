@@ -1,0 +1,278 @@
+"""What a source says of a method, and what a run tells of itself."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.base import parameters_of
+from pfbench.base.constants import Constants
+from pfbench.base.counts import Counts
+from pfbench.base.protocols import Algorithm
+from pfbench.verification.claim import Instance
+from pfbench.verification.evidence import Floats
+from pfbench.verification.instruments.waves import Waves
+from pfbench.verification.subject import Untestable
+from pfbench.verification.trial import Step, Trial
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a run told of one step, copied: the method may move its arrays afterwards.
+
+    Attributes
+    ----------
+    x, at, estimate, output
+        As `pfbench.base.state.State`; the estimate is what reached the linear minimisation, where
+        that was asked once.
+    counts
+        What the run had spent then.
+    """
+
+    x: Floats
+    at: Floats | None
+    estimate: Floats
+    output: Floats | None
+    counts: Counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formed:
+    """How a source forms an estimate, given the past.
+
+    It is ``known`` plus the mean over a batch of d_i = grad f_i(at) - grad f_i(against); with
+    `hessians` a snapshot s, d_i has H_i(s)(at - against) less, and H(s)(at - against) is known.
+
+    Attributes
+    ----------
+    at
+        Where the gradient is estimated.
+    batch
+        Size of the batch, drawn uniformly; None for all components.
+    against
+        The point of the difference; None for none.
+    known
+        What the past determines of it.
+    hessians
+        Where component Hessians correct the difference; None for no correction.
+    replace
+        Whether the batch is drawn with replacement.
+    bounded
+        Whether the mean square follows from what was told; not with a table of stored gradients.
+    """
+
+    at: Floats
+    batch: int | None = None
+    against: Floats | None = None
+    known: Floats | float = 0.0
+    hessians: Floats | None = None
+    replace: bool = True
+    bounded: bool = True
+
+    def mean(self, problem: Waves) -> Floats:
+        """Return its mean, given the past."""
+        mean = self.known + problem.gradient(self.at)
+        return mean if self.against is None else mean - problem.gradient(self.against)
+
+    def square(self, problem: Waves) -> float:
+        """Return its mean square distance from that mean, given the past."""
+        if self.batch is None:
+            return 0.0
+        d = problem.components(self.at)
+        if self.against is not None:
+            d = d - problem.components(self.against)
+            if self.hessians is not None:
+                d = d - problem.curvatures(self.hessians) @ (self.at - self.against)
+        variance = float(np.var(d, axis=0).sum()) / self.batch
+        if self.replace:
+            return variance
+        return variance * (problem.n - self.batch) / max(1, problem.n - 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """What a source says of one step, given what was told before it and its estimate.
+
+    Attributes
+    ----------
+    formed
+        How the estimate is formed.
+    x
+        Where the step leads; None where `ratios` decide that.
+    output
+        The output of its own that the source has then; None if it has none.
+    ratios
+        Inequalities that the step must satisfy, each a number that is at most 1.
+    minimisations
+        The linear minimisations that it needs, if it goes where the source goes; None if that is
+        not determined.
+    """
+
+    formed: Formed
+    x: Floats | None = None
+    output: Floats | None = None
+    ratios: tuple[float, ...] = ()
+    minimisations: int | None = None
+
+
+Parameters = Mapping[str, Any]
+
+Referee = Callable[[Waves, Parameters, Sequence[Told]], Iterator[Place]]
+"""A source's recursion: problem, parameters and what was told; a place for each step."""
+
+Chances = list[tuple[float, Floats]]
+"""A law of a point: chances, and where it is."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A problem and the parameters with which a method runs on it.
+
+    Attributes
+    ----------
+    problem
+        The problem.
+    parameters
+        The parameters, by their common names.
+    """
+
+    problem: Instance
+    parameters: Parameters
+
+    def __str__(self) -> str:
+        build = self.problem.build.__name__.removeprefix("on_").removeprefix("with_")
+        given = " ".join(f"{name}={value}" for name, value in self.parameters.items())
+        return f"{build} {given}"
+
+
+def setting(problem: Instance, **parameters: Any) -> Setting:
+    """Return a setting."""
+    return Setting(problem, parameters)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """An accuracy, constants of a problem, and parameters that are given with them."""
+
+    epsilon: float
+    constants: Constants
+    given: Parameters = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """A method as its source states it.
+
+    Attributes
+    ----------
+    name
+        The catalogue's name.
+    source
+        Paper and number.
+    referee
+        The recursion.
+    counts
+        Returns the exact counts of a run from the parameters and n; several may be right.
+    enumerated, enumerated_in_full
+        Settings in which all draws are enumerated, and those at full effort only.
+    followed
+        Settings in which runs are followed step by step.
+    counted
+        Settings in which runs are counted.
+    chosen
+        Settings with one component, in which the law of the output is enumerated.
+    outputs
+        Returns the law of the output, given the places of a run of one component.
+    length
+        Returns the number of steps; None if the run may end before.
+    stored_squares
+        Returns for each step the mean square error over all draws, where a place does not say it.
+    schedules
+        Accuracies and constants for which the theorem's schedule is compared.
+    schedule
+        Returns what the theorem prints for an accuracy and constants, by parameter.
+    """
+
+    name: str
+    source: str
+    referee: Referee
+    counts: Callable[[Parameters, int], tuple[Counts, ...]]
+    enumerated: tuple[Setting, ...]
+    followed: tuple[Setting, ...]
+    counted: tuple[Setting, ...]
+    chosen: tuple[Setting, ...]
+    enumerated_in_full: tuple[Setting, ...] = ()
+    outputs: Callable[[Waves, Parameters, Sequence[Place]], Chances] | None = None
+    length: Callable[[Parameters], int | None] | None = None
+    stored_squares: Callable[[Waves, Parameters], Sequence[float]] | None = None
+    schedules: tuple[Wanted, ...] = ()
+    schedule: Callable[[float, Constants, Parameters], dict[str, float | None]] | None = None
+
+    @property
+    def problems(self) -> tuple[Instance, ...]:
+        """The problems of all settings, each once."""
+        every = (*self.enumerated, *self.followed, *self.counted, *self.chosen)
+        return tuple(dict.fromkeys(one.problem for one in every))
+
+
+def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Setting, Algorithm]]:
+    """Yield the settings that the algorithm has all parameters of, with the algorithm so made.
+
+    Where an output is no parameter, that is the settings with the output that it declares.
+
+    Raises
+    ------
+    Untestable
+        If there is none.
+    """
+    known = _parameters(trial.algorithm)
+    runs = 0
+    for number, one in enumerate(settings):
+        lacking = {name for name in one.parameters if name not in known} if known else set()
+        if lacking - {"output"}:
+            continue
+        made = trial.make(**one.parameters)
+        declared = getattr(made, "output", None)
+        if "output" in lacking and number > 0 and declared != one.parameters["output"]:
+            continue
+        runs += 1
+        yield one, made
+    if not runs:
+        names = sorted({name for one in settings for name in one.parameters} - set(known or ()))
+        raise Untestable(f"it has no parameter {' or '.join(names)}")
+
+
+def _parameters(algorithm: Any) -> frozenset[str] | None:
+    """Return the names of the parameters of a class or an object; None if it takes any."""
+    if not inspect.isclass(algorithm):
+        return frozenset(parameters_of(algorithm))
+    found = inspect.signature(algorithm).parameters.values()
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in found):
+        return None
+    return frozenset(one.name for one in found)
+
+
+def follow(
+    trial: Trial, problem: Waves, algorithm: Algorithm, *, rng: Any = None, seed: int = 0
+) -> list[Told]:
+    """Follow a run to its end and return what it told of each step.
+
+    Raises
+    ------
+    Untestable
+        If it tells no estimate.
+    """
+    steps = trial.follow(problem, algorithm, rng=rng, seed=seed)
+    return [_told(step) for step in steps]
+
+
+def _told(step: Step) -> Told:
+    state, estimate = step.state, step.estimate
+    if estimate is None and step.minimised:
+        estimate = step.minimised[0]  # an inner loop begins with the estimate itself
+    if estimate is None:
+        raise Untestable("it tells no estimate: yield State(x, at, estimate)")
+    copies = [None if part is None else np.array(part) for part in (state.at, state.output)]
+    return Told(np.array(state.x), copies[0], np.array(estimate), copies[1], step.counts())

@@ -1,0 +1,185 @@
+"""Whether steps and output are those of the source, given the estimates."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import scipy
+
+from pfbench.base.protocols import Algorithm
+from pfbench.verification.evidence import Evidence, Floats
+from pfbench.verification.instruments.draws import Unscripted, branches
+from pfbench.verification.instruments.waves import Waves
+from pfbench.verification.laws.estimates import ROUNDING
+from pfbench.verification.laws.method import (
+    Chances,
+    Method,
+    Parameters,
+    Place,
+    Setting,
+    Told,
+    follow,
+    runnable,
+)
+from pfbench.verification.statistics import LEVEL, Decision, all_of, decide_exact, decide_inequality
+from pfbench.verification.subject import Broken
+from pfbench.verification.trial import Trial
+
+_SEEDS = (0, 1, 2)
+"""Streams with which each setting is followed."""
+
+_SAMPLED = 400
+"""Runs where the draws of the output cannot be enumerated."""
+
+
+def steps_as_its_source(trial: Trial, *, method: Method) -> Evidence:
+    """Compare each step with where the source leads from the told estimate, then the output."""
+    parts: dict[str, Decision] = {}
+    for one, algorithm in runnable(trial, method.followed):
+        parts[str(one)] = _steps(trial, method, one, algorithm)
+    for one, algorithm in runnable(trial, method.chosen):
+        parts[f"output, {one}"] = _output(trial, _Laws(method, one, algorithm))
+    claimed = {"relative deviation": 0.0, "ratio": 1.0, "difference of chances": 0.0}
+    return Evidence(all_of(parts), claimed, len(parts))
+
+
+def _steps(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -> Decision:
+    problem = where.problem()
+    deviation, ratios = 0.0, [0.0]
+    for seed in _SEEDS:
+        told = follow(trial, problem, algorithm, seed=seed)
+        check_length(method, where.parameters, told)
+        for one, place in zip(told, method.referee(problem, where.parameters, told), strict=False):
+            pairs = [(one.at, place.formed.at), (one.x, place.x), (one.output, place.output)]
+            off = [apart(a, b) for a, b in pairs if a is not None and b is not None]
+            deviation = max(deviation, *off, 0.0)
+            ratios += place.ratios
+    measured = {"relative deviation": deviation, "ratio": max(ratios)}
+    if deviation > ROUNDING:
+        wrong = f"A step is off its source's by {deviation:.3g}."
+        return Decision("violated", wrong, measured, None)
+    decision = decide_inequality(ratios, ROUNDING)
+    return Decision(decision.verdict, decision.reason, measured, None)
+
+
+def apart(a: Floats, b: Floats) -> float:
+    """Return the distance of two points relative to their size."""
+    if a.shape != b.shape:
+        raise Broken(f"it tells a point of shape {a.shape}, not {b.shape}")
+    return float(np.abs(a - b).max() / max(1.0, float(np.abs(b).max())))
+
+
+def check_length(method: Method, parameters: Parameters, told: Sequence[Told]) -> None:
+    """Refuse a run of another number of steps.
+
+    Raises
+    ------
+    Broken
+        If it is another one.
+    """
+    wanted = method.length(parameters) if method.length else parameters["iterations"]
+    if not told or (wanted is not None and len(told) != wanted):
+        raise Broken(f"it makes {len(told)} steps, not {wanted}")
+
+
+# --- the output -----------------------------------------------------------------------------------
+
+
+class _Laws:
+    """The laws of the output: that of the method, and its source's; each sums up over runs."""
+
+    def __init__(self, method: Method, where: Setting, algorithm: Algorithm) -> None:
+        self.problem, self.algorithm, self.name = where.problem(), algorithm, str(where)
+        self.drawn: dict[bytes, float] = {}
+        self.right: dict[bytes, float] = {}
+        self._method, self._parameters = method, where.parameters
+
+    def add(self, chance: float, told: Sequence[Told]) -> None:
+        """Add a run with its chance."""
+        check_length(self._method, self._parameters, told)
+        places = list(self._method.referee(self.problem, self._parameters, told))
+        outputs = self._method.outputs or declared
+        _add(self.drawn, chance, _told(self.algorithm, told, places))
+        _add(self.right, chance, outputs(self.problem, self._parameters, places))
+
+    def clear(self) -> None:
+        """Forget all runs."""
+        self.drawn.clear()
+        self.right.clear()
+
+
+def _output(trial: Trial, laws: _Laws) -> Decision:
+    """Compare the law of the output with the source's.
+
+    With one component estimates are exact, so that nothing but the draw of the output is random.
+    """
+    problem, algorithm = laws.problem, laws.algorithm
+    try:
+        for chance, told in branches(lambda rng: follow(trial, problem, algorithm, rng=rng)):
+            laws.add(chance, told)
+    except Unscripted:
+        laws.clear()
+        for seed in trial.seeds(_SAMPLED, laws.name):
+            laws.add(1.0 / _SAMPLED, follow(trial, problem, algorithm, seed=seed))
+        return _compared(laws.drawn, laws.right)
+    points = {**laws.drawn, **laws.right}
+    off = max(abs(laws.drawn.get(key, 0.0) - laws.right.get(key, 0.0)) for key in points)
+    return decide_exact(
+        off <= ROUNDING,
+        "The output is drawn as the source draws it.",
+        f"A point is the output with a chance that is off by {off:.3g}.",
+        {"difference of chances": off, "points": float(len(laws.right))},
+    )
+
+
+def _add(law: dict[bytes, float], chance: float, chances: Chances) -> None:
+    for share, point in chances:
+        if share > 0.0:
+            key = (np.round(point, 7) + 0.0).tobytes()
+            law[key] = law.get(key, 0.0) + chance * share
+
+
+def _told(algorithm: object, told: Sequence[Told], places: Sequence[Place]) -> Chances:
+    """Return the law of the output of a run: the state's own, else the declared one."""
+    if told[-1].output is not None:
+        return [(1.0, told[-1].output)]
+    output = getattr(algorithm, "output", "last")
+    weight = getattr(algorithm, "output_weight", None) if output == "weighted" else None
+    # What a method does not tell of itself is where its source would be.
+    pairs = zip(told, places, strict=False)
+    ats = [place.formed.at if one.at is None else one.at for one, place in pairs]
+    return drawn(output, ats, told[-1].x, weight)
+
+
+def declared(problem: Waves, parameters: Parameters, places: Sequence[Place]) -> Chances:
+    """Return the law that an output of the parameters declares, p_k = k(k+1) where weighted."""
+    last = places[-1].x
+    assert last is not None
+    ats = [place.formed.at for place in places]
+    return drawn(parameters["output"], ats, last, lambda k: k * (k + 1.0))
+
+
+def drawn(output: str, ats: Sequence[Floats], last: Floats, weight: object) -> Chances:
+    """Return the law of a declared output: last, or drawn among the points of the estimates."""
+    if output == "last":
+        return [(1.0, last)]
+    weights = [
+        weight(k) if callable(weight) and output == "weighted" else 1.0
+        for k in range(1, len(ats) + 1)
+    ]
+    return [(one / sum(weights), at) for one, at in zip(weights, ats, strict=True)]
+
+
+def _compared(found: dict[bytes, float], right: dict[bytes, float]) -> Decision:
+    """Test the sampled law by exact binomial tests of each point, at its share of the level."""
+    points = {**found, **right}
+    p_value = 1.0
+    for key in points:
+        number, chance = round(found.get(key, 0.0) * _SAMPLED), min(1.0, right.get(key, 0.0))
+        one = scipy.stats.binomtest(number, _SAMPLED, chance).pvalue
+        p_value = min(p_value, float(one) * len(points))
+    measured = {"points": float(len(right))}
+    if p_value <= LEVEL:
+        return Decision("violated", "The output has another law.", measured, p_value)
+    if p_value <= 1e-3:
+        return Decision("inconclusive", "The output's law looks off.", measured, p_value)
+    return Decision("holds", "Nothing speaks against the output's law.", measured, p_value)
