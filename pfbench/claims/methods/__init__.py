@@ -3,7 +3,24 @@
 A file for each family, as `pfbench/algorithms/` has them; `stating.py` has what they share.
 """
 
-from pfbench.claims.methods import faults, nfwu, proximal
+from pfbench.claims.methods import (
+    accelerated,
+    faults,
+    frank_wolfe,
+    natasha,
+    nfwu,
+    proximal,
+    sliding,
+    spider,
+    stochastic_frank_wolfe,
+)
 from pfbench.verification.claim import Paper
 
-PAPER = Paper.of("methods", "The methods as their sources state them", (nfwu, proximal, faults))
+PAPER = Paper.of(
+    "methods",
+    "The methods as their sources state them",
+    (
+        *(frank_wolfe, stochastic_frank_wolfe, nfwu, sliding, proximal, spider, accelerated),
+        *(natasha, faults),
+    ),
+)

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.claims.methods.stating import (
     BALL,
@@ -117,13 +116,12 @@ def counts(s: Parameters, n: int, *, estimator: str) -> tuple[Counts, ...]:
 # --- schedules --------------------------------------------------------------------------------
 
 
-def printed(
-    epsilon: float, c: Constants, given: Parameters, *, estimator: str
-) -> dict[str, float | None]:
+def printed(asked: Wanted, *, estimator: str) -> dict[str, float | None]:
     """Return theorem 3.1's step epsilon/(L D) and T = L Delta/epsilon^2, with table 1's S and p.
 
     Table 1's S times 1, 4, 4, 1, 4/3, with which condition (9) holds.
     """
+    epsilon, c = asked.epsilon, asked.constants
     L, n = max(c.L_f, c.L_ms), c.n
     S: float
     p: float | None
@@ -193,8 +191,8 @@ def stated(estimator: str, form: Forming) -> Method:
         chosen=(
             made(ONE_ON_BALL, 0.2, 1, 3, 8, output="uniform"),
             made(ONE_ON_BALL, 0.2, 1, 3, 8, output="last"),
-            made(ONE_ON_BALL, 0.3, 1, 2, 5, restarts=3),
-            made(ONE_ON_BALL, 0.3, 1, 2, 4, probability=0.2),
+            made(ONE_ON_BALL, 0.3, 1, 2, 4, restarts=3),
+            made(ONE_ON_BALL, 0.3, 1, 2, 3, probability=0.2),
         ),
         outputs=best_of_runs,
         schedules=WANTED,

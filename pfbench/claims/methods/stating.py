@@ -28,12 +28,24 @@ SEVEN_ON_BALL = instance(on_ball, n=7)
 SEVEN = instance(on_space, n=7)
 ONE_ON_BALL = instance(on_ball, n=1)
 ONE = instance(on_space, n=1)
+TWO_ON_BALL = instance(on_ball, n=2)
+TWO = instance(on_space, n=2)
 """Where methods are followed: draws of three components are enumerated; with one only the output's
 draw is left; seven is divided by no batch here."""
 
 CONSTANTS = tuple(
     Constants(
-        n=n, D=2.0, L_f=3.0, L_ms=2.5, L_max=4.0, L2_ms=0.7, sigma2=1.3, delta=5.0, M=1.2, ell=0.8
+        n=n,
+        D=2.0,
+        L_f=3.0,
+        L_ms=2.5,
+        L_max=4.0,
+        L2_ms=0.7,
+        sigma2=1.3,
+        delta=5.0,
+        M=1.2,
+        ell=0.8,
+        sigma_hat=0.3,
     )
     for n in (20, 700, 50_000)
 )

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pfbench.base.protocols import FeasibleSet, Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum
-from pfbench.sets import L2Ball
+from pfbench.sets import L1Ball, L2Ball
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
 
@@ -46,7 +46,7 @@ class Waves(FiniteSum):
     n: int = 3
     set: FeasibleSet = field(default_factory=lambda: WholeSpace(3))
     penalty: Penalty | None = None
-    scale: float = 1.0
+    scale: float = 2.0
 
     @cached_property
     def _waves(self) -> tuple[Floats, Floats, Floats]:
@@ -112,16 +112,21 @@ class WavesHessian:
         return np.asarray(np.tensordot(weights, self._matrices[indices], axes=1) @ (x - y))
 
 
-def on_space(n: int = 3, scale: float = 1.0) -> Waves:
+def on_space(n: int = 3, scale: float = 2.0) -> Waves:
     """Return sines without set and penalty; their few batches are enumerated."""
     return Waves(n, scale=scale)
 
 
-def on_ball(n: int = 3, scale: float = 1.0) -> Waves:
+def on_ball(n: int = 3, scale: float = 2.0) -> Waves:
     """Return sines on the unit ball, which steps from the start soon reach the boundary of."""
     return Waves(n, L2Ball(3, 1.0), scale=scale)
 
 
-def with_penalty(n: int = 3, scale: float = 1.0) -> Waves:
+def on_octahedron(n: int = 3, scale: float = 2.0) -> Waves:
+    """Return sines on the l1 ball of radius 1.5: linear minimisation returns vertices."""
+    return Waves(n, L1Ball(3, 1.5), scale=scale)
+
+
+def with_penalty(n: int = 3, scale: float = 2.0) -> Waves:
     """Return sines with an l1 penalty, whose proximal map is not linear."""
     return Waves(n, penalty=L1Penalty(0.2), scale=scale)

@@ -76,11 +76,12 @@ def _enumerated(
         past = b""
         places = method.referee(problem, where.parameters, told)
         for t, (one, place) in enumerate(zip(told, places, strict=False)):
-            group = groups.get((t, past))
+            formed = place.formed
+            known = t, past + _rounded(formed.at)  # where it goes on may be drawn, too
+            group = groups.get(known)
             if group is None:
-                formed = place.formed
                 square = formed.square(problem) if formed.bounded else None
-                group = groups[t, past] = _Group(formed.mean(problem), square, [], [])
+                group = groups[known] = _Group(formed.mean(problem), square, [], [])
             group.chances.append(chance)
             group.estimates.append(one.estimate)
             past += _key(one)
@@ -94,7 +95,11 @@ def _key(told: Told) -> bytes:
     Where rounding falls apart, a past is split in two: the law after it is the same.
     """
     shown = (told.estimate, told.x) if told.at is None else (told.estimate, told.x, told.at)
-    return (np.round(np.concatenate(shown), 9) + 0.0).tobytes()
+    return _rounded(np.concatenate(shown))
+
+
+def _rounded(array: Floats) -> bytes:
+    return (np.round(array, 9) + 0.0).tobytes()
 
 
 def _decided(

@@ -100,7 +100,7 @@ class Place:
     formed
         How the estimate is formed.
     x
-        Where the step leads; None where `ratios` decide that.
+        Where the step leads; what was told where `ratios` decide that.
     output
         The output of its own that the source has then; None if it has none.
     ratios
@@ -111,7 +111,7 @@ class Place:
     """
 
     formed: Formed
-    x: Floats | None = None
+    x: Floats
     output: Floats | None = None
     ratios: tuple[float, ...] = ()
     minimisations: int | None = None
@@ -124,6 +124,9 @@ Referee = Callable[[Waves, Parameters, Sequence[Told]], Iterator[Place]]
 
 Chances = list[tuple[float, Floats]]
 """A law of a point: chances, and where it is."""
+
+Outputs = Callable[[Waves, Parameters, Sequence[Place]], Chances]
+"""The law of the output, given the places of a run of one component."""
 
 
 @dataclass(frozen=True)
@@ -154,11 +157,20 @@ def setting(problem: Instance, **parameters: Any) -> Setting:
 
 @dataclass(frozen=True)
 class Wanted:
-    """An accuracy, constants of a problem, and parameters that are given with them."""
+    """What a schedule is asked for: accuracy, constants of a problem, parameters given with them.
+
+    Attributes
+    ----------
+    epsilon, constants, given
+        As `Algorithm.theory` takes them.
+    practical
+        Whether the practical schedule is asked for.
+    """
 
     epsilon: float
     constants: Constants
     given: Parameters = field(default_factory=dict)
+    practical: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +204,7 @@ class Method:
     schedules
         Accuracies and constants for which the theorem's schedule is compared.
     schedule
-        Returns what the theorem prints for an accuracy and constants, by parameter.
+        Returns what the theorem prints, by parameter.
     """
 
     name: str
@@ -204,11 +216,11 @@ class Method:
     counted: tuple[Setting, ...]
     chosen: tuple[Setting, ...]
     enumerated_in_full: tuple[Setting, ...] = ()
-    outputs: Callable[[Waves, Parameters, Sequence[Place]], Chances] | None = None
+    outputs: Outputs | None = None
     length: Callable[[Parameters], int | None] | None = None
     stored_squares: Callable[[Waves, Parameters], Sequence[float]] | None = None
     schedules: tuple[Wanted, ...] = ()
-    schedule: Callable[[float, Constants, Parameters], dict[str, float | None]] | None = None
+    schedule: Callable[[Wanted], dict[str, float | None]] | None = None
 
     @property
     def problems(self) -> tuple[Instance, ...]:

@@ -2,8 +2,9 @@
 
 import math
 
+from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence
-from pfbench.verification.laws.method import Method
+from pfbench.verification.laws.method import Method, Wanted
 from pfbench.verification.statistics import Decision, all_of, decide_exact
 from pfbench.verification.subject import Untestable
 from pfbench.verification.trial import Trial
@@ -17,15 +18,26 @@ def keeps_its_schedule(trial: Trial, *, method: Method) -> Evidence:
     parts, claimed = dict[str, Decision](), dict[str, float]()
     assert method.schedule is not None
     for asked in method.schedules:
-        made = trial.scheduled(asked.epsilon, asked.constants, **asked.given)
-        printed = method.schedule(asked.epsilon, asked.constants, asked.given)
+        made = _made(trial, asked)
+        printed = method.schedule(asked)
         found = {name: getattr(made, name) for name in printed if hasattr(made, name)}
         if not found:
             raise Untestable(f"it has none of the parameters {', '.join(printed)}")
-        name = f"epsilon={asked.epsilon:g} n={asked.constants.n}"
+        name = f"epsilon={asked.epsilon:g} n={asked.constants.n} {dict(asked.given)}"
         parts[name] = _compared(found, printed)
         claimed |= {f"{name}: {key}": value for key, value in printed.items() if value is not None}
     return Evidence(all_of(parts), claimed, len(parts))
+
+
+def _made(trial: Trial, asked: Wanted) -> Algorithm:
+    """Return the algorithm with its schedule; only where that is asked for the practical one."""
+    if not asked.practical:
+        return trial.scheduled(asked.epsilon, asked.constants, **asked.given)
+    practical = getattr(trial.algorithm, "practical", None)
+    if practical is None:
+        raise Untestable("it has no practical schedule")
+    made: Algorithm = practical(asked.epsilon, asked.constants, **asked.given)
+    return made
 
 
 def _compared(found: dict[str, float | None], printed: dict[str, float | None]) -> Decision:

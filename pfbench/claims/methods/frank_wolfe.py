@@ -1,0 +1,153 @@
+"""Frank-Wolfe with exact line search, the short step, the open loop, and backtracking."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.counts import Counts
+from pfbench.claims.methods.stating import BALL, CONSTANTS, ONE_ON_BALL, SEVEN_ON_BALL, claims_of
+from pfbench.verification import Floats
+from pfbench.verification.instruments.waves import Waves
+from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
+from pfbench.verification.laws.counts import PATH
+from pfbench.verification.laws.method import Parameters
+
+_SEARCHED = 1e-8
+"""How far above the least value on the segment an exact line search may end, relative to f."""
+
+_SLACK = 1e-12
+"""Relative error of a value of f, which backtracking may allow for."""
+
+
+def path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Place]:
+    """Yield the places of x+ = x + gamma (v - x), v = LO(g), with the step's rule for gamma."""
+    x, search = problem.start(), Backtracking(problem, s.get("smoothness"))
+    for t, one in enumerate(told):
+        v = problem.lo(one.estimate)
+        gap = float(one.estimate @ (x - v))
+        formed = Formed(at=x)
+        if s["step"] == "line-search":
+            yield searched(problem, formed, v, one.x)
+        else:
+            if s["step"] == "open-loop":
+                gamma = 2.0 / (t + 2.0)
+            elif s["step"] == "adaptive":
+                gamma = min(1.0, max(0.0, gap) / s["curvature"])
+            else:
+                gamma = search.step(x, one.estimate, v)
+            yield Place(formed=formed, x=x + gamma * (v - x))
+        x = one.x
+
+
+def searched(problem: Waves, formed: Formed, v: Floats, there: Floats) -> Place:
+    """Return the place of a step to the least value on the segment from x to v.
+
+    The point told must lie on the segment, and not above what a grid of it has, refined.
+    """
+    x, d = formed.at, v - formed.at
+    gamma = min(1.0, max(0.0, float((there - x) @ d / (d @ d))))
+    low, high = 0.0, 1.0
+    for _ in range(8):
+        grid = np.linspace(low, high, 33)
+        best = int(np.argmin([problem.value(x + one * d) for one in grid]))
+        low, high = grid[max(0, best - 1)], grid[min(32, best + 1)]
+    least = min(problem.value(x + one * d) for one in (low, (low + high) / 2.0, high, 0.0, 1.0))
+    above = (problem.value(there) - least) / (_SEARCHED * max(1.0, abs(least)))
+    return Place(formed=formed, x=x + gamma * d, ratios=(above,))
+
+
+class Backtracking:
+    """The step of Pedregosa, Negiar, Askari, Jaggi 2020, algorithm 2, tau = 2 and eta = 0.9.
+
+    M_{-1} is given, or |grad f(x_0) - grad f(x_0 + 1e-3 d)|/(1e-3 |d|).
+    """
+
+    def __init__(self, problem: Waves, M: float | None) -> None:
+        self._problem, self._M, self._before = problem, M, math.inf
+
+    def step(self, x: Floats, g: Floats, v: Floats) -> float:
+        """Return the first gamma = min(gap/(M |d|^2), 1) that decreases f enough."""
+        f, d = self._problem.value, v - x
+        gap, square = -float(g @ d), float(d @ d)
+        if self._M is None:
+            change = self._problem.gradient(x + 1e-3 * d) - self._problem.gradient(x)
+            self._M = float(np.linalg.norm(change)) / (1e-3 * math.sqrt(square))
+        here, M = f(x), self._M
+        if math.isfinite(self._before) and self._before > here:
+            guess = gap * gap / (2.0 * (self._before - here) * square)
+            M = min(max(guess, 0.9 * M), M)
+        while True:
+            gamma = min(1.0, gap / (M * square))
+            promised = here - gamma * gap + gamma * gamma * M * square / 2.0
+            if f(x + gamma * d) <= promised + _SLACK * abs(here):
+                self._M, self._before = M, here
+                return gamma
+            M *= 2.0
+
+
+def counts(s: Parameters, n: int) -> tuple[Counts, ...]:
+    """Return FO T, SFO nT, LO T; one gradient more where backtracking has no first estimate."""
+    T, searches = s["iterations"], s["step"] in ("line-search", "backtracking")
+    probe = 1 if s["step"] == "backtracking" and "smoothness" not in s else 0
+    return (Counts(fo=T + probe, sfo=n * (T + probe), lo=T, fv=PATH if searches else 0),)
+
+
+def schedule(asked: Wanted) -> dict[str, float | None]:
+    """Return T of max(2 h0, C)/sqrt(T+1) <= epsilon (6); C = L_f D^2 unless given.
+
+    With backtracking no estimate exceeds max(2 L_f, M_{-1}), which takes the place of L_f.
+    """
+    c, given = asked.constants, asked.given
+    backtracking = given.get("step") == "backtracking"
+    L = max(2.0 * c.L_f, given.get("smoothness", 0.0)) if backtracking else c.L_f
+    C = given.get("curvature", L * c.D**2)
+    T = (max(2.0 * c.delta, C) / asked.epsilon) ** 2 - 1.0
+    return {"iterations": max(1.0, T), **({} if backtracking else {"curvature": C})}
+
+
+RULES: tuple[dict[str, Any], ...] = (
+    {"step": "open-loop"},
+    {"step": "adaptive", "curvature": 6.0},
+    {"step": "adaptive", "curvature": 1.5},
+    {"step": "line-search"},
+    {"step": "line-search", "curvature": 6.0},
+    {"step": "backtracking", "smoothness": 0.05},
+    {"step": "backtracking", "smoothness": 50.0},
+    {"step": "backtracking"},
+)
+
+WANTED = tuple(
+    Wanted(epsilon, c, given)
+    for epsilon in (0.4, 0.03)
+    for c in (CONSTANTS[0], replace(CONSTANTS[0], delta=20.0))
+    for given in (
+        {},
+        {"step": "open-loop"},
+        {"step": "adaptive", "curvature": 7.0},
+        {"step": "backtracking"},
+        {"step": "backtracking", "smoothness": 9.0},
+    )
+)
+
+FRANK_WOLFE = Method(
+    name="frank-wolfe",
+    source="lacoste2016 algorithm 1; Jaggi 2013; Pedregosa, Negiar, Askari, Jaggi 2020",
+    referee=path,
+    counts=counts,
+    enumerated=(setting(BALL, step="open-loop", iterations=4),),
+    followed=tuple(setting(BALL, iterations=8, **rule) for rule in RULES),
+    counted=tuple(setting(SEVEN_ON_BALL, iterations=6, **rule) for rule in RULES),
+    chosen=tuple(
+        setting(ONE_ON_BALL, step="open-loop", iterations=8, output=output)
+        for output in ("last", "uniform")
+    ),
+    schedules=WANTED,
+    schedule=schedule,
+)
+
+METHODS = (FRANK_WOLFE,)
+
+CLAIMS = claims_of(FRANK_WOLFE)

@@ -1,0 +1,438 @@
+"""Conditional gradient sliding: NCGS and its stochastic forms (qu2018), CGS and STORC (li2019).
+
+condg(g, u, lambda, eta) ends where the Frank-Wolfe gap of <g, x> + |x - u|^2/(2 lambda) is at most
+eta. What it returns is not determined by that, so each answer's gap is computed anew; where the
+answer is that of exact line search, its linear minimisations are, too.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy
+
+from pfbench.base.counts import Counts
+from pfbench.claims.methods.stating import (
+    BALL,
+    CONSTANTS,
+    ONE_ON_BALL,
+    SEVEN_ON_BALL,
+    claims_of,
+    svrg,
+    with_reference,
+)
+from pfbench.verification import Floats, Untestable, instance
+from pfbench.verification.instruments.waves import Waves, on_octahedron
+from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
+from pfbench.verification.laws.counts import PATH
+from pfbench.verification.laws.method import Parameters
+
+OCTAHEDRON = instance(on_octahedron)
+
+Printed = dict[str, float | None]
+
+_SAME = 1e-6
+"""Answers of condg this near to those of exact line search are taken for them."""
+
+
+# --- condg ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Inner:
+    """One call of condg: l, u, lambda, eta, and what it returned."""
+
+    problem: Waves
+    l: Floats  # noqa: E741
+    u: Floats
+    lam: float
+    eta: float
+    answer: Floats
+
+    @property
+    def gap(self) -> float:
+        """The gap at the answer, over eta."""
+        return self._gap(self.answer)[0] / self.eta
+
+    @property
+    def calls(self) -> int | None:
+        """The linear minimisations that exact line search needs; None if it went elsewhere."""
+        x, calls = self.u, 0
+        while True:
+            gap, v = self._gap(x)
+            calls += 1
+            if gap <= self.eta:
+                near = float(np.abs(x - self.answer).max()) <= _SAME
+                return calls if near else None
+            d = v - x
+            x = x + min(1.0, gap * self.lam / float(d @ d)) * d
+
+    @property
+    def most(self) -> float:
+        """The most linear minimisations, 1 + ceil(6 D^2/(lambda eta)) (Jaggi 2013 theorem 2)."""
+        return 1.0 + math.ceil(6.0 * self.problem.set.diameter**2 / (self.lam * self.eta))
+
+    def _gap(self, x: Floats) -> tuple[float, Floats]:
+        g = self.l + (x - self.u) / self.lam
+        v = self.problem.lo(g)
+        return float(g @ (x - v)), v
+
+
+def decided(
+    formed: Formed, x: Floats, calls: Sequence[Inner], made: int, whole: bool = True
+) -> Place:
+    """Return the place of a step that condg decides.
+
+    Parameters
+    ----------
+    formed, x
+        See `Place`.
+    calls
+        The calls of condg that are known.
+    made
+        The linear minimisations that the step made.
+    whole
+        Whether all its calls are known.
+    """
+    needed = [one.calls for one in calls]
+    ratios = [one.gap for one in calls]
+    if whole:
+        ratios.append(made / sum(one.most for one in calls))
+    known = whole and None not in needed
+    total = sum(number or 0 for number in needed) if known else None
+    return Place(formed=formed, x=x, ratios=tuple(ratios), minimisations=total)
+
+
+def minimisations(told: Sequence[Told]) -> list[int]:
+    """Return how many each step made."""
+    spent = [0, *(one.counts.lo for one in told)]
+    return [after - before for before, after in pairwise(spent)]
+
+
+def eta(s: Parameters) -> float:
+    """Return the gap at which condg stops, 1/N unless given."""
+    return float(s.get("tolerance") or 1.0 / s["iterations"])
+
+
+# --- NCGS -------------------------------------------------------------------------------------
+
+Batch = Callable[[Parameters, int], int | None]
+"""The size of step k's batch; None for the full gradient."""
+
+
+def everything(s: Parameters, k: int) -> int | None:
+    """Return that of NCGS: all components."""
+    return None
+
+
+def growing(s: Parameters, k: int) -> int | None:
+    """Return m_k = k, unless a constant batch is given."""
+    return int(s.get("batch", k))
+
+
+def ncgs(
+    problem: Waves, s: Parameters, told: Sequence[Told], *, batch: Batch, option: int | None
+) -> Iterator[Place]:
+    """Yield the places of NCGS, k = 1, 2, ..., alpha = 2/(k+1), beta = 1/(2L).
+
+    md = (1 - alpha) ag + alpha theta, theta+ = condg(g, theta, lambda, eta). Option 1 has
+    lambda = beta and ag+ = md - (theta - theta+), which tells theta+. Option 2 has
+    lambda = k beta/2 and ag+ = condg(g, md, beta, eta), and theta+ is told by the next md.
+    """
+    beta = 0.5 / s["smoothness"]
+    theta, ag = problem.start(), problem.start()
+    made = minimisations(told)
+    for k, one in enumerate(told, 1):
+        alpha = 2.0 / (k + 1.0)
+        md = (1.0 - alpha) * ag + alpha * theta
+        formed = Formed(at=md, batch=batch(s, k))
+        if (option or s.get("option", 1)) == 1:
+            after = theta + (one.x - md)
+            calls = [Inner(problem, one.estimate, theta, beta, eta(s), after)]
+            yield decided(formed, one.x, calls, made[k - 1])
+        else:
+            calls = [Inner(problem, one.estimate, md, beta, eta(s), one.x)]
+            whole = k < len(told)
+            if whole:
+                after = _recovered(told[k], one.x, 2.0 / (k + 2.0))
+                calls.append(Inner(problem, one.estimate, theta, k * beta / 2.0, eta(s), after))
+            yield decided(formed, one.x, calls, made[k - 1], whole)
+        theta, ag = after, one.x
+
+
+def _recovered(following: Told, ag: Floats, alpha: float) -> Floats:
+    """Return theta from md = (1 - alpha) ag + alpha theta."""
+    if following.at is None:
+        raise Untestable("it does not tell theta_md: yield State(theta_ag, theta_md, estimate)")
+    return np.asarray((following.at - (1.0 - alpha) * ag) / alpha)
+
+
+def of_ncgs(asked: Wanted) -> Printed:
+    """Return the N of theorem 1: option 1 (12 L Delta + 16 L)/N <= epsilon, else the sum of three.
+
+    192 L^2 D^2/(N^2 (N+1)) + (144 ell L M^2 + 96 L)/N <= epsilon.
+    """
+    epsilon, c = asked.epsilon, asked.constants
+    L = c.L_f
+    if asked.given.get("option", 1) == 1:
+        return {"iterations": (12.0 * c.delta + 16.0) * L / epsilon, "smoothness": L}
+    first = 144.0 * c.ell * L * c.M**2 + 96.0 * L
+    roots = np.roots([epsilon, epsilon - first, -first, -192.0 * (L * c.D) ** 2])
+    return {"iterations": float(np.max(roots.real)), "smoothness": L, "tolerance": None}
+
+
+def of_stochastic(asked: Wanted) -> Printed:
+    """Return the N of theorem 2, in its provable form, with eta = 1/N and m_k = k."""
+    epsilon, c = asked.epsilon, asked.constants
+    L = max(c.L_f, c.L_ms)
+
+    def excess(N: float) -> float:
+        size = 384.0 * (L * c.D) ** 2 / (N * (N + 1.0) * (N + 2.0))
+        lower = 192.0 * L * c.ell * c.M**2 / (N + 2.0)
+        inner = 96.0 * L / (N * (N + 2.0)) + 36.0 * L / N
+        noise = 48.0 * c.sigma2 * (N + 3.0) / ((N + 1.0) * (N + 2.0))
+        return size + lower + inner + noise - epsilon
+
+    N = scipy.optimize.brentq(excess, 1.0, 1e12, xtol=1e-3)
+    return {"iterations": float(N), "smoothness": L, "tolerance": None, "batch": None}
+
+
+def of_batches(s: Parameters, n: int) -> tuple[Counts, ...]:
+    """Return SFO N(N+1)/2, bN with a constant batch."""
+    sizes = sum(growing(s, k) or 0 for k in range(1, s["iterations"] + 1))
+    return (Counts(sfo=sizes, lo=PATH),)
+
+
+# --- NCGS-VR ----------------------------------------------------------------------------------
+
+
+def ncgs_vr(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Place]:
+    """Yield the places of theta+ = condg(v, theta, 1/(3L), eta) with SVRG estimates v."""
+    xs, gs = [problem.start()], list[Floats]()
+    lam = 1.0 / (3.0 * s["smoothness"])
+    for one, made in zip(told, minimisations(told), strict=True):
+        formed = svrg(problem, s, xs, gs)
+        call = Inner(problem, one.estimate, xs[-1], lam, eta(s), one.x)
+        yield decided(formed, one.x, [call], made)
+        xs.append(one.x)
+        gs.append(one.estimate)
+
+
+def of_ncgs_vr(asked: Wanted) -> Printed:
+    """Return T = 18 L (Delta+1)/epsilon, a multiple of m = n^(1/3), b = n^(2/3), eta = 1/T."""
+    c = asked.constants
+    L, m = max(c.L_f, c.L_ms), round(c.n ** (1.0 / 3.0))
+    least = 18.0 * L * (c.delta + 1.0) / asked.epsilon
+    return {
+        "iterations": m * math.ceil(least / m - 1e-9),
+        "period": m,
+        "batch": c.n ** (2.0 / 3.0),
+        "smoothness": L,
+        "tolerance": None,
+    }
+
+
+# --- CGS and STORC ----------------------------------------------------------------------------
+
+
+def cgs(problem: Waves, s: Parameters, told: Sequence[Told], *, sampled: bool) -> Iterator[Place]:
+    """Yield the places of restarts t = 1, 2, ... of N steps, k = 1 .. N, gamma = 2/(k+1).
+
+    z = (1 - gamma) y + gamma x, x+ = condg(g, x, k/(3L), eta), y+ = (1 - gamma) y + gamma x+, which
+    tells x+. eta = 2 L D_t^2/(N k), D_t^2 = 4 delta 2^-t/sigma_hat. STORC's g has its snapshot at
+    y_0.
+    """
+    N, L = s["period"], s["smoothness"]
+    y, made = problem.start(), minimisations(told)
+    for number, one in enumerate(told):
+        t, k = number // N + 1, number % N + 1
+        if k == 1:
+            x, snapshot = y, y
+        gamma = 2.0 / (k + 1.0)
+        z = (1.0 - gamma) * y + gamma * x
+        formed = Formed(at=z)
+        if sampled:
+            known = problem.gradient(snapshot)
+            formed = Formed(at=z, batch=s["batch"], against=snapshot, known=known)
+        tolerance = 8.0 * L * s["delta"] * 0.5**t / (s["curvature"] * N * k)
+        after = y + (one.x - y) / gamma
+        call = Inner(problem, one.estimate, x, k / (3.0 * L), tolerance, after)
+        yield decided(formed, one.x, [call], made[number])
+        x, y = after, one.x
+
+
+def restarted(s: Parameters) -> int:
+    """Return the steps of all restarts."""
+    return int(s.get("restarts", 1) * s["period"])
+
+
+def of_gradients(s: Parameters, n: int, *, steps: str) -> tuple[Counts, ...]:
+    """Return FO and SFO of a full gradient a step; `steps`: iterations or restarts."""
+    T = restarted(s) if steps == "restarts" else s["iterations"]
+    return (Counts(fo=T, sfo=n * T, lo=PATH),)
+
+
+def of_snapshots(s: Parameters, n: int) -> tuple[Counts, ...]:
+    """Return SFO n + 2mN a restart; at y_0 itself the difference is 0, and may be left out."""
+    R, m, N = s.get("restarts", 1), s["batch"], s["period"]
+    return tuple(Counts(fo=R, sfo=R * (n + 2 * m * steps), lo=PATH) for steps in (N, N - 1))
+
+
+def of_cgs(asked: Wanted) -> Printed:
+    """Return N = 8 sqrt(L/sigma_hat), log2(delta0/epsilon) restarts."""
+    c = asked.constants
+    return {
+        "restarts": max(1, math.ceil(math.log2(c.delta / asked.epsilon) - 1e-9)),
+        "period": math.ceil(8.0 * math.sqrt(c.L_f / c.sigma_hat) - 1e-9),
+        "smoothness": c.L_f,
+        "curvature": c.sigma_hat,
+        "delta": c.delta,
+    }
+
+
+def of_storc(asked: Wanted) -> Printed:
+    """Return theorem 2's m: 5200 N L_max/sigma_hat where f_i are convex, else 8000 N L~/sigma_hat.
+
+    L~ = (L_max + ell)(1 + ell/sigma_hat). In practice m = n^(2/3), as the theorem's is far above n.
+    """
+    c, printed = asked.constants, of_cgs(asked)
+    N = float(printed["period"] or 0.0)
+    if asked.practical:
+        m = math.floor(c.n ** (2.0 / 3.0) + 1e-9)
+    elif c.ell == 0.0:
+        m = math.ceil(5200.0 * N * c.L_max / c.sigma_hat - 1e-9)
+    else:
+        mixed = (c.L_max + c.ell) * (1.0 + c.ell / c.sigma_hat)
+        m = math.ceil(8000.0 * N * mixed / c.sigma_hat - 1e-9)
+    return {**printed, "batch": m}
+
+
+# --- the methods ------------------------------------------------------------------------------
+
+WANTED = tuple(Wanted(epsilon, c) for epsilon in (2.0, 0.4) for c in CONSTANTS)
+SECOND = tuple(replace(one, given={"option": 2}) for one in WANTED)
+CONVEX = tuple(replace(one, constants=replace(one.constants, ell=0.0)) for one in WANTED)
+PRACTICAL = tuple(replace(one, practical=True) for one in WANTED)
+
+NCGS_SIZES: dict[str, Any] = {"iterations": 8, "smoothness": 1.5}
+OUTPUTS = ("uniform", "weighted", "last")
+
+NCGS = Method(
+    name="ncgs",
+    source="qu2018 algorithm 2, theorem 1",
+    referee=partial(ncgs, batch=everything, option=None),
+    counts=partial(of_gradients, steps="iterations"),
+    enumerated=tuple(setting(BALL, **NCGS_SIZES, option=option) for option in (1, 2)),
+    followed=tuple(
+        setting(problem, **NCGS_SIZES, option=option, tolerance=tolerance)
+        for problem, tolerance in ((BALL, None), (BALL, 0.01), (OCTAHEDRON, 0.03))
+        for option in (1, 2)
+    ),
+    counted=tuple(
+        setting(SEVEN_ON_BALL, **NCGS_SIZES, option=option, tolerance=tolerance)
+        for tolerance in (None, 0.003)
+        for option in (1, 2)
+    ),
+    chosen=tuple(setting(ONE_ON_BALL, **NCGS_SIZES, output=output) for output in OUTPUTS),
+    schedules=(*WANTED, *SECOND),
+    schedule=of_ncgs,
+)
+
+STOCHASTIC = Method(
+    name="ncgs-stochastic",
+    source="qu2018 algorithm 3, theorem 2",
+    referee=partial(ncgs, batch=growing, option=2),
+    counts=of_batches,
+    enumerated=(
+        setting(BALL, iterations=3, smoothness=1.5),
+        setting(BALL, iterations=2, smoothness=1.5, batch=2),
+    ),
+    followed=(
+        setting(BALL, **NCGS_SIZES),
+        setting(BALL, **NCGS_SIZES, tolerance=0.01),
+        setting(OCTAHEDRON, **NCGS_SIZES, batch=2),
+    ),
+    counted=(
+        setting(SEVEN_ON_BALL, **NCGS_SIZES),
+        setting(SEVEN_ON_BALL, **NCGS_SIZES, batch=3, tolerance=0.003),
+    ),
+    chosen=tuple(
+        setting(ONE_ON_BALL, **NCGS_SIZES, output=output)
+        for output in ("weighted", "uniform", "last")
+    ),
+    schedules=WANTED,
+    schedule=of_stochastic,
+)
+
+VR_SIZES: dict[str, Any] = {"smoothness": 1.5, "batch": 2, "period": 3, "iterations": 8}
+
+NCGS_VR = Method(
+    name="ncgs-vr",
+    source="qu2018 algorithm 4, theorem 3",
+    referee=ncgs_vr,
+    counts=partial(with_reference, at_snapshot=True, lo=PATH),
+    enumerated=(
+        setting(BALL, smoothness=1.5, batch=1, period=3, iterations=5),
+        setting(BALL, smoothness=1.5, batch=2, period=2, iterations=3),
+    ),
+    followed=(
+        setting(BALL, **VR_SIZES),
+        setting(BALL, **VR_SIZES, tolerance=0.01),
+        setting(OCTAHEDRON, **VR_SIZES, tolerance=0.03),
+    ),
+    counted=(
+        setting(SEVEN_ON_BALL, smoothness=1.5, batch=3, period=4, iterations=10),
+        setting(SEVEN_ON_BALL, smoothness=1.5, batch=9, period=3, iterations=7, tolerance=0.003),
+    ),
+    chosen=tuple(setting(ONE_ON_BALL, **VR_SIZES, output=output) for output in OUTPUTS),
+    schedules=WANTED,
+    schedule=of_ncgs_vr,
+)
+
+CGS_SIZES: dict[str, Any] = {"period": 4, "smoothness": 1.5, "curvature": 1.0, "delta": 0.4}
+
+CGS = Method(
+    name="cgs",
+    source="li2019 algorithms 1 and 2, theorem 1",
+    referee=partial(cgs, sampled=False),
+    counts=partial(of_gradients, steps="restarts"),
+    length=restarted,
+    enumerated=(setting(BALL, **CGS_SIZES, restarts=2),),
+    followed=(setting(BALL, **CGS_SIZES, restarts=3), setting(OCTAHEDRON, **CGS_SIZES, restarts=2)),
+    counted=(setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=3),),
+    chosen=(setting(ONE_ON_BALL, **CGS_SIZES, restarts=2, output="last"),),
+    schedules=WANTED,
+    schedule=of_cgs,
+)
+
+STORC = Method(
+    name="storc",
+    source="li2019 algorithm 3, theorem 2",
+    referee=partial(cgs, sampled=True),
+    counts=of_snapshots,
+    length=restarted,
+    enumerated=(
+        setting(BALL, **{**CGS_SIZES, "period": 2}, restarts=2, batch=1),
+        setting(BALL, **{**CGS_SIZES, "period": 3}, batch=2),
+        setting(BALL, **{**CGS_SIZES, "period": 2}, batch=4),
+    ),
+    followed=(
+        setting(BALL, **CGS_SIZES, restarts=3, batch=2),
+        setting(OCTAHEDRON, **CGS_SIZES, restarts=2, batch=5),
+    ),
+    counted=(
+        setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=3, batch=3),
+        setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=1, batch=9),
+    ),
+    chosen=(setting(ONE_ON_BALL, **CGS_SIZES, restarts=2, batch=1, output="last"),),
+    schedules=(*WANTED, *CONVEX, *PRACTICAL),
+    schedule=of_storc,
+)
+
+METHODS = (NCGS, STOCHASTIC, NCGS_VR, CGS, STORC)
+
+CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))

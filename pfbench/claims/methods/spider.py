@@ -1,0 +1,290 @@
+"""SARAH, SPIDER-SFO and Prox-SpiderBoost with momentum: recursive estimates, three ways to move."""
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from pfbench.base.counts import Counts
+from pfbench.claims.methods.iterates import RECURSIVE, WANTED
+from pfbench.claims.methods.stating import (
+    BALL,
+    ONE,
+    ONE_ON_BALL,
+    PENALTY,
+    SEVEN,
+    SEVEN_ON_BALL,
+    SPACE,
+    along,
+    claims_of,
+    proximal_step,
+    spider,
+    with_reference,
+)
+from pfbench.verification import Floats
+from pfbench.verification.instruments.waves import Waves
+from pfbench.verification.laws import Method, Place, Told, Wanted, setting
+from pfbench.verification.laws.method import Chances, Parameters
+
+Printed = dict[str, float | None]
+
+
+def counts(s: Parameters, n: int, *, po: int) -> tuple[Counts, ...]:
+    """Return those of a full gradient for each epoch; po is what a step costs of them."""
+    return with_reference(s, n, at_snapshot=False, po=po * s["iterations"])
+
+
+# --- SARAH ------------------------------------------------------------------------------------
+
+
+def sarah_path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Place]:
+    """Yield the places of gradient steps; an outer loop goes on from a point of the one before.
+
+    With output=last that is its end, else one of the points x_t of its steps, which is recovered
+    from the first step after it: the law of the choice is compared where it is enumerated.
+    """
+    p, x, candidates = s["period"], problem.start(), list[Floats]()
+    for first in range(0, len(told), p):
+        epoch = told[first : first + p]
+        if first > 0 and s.get("output", "uniform") == "uniform":
+            begun = epoch[0].x + s["step"] * epoch[0].estimate
+            x = min(candidates, key=lambda one: float(np.abs(one - begun).max()))
+        xs, gs = [x], list[Floats]()
+        for one in epoch:
+            formed = spider(problem, s, xs, gs)
+            yield Place(formed=formed, x=proximal_step(problem, s, xs[-1], one.estimate))
+            xs.append(one.x)
+            gs.append(one.estimate)
+        candidates, x = xs[:p], xs[-1]
+
+
+def sarah_output(problem: Waves, s: Parameters, places: Sequence[Place]) -> Chances:
+    """Return the law of the output after whole outer loops of one component.
+
+    Uniform among the x_t of the last loop, which begins at a uniform x_t of the one before.
+    """
+    if s["output"] == "last":
+        last = places[-1].x
+        assert last is not None
+        return [(1.0, last)]
+    p, starts = s["period"], [(1.0, problem.start())]
+    for _ in range(s["iterations"] // p):
+        starts = [
+            (chance / p, x) for chance, start in starts for x in _descent(problem, s, start, p)
+        ]
+    return starts
+
+
+def _descent(problem: Waves, s: Parameters, x: Floats, p: int) -> list[Floats]:
+    """Return x_0 .. x_{p-1} of gradient descent."""
+    xs = [x]
+    for _ in range(p - 1):
+        xs.append(xs[-1] - s["step"] * problem.gradient(xs[-1]))
+    return xs
+
+
+def of_sarah(asked: Wanted) -> Printed:
+    """Return one loop of the least p with 2 h0/(eta p) <= epsilon, b = sqrt n.
+
+    eta = 2/(L (1 + sqrt(1 + 4m/b))), m = p - 1. With p large 2 h0/(eta p) falls as 1/sqrt p.
+    """
+    epsilon, c = asked.epsilon, asked.constants
+    L, b = max(c.L_f, c.L_ms), math.ceil(math.sqrt(c.n) - 1e-9)
+
+    def eta(p: float) -> float:
+        return 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * (p - 1.0) / b)))
+
+    # 2 h0/(eta p) = epsilon: with a = epsilon/(h0 L), a p - 1 = sqrt(1 + 4 (p-1)/b), squared.
+    a = epsilon / (c.delta * L)
+    p = math.ceil(_largest_root(a * a, -(2.0 * a + 4.0 / b), 4.0 / b) - 1e-9)
+    return {"iterations": p, "period": p, "batch": b, "step": eta(p)}
+
+
+def _largest_root(a: float, b: float, c: float) -> float:
+    """Return the largest root of a x^2 + b x + c."""
+    return (-b + math.sqrt(b * b - 4.0 * a * c)) / (2.0 * a)
+
+
+# --- SPIDER-SFO -------------------------------------------------------------------------------
+
+
+def normalised(problem: Waves, s: Parameters, x: Floats, v: Floats) -> Floats:
+    """Return x - min(step/|v|, lam) v; option 1 has no lam."""
+    length = float(np.linalg.norm(v))
+    multiple = s["step"] / length if length > 0.0 else 0.0
+    if s.get("option", 2) == 2 and s.get("lam") is not None:
+        multiple = min(multiple, s["lam"])
+    return np.asarray(x - multiple * v)
+
+
+def spider_path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Place]:
+    """Yield the places of SPIDER-SFO; option 1 stops where |v| <= 2 tolerance, and not before.
+
+    Where it stopped before T, one component shows the v that stopped it.
+    """
+    limit, places = (
+        2.0 * s.get("tolerance", 0.0),
+        along(problem, s, told, form=spider, move=normalised),
+    )
+    for t, (one, place) in enumerate(zip(told, places, strict=True), 1):
+        ratios = [] if float(np.linalg.norm(one.estimate)) > limit else [math.inf]
+        if t == len(told) < s["iterations"] and problem.n == 1:
+            ratios.append(float(np.linalg.norm(problem.gradient(one.x))) / limit)
+        yield Place(formed=place.formed, x=place.x, ratios=tuple(ratios))
+
+
+def spider_length(s: Parameters) -> int | None:
+    """Return T; None where option 1 may stop before."""
+    return None if s.get("tolerance") else int(s["iterations"])
+
+
+def spider_output(problem: Waves, s: Parameters, places: Sequence[Place]) -> Chances:
+    """Return the law of the output: uniform over the x_k, or last; option 1 returns the last."""
+    last = places[-1].x
+    assert last is not None
+    if s.get("option") == 1 or s["output"] == "last":
+        return [(1.0, last)]
+    return [(1.0 / len(places), place.formed.at) for place in places]
+
+
+def of_spider(asked: Wanted) -> Printed:
+    """Return K = floor(4 L Delta/epsilon^2) + 1, step epsilon/L, lam 1/(2L), q = S = sqrt n."""
+    epsilon, c = asked.epsilon, asked.constants
+    L, root = max(c.L_f, c.L_ms), math.sqrt(c.n)
+    return {
+        "iterations": math.floor(4.0 * L * c.delta / epsilon**2) + 1,
+        "step": epsilon / L,
+        "lam": 0.5 / L,
+        "batch": root,
+        "period": root,
+    }
+
+
+# --- momentum ---------------------------------------------------------------------------------
+
+
+def momentum_path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Place]:
+    """Yield the places of Prox-SpiderBoost-M: y is told, x follows from the estimates.
+
+    alpha_k = 2/(ceil(k/q) + 1), lambda = (1 + alpha) beta, z = (1 - alpha) y + alpha x,
+    x+ = prox(x - lambda v), y+ = z + (beta/lambda) (x+ - x), k = 1, 2, ...
+    """
+    x, y = problem.start(), problem.start()
+    zs, gs = list[Floats](), list[Floats]()
+    for k, one in enumerate(told, 1):
+        alpha = 2.0 / (epochs_begun(k, s["period"]) + 1.0)
+        lam = (1.0 + alpha) * s["step"]
+        zs.append((1.0 - alpha) * y + alpha * x)
+        formed = spider(problem, s, zs, gs)
+        gs.append(one.estimate)
+        after = problem.prox(x, one.estimate, lam)
+        yield Place(formed=formed, x=zs[-1] + (s["step"] / lam) * (after - x))
+        x, y = after, one.x
+
+
+def epochs_begun(k: int, q: int) -> int:
+    """Return ceil(k/q)."""
+    return -(-k // q)
+
+
+def of_momentum(asked: Wanted) -> Printed:
+    """Return beta = 1/(8L), q = S = sqrt n, and Prox-SpiderBoost's T = 20 L Delta/epsilon^2.
+
+    Theorem 3 of wang2019 prints no constant of T.
+    """
+    epsilon, c = asked.epsilon, asked.constants
+    L, root = max(c.L_f, c.L_ms), math.sqrt(c.n)
+    return {
+        "iterations": 20.0 * L * c.delta / epsilon**2,
+        "step": 1.0 / (8.0 * L),
+        "batch": math.ceil(root - 1e-9),
+        "period": math.isqrt(c.n),
+    }
+
+
+# --- the methods ------------------------------------------------------------------------------
+
+SARAH = Method(
+    name="sarah",
+    source="Nguyen, Liu, Scheinberg, Takac 2017 (arXiv 1705.07261)",
+    referee=sarah_path,
+    counts=partial(counts, po=0),
+    enumerated=(
+        setting(SPACE, step=0.3, batch=1, period=3, iterations=3),
+        setting(SPACE, step=0.3, batch=2, period=2, iterations=4),
+        setting(SPACE, step=0.3, batch=1, period=3, iterations=6, output="last"),
+    ),
+    followed=(
+        setting(SPACE, step=0.3, batch=3, period=4, iterations=10),
+        setting(SPACE, step=0.3, batch=3, period=4, iterations=10, output="last"),
+    ),
+    counted=(
+        setting(SEVEN, step=0.1, batch=3, period=4, iterations=10),
+        setting(SEVEN, step=0.1, batch=9, period=3, iterations=7),
+        setting(SEVEN, step=0.1, batch=1, period=1, iterations=3),
+    ),
+    chosen=(
+        setting(ONE, step=0.3, batch=1, period=4, iterations=8, output="uniform"),
+        setting(ONE, step=0.3, batch=1, period=4, iterations=8, output="last"),
+    ),
+    outputs=sarah_output,
+    schedules=WANTED,
+    schedule=of_sarah,
+)
+
+SPIDER = Method(
+    name="spider",
+    source="Fang, Li, Lin, Zhang 2018, algorithm 1",
+    referee=spider_path,
+    counts=partial(counts, po=0),
+    length=spider_length,
+    enumerated=tuple(setting(SPACE, step=0.3, lam=0.2, **size) for size in RECURSIVE),
+    followed=(
+        setting(SPACE, step=0.3, lam=0.2, batch=3, period=4, iterations=10),
+        setting(SPACE, step=0.1, lam=9.0, batch=1, period=2, iterations=4),
+        setting(SPACE, step=0.1, batch=2, period=3, iterations=7, option=1),
+        setting(ONE, step=0.1, batch=2, period=3, iterations=60, option=1, tolerance=0.5),
+    ),
+    counted=(
+        setting(SEVEN, step=0.1, lam=0.2, batch=3, period=4, iterations=10),
+        setting(SEVEN, step=0.1, lam=0.2, batch=9, period=3, iterations=7),
+        setting(SEVEN, step=0.1, lam=0.2, batch=1, period=1, iterations=3),
+    ),
+    chosen=(
+        setting(ONE, step=0.3, lam=0.2, batch=1, period=3, iterations=8, output="uniform"),
+        setting(ONE, step=0.3, lam=0.2, batch=1, period=3, iterations=8, output="last"),
+        setting(ONE, step=0.1, batch=1, period=3, iterations=8, option=1),
+    ),
+    outputs=spider_output,
+    schedules=WANTED,
+    schedule=of_spider,
+)
+
+MOMENTUM = Method(
+    name="prox-spiderboost-m",
+    source="wang2019 algorithm 3, theorem 3",
+    referee=momentum_path,
+    counts=partial(counts, po=1),
+    enumerated=tuple(setting(BALL, step=0.2, **size) for size in RECURSIVE),
+    followed=(
+        setting(BALL, step=0.2, batch=3, period=4, iterations=10),
+        setting(PENALTY, step=0.2, batch=3, period=4, iterations=10),
+        setting(BALL, step=0.4, batch=1, period=1, iterations=4),
+    ),
+    counted=(
+        setting(SEVEN_ON_BALL, step=0.1, batch=3, period=4, iterations=10),
+        setting(SEVEN_ON_BALL, step=0.1, batch=9, period=3, iterations=7),
+        setting(SEVEN_ON_BALL, step=0.1, batch=1, period=1, iterations=3),
+    ),
+    chosen=(
+        setting(ONE_ON_BALL, step=0.2, batch=1, period=3, iterations=8, output="uniform"),
+        setting(ONE_ON_BALL, step=0.2, batch=1, period=3, iterations=8, output="last"),
+    ),
+    schedules=WANTED,
+    schedule=of_momentum,
+)
+
+METHODS = (SARAH, SPIDER, MOMENTUM)
+
+CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))
