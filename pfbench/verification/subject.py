@@ -105,7 +105,7 @@ def make(algorithm: Any, **wanted: Any) -> Algorithm:
             known = {field.name for field in fields(algorithm)}
             given = {name: value for name, value in wanted.items() if name in known}
             made = replace(algorithm, **given)  # type: ignore[type-var]
-    except (TypeError, InputError) as error:
+    except (TypeError, ValueError) as error:
         raise Untestable(f"it cannot be made with the claim's parameters: {error}") from error
     found: Algorithm = made
     return found

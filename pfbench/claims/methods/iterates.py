@@ -80,7 +80,7 @@ def _sizes(*rows: tuple[int, int, int]) -> tuple[Parameters, ...]:
 GRADIENTS = ({"iterations": 3},)
 BATCHES = ({"batch": 2, "iterations": 2}, {"batch": 1, "iterations": 3})
 TABLES = ({"batch": 1, "iterations": 3}, {"batch": 2, "iterations": 2})
-AT_SNAPSHOTS = _sizes((1, 3, 5), (2, 2, 3))
+AT_SNAPSHOTS = _sizes((1, 3, 5), (1, 4, 4), (2, 2, 3))
 RECURSIVE = _sizes((1, 3, 6), (2, 2, 4), (2, 3, 3))
 SAMPLED_SNAPSHOTS = (
     {"batch": 1, "period": 2, "iterations": 2, "snapshot": 2},

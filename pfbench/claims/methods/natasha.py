@@ -8,6 +8,7 @@ from pfbench.base.counts import Counts
 from pfbench.claims.methods.iterates import WANTED
 from pfbench.claims.methods.stating import (
     BALL,
+    FOUR_ON_BALL,
     ONE_ON_BALL,
     PENALTY,
     SEVEN_ON_BALL,
@@ -103,6 +104,7 @@ NATASHA = Method(
         setting(BALL, step=0.2, sigma=0.5, snapshot=2, subepochs=2, batch=1, iterations=3),
         setting(BALL, step=0.2, sigma=0.5, snapshot=3, subepochs=1, batch=1, iterations=5),
         setting(PENALTY, step=0.2, sigma=0.5, snapshot=3, subepochs=2, batch=2, iterations=3),
+        setting(FOUR_ON_BALL, step=0.2, sigma=0.5, snapshot=4, subepochs=1, batch=1, iterations=4),
         setting(BALL, step=0.3, sigma=0.5, snapshot=2, subepochs=1, batch=1, iterations=4),
     ),
     followed=(

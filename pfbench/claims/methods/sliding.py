@@ -38,6 +38,9 @@ Printed = dict[str, float | None]
 _SAME = 1e-6
 """Answers of condg this near to those of exact line search are taken for them."""
 
+_FOLLOWED = 300
+"""Steps for which exact line search is followed."""
+
 
 # --- condg ------------------------------------------------------------------------------------
 
@@ -60,16 +63,24 @@ class Inner:
 
     @property
     def calls(self) -> int | None:
-        """The linear minimisations that exact line search needs; None if it went elsewhere."""
-        x, calls = self.u, 0
-        while True:
+        """The linear minimisations that exact line search needs; None if it went elsewhere.
+
+        An answer elsewhere on its path is line search's that does not stop where it must.
+        """
+        x, needed, passed = self.u, 0, False
+        for calls in range(1, _FOLLOWED):
             gap, v = self._gap(x)
-            calls += 1
-            if gap <= self.eta:
-                near = float(np.abs(x - self.answer).max()) <= _SAME
-                return calls if near else None
+            passed = passed or float(np.abs(x - self.answer).max()) <= _SAME
+            if gap <= self.eta and not needed:
+                needed = calls
+            if needed and passed:
+                return needed
             d = v - x
-            x = x + min(1.0, gap * self.lam / float(d @ d)) * d
+            length = float(d @ d)
+            if gap <= 0.0 or length == 0.0:
+                return None
+            x = x + min(1.0, gap * self.lam / length) * d
+        return None
 
     @property
     def most(self) -> float:
@@ -319,7 +330,6 @@ CONVEX = tuple(replace(one, constants=replace(one.constants, ell=0.0)) for one i
 PRACTICAL = tuple(replace(one, practical=True) for one in WANTED)
 
 NCGS_SIZES: dict[str, Any] = {"iterations": 8, "smoothness": 1.5}
-OUTPUTS = ("uniform", "weighted", "last")
 
 NCGS = Method(
     name="ncgs",
@@ -337,7 +347,9 @@ NCGS = Method(
         for tolerance in (None, 0.003)
         for option in (1, 2)
     ),
-    chosen=tuple(setting(ONE_ON_BALL, **NCGS_SIZES, output=output) for output in OUTPUTS),
+    chosen=tuple(
+        setting(ONE_ON_BALL, **NCGS_SIZES, output=output) for output in ("uniform", "last")
+    ),
     schedules=(*WANTED, *SECOND),
     schedule=of_ncgs,
 )
@@ -377,6 +389,7 @@ NCGS_VR = Method(
     counts=partial(with_reference, at_snapshot=True, lo=PATH),
     enumerated=(
         setting(BALL, smoothness=1.5, batch=1, period=3, iterations=5),
+        setting(BALL, smoothness=1.5, batch=1, period=4, iterations=4),
         setting(BALL, smoothness=1.5, batch=2, period=2, iterations=3),
     ),
     followed=(
@@ -388,12 +401,12 @@ NCGS_VR = Method(
         setting(SEVEN_ON_BALL, smoothness=1.5, batch=3, period=4, iterations=10),
         setting(SEVEN_ON_BALL, smoothness=1.5, batch=9, period=3, iterations=7, tolerance=0.003),
     ),
-    chosen=tuple(setting(ONE_ON_BALL, **VR_SIZES, output=output) for output in OUTPUTS),
+    chosen=tuple(setting(ONE_ON_BALL, **VR_SIZES, output=output) for output in ("uniform", "last")),
     schedules=WANTED,
     schedule=of_ncgs_vr,
 )
 
-CGS_SIZES: dict[str, Any] = {"period": 4, "smoothness": 1.5, "curvature": 1.0, "delta": 0.4}
+CGS_SIZES: dict[str, Any] = {"period": 4, "smoothness": 1.5, "curvature": 1.0, "delta": 0.02}
 
 CGS = Method(
     name="cgs",
@@ -417,6 +430,7 @@ STORC = Method(
     length=restarted,
     enumerated=(
         setting(BALL, **{**CGS_SIZES, "period": 2}, restarts=2, batch=1),
+        setting(BALL, **CGS_SIZES, batch=1),
         setting(BALL, **{**CGS_SIZES, "period": 3}, batch=2),
         setting(BALL, **{**CGS_SIZES, "period": 2}, batch=4),
     ),

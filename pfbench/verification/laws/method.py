@@ -230,7 +230,7 @@ class Method:
 
 
 def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Setting, Algorithm]]:
-    """Yield the settings that the algorithm has all parameters of, with the algorithm so made.
+    """Yield the settings that the algorithm can be made with, and the algorithm so made.
 
     Where an output is no parameter, that is the settings with the output that it declares.
 
@@ -245,7 +245,10 @@ def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Settin
         lacking = {name for name in one.parameters if name not in known} if known else set()
         if lacking - {"output"}:
             continue
-        made = trial.make(**one.parameters)
+        try:
+            made = trial.make(**one.parameters)
+        except Untestable:  # it has the parameter, and not this value of it
+            continue
         declared = getattr(made, "output", None)
         if "output" in lacking and number > 0 and declared != one.parameters["output"]:
             continue
@@ -253,7 +256,7 @@ def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Settin
         yield one, made
     if not runs:
         names = sorted({name for one in settings for name in one.parameters} - set(known or ()))
-        raise Untestable(f"it has no parameter {' or '.join(names)}")
+        raise Untestable(f"it cannot be made with {' or '.join(names) or 'what is set'}")
 
 
 def _parameters(algorithm: Any) -> frozenset[str] | None:

@@ -1,0 +1,122 @@
+"""The claims about all methods, and faults that any method can be given from outside."""
+
+import pytest
+from judging import assert_caught, assert_complete, judge, pairs
+from twisted import (
+    AtTheStart,
+    Beside,
+    FixedTable,
+    OnePointLate,
+    OneUsed,
+    Refunded,
+    Twice,
+    second_half,
+    twisted,
+)
+
+from pfbench.algorithms import ALGORITHMS
+from pfbench.claims.catalogue import CLAIMS
+from pfbench.claims.methods import PAPER
+from pfbench.verification.subject import Subject
+
+pytestmark = pytest.mark.claims
+
+RANDOM = [name for name, method in ALGORITHMS.items() if not method.deterministic]
+UNIFORM = [
+    name
+    for name, method in ALGORITHMS.items()
+    if method.parameters()["output"].default == "uniform" and hasattr(method, "iterations")
+]
+FULL = [name for name, method in ALGORITHMS.items() if "gradient" in method.requires]
+
+
+def about(what, name):
+    return CLAIMS[f"methods-{what}-{name}"]
+
+
+def assert_violated(what, name, subject):
+    row = judge(about(what, name), Subject(subject))
+    assert row.verdict == "violated", row.reason
+    return row
+
+
+def test_the_paper_is_complete():
+    assert_complete(PAPER)
+
+
+def test_every_method_of_the_catalogue_is_held_to_its_source():
+    for name in ALGORITHMS:
+        assert {f"methods-{what}-{name}" for what in ("estimate", "steps", "count")} <= set(CLAIMS)
+
+
+@pytest.mark.parametrize(("mutant", "claim"), pairs(PAPER), ids=lambda one: one.name)
+def test_a_planted_fault_is_caught(mutant, claim):
+    assert_caught(mutant, claim, seed=0)
+
+
+@pytest.mark.parametrize("what", ["estimate", "steps", "count"])
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_bypass_of_the_ledger_is_caught(name, what):
+    row = assert_violated(what, name, twisted(ALGORITHMS[name], Beside))
+    assert "beside the ledger" in row.reason
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_ledger_that_is_written_to_is_caught(name):
+    row = assert_violated("count", name, twisted(ALGORITHMS[name], Refunded))
+    assert "beside the ledger" in row.reason
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_a_batch_that_is_paid_and_of_which_one_component_is_used_is_caught(name):
+    assert_violated("estimate", name, twisted(ALGORITHMS[name], OneUsed))
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_a_batch_that_is_used_twice_is_caught(name):
+    assert_violated("estimate", name, twisted(ALGORITHMS[name], stream=Twice))
+
+
+@pytest.mark.parametrize("oracles", [AtTheStart, OnePointLate])
+@pytest.mark.parametrize("name", FULL)
+def test_a_reference_gradient_taken_elsewhere_is_caught(name, oracles):
+    assert_violated("estimate", name, twisted(ALGORITHMS[name], oracles))
+
+
+@pytest.mark.parametrize("name", ["saga", "prox-saga", "sagafw"])
+def test_a_table_that_is_never_renewed_is_caught(name):
+    assert_violated("estimate", name, twisted(ALGORITHMS[name], FixedTable))
+
+
+@pytest.mark.parametrize("name", UNIFORM)
+def test_an_output_from_the_second_half_is_caught(name):
+    assert_violated("steps", name, second_half(ALGORITHMS[name]))
+
+
+SCHEDULED = [
+    name.removeprefix("methods-schedule-") for name in CLAIMS if name.startswith("methods-schedule")
+]
+
+
+def with_schedule_changed(method, parameter, change):
+    """Return a class of methods of whose schedule one parameter is changed."""
+
+    def theory(cls, epsilon, constants, **given):
+        right = method.theory(epsilon, constants, **given)
+        number = getattr(right, parameter)
+        if number is not None:
+            object.__setattr__(right, parameter, change(number))
+        return right
+
+    return type("Changed", (method,), {"theory": classmethod(theory)})
+
+
+@pytest.mark.parametrize("change", [lambda v: 2 * v, lambda v: v / 2, lambda v: v**0.5])
+@pytest.mark.parametrize("name", SCHEDULED)
+def test_a_constant_of_a_schedule_that_is_off_is_caught(name, change):
+    method = ALGORITHMS[name]
+    row = judge(about("schedule", name))
+    printed = {key.split(": ")[-1] for key in row.claimed}
+    assert "iterations" in printed or "period" in printed
+    for parameter in printed:
+        assert_violated("schedule", name, with_schedule_changed(method, parameter, change))
