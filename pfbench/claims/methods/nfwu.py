@@ -128,9 +128,9 @@ def printed(asked: Wanted, *, estimator: str) -> dict[str, float | None]:
     if estimator == "sg":
         S, p = 4.0 * c.sigma2 / epsilon**2, None
     elif estimator == "svrg":
-        S, p = 4.0 * n ** (2.0 / 3.0), math.floor(n ** (1.0 / 3.0) + 1e-9)
+        S, p = 4.0 * n ** (2.0 / 3.0), n ** (1.0 / 3.0)
     elif estimator == "spiderg":
-        S, p = 4.0 * math.sqrt(n), math.isqrt(n)
+        S, p = 4.0 * math.sqrt(n), math.sqrt(n)
     elif estimator == "casvrg":
         small = n * n * c.L2_ms * epsilon <= L * L
         p = (

@@ -47,8 +47,8 @@ def of_svrg(asked: Wanted) -> dict[str, float | None]:
     return {
         "iterations": 18.0 * L * c.delta / epsilon,
         "step": 1.0 / (3.0 * L),
-        "batch": math.ceil(root**2 - 1e-9),
-        "period": math.floor(root + 1e-9),
+        "batch": root**2,
+        "period": root,
     }
 
 
@@ -59,14 +59,14 @@ def of_svrg_plus(asked: Wanted) -> dict[str, float | None]:
     """
     epsilon, c = asked.epsilon, asked.constants
     L = max(c.L_f, c.L_ms)
-    b = math.ceil(min(c.n, 1.0 / epsilon) ** (2.0 / 3.0) - 1e-9)
-    B = math.ceil(6.0 * c.sigma2 / epsilon - 1e-9)
+    b = min(c.n, 1.0 / epsilon) ** (2.0 / 3.0)
+    B = 6.0 * c.sigma2 / epsilon
     online = asked.given.get("online", False) and c.n > B
     return {
         "iterations": 36.0 * L * c.delta / epsilon,
         "step": 1.0 / (6.0 * L),
         "batch": b,
-        "period": math.isqrt(b),
+        "period": math.sqrt(b),
         "snapshot": B if online else None,
     }
 
@@ -77,7 +77,7 @@ def of_prox_saga(asked: Wanted) -> dict[str, float | None]:
     return {
         "iterations": 50.0 * c.L_max * c.delta / (3.0 * epsilon),
         "step": 0.2 / c.L_max,
-        "batch": math.ceil(c.n ** (2.0 / 3.0) - 1e-9),
+        "batch": c.n ** (2.0 / 3.0),
     }
 
 
@@ -99,8 +99,8 @@ def of_spiderboost(asked: Wanted, *, constant: float) -> dict[str, float | None]
     return {
         "iterations": constant * L * c.delta / epsilon**2,
         "step": 0.5 / L,
-        "batch": math.ceil(root - 1e-9),
-        "period": math.isqrt(c.n),
+        "batch": root,
+        "period": root,
     }
 
 

@@ -297,7 +297,7 @@ def of_cgs(asked: Wanted) -> Printed:
     """Return N = 8 sqrt(L/sigma_hat), log2(delta0/epsilon) restarts."""
     c = asked.constants
     return {
-        "restarts": max(1, math.ceil(math.log2(c.delta / asked.epsilon) - 1e-9)),
+        "restarts": math.log2(c.delta / asked.epsilon),
         "period": math.ceil(8.0 * math.sqrt(c.L_f / c.sigma_hat) - 1e-9),
         "smoothness": c.L_f,
         "curvature": c.sigma_hat,
@@ -313,12 +313,12 @@ def of_storc(asked: Wanted) -> Printed:
     c, printed = asked.constants, of_cgs(asked)
     N = float(printed["period"] or 0.0)
     if asked.practical:
-        m = math.floor(c.n ** (2.0 / 3.0) + 1e-9)
+        m = c.n ** (2.0 / 3.0)
     elif c.ell == 0.0:
-        m = math.ceil(5200.0 * N * c.L_max / c.sigma_hat - 1e-9)
+        m = 5200.0 * N * c.L_max / c.sigma_hat
     else:
         mixed = (c.L_max + c.ell) * (1.0 + c.ell / c.sigma_hat)
-        m = math.ceil(8000.0 * N * mixed / c.sigma_hat - 1e-9)
+        m = 8000.0 * N * mixed / c.sigma_hat
     return {**printed, "batch": m}
 
 

@@ -198,8 +198,8 @@ def of_momentum(asked: Wanted) -> Printed:
     return {
         "iterations": 20.0 * L * c.delta / epsilon**2,
         "step": 1.0 / (8.0 * L),
-        "batch": math.ceil(root - 1e-9),
-        "period": math.isqrt(c.n),
+        "batch": root,
+        "period": root,
     }
 
 

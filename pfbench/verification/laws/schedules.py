@@ -10,20 +10,20 @@ from pfbench.verification.subject import Untestable
 from pfbench.verification.trial import Trial
 
 _RELATIVE = 1e-9
-"""Relative size of rounding in a real parameter; an integer may be rounded either way."""
+"""Relative size of rounding in a real parameter."""
 
 
 def keeps_its_schedule(trial: Trial, *, method: Method) -> Evidence:
     """Compare every parameter that the theorem sets, for several accuracies and constants."""
     parts, claimed = dict[str, Decision](), dict[str, float]()
     assert method.schedule is not None
-    for asked in method.schedules:
+    for number, asked in enumerate(method.schedules):
         made = _made(trial, asked)
         printed = method.schedule(asked)
         found = {name: getattr(made, name) for name in printed if hasattr(made, name)}
         if not found:
             raise Untestable(f"it has none of the parameters {', '.join(printed)}")
-        name = f"epsilon={asked.epsilon:g} n={asked.constants.n} {dict(asked.given)}"
+        name = f"case {number}, epsilon={asked.epsilon:g} n={asked.constants.n}"
         parts[name] = _compared(found, printed)
         claimed |= {f"{name}: {key}": value for key, value in printed.items() if value is not None}
     return Evidence(all_of(parts), claimed, len(parts))
@@ -54,6 +54,6 @@ def _same(found: float | None, printed: float | None) -> bool:
     """Return whether a parameter is what is printed; an integer may be rounded either way."""
     if found is None or printed is None:
         return found is printed
-    if isinstance(found, int):
-        return abs(found - printed) <= 1.0 + _RELATIVE * abs(printed)
+    if isinstance(found, int) and not isinstance(printed, int):
+        return abs(found - printed) < 1.0 + _RELATIVE * abs(printed)
     return math.isclose(found, printed, rel_tol=_RELATIVE)
