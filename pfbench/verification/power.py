@@ -32,6 +32,9 @@ ESTIMATE = "estimate"
 HARMFUL = {"step": 1, "batch": -1, "tolerance": 1, "smoothness": -1, "curvature": -1}
 """The parameters that are made wrong, and whether they are multiplied (1) or divided (-1)."""
 
+_PATIENCE, _LEAST_LIMIT = 8.0, 10.0
+"""A check may take so many times its usual seconds, and at least so many."""
+
 _ANSWERS = ("difference", "table", "batch", "gradient")
 """The oracles whose answer is made wrong: the first of them that a method asks."""
 
@@ -231,4 +234,10 @@ def measure(begun: Sequence[Search], sessions: Sequence[Session]) -> None:
 
 def _votes(tried: Sequence[Search], session: Session) -> list[bool]:
     """Return of each search whether the session finds the error that it tries."""
-    return [bool(one.by) for one in session.catch([search.planted() for search in tried])]
+    mutants = [search.planted() for search in tried]
+    return [bool(one.by) for one in session.catch(mutants, error_limit)]
+
+
+def error_limit(claim: Claim, effort: str) -> float:
+    """Return the seconds after which an error that keeps a method from its end is not found."""
+    return max(_LEAST_LIMIT, _PATIENCE * claim.seconds(effort))

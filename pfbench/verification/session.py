@@ -205,12 +205,22 @@ class Session:
         asked = [self._claim(one, held, held.label) for one in claims]
         return Verification(tuple(self._outcomes(asked)))
 
-    def catch(self, mutants: Sequence[Mutant]) -> list[Caught]:
-        """Hold each mutant to the claims that must catch it; errors are those of `verify`."""
+    def catch(
+        self, mutants: Sequence[Mutant], limit: Callable[[Claim, str], float] | None = None
+    ) -> list[Caught]:
+        """Hold each mutant to the claims that must catch it; errors are those of `verify`.
+
+        `limit` says after how many seconds the check of a claim is killed, by effort; `time_limit`
+        if not given.
+        """
+        seconds = limit or time_limit
         pairs = [(mutant, claim) for mutant in mutants for claim in mutant.expected]
         found = iter(
             self._outcomes(
-                [self._claim(claim, m.subject, f"mutant {m.name}") for m, claim in pairs]
+                [
+                    self._claim(claim, m.subject, f"mutant {m.name}", seconds(claim, self.effort))
+                    for m, claim in pairs
+                ]
             )
         )
         return [Caught(mutant, [next(found) for _ in mutant.expected]) for mutant in mutants]
@@ -243,7 +253,9 @@ class Session:
                 self.progress(found[index], result is not None)
         return [found[index] for index in range(len(asked))]
 
-    def _claim(self, claim: Claim, subject: Subject, label: str | None) -> _Asked[Verdict]:
+    def _claim(
+        self, claim: Claim, subject: Subject, label: str | None, limit: float | None = None
+    ) -> _Asked[Verdict]:
         beside = {
             "statement": claim.statement,
             "algorithm": label,
@@ -255,7 +267,7 @@ class Session:
             self._question(
                 "verdict",
                 [claim, subject, label],
-                Task(_stored_verdict, arguments, time_limit(claim, self.effort)),
+                Task(_stored_verdict, arguments, limit or time_limit(claim, self.effort)),
             ),
             claim.seconds(self.effort),
             lambda row: Verdict.of(claim, row),

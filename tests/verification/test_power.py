@@ -103,7 +103,7 @@ class Finds:
     least: float
     asked: int = 0
 
-    def catch(self, mutants):
+    def catch(self, mutants, limit):
         self.asked += len(mutants)
         return [_Found(one.subject.factor >= self.least) for one in mutants]
 
