@@ -33,6 +33,7 @@ def measure_power(work: "Work") -> None:
             "method": same[0].claim.algorithm,
             "parameter": same[0].parameter,
             "least": dict(zip(found, (one.least for one in same), strict=True)),
+            "lost": dict(zip(found, (one.lost for one in same), strict=True)),
         }
         for same in zip(*found.values(), strict=True)
     ]

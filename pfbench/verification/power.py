@@ -32,7 +32,7 @@ ESTIMATE = "estimate"
 HARMFUL = {"step": 1, "batch": -1, "tolerance": 1, "smoothness": -1, "curvature": -1}
 """The parameters that are made wrong, and whether they are multiplied (1) or divided (-1)."""
 
-_PATIENCE, _LEAST_LIMIT = 8.0, 10.0
+_PATIENCE, _LEAST_LIMIT = 20.0, 40.0
 """A check may take so many times its usual seconds, and at least so many."""
 
 _ANSWERS = ("difference", "table", "batch", "gradient")
@@ -156,12 +156,16 @@ class Search:
     low, high
         Positions in `FACTORS`: `low` is not found (-1: none is known to be missed), `high` is found
         (`len(FACTORS)`: none is known to be).
+    lost
+        Number of checks that were killed: they count as errors that are not found, though nobody
+        knows.
     """
 
     claim: Claim
     parameter: str
     low: int = -1
     high: int = field(default=len(FACTORS))
+    lost: int = 0
 
     @property
     def open(self) -> bool:
@@ -172,6 +176,12 @@ class Search:
     def least(self) -> float | None:
         """The least factor that is found; None if the largest is not."""
         return FACTORS[self.high] if self.high < len(FACTORS) else None
+
+    @property
+    def told(self) -> str:
+        """The least factor in words, with the checks that were lost."""
+        least = "-" if self.least is None else f"{self.least:g}"
+        return f"{least} ({self.lost} lost)" if self.lost else least
 
     @property
     def position(self) -> int:
@@ -234,10 +244,12 @@ def measure(begun: Sequence[Search], sessions: Sequence[Session]) -> None:
 
 def _votes(tried: Sequence[Search], session: Session) -> list[bool]:
     """Return of each search whether the session finds the error that it tries."""
-    mutants = [search.planted() for search in tried]
-    return [bool(one.by) for one in session.catch(mutants, error_limit)]
+    caught = session.catch([search.planted() for search in tried], error_limit)
+    for search, one in zip(tried, caught, strict=True):
+        search.lost += sum(row.failed and row.verdict == "inconclusive" for row in one.verdicts)
+    return [bool(one.by) for one in caught]
 
 
 def error_limit(claim: Claim, effort: str) -> float:
-    """Return the seconds after which an error that keeps a method from its end is not found."""
+    """Return the seconds after which an error that keeps a method from its end is given up."""
     return max(_LEAST_LIMIT, _PATIENCE * claim.seconds(effort))

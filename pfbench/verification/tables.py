@@ -123,14 +123,15 @@ def power_table(found: Mapping[str, Sequence[Search]], command: str) -> str:
         "on the answers of its sampled oracles (`estimate`; of a method that draws nothing, of the "
         "gradient); batch, smoothness and curvature are divided by it. Told is the least factor of "
         f"{', '.join(f'{one:g}' for one in FACTORS)} that most of {SEEDS} seeds call violated; "
-        "a dash: none of them, and an error for which the bound has room is none. A claim asks one "
+        "a dash: none of them, and an error for which the bound has room is none. A check that was "
+        "killed or cannot be made with the error is lost, and finds nothing. A claim asks one "
         "thing of a method, and others of the same method the rest.",
         "",
         f"| claim | method | parameter | {' | '.join(efforts)} |",
         f"| --- | --- | --- |{' --- |' * len(efforts)}",
     ]
     for same in zip(*found.values(), strict=True):
-        least = " | ".join("-" if one.least is None else f"{one.least:g}" for one in same)
+        least = " | ".join(one.told for one in same)
         one = same[0]
         lines.append(f"| {one.claim.name} | {one.claim.algorithm} | {one.parameter} | {least} |")
     return "\n".join([*lines, ""])

@@ -24,6 +24,7 @@ from pfbench.verification.power import (
     wrong,
 )
 from pfbench.verification.session import Session
+from pfbench.verification.verdict import unfinished
 
 BOLD = ALGORITHMS["prox-spiderboost"]
 
@@ -96,6 +97,10 @@ def test_a_tolerance_that_is_not_given_is_that_of_the_method():
     assert seen == [0.5]
 
 
+def search():
+    return Search(claim("wang2019-thm1"), "step")
+
+
 @dataclass
 class Finds:
     """A session that finds errors of at least a factor."""
@@ -111,10 +116,21 @@ class Finds:
 @dataclass
 class _Found:
     by: bool
+    verdicts: tuple = ()
 
 
-def search():
-    return Search(claim("wang2019-thm1"), "step")
+class Loses(Finds):
+    """A session whose checks are all killed."""
+
+    def catch(self, mutants, limit):
+        lost = unfinished(claim("wang2019-thm1"), "timeout: it took too long", 1.0)
+        return [_Found(False, (lost,)) for _ in mutants]
+
+
+def test_checks_that_were_killed_are_told():
+    one = search()
+    measure([one], [Loses(1.0)] * 3)
+    assert (one.least, one.lost, one.told) == (None, 2, "- (2 lost)")
 
 
 @pytest.mark.parametrize("place", range(len(FACTORS)))
