@@ -101,11 +101,11 @@ NATASHA = Method(
     counts=counts,
     enumerated=(
         # m = 1: each step is a sub-epoch; then m = 2, and a batch of 2.
-        setting(BALL, step=0.2, sigma=0.5, snapshot=2, subepochs=2, batch=1, iterations=3),
+        setting(BALL, step=0.2, sigma=0.5, snapshot=2, subepochs=2, batch=1, iterations=2),
         setting(BALL, step=0.2, sigma=0.5, snapshot=3, subepochs=1, batch=1, iterations=5),
         setting(PENALTY, step=0.2, sigma=0.5, snapshot=3, subepochs=2, batch=2, iterations=3),
         setting(FOUR_ON_BALL, step=0.2, sigma=0.5, snapshot=4, subepochs=1, batch=1, iterations=4),
-        setting(BALL, step=0.3, sigma=0.5, snapshot=2, subepochs=1, batch=1, iterations=4),
+        setting(BALL, step=0.3, sigma=0.5, snapshot=2, subepochs=1, batch=1, iterations=3),
     ),
     followed=(
         setting(BALL, step=0.2, sigma=0.5, snapshot=3, subepochs=1, batch=1, iterations=10),
