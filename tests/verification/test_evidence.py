@@ -74,6 +74,8 @@ def test_the_p_value_is_corrected_for_all_tests_at_every_depth():
 def test_without_chance_there_is_no_p_value():
     found = all_of({"a": decided("tight"), "b": decided("tight")})
     assert (found.p_value, found.tests, found.corrected_p_value) == (None, 0, None)
+    broken = all_of({"a": decided("violated"), "b": decided("holds", p_value=0.5)})
+    assert broken.p_value is None
 
 
 # --- where it is tight ----------------------------------------------------------------------------

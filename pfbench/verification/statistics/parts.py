@@ -88,6 +88,8 @@ def _joined(parts: Mapping[str, Decision], deciding: str) -> Decision:
         marks = [m for m in _NEVER_TIGHT if any(part.measured.get(m) for part in own)]
         measured.update(dict.fromkeys(marks, True))
     tested = [part for part in parts.values() if part.p_value is not None]
+    if decision.verdict == "violated" and decision.p_value is None:
+        tested = []  # one case beyond rounding: no chance enters that verdict
     return Decision(
         decision.verdict,
         f"{deciding}: {decision.reason}" if deciding else decision.reason,
