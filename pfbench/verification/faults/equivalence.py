@@ -258,7 +258,8 @@ def _shown(algorithm: Any, wanted: Mapping[str, Any], problem: Problem, rng: Any
         made: Any = algorithm(**wanted) if inspect.isclass(algorithm) else algorithm
         words.append(str(getattr(made, "output", "")))
         weight = getattr(made, "output_weight", None)
-        numbers += [float(weight(k)) for k in (1, 2, 3)] if weight else []
+        # The weights of a draw matter up to a common factor.
+        numbers += [float(weight(k) / weight(1)) for k in (2, 3)] if weight else []
         ask = Oracles(problem.open(np.random.default_rng(0)), ledger, problem.set.diameter)
         for state in islice(made.run(ask, problem.start(), rng), _MOST_STEPS):
             words.append("".join("-" if part is None else "x" for part in state))

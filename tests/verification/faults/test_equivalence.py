@@ -95,6 +95,14 @@ def test_what_a_method_never_reaches_is_equivalent():
     assert [equivalent(one) for one in online] == [""]
 
 
+def test_weights_of_the_output_count_up_to_a_factor():
+    method = ALGORITHMS["ncgs-vr"]
+    before = "return k * (k + 1.0)"
+    same = written_as(method, method.__module__, before, "return 2.0 * k * (k + 1.0)")
+    other = written_as(method, method.__module__, before, "return k * (k + 2.0)")
+    assert (equivalent(same), equivalent(other)) == ("runs", "")
+
+
 def test_a_fault_that_cannot_be_imported_is_not_equivalent():
     change = Change((Edit(1, 0, 1, 0, "raise RuntimeError\n"),), "", "")
     assert equivalent(Fault(NFWUSG, SG.__module__, "", "hand", 1, change)) == ""
