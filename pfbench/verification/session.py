@@ -24,7 +24,7 @@ from pfbench.verification.verdict import Verdict, plain
 PATIENCE = 20.0
 """A check that takes so many times its usual time is killed."""
 
-LEAST_LIMIT = 60.0
+LEAST_LIMIT = 120.0
 """Seconds that every check may take."""
 
 EXAMINATION_LIMIT = 300.0
