@@ -49,14 +49,20 @@ def note(line: str) -> None:
 
 
 def announce(selectors: Iterable[str], source: object = "") -> None:
-    """Print the names MODULE:NAME of selectors before they are imported, and what names them."""
-    from pfbench.runs.planning.plan import own_names
+    """Print the selectors MODULE:NAME[...] before they are imported and called, and what has them.
 
-    for name in own_names(selectors):
+    Raises
+    ------
+    InputError
+        If one cannot be read.
+    """
+    from pfbench.runs.planning.plan import own_in_full
+
+    for text in own_in_full(selectors):
         if source:
-            complain(f"importing {name}, which {source} names.")
+            complain(f"importing {text}, which {source} names.")
         else:
-            note(f"importing {name}")
+            note(f"importing {text}")
 
 
 @contextmanager

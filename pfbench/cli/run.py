@@ -49,7 +49,8 @@ def run(
     """Make the many runs that a sweep plans.
 
     A sweep is a TOML file with problems, algorithms, measures, parameters and seeds. Problems,
-    algorithms and measures may be your own, MODULE:NAME; these names are printed, then imported.
+    algorithms and measures may be your own, MODULE:NAME[...]; these are printed, then imported and
+    called: a spec is a program, so read one that is not yours before you run it.
 
     What the store has is not run again; after an interruption, or a crash, the same command goes on
     where it stopped. Exit status 1 if a run failed.
@@ -58,7 +59,7 @@ def run(
 
     options.check_place(jobs, scheduler)
     planned = read_sweep(spec)
-    announce(planned.own_names, spec)
+    announce(planned.own_selectors, spec)
     with _log(log) as lines, closing(options.engine_of(jobs, scheduler)) as engine:
         if dry_run:
             _dry_run(planned, store, engine, as_json=as_json)
