@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from pfbench.base.errors import StorageError
+from pfbench.base.visible import visible
 from pfbench.cli.words import plural
 
 if TYPE_CHECKING:
@@ -40,12 +41,12 @@ def console(*, error: bool = False) -> Console:
 
 def complain(message: str) -> None:
     """Print one sentence on the standard error."""
-    print(f"pfbench: {' '.join(message.split())}", file=sys.stderr, flush=True)
+    print(f"pfbench: {visible(' '.join(message.split()))}", file=sys.stderr, flush=True)
 
 
 def note(line: str) -> None:
     """Print a line on the standard error."""
-    console(error=True).print(line)
+    console(error=True).print(visible(line))
 
 
 def announce(selectors: Iterable[str], source: object = "") -> None:

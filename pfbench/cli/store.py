@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pfbench.base.errors import InputError
+from pfbench.base.visible import visible
 from pfbench.cli.options import AS_JSON, STORE, argument, flag, option
-from pfbench.cli.printing import complain, exit_if, fields_of, print_json
+from pfbench.cli.printing import complain, console, exit_if, fields_of, print_json
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import Fact, show, show_facts
 from pfbench.cli.words import plural, size
@@ -54,7 +55,7 @@ def list_entries(
         # Line by line: a store may have very many.
         print("[" + ",\n ".join(json.dumps(_printed(row)) for row in rows) + "]")
     else:
-        _show_rows(rows, len(listing.rows))
+        _show_rows(rows, len(listing.rows), console().width)
     _complain_of(listing)
 
 
@@ -155,11 +156,13 @@ def export(
     measure: str = option("NAME", "The value, for coco and iohprofiler.", default=""),
     count: str = option("NAME", "The evaluations: a count, or iteration.", default="sfo"),
     optimum: float = option("VALUE", "What coco subtracts from the value.", default=0.0),
-    dimension: int | None = option("N", "Of all problems.", show_default="each problem's own"),
+    dimension: int | None = option("N", "Of all problems.", show_default="as stored with each run"),
+    raw: bool = flag("CSV for programs: no text is quoted for spreadsheets.", "--raw"),
 ) -> None:
     """Write stored runs as tables, or for other tools.
 
-    FORMAT is one of csv-wide, csv-long, benchopt, coco, iohprofiler.
+    FORMAT is one of csv-wide, csv-long, benchopt, coco, iohprofiler. In CSV a text that a
+    spreadsheet would evaluate begins with a quote.
     """
     from pfbench.base.checks import choice, integer, real
     from pfbench.base.counts import COUNTED
@@ -174,9 +177,12 @@ def export(
         integer("--dimension", dimension, least=1)
     opened = _open(folder)
     listing, rows = _found(opened, "run", problem, algorithm, status)
-    keys = [row["key"] for row in rows]
-    files = write(opened, keys, form, output, View(measure, count, optimum, dimension))
-    show(f"{plural(len(keys), 'run')} in {plural(len(files), 'file')}: {output}")
+    view = View(measure, count, optimum, dimension, raw)
+    files, left_out = write(opened, rows, form, output, view)
+    number = len(rows) - sum(left_out.values())
+    show(f"{plural(number, 'run')} in {plural(len(files), 'file')}: {output}")
+    for reason, many in left_out.items():
+        complain(f"{plural(many, 'run')} left out: {reason}.")
     _complain_of(listing)
 
 
@@ -207,7 +213,13 @@ def _found(
     asked = {name: value for name, value in given.items() if value is not None}
     listing = store.listing()
     rows = (row for row in listing.rows if all(_is(row[name], asked[name]) for name in asked))
-    return listing, list(rows)
+    return listing, sorted(rows, key=_order)
+
+
+def _order(row: "Row") -> tuple[object, ...]:
+    """Return what entries are sorted by: kind, problem, algorithm, seed."""
+    names = (row["claim"] or "", row["problem"] or "", row["algorithm"] or "")
+    return (_KINDS.index(row["kind"]), *names, row["seed"] or 0, row["key"])
 
 
 def _is(found: str | None, asked: str) -> bool:
@@ -223,17 +235,30 @@ def _printed(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "seconds": seconds if finite else None}
 
 
-def _show_rows(rows: Sequence["Row"], stored: int) -> None:
+def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
     # By hand: a table that fits its columns to 100,000 rows would take a minute.
-    print(_LINE.format("kind", "status", "seed", "iterations", "seconds", "key", "what"))
+    head = ("kind", "status", "seed", "iterations", "seconds", "key", "what")
+    _show_line(_LINE.format(*head), width)
     for row in rows:
         start = [row[name] for name in ("kind", "status", "seed", "iterations")]
         seconds = None if row["seconds"] is None else f"{row['seconds']:.3g}"
         what = " on ".join(filter(None, (row["claim"], row["algorithm"], row["problem"])))
         cells = (*start, seconds, row["key"][:12], what)
-        print(_LINE.format(*("" if cell is None else str(cell) for cell in cells)))
+        texts = ("" if cell is None else str(cell) for cell in cells)
+        _show_line(visible(_LINE.format(*texts)), width)
     others = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{others} stored")
+
+
+_INDENT = 4
+
+
+def _show_line(line: str, width: int) -> None:
+    """Print a line; what does not fit stands below, indented."""
+    print(line[:width].rstrip())
+    rest, width = line[width:], max(width - _INDENT, 1)
+    for start in range(0, len(rest), width):
+        print(f"{'':{_INDENT}}{rest[start : start + width].rstrip()}")
 
 
 def _complain_of(listing: "Listing") -> None:

@@ -3,8 +3,10 @@
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
+from pfbench.base.checks import integer, real
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
@@ -44,6 +46,46 @@ class PlannedRun:
     stop: Stop | None = None
     time_limit: float | None = None
     memory_limit: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the run as JSON, from which `of_json` plans it again."""
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        stop, budget = self.stop, self.budget
+        return named | {
+            "measures": list(self.measures),
+            "budget": None if budget is None else budget.limits,
+            "stop": None if stop is None else [stop.measure, stop.target],
+        }
+
+    @classmethod
+    def of_json(cls, plan: Mapping[str, Any]) -> "PlannedRun":
+        """Return the run that `as_json` wrote.
+
+        Raises
+        ------
+        InputError
+            If it is none.
+        """
+        try:
+            budget, stop = plan["budget"], plan["stop"]
+            given = {field.name: plan[field.name] for field in fields(cls)} | {
+                "measures": tuple(plan["measures"]),
+                "budget": None if budget is None else Budget(**budget),
+                "stop": None if stop is None else Stop(*stop),
+            }
+            found = cls(**given)
+            integer("every", found.every, least=1)
+            integer("seed", found.seed, least=0)
+            for name in ("time_limit", "memory_limit"):
+                if given[name] is not None:
+                    real(name, given[name], above=0.0)
+            for text in (found.problem, found.algorithm, *found.measures):
+                Selector.parse(text)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"this is no planned run ({type(error).__name__}: {error})."
+            ) from error
+        return found
 
     @property
     def own_selectors(self) -> tuple[str, ...]:
