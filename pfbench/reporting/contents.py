@@ -102,7 +102,7 @@ def contents(
             for results in collect(spec, outcomes)
         ),
         environments=tuple(environments(spec, outcomes)),
-        command=command,
+        command=visible(command),
         commit=commit or "unknown (not a git checkout)",
         version=_version(),
         made=made,
@@ -115,13 +115,13 @@ def _shown(spec: Spec) -> Spec:
         replace(
             study,
             title=visible(study.title),
-            about=visible(study.about, "\n"),
+            about=visible(study.about, "\n\t"),
             labels=tuple(map(visible, study.labels)),
             columns=tuple(replace(one, title=visible(one.title)) for one in study.columns),
         )
         for study in spec.studies
     )
-    title, about = visible(spec.title), visible(spec.about, "\n")
+    title, about = visible(spec.title), visible(spec.about, "\n\t")
     return replace(spec, title=title, about=about, studies=studies, text=visible(spec.text, "\n\t"))
 
 
