@@ -1,7 +1,7 @@
 """``pfbench store``: what has been run."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +9,8 @@ import typer
 
 from pfbench.base.errors import InputError
 from pfbench.base.visible import visible
-from pfbench.cli.options import AS_JSON, STORE, argument, flag, option
-from pfbench.cli.printing import complain, console, exit_if, fields_of, print_json
+from pfbench.cli.options import AS_JSON, STORE, argument, cpus, flag, option
+from pfbench.cli.printing import complain, console, exit_if, fail, fields_of, note, print_json
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import Fact, show, show_facts
 from pfbench.cli.words import plural, size
@@ -116,12 +116,23 @@ def gc(
 
 @app.command()
 def merge(
-    other: Path = argument("DIR", default=...), folder: Path = STORE, as_json: bool = AS_JSON
+    other: Path = argument("DIR", default=...),
+    folder: Path = STORE,
+    share: float | None = option(
+        "SHARE", "Make this part of its runs again first, as in 0.05, and compare.", "--rerun"
+    ),
+    jobs: int | None = option(
+        "N", "Of --rerun: so many at a time.", show_default="the number of CPUs"
+    ),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Copy what another store, DIR, has.
 
     Where both have a key, they must agree in everything but times; if not, that entry is refused
     by name, and the store keeps its own. Exit status 1 if any is refused or damaged.
+
+    With --rerun, runs that are chosen at random are made again; if one has another key, other
+    counts or another trace, in any bit, nothing is copied.
     """
     from pfbench.runs.storage.store import Store
     from pfbench.runs.storage.upkeep import merge as merge_all
@@ -129,12 +140,15 @@ def merge(
     if not (other / "runs").is_dir():
         raise InputError(f"there is no store in {other}: name the folder of one.")
     source = _open(other)
+    begin: dict[str, Any] = {"schema": 1}
+    if share is not None:
+        begin["rerun"] = _rerun(source, share, jobs, quiet=as_json)
     with Steps("merging", None, "files", quiet=as_json) as steps:
         found = merge_all(Store(folder), source, progress=steps.advance)
     if as_json:
         names = "kind", "key", "differs_in"
         refused = [dict(zip(names, one, strict=True)) for one in found.refused]
-        begin = {"schema": 1, "taken": found.taken, "equal": found.equal}
+        begin |= {"taken": found.taken, "equal": found.equal}
         print_json(begin | {"refused": refused, "damaged": _as_json(found.damaged)})
     else:
         numbers = (f"{found.taken:,} copied", f"{found.equal:,} there already")
@@ -143,6 +157,35 @@ def merge(
         complain(f"{kind} {key} is refused: the two stores differ in its {what}.")
     _complain(found.damaged)
     exit_if(found.refused or found.damaged)
+
+
+def _rerun(source: "Store", share: float, jobs: int | None, *, quiet: bool) -> dict[str, Any]:
+    """Make a share of a store's runs again; end the command if one differs."""
+    from pfbench.base.checks import integer, real
+    from pfbench.runs.engines.engine import LocalProcesses
+    from pfbench.runs.rerun import rerun
+
+    real("--rerun", share, above=0.0, most=1.0)
+    slots = cpus() if jobs is None else integer("--jobs", jobs, least=1)
+    # Not in this process: a stranger's run may not end.
+    found = rerun(source, share, LocalProcesses(slots), told=_note_unless(quiet))
+    for reason, many in found.left_out.items():
+        complain(f"{plural(many, 'run')} of the share cannot be compared: {reason}.")
+    for key, what in found.differing:
+        complain(f"run {key} is not what its key says: made again, it differs in its {what}.")
+    if found.differing:
+        fail(f"{plural(len(found.differing), 'run')} of {source.folder} differ: nothing is copied.")
+    if not quiet:
+        show(f"{plural(found.agree, 'run')} made again, all with the same bits")
+    return {"agree": found.agree, "left_out": dict(found.left_out)}
+
+
+def _note_unless(quiet: bool) -> Callable[[str], None]:
+    def told(text: str) -> None:
+        if not quiet:
+            note(f"again: {text}")
+
+    return told
 
 
 @app.command()

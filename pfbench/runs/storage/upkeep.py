@@ -270,14 +270,14 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
             continue
         theirs, header = content
         ours = store.get(key) if kind == "run" else store.get_row(kind, key)
-        difference = None if ours is None else _difference(kind, ours, theirs)
-        if ours is None or (difference and _killed(ours)):
+        differs = None if ours is None else difference(kind, ours, theirs)
+        if ours is None or (differs and _killed(ours)):
             store.write(kind, key, data, header)
             taken += 1
-        elif difference is None or _killed(theirs):
+        elif differs is None or _killed(theirs):
             equal += 1
         else:
-            refused.append((kind, key, difference))
+            refused.append((kind, key, differs))
     return Merged(taken, equal, refused, damaged)
 
 
@@ -285,8 +285,11 @@ def _killed(content: Any) -> bool:
     return isinstance(content, Entry) and content.run.status == _NOTHING
 
 
-def _difference(kind: str, ours: Any, theirs: Any) -> str | None:
-    """Return the first thing in which two entries of a key differ, None if they agree."""
+def difference(kind: str, ours: Any, theirs: Any) -> str | None:
+    """Return the first thing in which two entries of a key differ, None if they agree.
+
+    They may differ in times, and in notes.
+    """
     if kind != "run":
         return _first_difference(_timeless(ours), _timeless(theirs))
     found = _first_difference(_timeless(ours.run.as_json()), _timeless(theirs.run.as_json()))
