@@ -131,9 +131,9 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
         for result in engine.do([Task(make, asked) for asked in zip(now, sources, strict=True)]):
             plan = now[result.index]
             mine, run = keys[plan], run_of(plan, result)
-            too_large = why_not_stored(run)
-            if too_large:
-                run = unfinished_run(plan, "error", too_large)
+            why_not = why_not_stored(run)
+            if why_not:
+                run = unfinished_run(plan, "error", why_not)
             notes = {
                 "retries": result.retries,
                 "family": mine.family,

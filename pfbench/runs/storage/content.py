@@ -18,7 +18,7 @@ from pfbench.base.counts import Counts
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.storage import opening
 from pfbench.runs.storage.damaged import DAMAGES, Damaged
-from pfbench.runs.storage.schema import check_content
+from pfbench.runs.storage.schema import check_content, count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -301,7 +301,9 @@ def row_digest(row: Mapping[str, Any]) -> str:
 
 
 def why_not_stored(run: Run) -> str:
-    """Return why a run is too large to be stored; empty if it is not."""
+    """Return why a run cannot be stored; empty if it can."""
+    if not all(map(count, (run.iterations, *run.counts.as_dict().values()))):
+        return "its counts are larger than 64 bits hold"
     number = len(run.rows) * len(run.columns)
     if number > MOST_NUMBERS or len(run.columns) > MOST_COLUMNS:
         return (

@@ -93,11 +93,12 @@ def check_folders(path: Path, store: Path) -> None:
     Damaged
         If one is.
     """
-    for folder in path.parents:
-        if folder == store:
-            return
-        if folder.is_symlink():
+    # By texts: it is asked for each file of a store.
+    last, folder = os.fspath(store), os.path.dirname(path)
+    while len(folder) > len(last):
+        if os.path.islink(folder):
             raise Damaged("not a file", f"{folder} is a link, which is not followed")
+        folder = os.path.dirname(folder)
 
 
 def is_folder(path: Path | str) -> bool:

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stored import ENVIRONMENT, RECOVERY, key_of, made_run
 
+from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
 from pfbench.runs.storage import content, opening, upkeep
 from pfbench.runs.storage.content import parse
@@ -294,6 +295,25 @@ def test_a_file_that_the_system_does_not_let_be_read_is_no_damage(store, monkeyp
     with pytest.raises(StorageError, match="mend its permissions"):
         store.rows()
     assert store.path(KEY).exists()
+
+
+@pytest.mark.parametrize(
+    ("run", "says"),
+    [
+        (made_run(counts=Counts(sfo=2**63)), "larger than 64 bits hold"),
+        (made_run(iterations=2**70), "larger than 64 bits hold"),
+        (made_run(columns=("a",) * 600), "record fewer iterates"),
+        (made_run(), ""),
+    ],
+)
+def test_a_run_that_cannot_be_stored_says_why(run, says):
+    assert says in content.why_not_stored(run)
+    assert bool(content.why_not_stored(run)) == bool(says)
+
+
+def test_a_reason_of_a_megabyte_is_cut(store):
+    store.put(KEY, made_run(stop_reason="x" * 10**7), ENVIRONMENT)
+    assert len(store.get(KEY).run.stop_reason) == content.LONGEST_REASON
 
 
 # --- the index ------------------------------------------------------------------------------------
