@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+Columns = Mapping[str, "np.ndarray[Any, Any]"]
+"""The columns of a trace by name, in order."""
+
 SCHEMA = 1
 """Version of the metadata; files of another version are not read."""
 
@@ -148,20 +151,16 @@ def _parse_run(key: str, data: bytes) -> tuple[Entry, Mapping[str, Any]]:
             thrift_container_size_limit=MOST_COLUMNS * _GROUPS,
         )
         _check_sizes(file.metadata)
-        _check_columns(file.schema_arrow)
-        table = file.read(use_threads=False)
         metadata = file.metadata.metadata or {}
-        columns = [column.to_numpy() for column in table.columns]
+        columns = _columns(file.read(use_threads=False))
     header = _header(metadata, key)
-    if any(column.null_count for column in table.columns):
-        raise Damaged("incomplete", "its table has empty cells")
     # Files from before the hash was introduced have the JSON alone.
     if metadata.keys() - {_METADATA, _SCHEMA}:
-        digest = run_digest(metadata[_METADATA], table)
+        digest = _digest(metadata[_METADATA], columns)
         if metadata.get(_DIGEST) != digest.encode():
             raise Damaged("wrong content", DAMAGES["wrong content"])
     with _damaged("incomplete"):
-        run = _run(header["run"], table.column_names, columns)
+        run = _run(header["run"], columns)
         return Entry(key, run, header["environment"], header.get("notes", {})), header
 
 
@@ -205,15 +204,19 @@ def _check_sizes(metadata: "pq.FileMetaData") -> None:
                 raise Damaged("unreadable", "a column of its table is none of numbers")
 
 
-def _check_columns(schema: "pa.Schema") -> None:
-    """Refuse a table that has other columns, or types, than a trace."""
-    names = tuple(schema.names)
+def _columns(table: "pa.Table") -> Columns:
+    """Return the columns of a trace; refuse other columns, other types, and cells without one."""
+    names = tuple(table.column_names)
     if names[: len(TRACE_COLUMNS)] != TRACE_COLUMNS or len(set(names)) < len(names):
         raise Damaged("incomplete", "its table has other columns than a trace")
-    for column in schema:
-        needed = "int64" if column.name in _INTEGERS else "double"
-        if str(column.type) != needed:
-            raise Damaged("incomplete", f"its column {column.name} is of type {column.type}")
+    found = {}
+    for name, column in zip(names, table.columns, strict=True):
+        if column.null_count:
+            raise Damaged("incomplete", f"its column {name} has empty cells")
+        found[name] = column.to_numpy()
+        if found[name].dtype != (np.int64 if name in _INTEGERS else np.float64):
+            raise Damaged("incomplete", f"its column {name} is of type {found[name].dtype}")
+    return found
 
 
 def _header(metadata: Mapping[bytes, bytes] | None, key: str) -> Mapping[str, Any]:
@@ -252,11 +255,10 @@ def _check_header(header: Any, kind: str, key: str) -> None:
         raise Damaged("wrong key", f"it says {header.get('key')!r}")
 
 
-def _run(about: Mapping[str, Any], names: list[str], columns: "list[np.ndarray[Any, Any]]") -> Run:
+def _run(about: Mapping[str, Any], columns: Columns) -> Run:
     known = {"counts": Counts(**about["counts"]), "unmet": tuple(about.get("unmet", ()))}
-    numbers = [column.tolist() for column in columns]
-    rows = list(zip(*numbers, strict=True))
-    return Run(**{**about, **known}, columns=tuple(names), rows=rows)
+    rows = list(zip(*(column.tolist() for column in columns.values()), strict=True))
+    return Run(**{**about, **known}, columns=tuple(columns), rows=rows)
 
 
 @contextmanager
@@ -287,7 +289,7 @@ def parquet(run: Run, text: str) -> bytes:
             [(name, pa.int64() if name in _INTEGERS else pa.float64()) for name in run.columns]
         ),
     )
-    digest = run_digest(text.encode(), table)
+    digest = _digest(text.encode(), _columns(table))
     table = table.replace_schema_metadata({_METADATA: text, _DIGEST: digest})
     out = pa.BufferOutputStream()
     pq.write_table(table, out, write_statistics=False, write_page_checksum=True)
@@ -313,10 +315,11 @@ def why_not_stored(run: Run) -> str:
     return ""
 
 
-def run_digest(text: bytes, table: "pa.Table") -> str:
+def _digest(text: bytes, columns: Columns) -> str:
     """Return the hash of the metadata and of every number of the trace, bit for bit."""
     digest = hashlib.sha256(text)
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        digest.update(f"{name} {column.type} {len(column)}\n".encode())
-        digest.update(np.ascontiguousarray(column.to_numpy()).tobytes())
+    for name, column in columns.items():
+        kind = "int64" if name in _INTEGERS else "double"
+        digest.update(f"{name} {kind} {len(column)}\n".encode())
+        digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()

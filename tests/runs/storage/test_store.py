@@ -136,7 +136,7 @@ def rewritten(store, **changes):
     table = pq.read_table(store.path(KEY))
     header = json.loads(table.schema.metadata[b"pfbench"]) | changes
     text = json.dumps({name: value for name, value in header.items() if value is not None})
-    digest = content.run_digest(text.encode(), table)
+    digest = content._digest(text.encode(), content._columns(table))
     table = table.replace_schema_metadata({b"pfbench": text, b"pfbench.digest": digest})
     pq.write_table(table, store.path(KEY))
 
