@@ -420,3 +420,22 @@ def test_a_bomb_of_zeros_in_json_is_too_large(store, survives):
     os.truncate(store.path(VERDICT, "verdict"), 2**33)
     write(store, HEADERS["no object"])
     survives()
+
+
+def test_no_damage_of_a_run_ends_the_process(store):
+    """Some damaged metadata make pyarrow abort if it is asked for a column of a group of rows."""
+    data = store.path(BAD).read_bytes()
+    whole = repr(store.get(BAD).run.rows)
+    for seed in range(1000 * MORE):
+        rng, changed = random.Random(seed), bytearray(data)
+        for _ in range(rng.choice([1, 1, 2, 8])):
+            place = rng.randrange(len(changed))
+            if rng.random() < 0.5:
+                changed[place] ^= 1 << rng.randrange(8)
+            else:
+                changed[place : place + rng.choice([0, 4])] = rng.randbytes(4)
+        try:
+            entry, _ = content.parse("run", BAD, bytes(changed))
+        except Damaged:
+            continue
+        assert repr(entry.run.rows) == whole
