@@ -9,6 +9,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from pfbench.base.visible import visible
 from pfbench.cli.printing import FAILURES, console
 from pfbench.cli.progress import BETWEEN_LINES
 from pfbench.cli.words import duration
@@ -30,7 +31,7 @@ class Board:
     """
 
     def __init__(self, title: str, total: int, slots: int, *, quiet: bool) -> None:
-        self._title, self._total, self._slots = title, total, slots
+        self._title, self._total, self._slots = visible(title), total, slots
         self._console = console(error=True)
         self._quiet = quiet
         self._started = self._told = time.monotonic()
@@ -101,7 +102,7 @@ class Board:
         left = self.left
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for name in (self._title, "done", "running", "failed", "remaining", "time left"):
-            table.add_column(name, justify="left" if name == self._title else "right")
+            table.add_column(Text(name), justify="left" if name == self._title else "right")
         table.add_row(
             ProgressBar(total=self._total, completed=self.done, width=30),
             f"{self.done:,}",

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from pfbench.cli.tables import columns, heading
+from pfbench.cli.tables import columns, heading, lines
 from pfbench.cli.words import number
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def described_constants(constants: "Constants", names: Iterable[str]) -> list[De
 def constant_table(title: str, described: Sequence[Description]) -> RenderableType:
     """Return the table of described constants."""
     rows = [
-        (c["name"], number(c["value"]), f"{c['meaning']}\nfrom: {c['derivation']}")
+        (c["name"], number(c["value"]), lines(c["meaning"], f"from: {c['derivation']}"))
         for c in described
     ]
     return columns((title, "value", "meaning, and where the value is from"), rows)

@@ -6,7 +6,7 @@ from pfbench.base.names import unknown
 from pfbench.cli.catalogue import KINDS, Item
 from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.printing import console, print_json
-from pfbench.cli.tables import columns, heading, show
+from pfbench.cli.tables import columns, heading, lines, show
 
 
 def list_all(kind: str | None = argument("|".join(KINDS)), as_json: bool = AS_JSON) -> None:
@@ -31,7 +31,7 @@ def _table(items: list[Item]) -> RenderableType:
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     if sum(widths) <= console().width:
         return columns(("name", "what it is", "source"), rows)
-    both = [(name, f"{summary}\n[{source}]") for name, summary, source in rows]
+    both = [(name, lines(summary, f"[{source}]")) for name, summary, source in rows]
     return columns(("name", "what it is [source]"), both)
 
 

@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from pfbench.base.errors import StorageError
+from pfbench.base.visible import visible
 from pfbench.cli.words import plural
 
 if TYPE_CHECKING:
@@ -40,23 +41,29 @@ def console(*, error: bool = False) -> Console:
 
 def complain(message: str) -> None:
     """Print one sentence on the standard error."""
-    print(f"pfbench: {' '.join(message.split())}", file=sys.stderr, flush=True)
+    print(f"pfbench: {visible(' '.join(message.split()))}", file=sys.stderr, flush=True)
 
 
 def note(line: str) -> None:
     """Print a line on the standard error."""
-    console(error=True).print(line)
+    console(error=True).print(visible(line))
 
 
 def announce(selectors: Iterable[str], source: object = "") -> None:
-    """Print the names MODULE:NAME of selectors before they are imported, and what names them."""
-    from pfbench.runs.planning.plan import own_names
+    """Print the selectors MODULE:NAME[...] before they are imported and called, and what has them.
 
-    for name in own_names(selectors):
+    Raises
+    ------
+    InputError
+        If one cannot be read.
+    """
+    from pfbench.runs.planning.plan import own_in_full
+
+    for text in own_in_full(selectors):
         if source:
-            complain(f"importing {name}, which {source} names.")
+            complain(f"importing {text}, which {source} names.")
         else:
-            note(f"importing {name}")
+            note(f"importing {text}")
 
 
 @contextmanager

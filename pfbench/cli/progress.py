@@ -6,6 +6,7 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from pfbench.base.visible import visible
 from pfbench.cli.printing import console
 from pfbench.cli.words import plural, size
 
@@ -31,7 +32,7 @@ class Steps:
     """
 
     def __init__(self, title: str, total: int | None, unit: str, *, quiet: bool = False) -> None:
-        self._title, self._total, self._unit, self._quiet = title, total, unit, quiet
+        self._title, self._total, self._unit, self._quiet = visible(title), total, unit, quiet
         self._done = self.made = 0
         self._console: Console = console(error=True)
         self._bar = _bar(self._console) if self._console.is_terminal else None
@@ -88,9 +89,9 @@ class Steps:
 def _bar(target: Console) -> Progress:
     """Return a bar that is drawn only when it is told to, by no thread of its own."""
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
-        TextColumn("{task.fields[so_far]}", style="dim"),
+        TextColumn("{task.fields[so_far]}", style="dim", markup=False),
         TimeRemainingColumn(compact=True),
         console=target,
         auto_refresh=False,

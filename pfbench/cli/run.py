@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 
 from pfbench.base.errors import InputError, PfbenchError, StorageError
+from pfbench.base.visible import visible
 from pfbench.cli import options
 from pfbench.cli.board import Board
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.printing import FAILURES, announce, exit_if_failed, fail, in_brief
 from pfbench.cli.progress import Steps
-from pfbench.cli.tables import Fact, columns, heading, show_facts
+from pfbench.cli.tables import Fact, columns, heading, lines, show_facts
 from pfbench.cli.words import duration, known, plural, size, whole
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def run(
     """Make the many runs that a sweep plans.
 
     A sweep is a TOML file with problems, algorithms, measures, parameters and seeds. Problems,
-    algorithms and measures may be your own, MODULE:NAME; these names are printed, then imported.
+    algorithms and measures may be your own, MODULE:NAME[...]; these are printed, then imported and
+    called: a spec is a program, so read one that is not yours before you run it.
 
     What the store has is not run again; after an interruption, or a crash, the same command goes on
     where it stopped. Exit status 1 if a run failed.
@@ -58,12 +60,12 @@ def run(
 
     options.check_place(jobs, scheduler)
     planned = read_sweep(spec)
-    announce(planned.own_names, spec)
-    with _log(log) as lines, closing(options.engine_of(jobs, scheduler)) as engine:
+    announce(planned.own_selectors, spec)
+    with _log(log) as told, closing(options.engine_of(jobs, scheduler)) as engine:
         if dry_run:
             _dry_run(planned, store, engine, as_json=as_json)
             return
-        _run(planned, store, engine, lines, as_json=as_json, quiet=quiet)
+        _run(planned, store, engine, told, as_json=as_json, quiet=quiet)
 
 
 Log = Callable[[str], None]
@@ -84,7 +86,7 @@ def _log(path: Path | None) -> Iterator[Log]:
 
         def line(text: str) -> None:
             now = datetime.now().astimezone().isoformat(timespec="seconds")
-            print(now, *text.split(), file=file, flush=True)
+            print(now, *map(visible, text.split()), file=file, flush=True)
 
         yield line
 
@@ -272,6 +274,6 @@ def _trials(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     for row in rows:
         numbers = (known(row[name], said) for name, said in words.items())
         remark = row["refused"] or row["failed"]
-        setting = f"{row['algorithm']} on {row['problem']}" + (f"\n{remark}" if remark else "")
+        setting = lines(f"{row['algorithm']} on {row['problem']}", *([remark] if remark else []))
         shown.append((row["runs"], *numbers, setting))
     return columns(names, shown, right=names[:-1])

@@ -1,15 +1,16 @@
 """``pfbench store``: what has been run."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from pfbench.base.errors import InputError
-from pfbench.cli.options import AS_JSON, STORE, argument, flag, option
-from pfbench.cli.printing import complain, exit_if, fields_of, print_json
+from pfbench.base.visible import visible
+from pfbench.cli.options import AS_JSON, STORE, argument, cpus, flag, option
+from pfbench.cli.printing import complain, console, exit_if, fail, fields_of, note, print_json
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import Fact, show, show_facts
 from pfbench.cli.words import plural, size
@@ -54,7 +55,7 @@ def list_entries(
         # Line by line: a store may have very many.
         print("[" + ",\n ".join(json.dumps(_printed(row)) for row in rows) + "]")
     else:
-        _show_rows(rows, len(listing.rows))
+        _show_rows(rows, len(listing.rows), console().width)
     _complain_of(listing)
 
 
@@ -115,12 +116,23 @@ def gc(
 
 @app.command()
 def merge(
-    other: Path = argument("DIR", default=...), folder: Path = STORE, as_json: bool = AS_JSON
+    other: Path = argument("DIR", default=...),
+    folder: Path = STORE,
+    share: float | None = option(
+        "SHARE", "Make this part of its runs again first, as in 0.05, and compare.", "--rerun"
+    ),
+    jobs: int | None = option(
+        "N", "Of --rerun: so many at a time.", show_default="the number of CPUs"
+    ),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Copy what another store, DIR, has.
 
     Where both have a key, they must agree in everything but times; if not, that entry is refused
     by name, and the store keeps its own. Exit status 1 if any is refused or damaged.
+
+    With --rerun, runs that are chosen at random are made again; if one has another key, other
+    counts or another trace, in any bit, nothing is copied.
     """
     from pfbench.runs.storage.store import Store
     from pfbench.runs.storage.upkeep import merge as merge_all
@@ -128,12 +140,15 @@ def merge(
     if not (other / "runs").is_dir():
         raise InputError(f"there is no store in {other}: name the folder of one.")
     source = _open(other)
+    begin: dict[str, Any] = {"schema": 1}
+    if share is not None:
+        begin["rerun"] = _rerun(source, share, jobs, quiet=as_json)
     with Steps("merging", None, "files", quiet=as_json) as steps:
         found = merge_all(Store(folder), source, progress=steps.advance)
     if as_json:
         names = "kind", "key", "differs_in"
         refused = [dict(zip(names, one, strict=True)) for one in found.refused]
-        begin = {"schema": 1, "taken": found.taken, "equal": found.equal}
+        begin |= {"taken": found.taken, "equal": found.equal}
         print_json(begin | {"refused": refused, "damaged": _as_json(found.damaged)})
     else:
         numbers = (f"{found.taken:,} copied", f"{found.equal:,} there already")
@@ -142,6 +157,35 @@ def merge(
         complain(f"{kind} {key} is refused: the two stores differ in its {what}.")
     _complain(found.damaged)
     exit_if(found.refused or found.damaged)
+
+
+def _rerun(source: "Store", share: float, jobs: int | None, *, quiet: bool) -> dict[str, Any]:
+    """Make a share of a store's runs again; end the command if one differs."""
+    from pfbench.base.checks import integer, real
+    from pfbench.runs.engines.engine import LocalProcesses
+    from pfbench.runs.rerun import rerun
+
+    real("--rerun", share, above=0.0, most=1.0)
+    slots = cpus() if jobs is None else integer("--jobs", jobs, least=1)
+    # Not in this process: a stranger's run may not end.
+    found = rerun(source, share, LocalProcesses(slots), told=_note_unless(quiet))
+    for reason, many in found.left_out.items():
+        complain(f"{plural(many, 'run')} of the share cannot be compared: {reason}.")
+    for key, what in found.differing:
+        complain(f"run {key} is not what its key says: made again, it differs in its {what}.")
+    if found.differing:
+        fail(f"{plural(len(found.differing), 'run')} of {source.folder} differ: nothing is copied.")
+    if not quiet:
+        show(f"{plural(found.agree, 'run')} made again, all with the same bits")
+    return {"agree": found.agree, "left_out": dict(found.left_out)}
+
+
+def _note_unless(quiet: bool) -> Callable[[str], None]:
+    def told(text: str) -> None:
+        if not quiet:
+            note(f"again: {text}")
+
+    return told
 
 
 @app.command()
@@ -155,11 +199,13 @@ def export(
     measure: str = option("NAME", "The value, for coco and iohprofiler.", default=""),
     count: str = option("NAME", "The evaluations: a count, or iteration.", default="sfo"),
     optimum: float = option("VALUE", "What coco subtracts from the value.", default=0.0),
-    dimension: int | None = option("N", "Of all problems.", show_default="each problem's own"),
+    dimension: int | None = option("N", "Of all problems.", show_default="as stored with each run"),
+    raw: bool = flag("CSV for programs: no text is quoted for spreadsheets.", "--raw"),
 ) -> None:
     """Write stored runs as tables, or for other tools.
 
-    FORMAT is one of csv-wide, csv-long, benchopt, coco, iohprofiler.
+    FORMAT is one of csv-wide, csv-long, benchopt, coco, iohprofiler. In CSV a text that a
+    spreadsheet would evaluate begins with a quote.
     """
     from pfbench.base.checks import choice, integer, real
     from pfbench.base.counts import COUNTED
@@ -174,9 +220,12 @@ def export(
         integer("--dimension", dimension, least=1)
     opened = _open(folder)
     listing, rows = _found(opened, "run", problem, algorithm, status)
-    keys = [row["key"] for row in rows]
-    files = write(opened, keys, form, output, View(measure, count, optimum, dimension))
-    show(f"{plural(len(keys), 'run')} in {plural(len(files), 'file')}: {output}")
+    view = View(measure, count, optimum, dimension, raw)
+    files, left_out = write(opened, rows, form, output, view)
+    number = len(rows) - sum(left_out.values())
+    show(f"{plural(number, 'run')} in {plural(len(files), 'file')}: {output}")
+    for reason, many in left_out.items():
+        complain(f"{plural(many, 'run')} left out: {reason}.")
     _complain_of(listing)
 
 
@@ -207,7 +256,13 @@ def _found(
     asked = {name: value for name, value in given.items() if value is not None}
     listing = store.listing()
     rows = (row for row in listing.rows if all(_is(row[name], asked[name]) for name in asked))
-    return listing, list(rows)
+    return listing, sorted(rows, key=_order)
+
+
+def _order(row: "Row") -> tuple[object, ...]:
+    """Return what entries are sorted by: kind, problem, algorithm, seed."""
+    names = (row["claim"] or "", row["problem"] or "", row["algorithm"] or "")
+    return (_KINDS.index(row["kind"]), *names, row["seed"] or 0, row["key"])
 
 
 def _is(found: str | None, asked: str) -> bool:
@@ -223,17 +278,30 @@ def _printed(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "seconds": seconds if finite else None}
 
 
-def _show_rows(rows: Sequence["Row"], stored: int) -> None:
+def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
     # By hand: a table that fits its columns to 100,000 rows would take a minute.
-    print(_LINE.format("kind", "status", "seed", "iterations", "seconds", "key", "what"))
+    head = ("kind", "status", "seed", "iterations", "seconds", "key", "what")
+    _show_line(_LINE.format(*head), width)
     for row in rows:
         start = [row[name] for name in ("kind", "status", "seed", "iterations")]
         seconds = None if row["seconds"] is None else f"{row['seconds']:.3g}"
         what = " on ".join(filter(None, (row["claim"], row["algorithm"], row["problem"])))
         cells = (*start, seconds, row["key"][:12], what)
-        print(_LINE.format(*("" if cell is None else str(cell) for cell in cells)))
+        texts = ("" if cell is None else str(cell) for cell in cells)
+        _show_line(visible(_LINE.format(*texts)), width)
     others = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{others} stored")
+
+
+_INDENT = 4
+
+
+def _show_line(line: str, width: int) -> None:
+    """Print a line; what does not fit stands below, indented."""
+    print(line[:width].rstrip())
+    rest, width = line[width:], max(width - _INDENT, 1)
+    for start in range(0, len(rest), width):
+        print(f"{'':{_INDENT}}{rest[start : start + width].rstrip()}")
 
 
 def _complain_of(listing: "Listing") -> None:

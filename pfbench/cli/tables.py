@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from pfbench.base.visible import visible
 from pfbench.cli.printing import console, print_json
 from pfbench.cli.words import number, whole
 
@@ -22,7 +23,9 @@ Line = tuple[str, Cell]
 def show(*parts: RenderableType | None) -> None:
     """Print to the standard output; None is nothing."""
     target = console()
-    shown = [part for part in parts if part is not None]
+    shown = [
+        visible(part, "\n") if isinstance(part, str) else part for part in parts if part is not None
+    ]
     if target.is_terminal:
         target.print(*shown, sep="\n")
         return
@@ -33,7 +36,14 @@ def show(*parts: RenderableType | None) -> None:
 
 def heading(title: str, *parts: RenderableType) -> RenderableType:
     """Return parts under a title, with an empty line before it."""
-    return Group("", Text(title, style="bold"), *(Padding(part, (0, 0, 0, 2)) for part in parts))
+    content = (visible(part, "\n") if isinstance(part, str) else part for part in parts)
+    title = visible(title)
+    return Group("", Text(title, style="bold"), *(Padding(part, (0, 0, 0, 2)) for part in content))
+
+
+def lines(*texts: str) -> Text:
+    """Return a cell of several lines; a newline inside one of them begins none."""
+    return Text("\n".join(map(visible, texts)))
 
 
 @dataclass(frozen=True)
@@ -87,7 +97,7 @@ def columns(
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for place, name in enumerate(names):
         table.add_column(
-            name,
+            visible(name),
             no_wrap=place == 0 or name in right,
             justify="right" if name in right else "left",
             overflow="fold",
@@ -120,13 +130,15 @@ def fields(lines: Iterable[Line]) -> Table:
     table.add_column(overflow="fold")
     for name, text in lines:
         if shown := _shown(text):
-            table.add_row(name, shown)
+            table.add_row(visible(name), shown)
     return table
 
 
 def _shown(cell: Cell) -> str | Text:
-    if isinstance(cell, (str, Text)):
+    if isinstance(cell, Text):
         return cell
+    if isinstance(cell, str):
+        return visible(cell)
     if cell is None:
         return ""
     return number(cell) if isinstance(cell, float) else whole(cell)

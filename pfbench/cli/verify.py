@@ -11,6 +11,7 @@ from rich.text import Text
 
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
+from pfbench.base.visible import visible
 from pfbench.cli import options, printing
 from pfbench.cli.claims import explain as explain_claim
 from pfbench.cli.mutants import verify_faults_of, verify_mutants
@@ -272,7 +273,7 @@ def _verdicts(done: "Verification") -> RenderableType:
         rows.append((row.claim.name, verdict, numbers, duration(row.seconds)))
     table = columns(("claim", "verdict", "measured", "time"), rows)
     reasons = [
-        Text(f"{row.claim.name}: {row.reason}")
+        Text(visible(f"{row.claim.name}: {row.reason}"))
         for row in done.rows
         if row.verdict in ("violated", "disputed", "inconclusive")
     ]

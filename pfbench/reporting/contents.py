@@ -6,11 +6,12 @@ import platform
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pfbench.base.visible import visible
 from pfbench.reporting import statistics
 from pfbench.reporting.panels import Figure, figure
 from pfbench.reporting.results import Environment, Results, collect, environments
@@ -93,6 +94,7 @@ def contents(
     InputError
         If a planned run has no outcome.
     """
+    spec = _shown(spec)
     return Contents(
         spec=spec,
         parts=tuple(
@@ -100,11 +102,27 @@ def contents(
             for results in collect(spec, outcomes)
         ),
         environments=tuple(environments(spec, outcomes)),
-        command=command,
+        command=visible(command),
         commit=commit or "unknown (not a git checkout)",
         version=_version(),
         made=made,
     )
+
+
+def _shown(spec: Spec) -> Spec:
+    """Return a report whose titles and labels can be printed; its runs are the same."""
+    studies = tuple(
+        replace(
+            study,
+            title=visible(study.title),
+            about=visible(study.about, "\n\t"),
+            labels=tuple(map(visible, study.labels)),
+            columns=tuple(replace(one, title=visible(one.title)) for one in study.columns),
+        )
+        for study in spec.studies
+    )
+    title, about = visible(spec.title), visible(spec.about, "\n\t")
+    return replace(spec, title=title, about=about, studies=studies, text=visible(spec.text, "\n\t"))
 
 
 def failure_sentence(results: Results) -> str:

@@ -4,6 +4,7 @@ from functools import partial
 from importlib.resources import files
 from typing import Any
 
+from pfbench.base.visible import visible
 from pfbench.reporting import figures_html, summary, tables
 from pfbench.reporting.contents import Contents, Part, failure_sentence
 from pfbench.reporting.statistics import Final, band_means
@@ -18,7 +19,9 @@ def page(contents: Contents) -> str:
     from jinja2 import Environment
     from markupsafe import Markup
 
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_printable
+    )
     environment.filters |= {
         "extent": tables.extent,
         "meaning": tables.meaning,
@@ -48,6 +51,12 @@ def page(contents: Contents) -> str:
         "figures": Markup(figures_html.as_json(drawn, contents.labels)),
     }
     return environment.from_string(_own("report.html.j2")).render(values) + "\n"
+
+
+def _printable(value: Any) -> Any:
+    """Return what stands in a page: in a text, nothing that would act. Our own markup stays."""
+    plain = isinstance(value, str) and not hasattr(value, "__html__")
+    return visible(value, "\n\t") if plain else value
 
 
 def paragraphs(text: str) -> list[str]:

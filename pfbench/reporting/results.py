@@ -14,7 +14,7 @@ from pfbench.runs.planning.study import Column, Spec, Study
 
 if TYPE_CHECKING:
     from pfbench.runs.execute import Outcome
-    from pfbench.runs.storage.store import Entry
+    from pfbench.runs.storage.content import Entry
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from pfbench.base.counts import COUNTED, MEANING
+from pfbench.base.visible import spreadsheet_text, visible
 from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import HOLDS, Final
 from pfbench.reporting.words import ABSENT, SEPARATOR, significant, whole
@@ -147,7 +148,8 @@ def counts_csv(results: Results) -> str:
     head = "setting", "algorithm", "seed", "status", "iterations", *COUNTED, "sfo_by_the_paper"
     writer.writerow(head)
     for group, run in results.runs:
-        known = group.column, group.label, run.seed, run.status, run.iterations
+        named = spreadsheet_text(group.column), spreadsheet_text(group.label)
+        known = *named, run.seed, run.status, run.iterations
         spent = run.counts.as_dict()
         # None is written as an empty field.
         writer.writerow([*known, *(spent[kind] for kind in COUNTED), papers_sfo(group, run)])
@@ -301,7 +303,7 @@ def _pipes(cells: Iterable[str]) -> str:
 
 def markdown_text(text: str) -> str:
     """Return text for Markdown, where nothing of it is markup."""
-    return text.translate(_MARKDOWN)
+    return visible(text, "\n").translate(_MARKDOWN)
 
 
 _MARKDOWN = str.maketrans(
@@ -337,7 +339,7 @@ _LATEX = str.maketrans(
 def latex(table: Table) -> str:
     """Return a table as LaTeX, for the package booktabs."""
     lines = [
-        f"% {table.caption}",
+        f"% {visible(table.caption)}",  # a newline would end the comment
         rf"\begin{{tabular}}{{ll{'r' * (len(table.head) - 2)}}}",
         r"\toprule",
         " & ".join(map(_latex_head, table.head)) + r" \\",
@@ -357,4 +359,4 @@ def _latex_head(text: str) -> str:
 
 
 def _latex_text(text: str) -> str:
-    return text.translate(_LATEX)
+    return visible(text).translate(_LATEX)

@@ -1,7 +1,7 @@
 """Several certificates, or runs of the family: made by an engine, certificates kept in a store."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +114,7 @@ def question(
         Task(_outcome, (one.label, T, d, iterations, seed)),
         row=_row,
         again=again,
+        needs=frozenset(one.name for one in fields(Certificate)),
     )
 
 

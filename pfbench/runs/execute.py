@@ -3,7 +3,8 @@
 The store's notes on a run are ``retries``, how often it was begun again because its worker was
 lost; ``family``, the content key without the limits that a run of another length could have;
 ``limits``, its budget and iterations, which tell what stored run contains one that is asked for;
-and ``source``, by which the store knows runs that no plan asks for any more.
+``source``, by which the store knows runs that no plan asks for any more; ``dimension``, the entries
+of a point; and ``plan``, from which the run can be made again.
 """
 
 from collections import defaultdict
@@ -18,9 +19,10 @@ from pfbench.runs.engines.workers import Task
 from pfbench.runs.planning.limits import within
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import resolve
+from pfbench.runs.storage.content import Entry, why_not_stored
 from pfbench.runs.storage.lengths import Lengths
 from pfbench.runs.storage.planned import Keys, keys_of
-from pfbench.runs.storage.store import Entry, Store
+from pfbench.runs.storage.store import Store
 
 Progress = Callable[[PlannedRun, bool], None]
 """Called when a run is there: the run, and whether it was made now (not found in the store)."""
@@ -129,11 +131,16 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
         for result in engine.do([Task(make, asked) for asked in zip(now, sources, strict=True)]):
             plan = now[result.index]
             mine, run = keys[plan], run_of(plan, result)
+            why_not = why_not_stored(run)
+            if why_not:
+                run = unfinished_run(plan, "error", why_not)
             notes = {
                 "retries": result.retries,
                 "family": mine.family,
                 "limits": mine.limits,
                 "source": mine.source,
+                "dimension": mine.dimension,
+                "plan": plan.as_json(),
             }
             try:
                 store.put(mine.key, run, environment, notes)

@@ -35,6 +35,8 @@ class Question:
         The row of what the task returns; itself if not given.
     again
         Whether it is answered anew though the store has its row.
+    needs
+        The fields without which a stored row is no answer.
     """
 
     kind: str
@@ -43,6 +45,7 @@ class Question:
     task: Task
     row: Callable[[Any], Mapping[str, Any]] = dict
     again: bool = False
+    needs: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ def answered(
     for index, question in enumerate(questions):
         stored = index in known and not question.again
         row = store.get_row(question.kind, known[index]) if store and stored else None
-        if row is None:
+        if row is None or question.needs - row.keys():
             missing.append(index)
         else:
             yield Answer(index, row)

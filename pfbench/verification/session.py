@@ -299,6 +299,7 @@ class Session:
 
     def _question(self, kind: str, said: Any, task: Task) -> Question:
         """Return the question that the task answers; `said` and this module say what it is."""
+        needs = verdict.FIELDS if kind == "verdict" else frozenset({"evidence", "shown"})
         asked = identity(said)
         content = {"asked": asked.content, "effort": self.effort, "seed": self.seed}
         return Question(
@@ -306,6 +307,7 @@ class Session:
             None if asked.content is None else content,
             asked.modules | {verdict.__name__},
             task,
+            needs=needs,
         )
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pfbench.base.visible import visible
 from pfbench.verification.power import FACTORS, SEEDS, Search
 from pfbench.verification.session import Finding, Verification
 from pfbench.verification.verdict import Verdict
@@ -57,7 +58,9 @@ def verdict_table(
     doubtful = [row for row in done.rows if row.verdict not in ("holds", "tight")]
     if doubtful:
         lines += ["## What does not simply hold", ""]
-        lines += [f"* `{row.claim.name}` is {row.verdict}: {row.reason}" for row in doubtful]
+        lines += [
+            f"* `{row.claim.name}` is {row.verdict}: {visible(row.reason)}" for row in doubtful
+        ]
         lines += [""]
     if findings:
         lines += ["## Findings", "", "| erratum | as printed | corrected | evidence |"]
@@ -102,7 +105,7 @@ def _found(one: Finding) -> str:
 
 
 def _safe(text: str) -> str:
-    return text.replace("|", "\\|").replace("*", "\\*")
+    return visible(text).replace("|", "\\|").replace("*", "\\*")
 
 
 def power_table(found: Mapping[str, Sequence[Search]], command: str) -> str:

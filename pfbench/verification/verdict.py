@@ -60,8 +60,11 @@ class Verdict:
     @classmethod
     def of(cls, claim: Claim, stored: Mapping[str, Any]) -> Self:
         """Return the verdict that a store has; what stands there beside it is left out."""
-        own = [one.name for one in fields(cls) if one.name != "claim"]
-        return cls(claim=claim, **{name: stored[name] for name in own})
+        return cls(claim=claim, **{name: stored[name] for name in FIELDS})
+
+
+FIELDS = frozenset(one.name for one in fields(Verdict)) - {"claim"}
+"""What a stored verdict must have, beside what it is the verdict on."""
 
 
 def judged(trial: Trial) -> Verdict:

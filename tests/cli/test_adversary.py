@@ -139,7 +139,7 @@ def test_an_own_algorithm_is_named_before_it_is_imported(pfbench, method):
     assert done.err.splitlines()[0] == f"importing {name}"
     checked = pfbench("adversary", "--check", "own.json")
     assert checked.status == 0
-    assert checked.err.splitlines()[0] == f"importing {name}"
+    assert checked.err.splitlines()[0] == f"importing {name}[iterations=5]"
 
 
 def test_two_plain_algorithms_of_one_class_do_not_share_a_certificate(pfbench, method):

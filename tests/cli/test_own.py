@@ -31,8 +31,8 @@ def test_solve(pfbench, conforms):
     outcome = pfbench("solve", *OWN, "--measure", "own_things:distance_to_best", "--json")
     assert outcome.status == 0
     assert outcome.err.splitlines() == [
-        "importing own_things:Quadratic",
-        "importing misbehaving:Descent",
+        f"importing {OWN[1]}",
+        f"importing {OWN[3]}",
         "importing own_things:distance_to_best",
     ]
     found = outcome.json
@@ -132,8 +132,8 @@ def test_a_sweep_of_own_things(pfbench, conforms, folder):
     assert (outcome.status, outcome.err.splitlines()) == (
         0,
         [
-            "pfbench: importing own_things:Quadratic, which own.toml names.",
-            "pfbench: importing misbehaving:Descent, which own.toml names.",
+            "pfbench: importing own_things:Quadratic[rows=7,seed=0 or 1], which own.toml names.",
+            f"pfbench: importing {OWN[3]}, which own.toml names.",
             "pfbench: importing own_things:slope, which own.toml names.",
             "pfbench: importing own_things:made, which own.toml names.",
         ],
@@ -226,7 +226,7 @@ def test_modules_of_the_current_folder_in_workers(folder):
     first, told = command(*run)
     assert (first["made"], first["statuses"]) == (1, {"finished": 1})
     assert told[:3] == [
-        "pfbench: importing own_module:make, which own.toml names.",
+        "pfbench: importing own_module:make[rows=6], which own.toml names.",
         "pfbench: importing own_module:distance, which own.toml names.",
         "imported",
     ]

@@ -22,7 +22,7 @@ def store(folder):
     for seed in range(2):
         for algorithm in (SVRG, FW):
             run = made_run(seed, algorithm=algorithm)
-            store.put(key_of(f"{algorithm} {seed}"), run, ENVIRONMENT)
+            store.put(key_of(f"{algorithm} {seed}"), run, ENVIRONMENT, {"dimension": 4})
     store.put(key_of("late"), made_run(problem=RECOVERY, status="timeout"), ENVIRONMENT)
     store.put_row(
         "verdict", key_of("v"), {"claim": "qu2018-thm1", "verdict": "holds", "seconds": 2.0}

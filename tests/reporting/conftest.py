@@ -9,7 +9,7 @@ from pfbench.base.counts import Counts
 from pfbench.runs.execute import Outcome
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.planning.study import read_spec
-from pfbench.runs.storage.store import Entry
+from pfbench.runs.storage.content import Entry
 
 SPEC = """
 title = "Two estimators & <three> seeds"

@@ -262,6 +262,31 @@ def test_a_killed_run_is_stored_and_made_again(tmp_path, monkeypatch):
     assert store.get(key).run.status == "finished"
 
 
+def test_a_run_that_cannot_be_stored_gets_its_row_and_ends_no_sweep(tmp_path, monkeypatch):
+    plans = [PLAN, replace(PLAN, seed=1)]
+    made = making.make
+
+    def huge(plan, source=None):
+        run = made(plan, source)
+        return replace(run, counts=replace(run.counts, sfo=2**63)) if plan.seed == 0 else run
+
+    monkeypatch.setattr(execute, "make", huge)
+    found = list(execute.sweep(plans, Store(tmp_path), engines.ThisProcess()))
+    assert sorted(one.entry.run.status for one in found) == ["error", "finished"]
+    (failed,) = [one.entry.run for one in found if one.entry.run.status == "error"]
+    assert "64 bits" in failed.stop_reason
+    assert len(Store(tmp_path).rows()) == 2
+
+
+def test_the_notes_say_the_dimension_and_the_plan(tmp_path):
+    (found,) = execute.sweep([PLAN], Store(tmp_path), engines.ThisProcess())
+    notes = Store(tmp_path).get(found.entry.key).notes
+    assert notes["dimension"] == 4
+    assert PlannedRun.of_json(notes["plan"]) == PLAN
+    whole = replace(PLAN, budget=Budget(sfo=9), stop=Stop("value", 0.5), time_limit=2.0)
+    assert PlannedRun.of_json(whole.as_json()) == whole
+
+
 def test_a_store_that_cannot_be_written_is_refused_before_any_run(tmp_path, monkeypatch):
     def refused(**where):
         raise PermissionError(13, "Permission denied")

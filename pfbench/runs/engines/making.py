@@ -39,7 +39,7 @@ def make(plan: PlannedRun, source: Mapping[str, Any] | None = None) -> Run:
         If the user interrupted the run.
     """
     try:
-        with _memory_limited(plan.memory_limit):
+        with memory_limited(plan.memory_limit):
             run = _drive(plan, source)
     except WorkerDied as error:
         return unfinished_run(plan, "killed", str(error))
@@ -96,7 +96,7 @@ class _NotingLedger(Ledger):
 
 
 @contextmanager
-def _memory_limited(limit: float | None) -> Iterator[None]:
+def memory_limited(limit: float | None) -> Iterator[None]:
     """Let this process grow by so many bytes, where the system can limit that."""
     if limit is None or sys.platform != "linux":
         yield

@@ -1,10 +1,22 @@
 """A run as it is planned: by selectors, names and limits."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
+from pfbench.base.checks import integer, real
 from pfbench.base.counts import Budget
+from pfbench.base.errors import InputError
+from pfbench.base.selectors import Selector
 from pfbench.runs.loop.stop import Stop
+
+MOST_RUNS = 100_000
+"""The most runs that a spec may plan."""
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,300}(\.[0-9]{0,300})?([eE][+-]?[0-9]{1,3})?")
+_MOST_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -35,6 +47,46 @@ class PlannedRun:
     time_limit: float | None = None
     memory_limit: float | None = None
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the run as JSON, from which `of_json` plans it again."""
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        stop, budget = self.stop, self.budget
+        return named | {
+            "measures": list(self.measures),
+            "budget": None if budget is None else budget.limits,
+            "stop": None if stop is None else [stop.measure, stop.target],
+        }
+
+    @classmethod
+    def of_json(cls, plan: Mapping[str, Any]) -> "PlannedRun":
+        """Return the run that `as_json` wrote.
+
+        Raises
+        ------
+        InputError
+            If it is none.
+        """
+        try:
+            budget, stop = plan["budget"], plan["stop"]
+            given = {field.name: plan[field.name] for field in fields(cls)} | {
+                "measures": tuple(plan["measures"]),
+                "budget": None if budget is None else Budget(**budget),
+                "stop": None if stop is None else Stop(*stop),
+            }
+            found = cls(**given)
+            integer("every", found.every, least=1)
+            integer("seed", found.seed, least=0)
+            for name in ("time_limit", "memory_limit"):
+                if given[name] is not None:
+                    real(name, given[name], above=0.0)
+            for text in (found.problem, found.algorithm, *found.measures):
+                Selector.parse(text)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(
+                f"this is no planned run ({type(error).__name__}: {error})."
+            ) from error
+        return found
+
     @property
     def own_selectors(self) -> tuple[str, ...]:
         """The selectors MODULE:NAME of somebody's own problem, algorithm and measures."""
@@ -46,3 +98,62 @@ def own_names(selectors: Iterable[str]) -> list[str]:
     """Return the names MODULE:NAME among those of selectors, each once."""
     names = (text.partition("[")[0].strip() for text in selectors)
     return list(dict.fromkeys(name for name in names if ":" in name))
+
+
+def own_in_full(selectors: Iterable[str]) -> list[str]:
+    """Return what selectors MODULE:NAME import and with what they call it, a text for each name.
+
+    Where selectors differ in a parameter, all its values are there; of more than six numbers, the
+    least and the greatest.
+
+    Raises
+    ------
+    InputError
+        If a selector cannot be read.
+    """
+    given: dict[str, dict[str, dict[str, None]]] = {}
+    for text in dict.fromkeys(selectors):
+        if own_names([text]):
+            selector = Selector.parse(text)
+            parameters = given.setdefault(selector.name, {})
+            for name, value in selector.texts.items():
+                parameters.setdefault(name, {})[value] = None
+    return [
+        f"{name}[{','.join(f'{key}={_one_of(list(values))}' for key, values in found.items())}]"
+        if found
+        else name
+        for name, found in given.items()
+    ]
+
+
+def _one_of(values: Sequence[str]) -> str:
+    """Return a parameter's values as texts in one; a text that is no number is never left out."""
+    texts = [value for value in values if not _NUMBER.fullmatch(value)]
+    numbers = sorted((value for value in values if _NUMBER.fullmatch(value)), key=float)
+    if len(numbers) > _MOST_SHOWN:
+        numbers = [f"{numbers[0]} to {numbers[-1]} ({len(numbers):,} numbers)"]
+    return " or ".join([*texts, *numbers])
+
+
+def check_number(where: str, factors: Mapping[str, int]) -> int:
+    """Return how many runs a product has, before any of them is made.
+
+    Parameters
+    ----------
+    where
+        The place that the message names.
+    factors
+        How many there are of what is multiplied, by its name in the plural.
+
+    Raises
+    ------
+    InputError
+        If there are more than `MOST_RUNS`.
+    """
+    number = math.prod(factors.values())
+    if number > MOST_RUNS:
+        product = " x ".join(f"{many:,} {name}" for name, many in factors.items())
+        raise InputError(
+            f"{where} plans {number:,} runs ({product}), and {MOST_RUNS:,} is the most: split it."
+        )
+    return number

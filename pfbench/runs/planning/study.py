@@ -6,7 +6,6 @@ run's seed.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +16,9 @@ from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.runs.loop.stop import in_trace
-from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.plan import PlannedRun, check_number
+from pfbench.runs.planning.template import filled
+from pfbench.runs.planning.toml import read_toml, said
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,11 @@ class Study:
         every = frequency(where, fill(self.every))
         return PlannedRun(fill(self.problem), fill(algorithm), seed, self.recorded, every)
 
+    @property
+    def number(self) -> int:
+        """How many runs it has; those that are equal count each time."""
+        return self.seeds * len(self.columns) * len(self.algorithms)
+
     def runs(self) -> list[PlannedRun]:
         """Return all runs of the study."""
         return [
@@ -109,30 +115,6 @@ def read_spec(path: Path) -> Spec:
     return spec_of(table, path, text)
 
 
-def filled(template: str, *, where: str, giver: str, values: Mapping[str, Any]) -> str:
-    """Return a template with values in place of its names in braces.
-
-    Parameters
-    ----------
-    where, giver
-        What a refusal names: the template's place, and who should give the values.
-
-    Raises
-    ------
-    InputError
-        If a name has no value, or the braces are wrong.
-    """
-    try:
-        return template.format_map(values)
-    except KeyError as missing:
-        raise InputError(
-            f"{where}: {template!r} names {{{missing.args[0]}}}, for which {giver} has no values: "
-            "add them, or mend the name."
-        ) from None
-    except (ValueError, AttributeError, LookupError, TypeError) as error:
-        raise InputError(f"{where}: {template!r} has wrong braces ({error}).") from None
-
-
 def frequency(where: str, every: str) -> int:
     """Return the number of iterations between two rows of a trace.
 
@@ -141,26 +123,9 @@ def frequency(where: str, every: str) -> int:
     InputError
         If the text is no whole number of at least 1.
     """
-    if not re.fullmatch(r"[0-9]+", every):
-        raise InputError(f"{where}: every = {every!r} must be a whole number of iterations.")
+    if not re.fullmatch(r"[0-9]{1,18}", every):
+        raise InputError(f"{where}: every = {said(every)} must be a whole number of iterations.")
     return integer(f"{where}: every", int(every), least=1)
-
-
-def read_toml(path: Path) -> tuple[dict[str, Any], str]:
-    """Return a TOML file as a table, and its text.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is not TOML.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-        return tomllib.loads(text), text
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}).") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not a TOML file ({error}).") from error
 
 
 def spec_of(table: dict[str, Any], path: Path, text: str) -> Spec:
@@ -170,6 +135,7 @@ def spec_of(table: dict[str, Any], path: Path, text: str) -> Spec:
     if not table["study"]:
         raise InputError(f"{where}: there is no [[study]].")
     studies = tuple(_study(part, f"{where}, study {k}") for k, part in enumerate(table["study"], 1))
+    check_number(where, {"runs of all studies": sum(study.number for study in studies)})
     return Spec(path.stem, table["title"], table.get("about", ""), studies, text)
 
 
@@ -191,12 +157,12 @@ def _study(table: Any, where: str) -> Study:
     for field, values in texts.items():
         if not all(isinstance(value, str) for value in values):
             raise InputError(f"{where}: every entry of {field} must be a text.")
-    columns = []
-    for number, column in enumerate(table["column"], 1):
-        if not isinstance(column, dict) or not isinstance(column.get("title"), str):
-            raise InputError(f"{where}, column {number}: it needs a title.")
-        values = {name: value for name, value in column.items() if name != "title"}
-        columns.append(Column(column["title"], values))
+    columns = tuple(
+        _column(column, f"{where}, column {k}") for k, column in enumerate(table["column"], 1)
+    )
+    seeds = integer(f"{where}: seeds", table["seeds"], least=1)
+    factors = {"seeds": seeds, "columns": len(columns), "algorithms": len(table["algorithms"])}
+    check_number(where, factors)
     return Study(
         key=table["key"],
         title=table["title"],
@@ -204,12 +170,33 @@ def _study(table: Any, where: str) -> Study:
         problem=table["problem"],
         algorithms=tuple(table["algorithms"].values()),
         labels=tuple(table["algorithms"]),
-        seeds=integer(f"{where}: seeds", table["seeds"], least=1),
+        seeds=seeds,
         measures=tuple(map(in_trace, table["measures"])),
         every=str(table["every"]),
-        columns=tuple(columns),
+        columns=columns,
         recorded=tuple(table["measures"]),
     )
+
+
+def _column(table: Any, where: str) -> Column:
+    if not isinstance(table, dict) or not isinstance(table.get("title"), str):
+        raise InputError(f"{where}: it needs a title.")
+    values = {name: value for name, value in table.items() if name != "title"}
+    for name, value in values.items():
+        check_value(f"{where}: {name}", value)
+    return Column(table["title"], values)
+
+
+def check_value(field: str, value: Any) -> None:
+    """Refuse what cannot stand for a name in braces.
+
+    Raises
+    ------
+    InputError
+        If a value is no number and no text; the message names the field.
+    """
+    if not isinstance(value, (str, int, float)):
+        raise InputError(f"{field} = {said(value)} must be a number or text.")
 
 
 def check_fields(

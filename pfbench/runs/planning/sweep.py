@@ -8,11 +8,10 @@ A report is a sweep with presentation, so the spec of a report is one, too.
 """
 
 import math
-import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,8 +21,10 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.stop import Stop, in_trace, recorded
-from pfbench.runs.planning.plan import PlannedRun, own_names
-from pfbench.runs.planning.study import check_fields, filled, frequency, read_toml, spec_of
+from pfbench.runs.planning.plan import PlannedRun, check_number
+from pfbench.runs.planning.study import check_fields, check_value, frequency, spec_of
+from pfbench.runs.planning.template import filled, names_in
+from pfbench.runs.planning.toml import read_toml, said
 
 NEEDED = ("problems", "algorithms")
 """The fields that a sweep must have; those of a report are in `pfbench.runs.planning.study`."""
@@ -72,9 +73,9 @@ class Sweep:
     plans: tuple[PlannedRun, ...]
 
     @property
-    def own_names(self) -> list[str]:
-        """The names MODULE:NAME that the sweep imports, each once."""
-        return own_names(text for plan in self.plans for text in plan.own_selectors)
+    def own_selectors(self) -> list[str]:
+        """The selectors MODULE:NAME of what the sweep imports and calls, each once."""
+        return list(dict.fromkeys(text for plan in self.plans for text in plan.own_selectors))
 
 
 def read_sweep(path: Path) -> Sweep:
@@ -112,7 +113,7 @@ class _Reader:
     def text(self, field: str, default: str) -> str:
         value = self.table.get(field, default)
         if not isinstance(value, str):
-            raise self.wrong(field, f"= {value!r} must be a text")
+            raise self.wrong(field, f"= {said(value)} must be a text")
         return value
 
     def texts(self, field: str) -> tuple[str, ...]:
@@ -126,49 +127,46 @@ class _Reader:
         elif isinstance(value, Sequence):
             named = {f"{field}[{k}]": entry for k, entry in enumerate(value)}
         else:
-            raise self.wrong(field, f"= {value!r} must be a list of texts")
+            raise self.wrong(field, f"= {said(value)} must be a list of texts")
         for name, entry in named.items():
             if not isinstance(entry, str) or not entry.strip():
-                raise self.wrong(name, f"= {entry!r} must be a text that is not empty")
+                raise self.wrong(name, f"= {said(entry)} must be a text that is not empty")
         if field in self.table and not named:
             raise self.wrong(field, "is empty")
-        entries = tuple(named.values())
+        first: dict[str, str] = {}
         for name, entry in named.items():
-            if entries.count(entry) > 1:
-                raise self.wrong(name, f"= {entry!r} is there twice")
-        return entries
+            if first.setdefault(entry, name) != name:
+                raise self.wrong(name, f"= {said(entry)} is there twice")
+        return tuple(named.values())
 
     def parsed(self, parse: Callable[[str], Parsed], field: str, text: str) -> Parsed:
         try:
             return parse(text)
         except InputError as error:
-            raise self.wrong(field, f"= {text!r}: {error}".rstrip(".")) from None
+            raise self.wrong(field, f"= {said(text)}: {error}".rstrip(".")) from None
 
-    def seeds(self) -> tuple[int, ...]:
+    def seeds(self) -> Sequence[int]:
         value = self.table.get("seeds", 1)
         if isinstance(value, list):
             found = [integer(f"{self.where}: seeds[{k}]", v, least=0) for k, v in enumerate(value)]
             if not found or len(set(found)) < len(found):
-                raise self.wrong("seeds", f"= {value!r} must be different seeds, at least one")
-            return tuple(found)
-        return tuple(range(integer(f"{self.where}: seeds", value, least=1)))
+                raise self.wrong("seeds", f"= {said(value)} must be different seeds, at least one")
+            return found
+        return range(integer(f"{self.where}: seeds", value, least=1))
 
-    def settings(self) -> list[dict[str, Any]]:
-        """Return the product of the grid's lists, the last name fastest."""
+    def grid(self) -> Mapping[str, list[Any]]:
+        """Return the values of each setting."""
         grid = self.table.get("grid", {})
         if not isinstance(grid, Mapping):
-            raise self.wrong("grid", f"= {grid!r} must be a table of lists")
+            raise self.wrong("grid", f"= {said(grid)} must be a table of lists")
         for name, values in grid.items():
             if not name.isidentifier() or name == "seed":
                 raise self.wrong(f"grid.{name}", "needs a name of letters, other than seed")
             if not isinstance(values, list) or not values:
-                raise self.wrong(f"grid.{name}", f"= {values!r} must be a list of values")
+                raise self.wrong(f"grid.{name}", f"= {said(values)} must be a list of values")
             for k, value in enumerate(values):
-                if not isinstance(value, (str, int, float)):
-                    raise self.wrong(f"grid.{name}[{k}]", f"= {value!r} must be a number or text")
-        return [
-            dict(zip(grid, values, strict=True)) for values in product(*map(list, grid.values()))
-        ]
+                check_value(f"{self.where}: grid.{name}[{k}]", value)
+        return grid
 
     def targets(self) -> tuple[Stop, ...]:
         """Return the targets, hardest last."""
@@ -188,7 +186,7 @@ class _Reader:
             value = ",".join(f"{name}={limit}" for name, limit in value.items())
         if not isinstance(value, str):
             raise self.wrong(
-                "budget", f"= {value!r} must be a table, or a text as in sfo=1e6,lo=1e3"
+                "budget", f"= {said(value)} must be a table, or a text as in sfo=1e6,lo=1e3"
             )
         return value
 
@@ -197,22 +195,28 @@ class _Reader:
             return None
         return real(f"{self.where}: {field}", self.table[field], above=0.0)
 
-    def plans(self, stop: Stop | None) -> list[PlannedRun]:
+    def plans(self, stop: Stop | None) -> Iterator[PlannedRun]:
+        """Yield the runs, by setting (the last name of the grid fastest) and as they are listed."""
         problems, algorithms = self.texts("problems"), self.texts("algorithms")
         every, budget = self.table.get("every", 1), self.budget()
         if not isinstance(every, str):
             every = str(integer(f"{self.where}: every", every, least=1))
-        settings, seeds = self.settings(), self.seeds()
+        grid, seeds = self.grid(), self.seeds()
+        check_number(
+            self.where,
+            {f"values of {name}": len(values) for name, values in grid.items()}
+            | {"problems": len(problems), "algorithms": len(algorithms), "seeds": len(seeds)},
+        )
         measures, stop = recorded(self.texts("measures"), stop)
         time_limit, memory = self.limit("time_limit"), self.limit("memory_limit")
-        found = []
-        for setting, problem, algorithm, seed in product(settings, problems, algorithms, seeds):
-            values = {**setting, "seed": seed}
-            fill = partial(filled, where=self.where, giver="the grid", values=values)
-            limits = fill(budget)
-            # Selectors in the one form that equal ones share.
-            found.append(
-                PlannedRun(
+        for chosen in product(*grid.values()):
+            setting = dict(zip(grid, chosen, strict=True))
+            for problem, algorithm, seed in product(problems, algorithms, seeds):
+                values = {**setting, "seed": seed}
+                fill = partial(filled, where=self.where, giver="the grid", values=values)
+                limits = fill(budget)
+                # Selectors in the one form that equal ones share.
+                yield PlannedRun(
                     str(Selector.parse(fill(problem))),
                     str(Selector.parse(fill(algorithm))),
                     seed,
@@ -223,15 +227,12 @@ class _Reader:
                     time_limit,
                     None if memory is None else memory * GIGABYTE,
                 )
-            )
-        self.check_used(settings[0], [*problems, *algorithms, every, budget])
-        return found
+        self.check_used(grid, [*problems, *algorithms, every, budget])
 
-    def check_used(self, setting: Iterable[str], templates: Sequence[str]) -> None:
+    def check_used(self, grid: Iterable[str], templates: Iterable[str]) -> None:
         """Refuse values that no name in braces asks for."""
-        pieces = chain.from_iterable(map(string.Formatter().parse, templates))
-        used = {name for _, name, _, _ in pieces}
-        for name in setting:
+        used = set().union(*(names_in(text, where=self.where) for text in templates))
+        for name in grid:
             if name not in used:
                 raise self.wrong(f"grid.{name}", f"is used nowhere: write {{{name}}} in a selector")
 

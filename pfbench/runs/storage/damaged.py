@@ -3,9 +3,12 @@
 from types import MappingProxyType
 
 from pfbench.base.errors import StorageError
+from pfbench.base.visible import visible
 
 DAMAGES = MappingProxyType(
     {
+        "not a file": "a folder, a link, a pipe or a device is in its place",
+        "too large": "it has more than what pfbench writes ever has",
         "truncated": "its end is missing",
         "unreadable": "it is not what its name says",
         "wrong key": "it is the file of another key",
@@ -16,6 +19,8 @@ DAMAGES = MappingProxyType(
 )
 """What can be wrong with a file, by name."""
 
+_LONGEST = 200
+
 
 class Damaged(StorageError):
     """A file of the store that cannot be used.
@@ -25,9 +30,11 @@ class Damaged(StorageError):
     what
         One of `DAMAGES`.
     detail
-        What was seen, in words.
+        What was seen, in words; what the file itself says is shown, and not obeyed.
     """
 
     def __init__(self, what: str, detail: str) -> None:
+        detail = visible(detail)
+        detail = detail if len(detail) <= _LONGEST else f"{detail[:_LONGEST]}..."
         super().__init__(f"{what} ({detail})")
         self.what, self.detail = what, detail

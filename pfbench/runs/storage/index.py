@@ -19,8 +19,15 @@ from typing import Any
 
 from pfbench.base.files import whole
 from pfbench.runs.storage.damaged import Damaged
+from pfbench.runs.storage.opening import append_line, read_file
+from pfbench.runs.storage.schema import is_listed
 
 NAME = "index.jsonl"
+
+MOST_BYTES = 2**28
+"""Bytes of the largest index that is read; of a larger one, the files are."""
+
+_MOST_BRACKETS = 64
 
 SCHEMA = 1
 """Version of a row; a line of the index that has another is not read."""
@@ -107,8 +114,8 @@ class Index:
         That it cannot be written (a full disk) is no error: the file itself will be read.
         """
         # A line that a full disk cut short must not swallow this one.
-        with suppress(OSError), self._path.open("ab", buffering=0) as file:
-            file.write(f"\n{_line(row, stamp)}\n".encode())
+        with suppress(OSError, Damaged):
+            append_line(self._path, f"\n{_line(row, stamp)}\n")
 
     @_uncollected()
     def listing(
@@ -156,16 +163,13 @@ class Index:
     def _read(self) -> dict[tuple[str, str], list[Any]]:
         found: dict[tuple[str, str], list[Any]] = {}
         try:
-            text = self._path.read_text(encoding="utf-8", errors="replace")
-        except OSError:
+            text = read_file(self._path, MOST_BYTES).decode("utf-8", errors="replace")
+        except (OSError, Damaged):
             return found
-        for line in _parsed([line for line in text.split("\n") if line]):
-            try:
-                _, _, schema, kind, key, *rest = line
-                if schema == SCHEMA and len(rest) == len(ROW) - 3:
-                    found[kind, key] = line
-            except (ValueError, TypeError):
-                continue
+        for line in _parsed([line for line in text.split("\n") if line and _is_flat(line)]):
+            if _is_line(line):
+                _, _, _, kind, key, *_ = line
+                found[kind, key] = line
         return found
 
     def _write(self, lines: Iterable[tuple[Row, os.stat_result]]) -> None:
@@ -178,10 +182,24 @@ def _parsed(lines: list[str]) -> Iterator[Any]:
     """Yield the lines that are JSON: all at once, for speed, or one by one if any is torn."""
     try:
         yield from json.loads(f"[{','.join(lines)}]")
-    except ValueError:
+    except (ValueError, RecursionError):
         for line in lines:
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 yield json.loads(line)
+
+
+def _is_flat(text: str) -> bool:
+    """Return whether a line cannot be nested deep; one that might be is read from its file."""
+    return text.count("[") + text.count("{") <= _MOST_BRACKETS
+
+
+def _is_line(line: Any) -> bool:
+    """Return whether a line is a row of this version, with the types of its fields."""
+    if not isinstance(line, list) or len(line) != 2 + len(ROW):
+        return False
+    row = dict(zip(ROW, line[2:], strict=True))
+    named = isinstance(row["kind"], str) and isinstance(row["key"], str)
+    return row["schema"] == SCHEMA and named and is_listed(row["kind"], row)
 
 
 def _line(row: Row, stamp: os.stat_result) -> str:

@@ -13,9 +13,10 @@ from pfbench.base.counts import COUNTED, Counts
 from pfbench.runs.loop.run import STATUSES, TRACE_COLUMNS, Run
 from pfbench.runs.loop.trace import finite
 from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.storage.content import Entry
 from pfbench.runs.storage.index import Row
 from pfbench.runs.storage.planned import Keys
-from pfbench.runs.storage.store import Entry, Store
+from pfbench.runs.storage.store import Store
 
 _BY_ITSELF = frozenset({"finished", "target", "diverged"})
 _BY_A_LIMIT = frozenset({"budget", "timeout", "finished"})
@@ -28,7 +29,7 @@ def _over(run: Row, limits: Mapping[str, float]) -> bool:
     last = limits.get("iterations") == run["iterations"] and not (
         _all_iterations(run) or run["status"] == "target"
     )
-    return last or any(spent[name] > limit for name, limit in limits.items())
+    return last or any(spent.get(name, 0) > limit for name, limit in limits.items())
 
 
 def _all_iterations(run: Row) -> bool:
@@ -64,7 +65,7 @@ class Lengths:
         self._store = store
         self._known: dict[str, dict[str, Row]] = {}
         for row in store.listing(write=write).rows:
-            if row["family"] is not None:
+            if row["kind"] == "run" and row["family"] is not None and row["limits"] is not None:
                 self._take(row)
 
     def add(self, keys: Keys, run: Run) -> None:
@@ -121,6 +122,8 @@ def cut(run: Run, limits: Mapping[str, float], *, exact: bool = False) -> Run | 
 
     table = [dict(zip(run.columns, row, strict=True)) for row in run.rows]
     within = list(takewhile(lambda r: r["iteration"] <= longest and not exceeds(r), table))
+    if not within:
+        return None
     last, further = within[-1], next(iter(table[len(within) :]), None)
     finished = last["iteration"] == longest
     if not finished:

@@ -1,5 +1,6 @@
 """By what a store knows a planned run: its key, and that of all that differ in their limits."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -28,6 +29,8 @@ class Keys:
         Its budget and iterations; see `pfbench.runs.planning.limits.limits_of`.
     source
         The store's note on its source.
+    dimension
+        The number of entries of a point.
     parameters, schedule
         As the run has them, also where it is cut from one of another selector.
     """
@@ -36,6 +39,7 @@ class Keys:
     family: str
     limits: Mapping[str, float]
     source: Mapping[str, Any]
+    dimension: int
     parameters: Mapping[str, Any]
     schedule: str
 
@@ -60,6 +64,7 @@ def keys_of(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict
             content_key(_content(plan, there, limited=False), source, environment),
             limits_of(plan, there.fit and there.fit.algorithm),
             source_note(modules, source),
+            math.prod(there.on.problem.shape),
             there.parameters,
             there.fit.schedule if there.fit else "explicit",
         )

@@ -7,29 +7,34 @@ set aside in ``damaged``, never deleted, and the store goes on as if it were mis
 """
 
 import errno
-import hashlib
 import json
 import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable, whole
-from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.storage.damaged import DAMAGES, Damaged
+from pfbench.runs.loop.run import Run
+from pfbench.runs.storage import opening
+from pfbench.runs.storage.content import (
+    LONGEST_REASON,
+    MOST_BYTES,
+    SCHEMA,
+    Entry,
+    header_of,
+    parquet,
+    parse,
+    row_digest,
+)
+from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.index import Index, Listing, Row, row_of
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 KINDS: Mapping[str, str] = MappingProxyType(
     {
@@ -45,28 +50,9 @@ KINDS: Mapping[str, str] = MappingProxyType(
 DAMAGED = "damaged"
 """The folder of a store for what is set aside."""
 
-SCHEMA = 1
-"""Version of the metadata; files of another version are not read."""
-
-_METADATA, _DIGEST = b"pfbench", b"pfbench.digest"
-_MARK = b"PAR1"  # the first and last bytes of a Parquet file
 _KEY = re.compile(r"[0-9a-zA-Z_-]{8,128}")
-_INTEGERS = frozenset(TRACE_COLUMNS) - {"seconds"}
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _LOG = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A stored run with its key and the environment it was made in.
-
-    `notes` is what the sweep that made it says beside: see `pfbench.runs.execute`.
-    """
-
-    key: str
-    run: Run
-    environment: Mapping[str, str]
-    notes: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Store:
@@ -115,7 +101,7 @@ class Store:
         return self.folder / KINDS[kind].format(shard=key[:2], key=key)
 
     def __contains__(self, key: str) -> bool:
-        return self.path(key).is_file()
+        return opening.is_file(self.path(key))
 
     # --- writing ----------------------------------------------------------------------------------
 
@@ -150,6 +136,7 @@ class Store:
             If the disk is full or the store cannot be written; what is stored already stays.
         """
         about = run.as_json() | {"own_output": run.own_output}
+        about["stop_reason"] = run.stop_reason[:LONGEST_REASON]
         del about["schema"]
         header = {
             "schema": SCHEMA,
@@ -158,7 +145,7 @@ class Store:
             "environment": dict(environment),
             "notes": dict(notes or {}),
         }
-        self.write("run", key, _parquet(run, json.dumps(header, default=_plain)), header)
+        self.write("run", key, parquet(run, json.dumps(header, default=_plain)), header)
 
     def put_row(
         self, kind: str, key: str, row: Mapping[str, Any], notes: Mapping[str, Any] | None = None
@@ -178,7 +165,7 @@ class Store:
             "schema": SCHEMA,
             "kind": kind,
             "key": key,
-            "sha256": _row_digest(plain),
+            "sha256": row_digest(plain),
             "row": plain,
             "notes": dict(notes or {}),
         }
@@ -188,6 +175,7 @@ class Store:
         """Write the file of an entry as it is (`header` is for the index); see `put`."""
         path = self.path(key, kind)
         try:
+            opening.check_folders(path, self.folder)
             path.parent.mkdir(parents=True, exist_ok=True)
             with whole(path) as file:
                 file.write(data)
@@ -218,41 +206,54 @@ class Store:
         row: Mapping[str, Any] | None = self._get(kind, key)
         return row
 
+    def look(self, kind: str, key: str) -> tuple[Any, Mapping[str, Any]] | None:
+        """Return the content of a file and its metadata, as `parse` does; None if there is none.
+
+        Raises
+        ------
+        Damaged
+            If it is damaged; it stays where it is.
+        StorageError
+            If the system does not let it be read.
+        """
+        data = self.read(kind, key)
+        return None if data is None else parse(kind, key, data)
+
     def _get(self, kind: str, key: str) -> Any:
-        data = self.read(self.path(key, kind))
         try:
-            return None if data is None else parse(kind, key, data)[0]
+            found = self.look(kind, key)
         except Damaged as damage:
-            aside = self.set_aside(kind, key, data)
+            aside = self.set_aside(kind, key)
             where = "not moved" if aside is None else f"set aside as {aside}"
             said = "%s %s is damaged: %s; its file is %s, and it counts as missing."
             _LOG.warning(said, kind, key, damage, where)
             return None
+        return None if found is None else found[0]
 
-    def read(self, path: Path) -> bytes | None:
+    def read(self, kind: str, key: str) -> bytes | None:
         """Return the bytes of a file, or None if there is none.
 
         Raises
         ------
+        Damaged
+            If no regular file is in its place, or one that is larger than any that pfbench writes.
         StorageError
             If the system does not let it be read.
         """
+        path = self.path(key, kind)
         try:
-            return path.read_bytes()
+            opening.check_folders(path, self.folder)
+            return opening.read_file(path, MOST_BYTES[kind])
         except FileNotFoundError:
             return None
         except OSError as error:
             raise _unreadable(path, error) from error
 
-    def set_aside(self, kind: str, key: str, data: bytes | None) -> Path | None:
-        """Move a damaged file to the store's folder ``damaged``, with its name kept.
+    def set_aside(self, kind: str, key: str) -> Path | None:
+        """Move a damaged file, or what is in its place, to the store's folder ``damaged``.
 
-        Nothing is moved if another process has written or moved the file since it was read.
-
-        Parameters
-        ----------
-        data
-            The bytes that were found to be damaged.
+        Its name is kept. Nothing is moved if it is whole, as where another process has made it
+        again, or if a folder of the store is a link.
 
         Returns
         -------
@@ -263,19 +264,35 @@ class Store:
         folder = self.folder / DAMAGED / path.parent.parent.name
         aside, number = folder / path.name, 1
         try:
-            if path.read_bytes() != data:
+            opening.check_folders(aside, self.folder)
+            opening.check_folders(path, self.folder)
+            if not self._is_damaged(kind, key):
                 return None
             folder.mkdir(parents=True, exist_ok=True)
-            while aside.exists():
+            while os.path.lexists(aside):
                 number += 1
                 aside = folder / f"{path.stem}.{number}{path.suffix}"
             path.rename(aside)
-            if aside.read_bytes() != data:  # it was written anew in between
+            if self._is_whole(kind, key, aside):  # it was written anew in between
                 aside.replace(path)
                 return None
-        except OSError:
+        except (OSError, Damaged):
             return None
         return aside
+
+    def _is_damaged(self, kind: str, key: str) -> bool:
+        try:
+            self.look(kind, key)
+        except Damaged:
+            return True
+        return False
+
+    def _is_whole(self, kind: str, key: str, path: Path) -> bool:
+        try:
+            parse(kind, key, opening.read_file(path, MOST_BYTES[kind]))
+        except Damaged:
+            return False
+        return True
 
     def keys(self, kind: str = "run") -> Iterator[str]:
         """Return the keys of all files of a kind, sorted."""
@@ -298,165 +315,48 @@ class Store:
     ) -> Iterator[tuple[str, str, str, os.stat_result]]:
         """Yield kind, key, path, size and time of every file, by kind and key."""
         for kind in kinds:
-            folder, suffix = KINDS[kind].partition("/")[0], Path(KINDS[kind]).suffix
-            for shard in sorted((self.folder / folder).glob("??")):
-                with os.scandir(shard) as found:
-                    files = sorted(found, key=lambda file: file.name)
-                for file in files:
+            folder, suffix = self.folder / KINDS[kind].partition("/")[0], Path(KINDS[kind]).suffix
+            for shard in self._folders(folder):
+                for file in _scanned(shard):
                     key = file.name.removesuffix(suffix)
                     if _KEY.fullmatch(key) and key != file.name:
-                        try:
-                            yield kind, key, file.path, file.stat()
-                        except FileNotFoundError:
-                            continue
+                        with suppress(FileNotFoundError):
+                            yield kind, key, file.path, file.stat(follow_symlinks=False)
 
-
-# --- the content of the files ---------------------------------------------------------------------
-
-
-def parse(kind: str, key: str, data: bytes) -> tuple[Any, Mapping[str, Any]]:
-    """Return the content of a file (an `Entry`, or the row of another kind) and its metadata.
-
-    Raises
-    ------
-    Damaged
-        If the bytes are not those of this entry, or not whole.
-    """
-    return _parse_run(key, data) if kind == "run" else _parse_row(kind, key, data)
-
-
-def _parse_run(key: str, data: bytes) -> tuple[Entry, Mapping[str, Any]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    _check_marks(data)
-    with _damaged("unreadable"):
-        source = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
-        table = source.read()
-        metadata = table.schema.metadata or {}
-        header = json.loads(metadata[_METADATA])
-        digest = _digest(metadata[_METADATA], table)
-    _check_header(header, "run", key)
-    # Files from before the hash was introduced have the JSON alone.
-    if len(metadata) > 1 and metadata.get(_DIGEST) != digest.encode():
-        raise Damaged("wrong content", DAMAGES["wrong content"])
-    with _damaged("incomplete"):
-        run = _run(header["run"], table)
-        return Entry(key, run, header["environment"], header.get("notes", {})), header
-
-
-def _parse_row(kind: str, key: str, data: bytes) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    if not data.endswith(b"}\n"):
-        raise Damaged("truncated", f"{len(data)} bytes that do not end as JSON does")
-    with _damaged("unreadable"):
-        header = json.loads(data)
-    _check_header(header, kind, key)
-    with _damaged("incomplete"):
-        row: Mapping[str, Any] = header["row"]
-        same = header["kind"] == kind and header["sha256"] == _row_digest(row)
-    if not same:
-        raise Damaged("wrong content", DAMAGES["wrong content"])
-    if not isinstance(row, dict):
-        raise Damaged("incomplete", "its row is no object")
-    return row, header
+    def _folders(self, folder: Path) -> Iterator[Path]:
+        """Yield the shards in a folder of the store; links lead elsewhere, and are left out."""
+        shards = [Path(file) for file in _scanned(folder) if len(file.name) == 2]
+        for path in [folder, *shards]:
+            if path.is_symlink():
+                _LOG.warning("%s is a link: what it leads to is left out.", path)
+        if not folder.is_symlink():
+            yield from filter(opening.is_folder, shards)
 
 
 def _row(kind: str, key: str, path: str) -> Row:
-    """Return the index's row of a file; of a run's, only the end is read."""
+    """Return the index's row of a file."""
     try:
-        with open(path, "rb") as file:
-            if kind != "run":
-                return row_of(kind, key, _parse_row(kind, key, file.read())[1])
-            start = file.read(len(_MARK))
-            file.seek(max(0, os.fstat(file.fileno()).st_size - len(_MARK)))
-            _check_marks(start + file.read())
+        return row_of(kind, key, header_of(kind, key, path))
     except FileNotFoundError:
         raise
     except OSError as error:
         raise _unreadable(path, error) from error
-    import pyarrow.parquet as pq
-
-    with _damaged("unreadable"):
-        header = json.loads((pq.read_metadata(path).metadata or {})[_METADATA])
-    _check_header(header, kind, key)
-    with _damaged("incomplete"):
-        return row_of(kind, key, header)
 
 
-def _check_marks(data: bytes) -> None:
-    if not data:
-        raise Damaged("truncated", "the file is empty")
-    if not data.startswith(_MARK[: len(data)]):
-        raise Damaged("unreadable", "it is no Parquet file")
-    if len(data) < 2 * len(_MARK) or not data.endswith(_MARK):
-        raise Damaged("truncated", "Parquet's last bytes are missing")
-
-
-def _check_header(header: Any, kind: str, key: str) -> None:
-    if not isinstance(header, dict):
-        raise Damaged("unreadable", f"its metadata are no {kind}")
-    if header.get("schema") != SCHEMA:
-        raise Damaged("wrong schema version", f"{header.get('schema')!r}, where {SCHEMA} is known")
-    if header.get("key") != key:
-        raise Damaged("wrong key", f"it says {header.get('key')!r}")
-
-
-def _parquet(run: Run, text: str) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    columns = list(zip(*run.rows, strict=True)) or [()] * len(run.columns)
-    table = pa.table(
-        [np.asarray(column) for column in columns],
-        schema=pa.schema(
-            [(name, pa.int64() if name in _INTEGERS else pa.float64()) for name in run.columns]
-        ),
-    )
-    digest = _digest(text.encode(), table)
-    table = table.replace_schema_metadata({_METADATA: text, _DIGEST: digest})
-    out = pa.BufferOutputStream()
-    pq.write_table(table, out, write_statistics=False, write_page_checksum=True)
-    data: bytes = out.getvalue().to_pybytes()
-    return data
-
-
-def _digest(text: bytes, table: "pa.Table") -> str:
-    """Return the hash of the metadata and of every number of the trace, bit for bit."""
-    digest = hashlib.sha256(text)
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        digest.update(f"{name} {column.type} {len(column)}\n".encode())
-        digest.update(np.ascontiguousarray(column.to_numpy()).tobytes())
-    return digest.hexdigest()
-
-
-def _run(about: dict[str, Any], table: "pa.Table") -> Run:
-    columns = [column.to_pylist() for column in table.columns]
-    known = {"counts": Counts(**about["counts"]), "unmet": tuple(about.get("unmet", ()))}
-    return Run(
-        **about | known, columns=tuple(table.column_names), rows=list(zip(*columns, strict=True))
-    )
+def _scanned(folder: Path) -> "list[os.DirEntry[str]]":
+    """Return what is in a folder, sorted; nothing if it is none."""
+    try:
+        with os.scandir(folder) as found:
+            return sorted(found, key=lambda file: file.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _unreadable(folder, error) from error
 
 
 def _plain(value: Any) -> Any:
     """Return a NumPy number as a number, anything else that JSON does not know as text."""
     return value.item() if isinstance(value, np.generic) else str(value)
-
-
-def _row_digest(row: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(row, sort_keys=True, allow_nan=False).encode()).hexdigest()
-
-
-@contextmanager
-def _damaged(what: str) -> Iterator[None]:
-    """Refuse a file whose bytes raise anything inside: libraries have many errors for them."""
-    try:
-        yield
-    except MemoryError:
-        raise
-    except Exception as error:
-        first = (str(error).splitlines() or [""])[0]
-        kind = f"{type(error).__name__}: " if isinstance(error, KeyError) else ""
-        raise Damaged(what, f"{kind}{first}") from error
 
 
 def _unreadable(path: Path | str, error: OSError) -> StorageError:

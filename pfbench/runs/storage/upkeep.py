@@ -15,13 +15,17 @@ from pfbench.base.errors import InputError
 from pfbench.base.files import PARTIAL
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.user_code import is_ours
+from pfbench.runs.storage.content import Entry, parse
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.keys import source_digest
-from pfbench.runs.storage.store import DAMAGED, KINDS, Entry, Store, parse
+from pfbench.runs.storage.opening import check_folders, is_file
+from pfbench.runs.storage.schema import list_of, text
+from pfbench.runs.storage.store import DAMAGED, KINDS, Store
 
 LEFTOVER_AGE = 3600.0
 """Seconds without a change after which a temporary file is one that a killed process left."""
 
+_SOURCE_NOTE = list_of(text)
 _TIMES = frozenset({"seconds", "oracle_seconds"})
 _NOTHING = "killed"
 """A run of this status says nothing about its algorithm: any other replaces it."""
@@ -72,10 +76,10 @@ def check_files(
         If the system does not let a file be read.
     """
     number, found = 0, []
-    for kind, key, data, content in _contents(store, progress):
+    for kind, key, _, content in _contents(store, progress):
         number += 1
         if isinstance(content, Damage):
-            aside = store.set_aside(kind, key, data) if repair else None
+            aside = store.set_aside(kind, key) if repair else None
             found.append(replace(content, aside=aside))
     if repair:
         _take_up(store)
@@ -90,26 +94,37 @@ def _contents(store: Store, progress: Progress) -> Iterator[tuple[str, str, byte
     """Yield kind, key, bytes and content of every file that is still there."""
     for kind in KINDS:
         for key in store.keys(kind):
-            path = store.path(key, kind)
-            data = store.read(path)
             progress()
-            if data is None:
-                continue
+            data: bytes | None = b""
             try:
+                data = store.read(kind, key)
+                if data is None:
+                    continue
                 content: Content = parse(kind, key, data)
             except Damaged as damage:
+                path = store.path(key, kind)
                 content = Damage(kind, key, path, damage.what, damage.detail)
-            yield kind, key, data, content
+            yield kind, key, data or b"", content
 
 
 def _take_up(store: Store) -> None:
     """Move what pfbench 0.1 set aside beside the runs to where it is now."""
     folder = store.folder / DAMAGED / "runs"
-    for path in (store.folder / "runs").glob("??/*.damaged"):
+    for path in _found(store.folder, "runs/??/*.damaged"):
         aside = folder / f"{path.stem}.parquet"
         if not aside.exists():
             folder.mkdir(parents=True, exist_ok=True)
             path.rename(aside)
+
+
+def _found(folder: Path, pattern: str) -> list[Path]:
+    """Return the files of a store that a pattern finds; nothing behind a link is its own."""
+    found = []
+    for path in sorted(folder.glob(pattern)):
+        with suppress(Damaged):
+            check_folders(path, folder)
+            found += [path] if is_file(path) else []
+    return found
 
 
 # --- clearing away --------------------------------------------------------------------------------
@@ -152,9 +167,9 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
         Remove nothing, and say what would be.
     """
     leftovers, size, kept = [], 0, dict.fromkeys(KEPT, 0)
-    for path in (path for pattern in _LEFTOVERS for path in sorted(store.folder.glob(pattern))):
+    for path in (path for pattern in _LEFTOVERS for path in _found(store.folder, pattern)):
         try:
-            stamp = path.stat()
+            stamp = path.lstat()
         except FileNotFoundError:
             continue
         if path.name.endswith(PARTIAL) and time.time() - stamp.st_mtime < LEFTOVER_AGE:
@@ -175,7 +190,8 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
         for path in [*leftovers, *(store.path(key, kind) for kind, key in outdated)]:
             path.unlink(missing_ok=True)
         for folder in [*store.folder.glob("checkpoints/??"), store.folder / "checkpoints"]:
-            with suppress(OSError):  # something may be left in them
+            with suppress(OSError, Damaged):  # something may be left in them
+                check_folders(folder, store.folder)
                 folder.rmdir()
         store.listing()
     return Collected(leftovers, outdated, size, {name: n for name, n in kept.items() if n})
@@ -199,12 +215,12 @@ a run could be extended, and an index of the limits of runs."""
 def _state(header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]) -> str:
     """Return whether an entry is outdated, or why it is kept."""
     note = header.get("notes", {}).get("source")
-    if not isinstance(note, Mapping) or {"modules", "digest"} - set(note):
+    if not isinstance(note, Mapping) or not _SOURCE_NOTE(note.get("modules")):
         return "unnoted"
-    modules = frozenset(map(str, note["modules"]))
+    modules = frozenset(note["modules"])
     if not all(map(is_ours, modules)):
         return "own"
-    return "current" if sources(modules) == note["digest"] else "outdated"
+    return "current" if sources(modules) == note.get("digest") else "outdated"
 
 
 # --- merging --------------------------------------------------------------------------------------
@@ -254,14 +270,14 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
             continue
         theirs, header = content
         ours = store.get(key) if kind == "run" else store.get_row(kind, key)
-        difference = None if ours is None else _difference(kind, ours, theirs)
-        if ours is None or (difference and _killed(ours)):
+        differs = None if ours is None else difference(kind, ours, theirs)
+        if ours is None or (differs and _killed(ours)):
             store.write(kind, key, data, header)
             taken += 1
-        elif difference is None or _killed(theirs):
+        elif differs is None or _killed(theirs):
             equal += 1
         else:
-            refused.append((kind, key, difference))
+            refused.append((kind, key, differs))
     return Merged(taken, equal, refused, damaged)
 
 
@@ -269,8 +285,11 @@ def _killed(content: Any) -> bool:
     return isinstance(content, Entry) and content.run.status == _NOTHING
 
 
-def _difference(kind: str, ours: Any, theirs: Any) -> str | None:
-    """Return the first thing in which two entries of a key differ, None if they agree."""
+def difference(kind: str, ours: Any, theirs: Any) -> str | None:
+    """Return the first thing in which two entries of a key differ, None if they agree.
+
+    They may differ in times, and in notes.
+    """
     if kind != "run":
         return _first_difference(_timeless(ours), _timeless(theirs))
     found = _first_difference(_timeless(ours.run.as_json()), _timeless(theirs.run.as_json()))

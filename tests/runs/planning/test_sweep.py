@@ -13,6 +13,7 @@ from command_line import SMALL
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError
 from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.plan import own_in_full
 from pfbench.runs.planning.study import read_spec
 from pfbench.runs.planning.sweep import reached, read_sweep
 
@@ -91,12 +92,13 @@ def test_the_example_of_the_documentation(tmp_path):
     assert valid(example)
     sweep = read(tmp_path, example)
     assert len(sweep.plans) == 10 * (4 + 2 * 2)
-    assert sweep.own_names == ["my_methods:MySpider"]
+    assert own_in_full(sweep.own_selectors) == ["my_methods:MySpider[batch=100 or 200]"]
 
 
 def test_own_algorithms_are_named_and_not_imported(tmp_path):
     text = f'problems = "{SMALL}"\nalgorithms = ["no_such:Method[iterations=3]", "no_such:Other"]\n'
-    assert read(tmp_path, text).own_names == ["no_such:Method", "no_such:Other"]
+    selectors = read(tmp_path, text).own_selectors
+    assert selectors == ["no_such:Method[iterations=3]", "no_such:Other"]
 
 
 def test_the_schema_takes_what_the_reader_takes():

@@ -21,6 +21,7 @@ from pfbench.runs.storage.store import Store
 
 FW = "frank-wolfe[iterations=3]"
 VIEW = View(measure="fw_gap")
+DIMENSION = {LOGISTIC: 4, RECOVERY: 120}
 
 
 @pytest.fixture
@@ -31,13 +32,14 @@ def store(tmp_path):
         for algorithm in (SVRG, FW):
             for seed in (0, 4):
                 run = made_run(seed, problem=problem, algorithm=algorithm)
-                store.put(key_of(f"{problem} {algorithm} {seed}"), run, ENVIRONMENT)
+                notes = {"dimension": DIMENSION[problem]}
+                store.put(key_of(f"{problem} {algorithm} {seed}"), run, ENVIRONMENT, notes)
     refused = made_run(7, rows=0, status="refused", final={}, columns=TRACE_COLUMNS)
-    store.put(key_of("refused"), refused, ENVIRONMENT)
+    store.put(key_of("refused"), refused, ENVIRONMENT, {"dimension": 4})
     run = made_run(9, stop_reason='a "comma", and\na line', status="diverged")
     lost = [(*row[:-2], row[-2] / 3, row[-1]) for row in run.rows]
     lost[-1] = (*lost[-1][:-1], math.nan)
-    store.put(key_of("diverged"), replace(run, rows=lost), ENVIRONMENT)
+    store.put(key_of("diverged"), replace(run, rows=lost), ENVIRONMENT, {"dimension": 4})
     return store
 
 
@@ -45,12 +47,16 @@ def store(tmp_path):
 def exported(store, tmp_path):
     def write(form, view=VIEW, keys=None):
         folder = tmp_path / form
-        files = export(store, [*store.keys()] if keys is None else keys, form, folder, view)
+        files, _ = export(store, listed(store, keys), form, folder, view)
         assert all(path.stat().st_size for path in files)
         assert {path for path in folder.rglob("*") if path.is_file()} == set(files)
         return folder
 
     return write
+
+
+def listed(store, keys=None):
+    return [row for row in store.rows() if keys is None or row["key"] in keys]
 
 
 def table(path):
@@ -67,7 +73,7 @@ def test_every_run_has_a_line_in_both_tables_of_runs(store, exported):
         assert sorted(rows) == [*store.keys()]
         for key, row in rows.items():
             run = store.get(key).run
-            assert row["stop_reason"] == run.stop_reason
+            assert row["stop_reason"] == run.stop_reason.replace("\n", "\\n")
             assert json.loads(row["parameters"]) == run.parameters
             assert int(row["sfo"]) == run.counts.sfo
             assert float(row["seconds"]) == run.seconds
@@ -179,7 +185,7 @@ def test_coco_has_the_best_so_far_and_the_improvements(store, exported):
     values = [5.0, 2.0, 3.0, 1.0, 4.0, 4.0]
     run = made_run(0, rows=6)
     rows = [(*row[:-1], value) for row, value in zip(run.rows, values, strict=True)]
-    store.put(key_of("up and down"), replace(run, rows=rows), ENVIRONMENT)
+    store.put(key_of("up and down"), replace(run, rows=rows), ENVIRONMENT, {"dimension": 4})
     folder = exported("coco", View("fw_gap", "iteration"), [key_of("up and down")])
     ((instance, evaluations, best, dat, tdat),) = read_coco(folder / folders([SVRG])[SVRG])[1, 4]
     assert (instance, evaluations, best) == (1, 6, 1.0)
@@ -256,7 +262,7 @@ def test_rows_with_equal_counts_are_one_evaluation(exported, store):
     run = made_run(0)
     place = run.columns.index("lo")
     rows = [(*row[:place], max(0, k - 1), *row[place + 1 :]) for k, row in enumerate(run.rows)]
-    store.put(key_of("slow start"), replace(run, rows=rows), ENVIRONMENT)
+    store.put(key_of("slow start"), replace(run, rows=rows), ENVIRONMENT, {"dimension": 4})
     found = read_ioh(exported("iohprofiler", View("fw_gap", "lo"), [key_of("slow start")]))
     ((_, _, _, lines),) = found[SVRG, LOGISTIC]
     assert [line[:3] for line in lines] == [[1, 2.0, 1], [2, 1.0, 2], [3, 0.0, 3]]
@@ -295,17 +301,55 @@ def test_no_run_is_refused(exported, form):
         exported(form, keys=[])
 
 
-def test_a_dimension_that_nobody_knows(store, exported):
-    store.put(key_of("gone"), made_run(problem="mine:Problem"), ENVIRONMENT)
-    with pytest.raises(InputError, match="give --dimension"):
-        exported("coco")
-    assert read_coco(next(exported("coco", replace(VIEW, dimension=3)).glob("nfwu*")))[2, 3]
+def test_nothing_is_built_to_know_a_dimension(store, tmp_path):
+    """Runs that do not say it are left out; `--dimension` brings them back."""
+    secret = "robust-matrix-recovery[source=movielens,edition=/etc/passwd]"
+    for problem in ("mine:Problem", secret):
+        store.put(key_of(problem), made_run(problem=problem), ENVIRONMENT)
+    old = [key_of("mine:Problem"), key_of(secret)]
+    with pytest.raises(InputError, match="stored without the dimension"):
+        export(store, listed(store, old), "coco", tmp_path / "old", VIEW)
+    _, left_out = export(store, listed(store), "coco", tmp_path / "all", VIEW)
+    assert left_out["stored without the dimension of their problem: give --dimension"] == 2
+    export(store, listed(store, old), "coco", tmp_path / "x", replace(VIEW, dimension=3))
+    assert set(read_coco(next((tmp_path / "x").glob("nfwu*")))) == {(1, 3), (2, 3)}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_every_run_is_read_once(store, tmp_path, monkeypatch, form):
+    read, look = [], store.look
+    monkeypatch.setattr(store, "look", lambda *file: read.append(file) or look(*file))
+    export(store, listed(store), form, tmp_path / form, VIEW)
+    assert sorted(key for _, key in read) == sorted(store.keys())
+
+
+def test_a_text_that_a_spreadsheet_evaluates_is_quoted(store, tmp_path):
+    formula = "=cmd|' /C calc'!A0"
+    for k, text in enumerate((formula, "+1+1", "-2", "@SUM(A1)", "\t=1", "\r=1")):
+        run = made_run(problem=text, stop_reason=text)
+        store.put(key_of(f"formula {k}"), run, ENVIRONMENT)
+    for raw in (False, True):
+        folder = tmp_path / str(raw)
+        export(store, listed(store), "csv-wide", folder, replace(VIEW, raw=raw))
+        found = {cell for row in table(folder / "runs.csv") for cell in (row["problem"],)}
+        assert (formula in found) == raw
+        assert (f"'{formula}" in found) != raw
+        assert any(cell[:1] in "=+-@\t\r" for cell in found) == raw
+
+
+def test_a_damaged_run_is_left_out_and_stays(store, tmp_path):
+    path = store.path(key_of("refused"))
+    rows = listed(store)
+    path.write_bytes(path.read_bytes()[:-1])
+    _, left_out = export(store, rows, "csv-long", tmp_path / "out", VIEW)
+    assert left_out == {"damaged: see `pfbench store check`": 1}
+    assert path.exists()
 
 
 def test_a_file_where_the_folder_should_be(store, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="name another folder"):
-        export(store, [*store.keys()], "csv-wide", tmp_path / "file", VIEW)
+        export(store, listed(store), "csv-wide", tmp_path / "file", VIEW)
 
 
 def test_selectors_that_look_alike_as_files_get_folders_of_their_own():

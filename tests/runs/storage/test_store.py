@@ -1,5 +1,6 @@
 """The store gives back what it was given, notices every damage, and its index never lies."""
 
+import errno
 import json
 import math
 import os
@@ -9,18 +10,21 @@ import sys
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from stored import ENVIRONMENT, RECOVERY, key_of, made_run
 
+from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
-from pfbench.runs.storage import upkeep
+from pfbench.runs.storage import content, opening, upkeep
+from pfbench.runs.storage.content import parse
 from pfbench.runs.storage.damaged import DAMAGES, Damaged
 from pfbench.runs.storage.index import NAME
 from pfbench.runs.storage.keys import source_digest, source_note
-from pfbench.runs.storage.store import Store, parse
+from pfbench.runs.storage.store import Store
 
 KEY = key_of("a")
 VERDICT = {"claim": "qu2018-thm1", "verdict": "holds", "measured": {"ratio": 0.1}, "seconds": 1.0}
@@ -129,12 +133,10 @@ def test_pyarrow_is_loaded_only_for_use(store):
 
 def rewritten(store, **changes):
     """Write the header of the file anew, with its hash, so that only the changes are wrong."""
-    from pfbench.runs.storage import store as module
-
     table = pq.read_table(store.path(KEY))
     header = json.loads(table.schema.metadata[b"pfbench"]) | changes
     text = json.dumps({name: value for name, value in header.items() if value is not None})
-    digest = module._digest(text.encode(), table)
+    digest = content._digest(text.encode(), content._columns(table))
     table = table.replace_schema_metadata({b"pfbench": text, b"pfbench.digest": digest})
     pq.write_table(table, store.path(KEY))
 
@@ -163,6 +165,14 @@ def edited(store):
     metadata = dict(table.schema.metadata)
     metadata[b"pfbench"] = metadata[b"pfbench"].replace(b'"iterations": 3', b'"iterations": 2')
     pq.write_table(table.replace_schema_metadata(metadata), store.path(KEY))
+
+
+def bomb(store):
+    """Kilobytes that unpack to hundreds of megabytes."""
+    table = pq.read_table(store.path(KEY))
+    many = pa.table({name: pa.array(np.zeros(2_000_000, int)) for name in table.column_names})
+    pq.write_table(many.replace_schema_metadata(table.schema.metadata), store.path(KEY))
+    assert store.path(KEY).stat().st_size < 200_000
 
 
 def hash_garbled(store):
@@ -195,6 +205,7 @@ DAMAGE = {
     "wrong schema version": [lambda store: rewritten(store, schema=2)],
     "wrong content": [edited, number_changed, hash_garbled, hash_hidden],
     "incomplete": [lambda store: rewritten(store, environment=None)],
+    "too large": [bomb],
 }
 
 
@@ -218,7 +229,7 @@ def test_damage_is_reported_by_name_set_aside_and_counts_as_missing(store, caplo
 
 
 def test_every_damage_has_a_test():
-    assert set(DAMAGE) == set(DAMAGES)
+    assert {*DAMAGE, "not a file"} == set(DAMAGES)
 
 
 def test_two_damaged_files_of_one_key_are_both_kept(store):
@@ -232,7 +243,7 @@ def test_two_damaged_files_of_one_key_are_both_kept(store):
 
 def test_a_file_that_was_written_anew_in_between_is_not_set_aside(store):
     store.put(KEY, made_run(), ENVIRONMENT)
-    assert store.set_aside("run", KEY, b"what was read before") is None
+    assert store.set_aside("run", KEY) is None
     assert store.get(KEY).run.seed == 0
 
 
@@ -271,13 +282,38 @@ def test_a_damaged_verdict_is_set_aside(store, caplog):
     assert (store.folder / "damaged" / "verdicts" / f"{KEY}.json").exists()
 
 
-def test_a_file_that_the_system_does_not_let_be_read_is_no_damage(store):
-    store.path(KEY).mkdir(parents=True)
+def test_a_file_that_the_system_does_not_let_be_read_is_no_damage(store, monkeypatch):
+    store.put(KEY, made_run(), ENVIRONMENT)
+
+    def denied(path, flags):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(opening, "_opened", denied)
     with pytest.raises(StorageError, match="mend its permissions"):
         store.get(KEY)
+    (store.folder / NAME).unlink()
     with pytest.raises(StorageError, match="mend its permissions"):
         store.rows()
-    assert store.path(KEY).is_dir()
+    assert store.path(KEY).exists()
+
+
+@pytest.mark.parametrize(
+    ("run", "says"),
+    [
+        (made_run(counts=Counts(sfo=2**63)), "larger than 64 bits hold"),
+        (made_run(iterations=2**70), "larger than 64 bits hold"),
+        (made_run(columns=("a",) * 600), "record fewer iterates"),
+        (made_run(), ""),
+    ],
+)
+def test_a_run_that_cannot_be_stored_says_why(run, says):
+    assert says in content.why_not_stored(run)
+    assert bool(content.why_not_stored(run)) == bool(says)
+
+
+def test_a_reason_of_a_megabyte_is_cut(store):
+    store.put(KEY, made_run(stop_reason="x" * 10**7), ENVIRONMENT)
+    assert len(store.get(KEY).run.stop_reason) == content.LONGEST_REASON
 
 
 # --- the index ------------------------------------------------------------------------------------
@@ -388,7 +424,10 @@ def test_check_reads_every_file_and_repair_sets_aside(store):
 def test_a_file_that_goes_while_it_is_read_does_not_count(store, monkeypatch):
     fill(store)
     gone, read = store.path(key_of(1)), store.read
-    monkeypatch.setattr(store, "read", lambda path: None if path == gone else read(path))
+    found = {gone: None}
+    monkeypatch.setattr(
+        store, "read", lambda kind, key: found.get(store.path(key, kind), read(kind, key))
+    )
     assert upkeep.check_files(store) == (5, [])
 
 

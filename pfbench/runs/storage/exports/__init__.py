@@ -1,10 +1,10 @@
 """Writing stored runs in the formats of other tools; `FORMATS` has them by name.
 
-Every exporter takes runs that can be gone through more than once, and an empty folder. It changes
-nothing in the store.
+Every exporter goes through the runs once, and holds one of them at a time. It changes nothing in
+the store.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,10 +12,12 @@ from pfbench.base.errors import InputError, StorageError
 from pfbench.runs.storage.exports.coco import write_coco
 from pfbench.runs.storage.exports.curves import View
 from pfbench.runs.storage.exports.iohprofiler import write_iohprofiler
+from pfbench.runs.storage.exports.selected import Selected
 from pfbench.runs.storage.exports.tables import write_benchopt, write_long, write_wide
-from pfbench.runs.storage.store import Entry, Store
+from pfbench.runs.storage.index import Row
+from pfbench.runs.storage.store import Store
 
-FORMATS: Mapping[str, Callable[["Selected", View, Path], list[Path]]] = MappingProxyType(
+FORMATS: Mapping[str, Callable[[Selected, View, Path], list[Path]]] = MappingProxyType(
     {
         "csv-wide": write_wide,
         "csv-long": write_long,
@@ -27,29 +29,26 @@ FORMATS: Mapping[str, Callable[["Selected", View, Path], list[Path]]] = MappingP
 """The exporters; each returns the files that it wrote."""
 
 
-class Selected:
-    """The runs of some keys of a store, read anew each time they are gone through."""
-
-    def __init__(self, store: Store, keys: Sequence[str]) -> None:
-        self._store, self._keys = store, keys
-
-    def __iter__(self) -> Iterator[Entry]:
-        return filter(None, map(self._store.get, self._keys))
-
-
-def export(store: Store, keys: Sequence[str], form: str, folder: Path, view: View) -> list[Path]:
-    """Write runs of a store into an empty folder, and return the files.
+def export(
+    store: Store, rows: Sequence[Row], form: str, folder: Path, view: View
+) -> tuple[list[Path], Mapping[str, int]]:
+    """Write runs of a store into an empty folder.
 
     Parameters
     ----------
-    keys
-        Of the runs.
+    rows
+        The runs, as the store lists them.
     form
         One of `FORMATS`.
     folder
         It is made if it is not there.
     view
         What COCO and IOHprofiler are shown; the other formats have all there is.
+
+    Returns
+    -------
+    list of Path, mapping of str to int
+        The files; and how many runs were left out, by the reason.
 
     Raises
     ------
@@ -58,13 +57,14 @@ def export(store: Store, keys: Sequence[str], form: str, folder: Path, view: Vie
     StorageError
         If the files cannot be written.
     """
-    if not keys:
+    if not rows:
         raise InputError("no stored run was chosen: there is nothing to export.")
+    selected = Selected(store, rows)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise InputError(f"the folder {folder} is not empty: name another with -o.")
-        return FORMATS[form](Selected(store, keys), view, folder)
+        return FORMATS[form](selected, view, folder), selected.left_out
     except OSError as error:
         raise StorageError(
             f"the export could not be written to {folder} ({error.strerror}): free some space, or "

@@ -7,14 +7,15 @@ their own suites, so the runs are given as functions of the suite ``bbob``.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
 from pfbench.base.errors import InputError
-from pfbench.runs.storage.exports.curves import Curve, Group, View, groups
+from pfbench.base.visible import visible
+from pfbench.runs.storage.exports.curves import Curve, Group, Summary, View, functions, groups
+from pfbench.runs.storage.exports.selected import Selected
 from pfbench.runs.storage.exports.tables import write_csv
-from pfbench.runs.storage.store import Entry
 
 FUNCTIONS = 24
 """The most functions that the suite bbob has."""
@@ -25,52 +26,59 @@ _HEAD = (
 )
 
 
-def write_coco(entries: Iterable[Entry], view: View, folder: Path) -> list[Path]:
+def write_coco(selected: Selected, view: View, folder: Path) -> list[Path]:
     """Write a folder for each algorithm, and ``functions.csv``, which says what f1, f2, ... are.
 
     An algorithm's folder is what ``cocopp`` takes. A problem is a function, a seed s the instance
     s + 1; a run that did not start is left out. Points are not stored, so x1, x2, ... are missing.
     """
-    found = groups(entries, view)
-    problems = {group.function: group for group in found}
-    if len(problems) > FUNCTIONS:
+    number = len(functions(selected))
+    if number > FUNCTIONS:
         raise InputError(
-            f"COCO's suite has {FUNCTIONS} functions, and there are {len(problems)} problems: "
+            f"COCO's suite has {FUNCTIONS} functions, and there are {number} problems: "
             "choose some of them with --problem."
         )
-    files = []
-    for group in found:
-        place = folder / group.folder
-        data = Path(f"data_f{group.function}", f"bbobexp_f{group.function}_DIM{group.dimension}")
-        (place / data).parent.mkdir(parents=True, exist_ok=True)
-        info = place / f"bbobexp_f{group.function}.info"
-        info.write_text(_info(group, view, data), encoding="utf-8")
-        files.append(info)
-        for suffix, chosen in ((".dat", _improved), (".tdat", _all)):
-            path = place / f"{data}{suffix}"
-            with path.open("x", encoding="utf-8") as file:
-                for curve in group.curves:
-                    file.write(_HEAD.format(view.optimum))
-                    file.writelines(_line(point, view) for point in chosen(curve))
-            files.append(path)
-    lines = [(f"f{k}", group.dimension, group.problem) for k, group in sorted(problems.items())]
-    return [
-        write_csv(folder / "functions.csv", ("function", "dimension", "problem"), lines),
-        *files,
-    ]
+    files: list[Path] = []
+    lines: dict[int, tuple[str, int, str]] = {}
+    for group in groups(selected, view):
+        files += _write_group(group, view, folder / group.folder)
+        lines[group.function] = f"f{group.function}", group.dimension, group.problem
+    head = ("function", "dimension", "problem")
+    about = (line for _, line in sorted(lines.items()))
+    return [write_csv(folder / "functions.csv", head, about, raw=view.raw), *files]
 
 
-def _info(group: Group, view: View, data: Path) -> str:
+def _write_group(group: Group, view: View, place: Path) -> list[Path]:
+    """Write the three files of an algorithm on a problem, curve by curve."""
+    data = Path(f"data_f{group.function}", f"bbobexp_f{group.function}_DIM{group.dimension}")
+    (place / data).parent.mkdir(parents=True, exist_ok=True)
+    info, improved, whole = (
+        place / f"bbobexp_f{group.function}.info",
+        place / f"{data}.dat",
+        place / f"{data}.tdat",
+    )
+    runs = []
+    with improved.open("x", encoding="utf-8") as dat, whole.open("x", encoding="utf-8") as tdat:
+        for curve in group.curves:
+            for file, chosen in ((dat, _improved), (tdat, _all)):
+                file.write(_HEAD.format(view.optimum))
+                file.writelines(_line(point, view) for point in chosen(curve))
+            runs.append(Summary.of(curve))
+    info.write_text(_info(group, runs, view, data), encoding="utf-8")
+    return [info, improved, whole]
+
+
+def _info(group: Group, curves: Sequence[Summary], view: View, data: Path) -> str:
     runs = ", ".join(
         f"{curve.instance}:{curve.evaluations}|{curve.best[1] - view.optimum:.1e}"
-        for curve in group.curves
+        for curve in curves
     )
-    algorithm = group.algorithm.replace("'", "")
+    algorithm = visible(group.algorithm).replace("'", "")
     return (
         f"suite = 'bbob', funcId = {group.function}, DIM = {group.dimension}, "
         f"Precision = 1.000e-08, algId = '{algorithm}', coco_version = '2.6.3', "
         "logger = 'bbob', data_format = 'bbob-new2'\n"
-        f"% {view.measure} against 1 + {view.count}, of pfbench\n"
+        f"% {visible(view.measure)} against 1 + {view.count}, of pfbench\n"
         f"{data.as_posix()}.dat, {runs}\n"
     )
 

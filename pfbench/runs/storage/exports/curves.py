@@ -2,16 +2,15 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from itertools import chain, groupby
 
-import numpy as np
-
-from pfbench.base.errors import InputError, PfbenchError
-from pfbench.base.selectors import Selector
+from pfbench.base.errors import InputError
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.storage.store import Entry
+from pfbench.runs.storage.content import Entry
+from pfbench.runs.storage.exports.selected import Selected
 
 
 @dataclass(frozen=True)
@@ -28,13 +27,16 @@ class View:
         The value that is subtracted where a tool wants the distance to the best (units of the
         measure); a gap has 0.
     dimension
-        Of all problems; None: each problem is built to know its own.
+        Of all problems; None: that which is stored with each run.
+    raw
+        Whether texts in CSV stay as they are, though a spreadsheet would evaluate some.
     """
 
     measure: str = ""
     count: str = "sfo"
     optimum: float = 0.0
     dimension: int | None = None
+    raw: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Group:
     dimension
         Entries of a point.
     curves
-        The runs by seed.
+        The runs by seed; they can be gone through once.
     """
 
     function: int
@@ -93,41 +95,81 @@ class Group:
     algorithm: str
     folder: str
     dimension: int
-    curves: list[Curve]
+    curves: Iterator[Curve]
 
 
-def groups(entries: Iterable[Entry], view: View) -> list[Group]:
-    """Return the runs by algorithm and problem; those without a value in their trace are left out.
+@dataclass(frozen=True)
+class Summary:
+    """What is told of a curve beside its points: instance, evaluations, the best and where."""
+
+    instance: int
+    evaluations: int
+    best: tuple[int, float]
+
+    @classmethod
+    def of(cls, curve: Curve) -> "Summary":
+        """Return that of a curve."""
+        return cls(curve.instance, curve.evaluations, curve.best)
+
+
+def functions(selected: Selected) -> dict[str, int]:
+    """Return the number of each problem, from 1 in the order of their selectors."""
+    return {p: k for k, p in enumerate(sorted({row["problem"] for row in selected.rows}), 1)}
+
+
+def groups(selected: Selected, view: View) -> Iterator[Group]:
+    """Yield the runs by algorithm and problem; the curves of one must be used before the next.
+
+    Those without a value in their trace are left out, and so are those of which the dimension is
+    not known: nothing is built to know it.
 
     Raises
     ------
     InputError
-        If no measure is named, or no run has recorded it.
+        If no measure is named, no run has recorded it, or of none the dimension is known.
     """
-    found: dict[tuple[str, str], list[Curve]] = {}
+    numbers, names = functions(selected), folders(row["algorithm"] for row in selected.rows)
     recorded: dict[str, None] = {}
-    for entry in entries:
-        run = entry.run
-        recorded |= dict.fromkeys(name for name in run.columns if name not in TRACE_COLUMNS)
-        points = _points(run, view) if view.measure in run.columns else []
-        if points:
-            found.setdefault((run.algorithm, run.problem), []).append(Curve(run, points))
+    some = False
+
+    def key(entry: Entry) -> tuple[str, str]:
+        return entry.run.algorithm, entry.run.problem
+
+    for (algorithm, problem), entries in groupby(selected, key):
+        curves = _curves(entries, view, recorded, selected.left_out)
+        first = next(curves, None)
+        if first is None:
+            continue
+        some, (dimension, curve) = True, first
+        same = (other for size, other in curves if size == dimension)
+        begin = numbers[problem], problem, algorithm, names[algorithm], dimension
+        yield Group(*begin, chain([curve], same))
     if view.measure not in recorded:
         known = ", ".join(recorded) or "none"
         raise InputError(f"name a recorded measure with --measure: the runs have {known}.")
-    numbers = {problem: k for k, problem in enumerate(sorted({p for _, p in found}), 1)}
-    size, names = cache(_dimension), folders(algorithm for algorithm, _ in found)
-    return [
-        Group(
-            numbers[problem],
-            problem,
-            algorithm,
-            names[algorithm],
-            view.dimension or size(problem),
-            sorted(curves, key=lambda curve: curve.run.seed),
-        )
-        for (algorithm, problem), curves in sorted(found.items())
-    ]
+    if not some:
+        raise InputError(f"no run can be exported ({next(iter(selected.left_out))}).")
+
+
+_NO_DIMENSION = "stored without the dimension of their problem: give --dimension"
+_NO_VALUE = "without a value at the start"
+
+
+def _curves(
+    entries: Iterable[Entry], view: View, recorded: dict[str, None], left_out: Counter[str]
+) -> Iterator[tuple[int, Curve]]:
+    """Yield the curves with their dimension; note what has been recorded, and what is left out."""
+    for entry in entries:
+        run = entry.run
+        recorded |= dict.fromkeys(name for name in run.columns if name not in TRACE_COLUMNS)
+        dimension = view.dimension or entry.notes.get("dimension")
+        points = _points(run, view) if view.measure in run.columns else []
+        if not points:
+            left_out[_NO_VALUE] += 1
+        elif not dimension:
+            left_out[_NO_DIMENSION] += 1
+        else:
+            yield dimension, Curve(run, points)
 
 
 def _points(run: Run, view: View) -> list[tuple[int, float, tuple[float, ...]]]:
@@ -139,19 +181,6 @@ def _points(run: Run, view: View) -> list[tuple[int, float, tuple[float, ...]]]:
     }
     # Tools tell runs apart by evaluation 1.
     return list(points.values()) if 1 in points else []
-
-
-def _dimension(problem: str) -> int:
-    """Return the entries of a point of a problem; it is built to know."""
-    from pfbench.problems.catalogue import problem as build
-
-    selector = Selector.parse(problem)
-    try:
-        return math.prod(np.shape(build(selector.name, **selector.parameters).start()))
-    except PfbenchError as error:
-        raise InputError(
-            f"the dimension of {problem} is not known ({str(error).rstrip('.')}): give --dimension."
-        ) from error
 
 
 def folders(algorithms: Iterable[str]) -> Mapping[str, str]:

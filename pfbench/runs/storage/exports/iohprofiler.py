@@ -6,27 +6,27 @@ heuristics, Evolutionary Computation 32 (2024)), and read by iohinspector 0.0.8.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.run import TRACE_COLUMNS
-from pfbench.runs.storage.exports.curves import Curve, Group, View, file_name, groups
-from pfbench.runs.storage.store import Entry
+from pfbench.runs.storage.exports.curves import Curve, Group, Summary, View, file_name, groups
+from pfbench.runs.storage.exports.selected import Selected
 
 VERSION = "0.3.18"
 """The version of IOHexperimenter whose format is written."""
 
 
-def write_iohprofiler(entries: Iterable[Entry], view: View, folder: Path) -> list[Path]:
+def write_iohprofiler(selected: Selected, view: View, folder: Path) -> list[Path]:
     """Write a folder for each algorithm, with a JSON and a ``.dat`` file for each problem.
 
     The columns of a ``.dat`` file are ``evaluations`` (1 + the count), ``raw_y`` (the measure), and
     the whole trace's counts and seconds. A seed s is the instance s + 1. Points are not stored.
     """
     files = []
-    for group in groups(entries, view):
+    for group in groups(selected, view):
         place = folder / group.folder
         function = file_name(Selector.parse(group.problem).name)
         data = Path(
@@ -35,16 +35,18 @@ def write_iohprofiler(entries: Iterable[Entry], view: View, folder: Path) -> lis
         )
         (place / data).parent.mkdir(parents=True, exist_ok=True)
         with (place / data).open("x", encoding="utf-8") as file:
+            runs = []
             for curve in group.curves:
                 file.writelines(_lines(curve))
+                runs.append(Summary.of(curve))
         about = place / f"IOHprofiler_f{group.function}_{function}.json"
-        text = json.dumps(_about(group, view, data), indent=1, ensure_ascii=False)
+        text = json.dumps(_about(group, runs, view, data), indent=1, ensure_ascii=False)
         about.write_text(text + "\n", encoding="utf-8")
         files += [about, place / data]
     return files
 
 
-def _about(group: Group, view: View, data: Path) -> dict[str, Any]:
+def _about(group: Group, curves: Sequence[Summary], view: View, data: Path) -> dict[str, Any]:
     selector = Selector.parse(group.algorithm)
     return {
         "version": VERSION,
@@ -65,7 +67,7 @@ def _about(group: Group, view: View, data: Path) -> dict[str, Any]:
                         "evals": curve.evaluations,
                         "best": {"evals": curve.best[0], "y": curve.best[1], "x": []},
                     }
-                    for curve in group.curves
+                    for curve in curves
                 ],
             }
         ],

@@ -3,14 +3,18 @@
 import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.selectors import Selector
+from pfbench.base.visible import spreadsheet_text
 from pfbench.runs.loop.run import TRACE_COLUMNS
+from pfbench.runs.storage.content import Entry
 from pfbench.runs.storage.exports.curves import View
-from pfbench.runs.storage.store import Entry
+from pfbench.runs.storage.exports.selected import Selected
+from pfbench.runs.storage.exports.spool import Spool
 
 RUN_COLUMNS = (
     "key",
@@ -33,68 +37,76 @@ RUN_COLUMNS = (
 `unmet` and `environment` are JSON."""
 
 
-def write_wide(entries: Iterable[Entry], view: View, folder: Path) -> list[Path]:
+def write_wide(selected: Selected, view: View, folder: Path) -> list[Path]:
     """Write ``runs.csv``, a line for each run, and ``trace.csv``, a line for each recorded iterate.
 
     A cell is empty where a run has no such measure.
     """
-    names = dict.fromkeys(name for entry in entries for name in entry.run.columns)
-    measures = [name for name in names if name not in TRACE_COLUMNS]
-
-    def lines() -> Iterator[Sequence[Any]]:
-        for entry in entries:
-            columns = entry.run.columns
-            for row in entry.run.rows:
-                named = dict(zip(columns, row, strict=True))
-                yield [entry.key, *(named.get(name) for name in (*TRACE_COLUMNS, *measures))]
-
-    head = ("key", *TRACE_COLUMNS, *measures)
-    return [_runs(entries, folder), write_csv(folder / "trace.csv", head, lines())]
+    with Spool(folder, RUN_COLUMNS) as runs, Spool(folder, ("key", *TRACE_COLUMNS)) as traces:
+        for entry in selected:
+            runs.add(*_run(entry))
+            key = (entry.key,)
+            traces.add(("key", *entry.run.columns), (key + row for row in entry.run.rows))
+        return [
+            write_csv(folder / "runs.csv", runs.names, runs, raw=view.raw),
+            write_csv(folder / "trace.csv", traces.names, traces, raw=view.raw),
+        ]
 
 
-def write_long(entries: Iterable[Entry], view: View, folder: Path) -> list[Path]:
+def write_long(selected: Selected, view: View, folder: Path) -> list[Path]:
     """Write ``runs.csv``, and ``trace.csv`` with a line for each number of a recorded iterate."""
+    with Spool(folder, RUN_COLUMNS) as runs:
 
-    def lines() -> Iterator[Sequence[Any]]:
-        for entry in entries:
-            for row in entry.run.rows:
-                for name, value in zip(entry.run.columns[1:], row[1:], strict=True):
-                    yield [entry.key, row[0], name, value]
+        def lines() -> Iterator[Sequence[Any]]:
+            for entry in selected:
+                runs.add(*_run(entry))
+                for row in entry.run.rows:
+                    for name, value in zip(entry.run.columns[1:], row[1:], strict=True):
+                        yield [entry.key, row[0], name, value]
 
-    head = ("key", "iteration", "column", "value")
-    return [_runs(entries, folder), write_csv(folder / "trace.csv", head, lines())]
-
-
-def _runs(entries: Iterable[Entry], folder: Path) -> Path:
-    final = sorted({name for entry in entries for name in entry.run.final})
-
-    def lines() -> Iterator[Sequence[Any]]:
-        for entry in entries:
-            about = entry.run.as_json()
-            about |= entry.run.counts.as_dict() | {"key": entry.key}
-            for name in ("parameters", "unmet"):
-                about[name] = json.dumps(about[name], default=str)
-            about["environment"] = json.dumps(dict(entry.environment))
-            measured = [entry.run.final.get(name) for name in final]
-            yield [*(about[name] for name in RUN_COLUMNS), *measured]
-
-    head = (*RUN_COLUMNS, *(f"final_{name}" for name in final))
-    return write_csv(folder / "runs.csv", head, lines())
+        head = ("key", "iteration", "column", "value")
+        trace = write_csv(folder / "trace.csv", head, lines(), raw=view.raw)
+        return [write_csv(folder / "runs.csv", runs.names, runs, raw=view.raw), trace]
 
 
-def write_csv(path: Path, head: Sequence[str], lines: Iterable[Sequence[Any]]) -> Path:
-    """Write a table; floats keep all their digits, None is an empty cell."""
+def _run(entry: Entry) -> tuple[list[str], list[list[Any]]]:
+    """Return the columns and the one line of a run in ``runs.csv``."""
+    about = entry.run.as_json()
+    about |= entry.run.counts.as_dict() | {"key": entry.key}
+    for name in ("parameters", "unmet"):
+        about[name] = json.dumps(about[name], default=str)
+    about["environment"] = json.dumps(dict(entry.environment))
+    final = entry.run.final
+    names = [*RUN_COLUMNS, *(f"final_{name}" for name in final)]
+    return names, [[*(about[name] for name in RUN_COLUMNS), *final.values()]]
+
+
+def write_csv(
+    path: Path, head: Sequence[str], lines: Iterable[Sequence[Any]], *, raw: bool = False
+) -> Path:
+    """Write a table; floats keep all their digits, None is an empty cell.
+
+    Parameters
+    ----------
+    raw
+        False: a text that a spreadsheet would evaluate is quoted, and what would act is shown; see
+        `pfbench.base.visible`.
+    """
     with path.open("x", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(head)
-        writer.writerows(lines)
+        writer.writerow(head if raw else _safe(head))
+        writer.writerows(lines if raw else map(_safe, lines))
     return path
+
+
+def _safe(cells: Iterable[Any]) -> list[Any]:
+    return [spreadsheet_text(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
 # --- benchopt -------------------------------------------------------------------------------------
 
 
-def write_benchopt(entries: Iterable[Entry], view: View, folder: Path) -> list[Path]:
+def write_benchopt(selected: Selected, view: View, folder: Path) -> list[Path]:
     """Write ``benchopt_run_pfbench.parquet``, as benchopt 1.10 names the columns of its results.
 
     A line is a recorded iterate: ``stop_val`` is its iteration, ``time`` its seconds, ``idx_rep``
@@ -102,38 +114,67 @@ def write_benchopt(entries: Iterable[Entry], view: View, folder: Path) -> list[P
     algorithm's selector the ``solver_name``. Measures are ``objective_NAME``, but ``objective``
     itself is ``objective_value``, which benchopt draws first; counts are ``count_NAME``.
     """
-    import pandas as pd
-
-    lines = []
-    for entry in entries:
-        run = entry.run
-        on, by = Selector.parse(run.problem), Selector.parse(run.algorithm)
-        about: dict[str, Any] = {
-            "objective_name": on.name,
-            "obj_description": "",
-            "solver_name": run.algorithm,
-            "solver_description": by.name,
-            "dataset_name": run.problem,
-            "idx_rep": run.seed,
-            "sampling_strategy": "Iteration",
-            "base_seed": run.seed,
-            **{f"p_dataset_{name}": str(value) for name, value in on.parameters.items()},
-            **{f"p_solver_{name}": str(value) for name, value in run.parameters.items()},
-            "status": run.status,
-            "key": entry.key,
-            "version-numpy": entry.environment.get("numpy", ""),
-            "version-scipy": entry.environment.get("scipy", ""),
-            "env-OMP_NUM_THREADS": entry.environment.get("threads", ""),
-        }
-        for row in run.rows:
-            lines.append(about | dict(_benchopt(zip(run.columns, row, strict=True))))
     path = folder / "benchopt_run_pfbench.parquet"
-    pd.DataFrame(lines).to_parquet(path)
+    with Spool(folder, ()) as spool:
+        for entry in selected:
+            about = _about(entry)
+            names = [*about, *(_benchopt(name) for name in entry.run.columns)]
+            spool.add(names, ([*about.values(), *row] for row in entry.run.rows))
+        _write_parquet(path, spool)
     return [path]
 
 
-def _benchopt(row: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    names = {"iteration": "stop_val", "seconds": "time", "objective": "objective_value"}
-    names |= {name: f"count_{name}" for name in COUNTED}
-    for name, value in row:
-        yield names.get(name, f"objective_{name}"), value
+def _about(entry: Entry) -> dict[str, Any]:
+    """Return what all lines of a run share, by the names of benchopt's columns."""
+    run = entry.run
+    on, by = Selector.parse(run.problem), Selector.parse(run.algorithm)
+    return {
+        "objective_name": on.name,
+        "obj_description": "",
+        "solver_name": run.algorithm,
+        "solver_description": by.name,
+        "dataset_name": run.problem,
+        "idx_rep": run.seed,
+        "sampling_strategy": "Iteration",
+        "base_seed": run.seed,
+        **{f"p_dataset_{name}": str(value) for name, value in on.parameters.items()},
+        **{f"p_solver_{name}": str(value) for name, value in run.parameters.items()},
+        "status": run.status,
+        "key": entry.key,
+        "version-numpy": entry.environment.get("numpy", ""),
+        "version-scipy": entry.environment.get("scipy", ""),
+        "env-OMP_NUM_THREADS": entry.environment.get("threads", ""),
+    }
+
+
+def _write_parquet(path: Path, spool: Spool) -> None:
+    """Write a spool's rows, some at a time."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([(name, _type(name)) for name in spool.names])
+    with pq.ParquetWriter(path, schema) as writer:
+        rows = iter(spool)
+        while some := list(islice(rows, _AT_ONCE)):
+            columns = [list(column) for column in zip(*some, strict=True)]
+            writer.write_table(pa.table(columns, schema=schema))
+
+
+def _type(name: str) -> Any:
+    """Return the type of a column of benchopt's."""
+    import pyarrow as pa
+
+    if name in ("idx_rep", "base_seed", "stop_val") or name.startswith("count_"):
+        return pa.int64()
+    measured = name.startswith("objective_") and name != "objective_name"
+    return pa.float64() if measured or name == "time" else pa.string()
+
+
+def _benchopt(name: str) -> str:
+    """Return benchopt's name of a column of a trace."""
+    return _BENCHOPT.get(name, f"objective_{name}")
+
+
+_AT_ONCE = 10_000
+_BENCHOPT = {"iteration": "stop_val", "seconds": "time", "objective": "objective_value"}
+_BENCHOPT |= {name: f"count_{name}" for name in COUNTED}

@@ -1,0 +1,77 @@
+"""Templates: texts of a spec with names in braces, e.g. ``sfw[batch={batch}]``.
+
+A name in braces stands for its value, and a doubled brace for itself; there is nothing else: no
+attributes, no conversions, no widths.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pfbench.base.errors import InputError
+from pfbench.runs.planning.toml import said
+
+LONGEST = 10_000
+"""The most characters that a text has once its names are filled in."""
+
+_PIECE = re.compile(r"\{\{|\}\}|\{([^\W\d]\w*)\}|[{}]")
+
+
+def names_in(template: str, *, where: str) -> set[str]:
+    """Return the names in braces.
+
+    Raises
+    ------
+    InputError
+        If the braces are wrong; `where` is the place that the message names.
+    """
+    return {name for name, _ in _pieces(template, where) if name}
+
+
+def filled(template: str, *, where: str, giver: str, values: Mapping[str, Any]) -> str:
+    """Return a template with values in place of its names in braces.
+
+    Parameters
+    ----------
+    where, giver
+        What a refusal names: the template's place, and who should give the values.
+
+    Raises
+    ------
+    InputError
+        If a name has no value, the braces are wrong, or the text would be very long.
+    """
+    parts: list[str] = []
+    length = 0
+    for name, text in _pieces(template, where):
+        if name and name not in values:
+            raise InputError(
+                f"{where}: {said(template)} names {{{name}}}, for which {giver} has no values: "
+                "add them, or mend the name."
+            )
+        parts.append(str(values[name]) if name else text)
+        length += len(parts[-1])
+        if length > LONGEST:
+            raise InputError(
+                f"{where}: {said(template)} with its values is longer than {LONGEST:,} "
+                "characters: shorten it."
+            )
+    return "".join(parts)
+
+
+def _pieces(template: str, where: str) -> Iterator[tuple[str, str]]:
+    """Yield a name and "", or "" and a text that stands for itself."""
+    end = 0
+    for match in _PIECE.finditer(template):
+        yield "", template[end : match.start()]
+        end = match.end()
+        if match[1]:
+            yield match[1], ""
+        elif len(match[0]) == 2:
+            yield "", match[0][0]
+        else:
+            raise InputError(
+                f"{where}: {said(template)} has wrong braces (at character {match.start() + 1}): "
+                "write {name}, and a brace itself twice."
+            )
+    yield "", template[end:]

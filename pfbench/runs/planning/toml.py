@@ -1,0 +1,116 @@
+"""TOML files of strangers: read in bounded time, and refused by file and field."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pfbench.base.errors import InputError
+
+MOST_BYTES = 1_000_000
+"""The size of the largest file that is read."""
+
+MOST_DEEP = 16
+"""How deep arrays and tables may stand inside one another, and how many parts a key may have."""
+
+_TOKEN = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|' + r"'''.*?'''|" + r'"(?:\\.|[^"\\\n])*"|'
+    r"'[^'\n]*'|\#[^\n]*|[\[{\]}.=,\n]",
+    re.DOTALL,
+)
+"""A string or a comment, in which nothing counts; or a character that counts."""
+
+_DIGITS = re.compile(r"[0-9](?:_?[0-9]){999}")
+_KEY = re.compile(r"^\s*([^=#\n]{1,100}?)\s*=", re.MULTILINE)
+_INT64 = range(-(2**63), 2**63)
+
+
+def read_toml(path: Path) -> tuple[dict[str, Any], str]:
+    """Return a TOML file as a table, and its text.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not TOML, is larger than a spec can be, is nested very deep,
+        or has an integer that 64 bits do not hold.
+    """
+    text = _text(path)
+    _check_text(text, path)
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not a TOML file ({error}).") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} cannot be read as TOML ({error}): simplify it.") from error
+    for field, value in _values(table):
+        if isinstance(value, int) and value not in _INT64:
+            raise InputError(f"{path}: {field} is an integer that 64 bits do not hold.")
+    return table, text
+
+
+def said(value: Any) -> str:
+    """Return a value as a message shows it: its beginning, if it is long."""
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:100]}..."
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}).") from error
+    except ValueError as error:  # a path that cannot be
+        raise InputError(f"{str(path)!r} cannot be read ({error}).") from error
+    if len(data) > MOST_BYTES:
+        raise InputError(f"{path} is larger than {MOST_BYTES:,} bytes: no spec is that long.")
+    try:
+        return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not a TOML file ({error}).") from error
+
+
+def _check_text(text: str, path: Path) -> None:
+    """Refuse what a parser would take very long for, or not survive."""
+    digits = _DIGITS.search(text)
+    if digits:
+        where = _field(text, digits.start())
+        raise InputError(f"{path}: {where} has a number of 1,000 digits or more: shorten it.")
+    depth = parts = 0
+    for token in _TOKEN.finditer(text):
+        kind = token[0]
+        if kind in "[{":
+            depth += 1
+        elif kind in "]}":
+            depth -= 1
+        parts = parts + (kind == ".") if kind not in "=,\n" else 0
+        if max(depth, parts) >= MOST_DEEP:
+            where = _line(text, token.start()) if parts else _field(text, token.start())
+            raise InputError(f"{path}: {where} is nested more than {MOST_DEEP} deep: simplify it.")
+
+
+def _line(text: str, at: int) -> str:
+    return f"line {text.count(chr(10), 0, at) + 1:,}"
+
+
+def _field(text: str, at: int) -> str:
+    """Return how a message calls the place of a value: its line, and the key before it."""
+    line, keys = _line(text, at), _KEY.findall(text[max(0, at - 1000) : at])
+    return f"{keys[-1]} ({line})" if keys else line
+
+
+def _values(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every value that is no table or list, with the name of its field."""
+    for name, value in table.items():
+        yield from _below(f"{prefix}{name}", value)
+
+
+def _below(field: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        yield from _values(value, f"{field}.")
+    elif isinstance(value, list):
+        for k, part in enumerate(value):
+            yield from _below(f"{field}[{k}]", part)
+    else:
+        yield field, value

@@ -1,0 +1,166 @@
+"""Making a share of somebody's stored runs again, before a store takes them.
+
+A hash proves that a file is whole, not that a run was ever made: whoever writes a store can put
+any numbers under any key. A run that is made again here must have the same key, the same counts
+and the same trace, bit for bit; only times may differ.
+"""
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from pfbench.base.errors import InputError
+from pfbench.base.selectors import Selector
+from pfbench.runs.engines.engine import Engine, one_thread
+from pfbench.runs.engines.making import make, memory_limited
+from pfbench.runs.engines.workers import Result, Task
+from pfbench.runs.loop.run import Run
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.storage.content import Entry
+from pfbench.runs.storage.damaged import Damaged
+from pfbench.runs.storage.keys import source_digest
+from pfbench.runs.storage.planned import keys_of
+from pfbench.runs.storage.store import Store
+from pfbench.runs.storage.upkeep import difference
+
+MOST_SECONDS = 600.0
+"""Seconds that a run, with its problem, may take to be made again."""
+
+MOST_MEMORY = 4e9
+"""Bytes that it may add to those of its process."""
+
+_BY_THE_CLOCK = frozenset({"timeout", "killed"})
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """What became of the runs that were made again.
+
+    Attributes
+    ----------
+    agree
+        How many are the same.
+    differing
+        Key of each that is not, and in what it differs.
+    left_out
+        How many of the share could not be made again, by the reason.
+    """
+
+    agree: int
+    differing: Sequence[tuple[str, str]]
+    left_out: Mapping[str, int]
+
+
+def rerun(
+    store: Store,
+    share: float,
+    engine: Engine,
+    *,
+    rng: random.Random | None = None,
+    told: Callable[[str], object] = lambda text: None,
+) -> Rerun:
+    """Make a share of a store's runs again, and compare.
+
+    Nothing of somebody's own is imported, and no file is opened that a stored selector names: such
+    runs are left out, and so are those of another source, environment or version, of which the
+    bits may differ, and those that a clock ended.
+
+    Parameters
+    ----------
+    share
+        The part of the runs, in (0, 1]; rounded up.
+    engine
+        Where they are made: in processes that can be killed, as a stranger's run may not end.
+    rng
+        Chooses the runs; nobody can foresee them if it is not given.
+    told
+        Is told what is made again, before it is.
+
+    Raises
+    ------
+    StorageError
+        If the system does not let a file be read.
+    """
+    keys = [*store.keys()]
+    chosen = (rng or random.SystemRandom()).sample(keys, math.ceil(share * len(keys)))
+    left_out: Counter[str] = Counter()
+    environment = engine.environment()
+    entries: list[Entry] = []
+    plans: list[PlannedRun] = []
+    sources = cache(source_digest)
+    for key in sorted(chosen):
+        entry = _entry(store, key)
+        reason = "damaged" if entry is None else _why_not(entry, environment, sources)
+        if entry is None or reason:
+            left_out[reason] += 1
+            continue
+        entries.append(entry)
+        plans.append(PlannedRun.of_json(entry.notes["plan"]))
+        told(f"{entry.run.algorithm} on {entry.run.problem}, seed {entry.run.seed}")
+    differing = []
+    agree = 0
+    tasks = [Task(_again, (plan, environment), MOST_SECONDS) for plan in plans]
+    for result in engine.do(tasks) if tasks else ():
+        if result.status != "done":
+            left_out[f"not made again: {result.status}"] += 1
+            continue
+        found = _differs(entries[result.index], result)
+        if found:
+            differing.append((entries[result.index].key, found))
+        else:
+            agree += 1
+    return Rerun(agree, sorted(differing), left_out)
+
+
+def _entry(store: Store, key: str) -> Entry | None:
+    try:
+        found = store.look("run", key)
+    except Damaged:
+        return None
+    return None if found is None else found[0]
+
+
+def _why_not(
+    entry: Entry, environment: Mapping[str, str], sources: Callable[[frozenset[str]], str]
+) -> str:
+    """Return why a run cannot be made again; empty if it can."""
+    run = entry.run
+    try:
+        plan = PlannedRun.of_json(entry.notes.get("plan", {}))
+    except InputError:
+        return "stored without its plan"
+    if (plan.problem, plan.algorithm, plan.seed) != (run.problem, run.algorithm, run.seed):
+        return "stored with the plan of another run"
+    if plan.own_selectors:
+        return "of somebody's own modules, which are not imported"
+    if any(map(_names_a_file, (plan.problem, plan.algorithm))):
+        return "of a file that its selector names, which is not opened"
+    if dict(entry.environment) != dict(environment):
+        return "made in another environment"
+    source = entry.notes.get("source") or {}
+    modules = source.get("modules")
+    if not isinstance(modules, list) or sources(frozenset(map(str, modules))) != source["digest"]:
+        return "made by another source"
+    return "ended by a clock" if run.status in _BY_THE_CLOCK else ""
+
+
+def _names_a_file(selector: str) -> bool:
+    texts = Selector.parse(selector).texts.items()
+    return any(name == "edition" or {"/", "\\"} & set(text) for name, text in texts)
+
+
+def _again(plan: PlannedRun, environment: Mapping[str, str]) -> tuple[str, Run]:
+    """Return the key of a run, and the run, made here."""
+    with memory_limited(MOST_MEMORY), one_thread():
+        return keys_of([plan], environment)[plan].key, make(plan)
+
+
+def _differs(entry: Entry, result: Result) -> str:
+    """Return in what a run that was made again differs from the stored one; empty if in nothing."""
+    key, run = result.value
+    if key != entry.key:
+        return "key, which is that of another run"
+    return difference("run", entry, Entry(key, run, entry.environment)) or ""

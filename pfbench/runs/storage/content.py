@@ -1,0 +1,326 @@
+"""What is inside the files of a store: read with limits, checked, and refused by name.
+
+Nothing is unpacked before its size is known, and nothing is believed before its types are.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from pfbench.base.counts import Counts
+from pfbench.runs.loop.run import TRACE_COLUMNS, Run
+from pfbench.runs.storage import opening
+from pfbench.runs.storage.damaged import DAMAGES, Damaged
+from pfbench.runs.storage.schema import check_content, count
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+Columns = Mapping[str, "np.ndarray[Any, Any]"]
+"""The columns of a trace by name, in order."""
+
+SCHEMA = 1
+"""Version of the metadata; files of another version are not read."""
+
+MOST_BYTES: Mapping[str, int] = {
+    "run": 2**28,
+    "verdict": 2**23,
+    "finding": 2**23,
+    "certificate": 2**23,
+}
+"""Bytes of the largest file of each kind."""
+
+MOST_NUMBERS = 2**24
+"""The most numbers that the trace of a run has."""
+
+MOST_COLUMNS = 500
+"""The most columns that the trace of a run has."""
+
+MOST_TEXT = 2**22
+"""Bytes of the longest metadata of a run."""
+
+LONGEST_REASON = 10_000
+"""Characters of a stop reason that are stored."""
+
+_DEEPEST = 32
+_GROUPS = 64
+_MARK = b"PAR1"  # the first and last bytes of a Parquet file
+_FOOTER = 8  # bytes after a Parquet file's metadata: their length, and the mark
+_METADATA, _DIGEST = b"pfbench", b"pfbench.digest"
+_SCHEMA = b"ARROW:schema"  # what pyarrow writes beside
+_INTEGERS = frozenset(TRACE_COLUMNS) - {"seconds"}
+_NESTING = re.compile(rb'"(?:\\.|[^"\\])*"|[\[{]|[\]}]', re.DOTALL)
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A stored run with its key and the environment it was made in.
+
+    `notes` is what the sweep that made it says beside: see `pfbench.runs.execute`.
+    """
+
+    key: str
+    run: Run
+    environment: Mapping[str, str]
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def parse(kind: str, key: str, data: bytes) -> tuple[Any, Mapping[str, Any]]:
+    """Return the content of a file (an `Entry`, or the row of another kind) and its metadata.
+
+    Raises
+    ------
+    Damaged
+        If the bytes are not those of this entry, or not whole.
+    """
+    return _parse_run(key, data) if kind == "run" else _parse_row(kind, key, data)
+
+
+def header_of(kind: str, key: str, path: Path | str) -> Mapping[str, Any]:
+    """Return the metadata of a file; of a run's, only the end is read.
+
+    Raises
+    ------
+    Damaged
+        If they are not those of this entry.
+    OSError
+        If the system does not let it be read.
+    """
+    if kind != "run":
+        return _parse_row(kind, key, opening.read_file(path, MOST_BYTES[kind]))[1]
+    import pyarrow.parquet as pq
+
+    with opening.open_file(path) as file:
+        _check_marks(file)
+        with _damaged("unreadable"):
+            metadata = pq.read_metadata(file)
+    return _header(metadata.metadata, key)
+
+
+def decoded(data: bytes) -> Any:
+    """Return what JSON says.
+
+    Raises
+    ------
+    Damaged
+        If it is none, is nested very deep, or has a text that is no Unicode.
+    """
+    if _is_deep(data):
+        raise Damaged("unreadable", f"its JSON is nested more than {_DEEPEST} deep")
+    with _damaged("unreadable"):
+        value = json.loads(data)
+        if _SURROGATE.search(data):
+            json.dumps(value, ensure_ascii=False).encode()
+    return value
+
+
+def _is_deep(data: bytes) -> bool:
+    if data.count(b"[") + data.count(b"{") <= _DEEPEST:
+        return False
+    depth = 0
+    for token in _NESTING.finditer(data):
+        depth += (token[0] in b"[{") - (token[0] in b"]}")
+        if depth > _DEEPEST:
+            return True
+    return False
+
+
+def _parse_run(key: str, data: bytes) -> tuple[Entry, Mapping[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    source = pa.BufferReader(data)
+    _check_marks(source)
+    with _damaged("unreadable"):
+        file = pq.ParquetFile(
+            source,
+            page_checksum_verification=True,
+            thrift_string_size_limit=2 * MOST_TEXT,
+            thrift_container_size_limit=MOST_COLUMNS * _GROUPS,
+        )
+        _check_sizes(file.metadata)
+        metadata = file.metadata.metadata or {}
+        columns = _columns(file.read(use_threads=False))
+    header = _header(metadata, key)
+    # Files from before the hash was introduced have the JSON alone.
+    if metadata.keys() - {_METADATA, _SCHEMA}:
+        digest = _digest(metadata[_METADATA], columns)
+        if metadata.get(_DIGEST) != digest.encode():
+            raise Damaged("wrong content", DAMAGES["wrong content"])
+    with _damaged("incomplete"):
+        run = _run(header["run"], columns)
+        return Entry(key, run, header["environment"], header.get("notes", {})), header
+
+
+def _check_marks(file: "BinaryIO | pa.BufferReader") -> None:
+    """Refuse what is no whole Parquet file; its metadata end with their own length."""
+    size = file.seek(0, 2)
+    file.seek(0)
+    start = file.read(len(_MARK))
+    if not size:
+        raise Damaged("truncated", "the file is empty")
+    if not start or not _MARK.startswith(start):
+        raise Damaged("unreadable", "it is no Parquet file")
+    file.seek(max(0, size - _FOOTER))
+    end = file.read(_FOOTER)
+    file.seek(0)
+    if size < len(_MARK) + _FOOTER or not end.endswith(_MARK):
+        raise Damaged("truncated", "Parquet's last bytes are missing")
+    length = int.from_bytes(end[:4], "little")
+    if length > min(2 * MOST_TEXT, size - _FOOTER - len(_MARK)):
+        raise Damaged("too large", f"its metadata would have {length:,} bytes")
+
+
+def _check_sizes(metadata: "pq.FileMetaData") -> None:
+    """Refuse a Parquet file that is more than a trace once it is unpacked; nothing of it is yet."""
+    rows, names = metadata.num_rows, metadata.num_columns
+    if names > MOST_COLUMNS or not 0 <= rows * names <= MOST_NUMBERS:
+        raise Damaged("too large", f"{rows:,} rows of {names:,} columns")
+    groups = metadata.num_row_groups
+    if groups > _GROUPS:
+        raise Damaged("too large", f"{groups:,} groups of rows")
+    parts = [metadata.row_group(k) for k in range(groups)]
+    if any(part.num_rows < 0 for part in parts) or sum(part.num_rows for part in parts) != rows:
+        raise Damaged("unreadable", "its groups have other rows than the whole")
+    for part in parts:
+        # A number has 8 bytes, and at most as many again where it is one of a dictionary. What a
+        # group says of single columns is not asked: pyarrow ends the process if it is damaged.
+        if not 0 <= part.total_byte_size <= names * (16 * part.num_rows + 2**16):
+            raise Damaged("too large", f"{part.total_byte_size:,} bytes in a group of rows")
+    for k in range(names):
+        column = metadata.schema.column(k)
+        if column.physical_type not in ("INT64", "DOUBLE") or column.max_repetition_level:
+            raise Damaged("unreadable", "a column of its table is none of numbers")
+
+
+def _columns(table: "pa.Table") -> Columns:
+    """Return the columns of a trace; refuse other columns, other types, and cells without one."""
+    names = tuple(table.column_names)
+    if names[: len(TRACE_COLUMNS)] != TRACE_COLUMNS or len(set(names)) < len(names):
+        raise Damaged("incomplete", "its table has other columns than a trace")
+    found = {}
+    for name, column in zip(names, table.columns, strict=True):
+        if column.null_count:
+            raise Damaged("incomplete", f"its column {name} has empty cells")
+        found[name] = column.to_numpy()
+        if found[name].dtype != (np.int64 if name in _INTEGERS else np.float64):
+            raise Damaged("incomplete", f"its column {name} is of type {found[name].dtype}")
+    return found
+
+
+def _header(metadata: Mapping[bytes, bytes] | None, key: str) -> Mapping[str, Any]:
+    """Return the checked metadata of a run."""
+    found = (metadata or {}).get(_METADATA)
+    if found is None:
+        raise Damaged("unreadable", "it has no metadata of pfbench")
+    if len(found) > MOST_TEXT:
+        raise Damaged("too large", f"{len(found):,} bytes of metadata")
+    header: Mapping[str, Any] = decoded(found)
+    _check_header(header, "run", key)
+    check_content("run", header)
+    return header
+
+
+def _parse_row(kind: str, key: str, data: bytes) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    if not data.endswith(b"}\n"):
+        raise Damaged("truncated", f"{len(data)} bytes that do not end as JSON does")
+    header = decoded(data)
+    _check_header(header, kind, key)
+    check_content(kind, header)
+    row: Mapping[str, Any] = header["row"]
+    with _damaged("incomplete"):
+        same = header["kind"] == kind and header["sha256"] == row_digest(row)
+    if not same:
+        raise Damaged("wrong content", DAMAGES["wrong content"])
+    return row, header
+
+
+def _check_header(header: Any, kind: str, key: str) -> None:
+    if not isinstance(header, dict):
+        raise Damaged("unreadable", f"its metadata are no {kind}")
+    if header.get("schema") != SCHEMA:
+        raise Damaged("wrong schema version", f"{header.get('schema')!r}, where {SCHEMA} is known")
+    if header.get("key") != key:
+        raise Damaged("wrong key", f"it says {header.get('key')!r}")
+
+
+def _run(about: Mapping[str, Any], columns: Columns) -> Run:
+    known = {"counts": Counts(**about["counts"]), "unmet": tuple(about.get("unmet", ()))}
+    rows = list(zip(*(column.tolist() for column in columns.values()), strict=True))
+    return Run(**{**about, **known}, columns=tuple(columns), rows=rows)
+
+
+@contextmanager
+def _damaged(what: str) -> Iterator[None]:
+    """Refuse a file whose bytes raise anything inside: libraries have many errors for them."""
+    try:
+        yield
+    except (Damaged, MemoryError):
+        raise
+    except Exception as error:
+        first = (str(error).splitlines() or [""])[0]
+        kind = f"{type(error).__name__}: " if isinstance(error, KeyError) else ""
+        raise Damaged(what, f"{kind}{first}") from error
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def parquet(run: Run, text: str) -> bytes:
+    """Return the bytes of a run's file; `text` is its metadata as JSON."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = list(zip(*run.rows, strict=True)) or [()] * len(run.columns)
+    table = pa.table(
+        [np.asarray(column) for column in columns],
+        schema=pa.schema(
+            [(name, pa.int64() if name in _INTEGERS else pa.float64()) for name in run.columns]
+        ),
+    )
+    digest = _digest(text.encode(), _columns(table))
+    table = table.replace_schema_metadata({_METADATA: text, _DIGEST: digest})
+    out = pa.BufferOutputStream()
+    pq.write_table(table, out, write_statistics=False, write_page_checksum=True)
+    data: bytes = out.getvalue().to_pybytes()
+    return data
+
+
+def row_digest(row: Mapping[str, Any]) -> str:
+    """Return the hash of a row."""
+    return hashlib.sha256(json.dumps(row, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+def why_not_stored(run: Run) -> str:
+    """Return why a run cannot be stored; empty if it can."""
+    if not all(map(count, (run.iterations, *run.counts.as_dict().values()))):
+        return "its counts are larger than 64 bits hold"
+    number = len(run.rows) * len(run.columns)
+    if number > MOST_NUMBERS or len(run.columns) > MOST_COLUMNS:
+        return (
+            f"its trace has {len(run.rows):,} rows of {len(run.columns):,} columns, and "
+            f"{MOST_NUMBERS:,} numbers is the most that is stored: record fewer iterates (every)"
+        )
+    return ""
+
+
+def _digest(text: bytes, columns: Columns) -> str:
+    """Return the hash of the metadata and of every number of the trace, bit for bit."""
+    digest = hashlib.sha256(text)
+    for name, column in columns.items():
+        kind = "int64" if name in _INTEGERS else "double"
+        digest.update(f"{name} {kind} {len(column)}\n".encode())
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()

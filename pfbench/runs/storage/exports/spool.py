@@ -1,0 +1,57 @@
+"""Rows that wait on the disk until all their columns are known."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryFile
+from types import TracebackType
+from typing import Any, Self
+
+
+class Spool:
+    """A table whose columns are found while its rows come; none of them stays in memory.
+
+    Parameters
+    ----------
+    folder
+        Where the rows wait, in a file without a name.
+    names
+        The first columns.
+    """
+
+    def __init__(self, folder: Path, names: Iterable[str]) -> None:
+        self._places = {name: k for k, name in enumerate(names)}
+        self._file = TemporaryFile("w+", dir=folder, encoding="utf-8")  # noqa: SIM115
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    @property
+    def names(self) -> list[str]:
+        """The columns, in the order in which they came."""
+        return list(self._places)
+
+    def add(self, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        """Append rows that have these columns."""
+        places = [self._places.setdefault(name, len(self._places)) for name in names]
+        empty = [None] * len(self._places)
+        for row in rows:
+            cells = list(empty)
+            for place, value in zip(places, row, strict=True):
+                cells[place] = value
+            self._file.write(f"{json.dumps(cells)}\n")
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        self._file.seek(0)
+        width = len(self._places)
+        for line in self._file:
+            cells: list[Any] = json.loads(line)
+            yield cells + [None] * (width - len(cells))

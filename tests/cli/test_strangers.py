@@ -1,0 +1,95 @@
+"""What a store, a spec or somebody's method says is printed, and the terminal does not obey it."""
+
+import re
+
+import pytest
+from helpers import acting
+from stored import ENVIRONMENT, key_of, made_run
+
+from pfbench.cli import printing, tables
+from pfbench.cli.board import Board
+from pfbench.cli.progress import Steps
+from pfbench.runs.storage.store import Store
+
+ACTS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e\u2066]")
+
+
+@pytest.fixture
+def store(folder):
+    store = Store(folder / ".pfbench" / "store")
+    run = made_run(problem=f"a{acting()}", algorithm=f"b{acting()}", stop_reason=acting())
+    store.put(key_of("a"), run, {**ENVIRONMENT, "python": acting()})
+    row = {"claim": acting(), "verdict": "holds", "reason": acting()}
+    store.put_row("verdict", key_of("v"), row)
+    return store
+
+
+def test_a_listing_is_shown_and_not_obeyed(pfbench, store):
+    text = pfbench("store", "list").out
+    assert not ACTS.search(text)
+    assert r"\x1b[2J" in text
+    assert len(text.splitlines()) == 1 + 2 + 2
+
+
+def test_a_listing_is_sorted_and_as_wide_as_the_terminal(pfbench, folder, monkeypatch):
+    store = Store(folder / ".pfbench" / "store")
+    expected = []
+    for problem in ("a", "b"):
+        for algorithm in ("c" * 90, "d"):
+            for seed in (2, 10):
+                run = made_run(seed, problem=problem, algorithm=algorithm)
+                store.put(key_of((problem, algorithm, seed)), run, ENVIRONMENT)
+                expected.append((problem, algorithm, seed))
+    rows = pfbench("store", "list", "--json").json
+    assert [(row["problem"], row["algorithm"], row["seed"]) for row in rows] == expected
+    wide = pfbench("store", "list").out
+    assert len(wide.splitlines()) == 1 + 8 + 2
+    monkeypatch.setenv("COLUMNS", "80")
+    narrow = pfbench("store", "list").out
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert "".join(narrow.split()) == "".join(wide.split())
+
+
+def test_exported_texts_are_shown(pfbench, store, folder):
+    assert pfbench("store", "export", "csv-wide", "-o", "csv").status == 0
+    assert not ACTS.search((folder / "csv" / "runs.csv").read_text())
+    assert pfbench("store", "export", "csv-wide", "-o", "raw", "--raw").status == 0
+    assert acting()[:5] in (folder / "raw" / "runs.csv").read_text()
+
+
+def test_a_damage_is_told_and_not_obeyed(pfbench, store):
+    path = store.path(key_of("v"), "verdict")
+    path.write_text('{"schema": 1, "key": "\\u001b[2J\\u202e"}\n')
+    outcome = pfbench("store", "check")
+    assert "wrong key" in outcome.err
+    assert not ACTS.search(outcome.err)
+
+
+def test_sentences_tables_and_progress(capsys):
+    printing.complain(f"it is {acting()}.")
+    printing.note(f"it is {acting()}")
+    tables.show(
+        tables.fields([("name", acting())]),
+        tables.columns(("a", acting()), [("x", acting()), (acting(), "y")]),
+        tables.heading(acting(), tables.lines(acting(), "second")),
+        acting(),
+    )
+    board = Board(acting(), 2, 1, quiet=False)
+    steps = Steps(acting(), 2, "runs")
+    assert not ACTS.search(board._title + steps._title)
+    told = capsys.readouterr()
+    assert not ACTS.search(told.out + told.err)
+    assert told.err.count("\n") == 2
+
+
+def test_a_sweep_with_a_name_that_acts(pfbench, folder):
+    (folder / "s.toml").write_text(
+        'name = "\\u001b[31m\\u009b1m\\nforged"\n'
+        'problems = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"\n'
+        'algorithms = "misbehaving:Shouts"\n'
+    )
+    outcome = pfbench("run", "s.toml", "--jobs", 0, "--log", "s.log")
+    assert outcome.status == 1
+    text = outcome.out + outcome.err + (folder / "s.log").read_text()
+    assert not ACTS.search(text)
+    assert r"\x1b[2J" in text

@@ -1,0 +1,93 @@
+"""A report of texts that would act: in no format they do."""
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+from helpers import acting
+
+from pfbench.reporting import tables, write_report
+from pfbench.runs.planning.study import read_spec
+
+ESCAPES = r"\u001b[2J\u001b]0;x\u0007\u009b31m\u202e"
+CAPTION = r"line one\n\\input{/etc/passwd}\n\\immediate\\write18{id}\r\u2028x"
+
+SPEC = f'''
+title = "{ESCAPES}{CAPTION}"
+about = "{ESCAPES}"
+[[study]]
+key = "tiny"
+title = "{CAPTION}{ESCAPES}"
+about = "{ESCAPES}"
+problem = "problem[seed={{seed}}]"
+seeds = 3
+measures = ["fw_gap", "estimator_error"]
+every = "{{period}}"
+[study.algorithms]
+"=cmd|' /C calc'!A0" = "nfwu-svrg[batch={{batch}},period={{period}}]"
+"+{ESCAPES}" = "nfwu-casvrg[batch={{batch}},period={{period}}]"
+[[study.column]]
+title = "@SUM(A1){ESCAPES}"
+batch = 3
+period = 4
+[[study.column]]
+title = "S"
+batch = 5
+period = 2
+'''
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory, with_failures, made):
+    folder = tmp_path_factory.mktemp("strangers")
+    (folder / "s.toml").write_text(SPEC)
+    spec = read_spec(folder / "s.toml")
+
+    def acts(outcome):
+        run = replace(outcome.entry.run, stop_reason=f"\x1b[1A\r{acting()}\nforged")
+        environment = {"python": acting()}
+        return replace(outcome, entry=replace(outcome.entry, run=run, environment=environment))
+
+    outcomes = list(map(acts, with_failures))
+    command = f"pfbench report {acting()}"
+    paths = write_report(spec, outcomes, folder / "o", command=command, commit=None, made=made)
+    return {path.name: path for path in paths}
+
+
+def test_no_file_has_a_character_that_acts(written):
+    for name, path in written.items():
+        if not name.endswith(".pdf"):
+            text = path.read_text(encoding="utf-8")
+            if name.endswith(".html"):
+                # The page's own scripts stand at its end.
+                text = text.partition("<script>")[0]
+            assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u202e\u2066]", text), name
+
+
+def test_pictures_are_well_formed(written):
+    ET.fromstring(written["s-tiny.svg"].read_bytes())
+
+
+def test_no_newline_leaves_the_comment_of_a_table(written):
+    first, second, *_ = written["s-tiny-counts.tex"].read_text().splitlines()
+    assert first.startswith("% line one")
+    assert second.startswith(r"\begin{tabular}")
+    assert "\\input{/etc" not in written["s-tiny-counts.tex"].read_text().replace(first, "")
+
+
+def test_no_cell_is_a_formula(written):
+    lines = written["s-tiny-counts.csv"].read_text().splitlines()[1:]
+    assert all(line.startswith(("'@SUM", "S,'=cmd", "S,'+")) for line in lines)
+
+
+def test_a_reason_is_one_cell_of_one_line(written):
+    text = written["s.md"].read_text()
+    assert "\nforged" not in text
+    assert r"forged" in text
+
+
+def test_a_caption_stays_in_its_comment():
+    row = tables.Row("", "a", [1])
+    table = tables.Table("x\n\\input{y}", "", ("", "name", "n"), [row])
+    assert tables.latex(table).splitlines()[1].startswith(r"\begin")

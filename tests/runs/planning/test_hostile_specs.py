@@ -1,0 +1,262 @@
+"""Specs that would run away: each is refused at once, in one sentence, by file and field."""
+
+import os
+import time
+
+import pytest
+from command_line import SMALL
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from pfbench.base.errors import InputError, PfbenchError
+from pfbench.runs.planning import toml
+from pfbench.runs.planning.plan import MOST_RUNS, own_in_full
+from pfbench.runs.planning.study import read_spec
+from pfbench.runs.planning.sweep import NEEDED, OPTIONAL, read_sweep
+from pfbench.runs.planning.template import LONGEST, filled, names_in
+
+MORE = int(os.environ.get("PFBENCH_FUZZ", "1"))
+"""So many times as many cases as usual."""
+
+SWEEP = f'problems = "{SMALL}"\nalgorithms = "nfwu-sg[batch={{b}},iterations=3,step=0.1]"\n'
+REPORT = f"""
+title = "t"
+[[study]]
+key = "k"
+title = "t"
+problem = "{SMALL}"
+seeds = 1
+measures = ["fw_gap"]
+every = 1
+[study.algorithms]
+SG = "nfwu-sg[batch={{b}},iterations=3,step=0.1]"
+[[study.column]]
+title = "b"
+"""
+
+
+@pytest.fixture
+def refusal(tmp_path):
+    """Return the sentence with which a spec is refused, which takes no time to speak of."""
+
+    def refused(text, read=read_sweep):
+        path = tmp_path / "spec.toml"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        started = time.monotonic()
+        with pytest.raises(InputError) as caught:
+            read(path)
+        assert time.monotonic() - started < 20.0
+        sentence = str(caught.value)
+        assert "spec.toml" in sentence
+        assert len(sentence) < 1000
+        assert "\n" not in sentence
+        return sentence
+
+    return refused
+
+
+def runs_of(path):
+    """Plan the runs of a report; a refusal of one of them names the study, not the file."""
+    spec = read_spec(path)
+    try:
+        return spec.runs()
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+# --- how many runs --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rest", "says"),
+    [
+        ("seeds = 1000000000\n[grid]\nb=[1]", "plans 1,000,000,000 runs"),
+        (
+            "seeds = 1000000000000\n[grid]\nb=[1]",
+            "1,000,000,000,000 seeds), and 100,000 is the most",
+        ),
+        (f"seeds = {[*range(MOST_RUNS + 1)]}\n[grid]\nb=[1]", f"plans {MOST_RUNS + 1:,} runs"),
+        (
+            "\n".join(["[grid]", *(f"{name} = {[*range(1000)]}" for name in "bcd")]),
+            "plans 1,000,000,000 runs (1,000 values of b x 1,000 values of c x",
+        ),
+    ],
+    ids=["seeds", "more seeds", "a list of seeds", "a grid"],
+)
+def test_the_runs_are_counted_before_they_are_made(refusal, rest, says):
+    assert says in refusal(SWEEP.replace("{b}", "{b}{c}{d}" if "c =" in rest else "{b}") + rest)
+
+
+def test_the_runs_of_a_report_are_counted_before_they_are_made(refusal):
+    spec = REPORT + "b = 1\n"
+    for read in (read_spec, read_sweep):
+        many = spec.replace("seeds = 1", "seeds = 100000000")
+        assert "plans 100,000,000 runs (100,000,000 seeds x 1 columns" in refusal(many, read)
+    study = spec.partition("[[study]]")[2].replace("seeds = 1", "seeds = 60000")
+    several = f'title = "t"\n[[study]]{study}[[study]]{study}'
+    assert "plans 120,000 runs" in refusal(several, read_spec)
+
+
+# --- templates ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{b.__class__}",
+        "{seed.__class__.__init__.__globals__}",
+        "{b[0]}",
+        "{b!r}",
+        "{b!x}",
+        "{b:zz}",
+        "{b:>3000000000}",
+        "{seed:>9..9}",
+        "{b:{b.__class__}}",
+        "{}",
+        "{0}",
+        "{b",
+        "b}",
+        "{{b}",
+        "{ b }",
+    ],
+)
+def test_nothing_but_a_name_stands_in_braces(refusal, template):
+    grid = "[grid]\nb=[1]\n"
+    assert "has wrong braces" in refusal(SWEEP.replace("{b}", template) + grid)
+    assert "has wrong braces" in refusal(REPORT.replace("{b}", template) + "b = 1\n", runs_of)
+
+
+def test_doubled_braces_are_literal():
+    values = {"b": "{seed}", "seed": 3}
+    text = filled("{{b}} {b} {seed}{{}}", where="x", giver="y", values=values)
+    assert text == "{b} {seed} 3{}"
+    assert names_in("{{b}} {b} {seed}", where="x") == {"b", "seed"}
+
+
+def test_values_that_make_a_template_very_long_are_refused(refusal):
+    template = "{b}" * 100
+    sweep = SWEEP.replace("{b}", template) + f'[grid]\nb = ["{"x" * LONGEST}"]\n'
+    assert "longer than 10,000 characters" in refusal(sweep)
+
+
+@pytest.mark.parametrize("value", ["[1]", "{x = 1}", "1979-05-27"])
+def test_a_value_of_a_column_is_a_number_or_a_text(refusal, value):
+    assert "column 1: b = " in refusal(REPORT + f"b = {value}\n", read_spec)
+
+
+# --- TOML -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"seeds = {'9' * 5000}\n", "seeds (line 3) has a number of 1,000 digits or more"),
+        (f"seeds = [1, {'9' * 5000}]\n", "seeds (line 3) has a number of 1,000 digits"),
+        (f"seeds = 0x{'f' * 5000}\n", "seeds is an integer that 64 bits do not hold"),
+        (f"seeds = [1, {2**63}]\n", "seeds[1] is an integer that 64 bits do not hold"),
+        (f"budget = {{sfo = {'1_0' * 1000}}}\n", "budget (line 3) has a number of 1,000 digits"),
+        (f"seeds = {'[' * 100_000}\n", "seeds (line 3) is nested more than 16 deep"),
+        (f"seeds = {'[' * 100_000}{']' * 100_000}\n", "seeds (line 3) is nested"),
+        (f"grid = {'{a=' * 5000}1{'}' * 5000}\n", "is nested more than 16 deep"),
+        (f"{'a.' * 50_000}a = 1\n", "line 3 is nested more than 16 deep"),
+        (f"[{'a.' * 50_000}a]\n", "line 3 is nested more than 16 deep"),
+        ('"a".' * 50_000 + "a = 1\n", "line 3 is nested more than 16 deep"),
+        (f"name = '{'x' * toml.MOST_BYTES}'", "is larger than 1,000,000 bytes"),
+        (b'name = "\xff"', "is not a TOML file"),
+    ],
+    ids=[
+        "digits",
+        "digits in a list",
+        "hexadecimal",
+        "64 bits",
+        "digits in a table",
+        "brackets",
+        "closed brackets",
+        "tables",
+        "dotted key",
+        "dotted table",
+        "quoted keys",
+        "huge",
+        "bytes",
+    ],
+)
+def test_a_huge_or_deep_file_is_refused_by_field(refusal, text, says):
+    text = text if isinstance(text, bytes) else SWEEP.replace("{b}", "3") + text
+    assert says in refusal(text)
+
+
+def test_brackets_and_dots_in_texts_and_comments_count_nothing(tmp_path):
+    path = tmp_path / "spec.toml"
+    path.write_text(
+        SWEEP.replace("{b}", "3")
+        + f'about = """{"[{." * 50}"""\nname = \'{"[." * 50}\'\n# {"[." * 50}\nseeds = [1, 2]\n'
+    )
+    assert len(read_sweep(path).plans) == 2
+
+
+def test_a_file_without_an_end_is_not_read_for_ever():
+    with pytest.raises(InputError, match="larger than"):
+        read_sweep(toml.Path("/dev/zero"))
+
+
+# --- what is announced ----------------------------------------------------------------------------
+
+
+def test_every_text_that_own_code_is_called_with_is_told():
+    selectors = [f"os:system[command={text},n={k}]" for text in ("ls", "rm -r x") for k in range(9)]
+    assert own_in_full(["sfw[batch=1]", *selectors, "a:b"]) == [
+        "os:system[command=ls or rm -r x,n=0 to 8 (9 numbers)]",
+        "a:b",
+    ]
+
+
+# --- anything -------------------------------------------------------------------------------------
+
+SCALARS = st.one_of(
+    st.integers(-(2**70), 2**70).map(str),
+    st.floats().map(repr),
+    st.sampled_from(["true", "1979-05-27", "inf", "nan", "[]", "{}", "[[1]]"]),
+    st.text(max_size=20).map(lambda text: '"' + text.replace("\\", "").replace('"', "") + '"'),
+    st.sampled_from(
+        ['"{b}"', '"{seed}"', '"{b.real}"', '"{{"', '"}"', '"{seed!r:9}"', '"a:b[{b}]"']
+    ),
+)
+FIELDS = st.sampled_from(
+    (*NEEDED, *OPTIONAL, "grid.b", "grid.c", "budget.sfo", "title", "study", "key", "x")
+)
+
+
+@settings(max_examples=150 * MORE)
+@given(st.lists(st.tuples(FIELDS, SCALARS), max_size=6), st.booleans())
+@example([("seeds", "1000000"), ("grid.b", "[1]")], False)
+def test_any_spec_is_read_or_refused_in_a_sentence(tmp_path_factory, fields, report):
+    begin = REPORT if report else 'problems = "a"\nalgorithms = "b[x={seed}]"\n'
+    text = "".join(f"{name} = {value}\n" for name, value in dict(fields).items())
+    path = tmp_path_factory.getbasetemp() / "any.toml"
+    path.write_text(text + begin if report else begin + text, encoding="utf-8", errors="replace")
+    try:
+        assert 0 < len(read_sweep(path).plans) <= MOST_RUNS
+    except PfbenchError as error:
+        assert str(error)  # noqa: PT017
+
+
+@settings(max_examples=200 * MORE)
+@given(st.text(alphabet="{}b!:.[]()0_ é", max_size=30))
+def test_any_template_is_filled_or_refused(template):
+    doubled = template.replace("{", "{{").replace("}", "}}")
+    assert filled(doubled, where="x", giver="y", values={}) == template
+    try:
+        text = filled(template, where="x", giver="y", values={"b": 1})
+    except InputError:
+        return
+    assert names_in(template, where="x") <= {"b"}
+    assert text.count("1") == template.count("{b}") or "{{" in template
+
+
+@settings(max_examples=100 * MORE)
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
+    path = tmp_path_factory.getbasetemp() / "bytes.toml"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"bytes\.toml"):
+        read_sweep(path)
