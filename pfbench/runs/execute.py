@@ -142,11 +142,7 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
                 "dimension": mine.dimension,
                 "plan": plan.as_json(),
             }
-            try:
-                store.put(mine.key, run, environment, notes)
-            except (ArithmeticError, TypeError, ValueError) as error:
-                run = unfinished_run(plan, "error", f"its result cannot be stored ({error})")
-                store.put(mine.key, run, environment, notes)
+            store.put(mine.key, run, environment, notes)
             lengths.add(mine, run)
             for same in missing[mine.key]:
                 yield Outcome(same, Entry(mine.key, run, environment, notes), "made")
