@@ -2,7 +2,7 @@
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.algorithms.base import parameters_of
-from pfbench.verification.subject import make
+from pfbench.verification.subject import make, takes_any
 
 
 class Own:
@@ -17,7 +17,7 @@ class Own:
     def theory(cls, epsilon, constants, **given):
         """Take the schedule of the catalogue's method."""
         right = ALGORITHMS[cls.variant_of].theory(epsilon, constants, **given)
-        return make(cls, **parameters_of(right))
+        return make(cls, right.needed() if takes_any(cls) else (), **parameters_of(right))
 
 
 class Options:

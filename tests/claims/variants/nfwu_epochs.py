@@ -360,6 +360,8 @@ class CaspiderSum(SpiderSum):
 class CaspiderWhole(Own):
     """Shuffles all components and takes the first ones; its estimate is what it minimises."""
 
+    slow = ("shen2019-crossover-caspiderg",)  # of a million components
+
     iterations: int
     step: float
     batch: int
