@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pfbench.base.counts import Counts
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.waves import Waves
-from pfbench.verification.laws.method import Method, Setting, Told, follow, runnable
-from pfbench.verification.laws.steps import check_length
+from pfbench.verification.laws.method import Method, Setting, Told, check_length, follow, runnable
 from pfbench.verification.statistics import Decision, all_of, decide_exact
 from pfbench.verification.trial import Trial
 
@@ -23,7 +22,7 @@ def keeps_its_counts(trial: Trial, *, method: Method) -> Evidence:
     for one, algorithm in runnable(trial, method.counted):
         problem = one.problem()
         told = follow(trial, problem, algorithm, seed=1)
-        check_length(method, one.parameters, told)
+        check_length(method, one.parameters, told, problem.n)
         accepted = method.counts(one.parameters, problem.n)
         parts[str(one)] = _compared(told[-1].counts, accepted)
         if accepted[0].lo == PATH:

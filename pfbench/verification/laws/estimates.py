@@ -10,7 +10,15 @@ from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence, Floats
 from pfbench.verification.instruments.draws import Unscripted, branches
 from pfbench.verification.instruments.waves import Waves
-from pfbench.verification.laws.method import Method, Place, Setting, Told, follow, runnable
+from pfbench.verification.laws.method import (
+    Method,
+    Place,
+    Setting,
+    Told,
+    check_length,
+    follow,
+    runnable,
+)
 from pfbench.verification.statistics import (
     LEVEL,
     Decision,
@@ -73,6 +81,7 @@ def _enumerated(
     found = branches(lambda rng: follow(trial, problem, algorithm, rng=rng))
     for chance, told in found:
         runs += 1
+        check_length(method, where.parameters, told, problem.n)
         past = b""
         places = method.referee(problem, where.parameters, told)
         for t, (one, place) in enumerate(zip(told, places, strict=False)):
@@ -185,6 +194,8 @@ def _means(errors: Floats, scale: float) -> Decision:
     if (off[certain] > ROUNDING).any():
         wrong = "An estimate that is certain is another one."
         return Decision("violated", wrong, measured, None)
+    if certain.all():
+        return Decision("holds", "Every estimate is certain, and right.", measured, None)
     t = off[~certain] / spread[~certain] * np.sqrt(len(flat))
     p_value = float(min(1.0, 2.0 * scipy.stats.t.sf(t, len(flat) - 1).min() * t.size))
     if p_value <= LEVEL:

@@ -1,20 +1,19 @@
 """What a source says of a method, and what a run tells of itself."""
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.base import parameters_of
+from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.claim import Instance
 from pfbench.verification.evidence import Floats
 from pfbench.verification.instruments.waves import Waves
-from pfbench.verification.subject import Untestable
+from pfbench.verification.subject import Broken, Untestable, taken
 from pfbench.verification.trial import Step, Trial
 
 
@@ -232,41 +231,32 @@ class Method:
 def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Setting, Algorithm]]:
     """Yield the settings that the algorithm can be made with, and the algorithm so made.
 
-    Where an output is no parameter, that is the settings with the output that it declares.
+    Where its output is no parameter, it is the first setting's that it must have.
 
     Raises
     ------
     Untestable
         If there is none.
     """
-    known = _parameters(trial.algorithm)
-    runs = 0
-    for number, one in enumerate(settings):
-        lacking = {name for name in one.parameters if name not in known} if known else set()
-        if lacking - {"output"}:
+    own = ALGORITHMS.get(trial.claim.algorithm)
+    needed = own.needed() if own else ()
+    runs, lacked = 0, set[str]()
+    for one in settings:
+        known = taken(trial.algorithm, (*one.parameters,), needed)
+        lacking = {name for name in one.parameters if name not in known}
+        lacked |= lacking
+        first = settings[0].parameters.get("output")
+        if lacking - {"output"} or ("output" in lacking and one.parameters["output"] != first):
             continue
         try:
             made = trial.make(**one.parameters)
         except Untestable:  # it has the parameter, and not this value of it
             continue
-        declared = getattr(made, "output", None)
-        if "output" in lacking and number > 0 and declared != one.parameters["output"]:
-            continue
         runs += 1
         yield one, made
     if not runs:
-        names = sorted({name for one in settings for name in one.parameters} - set(known or ()))
-        raise Untestable(f"it cannot be made with {' or '.join(names) or 'what is set'}")
-
-
-def _parameters(algorithm: Any) -> frozenset[str] | None:
-    """Return the names of the parameters of a class or an object; None if it takes any."""
-    if not inspect.isclass(algorithm):
-        return frozenset(parameters_of(algorithm))
-    found = inspect.signature(algorithm).parameters.values()
-    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in found):
-        return None
-    return frozenset(one.name for one in found)
+        names = " or ".join(sorted(lacked)) or "what is set"
+        raise Untestable(f"it cannot be made with {names}")
 
 
 def follow(
@@ -289,5 +279,28 @@ def _told(step: Step) -> Told:
         estimate = step.minimised[0]  # an inner loop begins with the estimate itself
     if estimate is None:
         raise Untestable("it tells no estimate: yield State(x, at, estimate)")
+    if state.estimate is None and abs(float(np.linalg.norm(estimate)) - 1.0) <= 1e-12:
+        raise Untestable("it minimises a direction of length 1, and does not yield its estimate")
     copies = [None if part is None else np.array(part) for part in (state.at, state.output)]
     return Told(np.array(state.x), copies[0], np.array(estimate), copies[1], step.counts())
+
+
+def check_length(method: Method, parameters: Parameters, told: Sequence[Told], n: int) -> None:
+    """Refuse a run of another number of steps, on n components.
+
+    Raises
+    ------
+    Broken
+        If it is another one.
+    Untestable
+        If it costs what it should: then it only tells less, e.g. a state an epoch.
+    """
+    wanted = method.length(parameters) if method.length else parameters["iterations"]
+    if told and (wanted is None or len(told) == wanted):
+        return
+    words = f"it makes {len(told)} steps, not {wanted}"
+    if told and len(told) < wanted:
+        spent = told[-1].counts
+        if any((spent.sfo, spent.lo) == (one.sfo, one.lo) for one in method.counts(parameters, n)):
+            raise Untestable(f"{words}, for all calls that these cost: yield a state after each")
+    raise Broken(words)

@@ -17,6 +17,7 @@ from pfbench.verification.laws.method import (
     Place,
     Setting,
     Told,
+    check_length,
     follow,
     runnable,
 )
@@ -47,7 +48,7 @@ def _steps(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -
     deviation, ratios = 0.0, [0.0]
     for seed in _SEEDS:
         told = follow(trial, problem, algorithm, seed=seed)
-        check_length(method, where.parameters, told)
+        check_length(method, where.parameters, told, problem.n)
         for one, place in zip(told, method.referee(problem, where.parameters, told), strict=False):
             pairs = [(one.at, place.formed.at), (one.x, place.x), (one.output, place.output)]
             off = [apart(a, b) for a, b in pairs if a is not None and b is not None]
@@ -68,19 +69,6 @@ def apart(a: Floats, b: Floats) -> float:
     return float(np.abs(a - b).max() / max(1.0, float(np.abs(b).max())))
 
 
-def check_length(method: Method, parameters: Parameters, told: Sequence[Told]) -> None:
-    """Refuse a run of another number of steps.
-
-    Raises
-    ------
-    Broken
-        If it is another one.
-    """
-    wanted = method.length(parameters) if method.length else parameters["iterations"]
-    if not told or (wanted is not None and len(told) != wanted):
-        raise Broken(f"it makes {len(told)} steps, not {wanted}")
-
-
 # --- the output -----------------------------------------------------------------------------------
 
 
@@ -95,7 +83,7 @@ class _Laws:
 
     def add(self, chance: float, told: Sequence[Told]) -> None:
         """Add a run with its chance."""
-        check_length(self._method, self._parameters, told)
+        check_length(self._method, self._parameters, told, self.problem.n)
         places = list(self._method.referee(self.problem, self._parameters, told))
         outputs = self._method.outputs or declared
         _add(self.drawn, chance, _told(self.algorithm, told, places))
