@@ -13,7 +13,7 @@ from pfbench.base.protocols import Algorithm
 from pfbench.verification.claim import Instance
 from pfbench.verification.evidence import Floats
 from pfbench.verification.instruments.waves import Waves
-from pfbench.verification.subject import Broken, Untestable, taken
+from pfbench.verification.subject import Broken, Untestable, taken, takes_any
 from pfbench.verification.trial import Step, Trial
 
 
@@ -231,7 +231,7 @@ class Method:
 def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Setting, Algorithm]]:
     """Yield the settings that the algorithm can be made with, and the algorithm so made.
 
-    Where its output is no parameter, it is the first setting's that it must have.
+    Where its output is no parameter, or nobody knows, it is the first setting's that it must have.
 
     Raises
     ------
@@ -245,8 +245,9 @@ def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Settin
         known = taken(trial.algorithm, (*one.parameters,), needed)
         lacking = {name for name in one.parameters if name not in known}
         lacked |= lacking
-        first = settings[0].parameters.get("output")
-        if lacking - {"output"} or ("output" in lacking and one.parameters["output"] != first):
+        other = one.parameters.get("output") != settings[0].parameters.get("output")
+        fixed = "output" in lacking or takes_any(trial.algorithm)
+        if lacking - {"output"} or (other and fixed):
             continue
         try:
             made = trial.make(**one.parameters)
@@ -299,7 +300,7 @@ def check_length(method: Method, parameters: Parameters, told: Sequence[Told], n
     if told and (wanted is None or len(told) == wanted):
         return
     words = f"it makes {len(told)} steps, not {wanted}"
-    if told and len(told) < wanted:
+    if told and wanted is not None and len(told) < wanted:
         spent = told[-1].counts
         if any((spent.sfo, spent.lo) == (one.sfo, one.lo) for one in method.counts(parameters, n)):
             raise Untestable(f"{words}, for all calls that these cost: yield a state after each")

@@ -35,6 +35,8 @@ def test_a_variant_passes(variant, claim):
     if claim.name in untold:
         assert found.verdict == "inconclusive"
         assert untold[claim.name] in found.reason
+    elif claim.paper == "methods":  # a variant need not tell all that these compare
+        assert found.verdict in ("holds", "tight", "inconclusive"), found.reason
     else:
         assert found.verdict in ("holds", "tight", "disputed"), found.reason
         assert found.measured.get("verdict") != "violated", found.reason
