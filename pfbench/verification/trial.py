@@ -32,6 +32,12 @@ EFFORTS = ("quick", "full")
 
 Choice = TypeVar("Choice")
 
+MOST_ASKED = 200_000
+"""Linear minimisations, or values of f, that one step may ask where it is followed.
+
+No check asks conditional gradient sliding for more than its theorem's 150 000.
+"""
+
 _FAILED = ("error", "diverged", "killed", "refused")
 
 
@@ -183,8 +189,8 @@ class Trial:
         Raises
         ------
         Broken
-            If the algorithm raises, yields what is no state or no finite point of the set, or the
-            counts are not those of what was asked.
+            If the algorithm raises, yields what is no state or no finite point of the set, asks
+            more than `MOST_ASKED` in one step, or the counts are not those of what was asked.
         Unfit
             If it raises where points are no arrays.
         Unscripted
@@ -200,13 +206,13 @@ class Trial:
         states = _states(algorithm, ask, problem.start(), stream)
         before: tuple[Any, ...] = ()
         while True:
-            recorder.minimised = []
+            recorder.begin()
             try:
                 state = next(states)
             except StopIteration:
                 _check_counts(ledger.spent, witness)
                 return
-            except Unscripted:
+            except (Unscripted, Broken):
                 raise
             except Exception as error:
                 words = f"it raised {type(error).__name__}: {error}"
@@ -390,13 +396,41 @@ def is_multiple(g: Floats, of: Any) -> bool:
 
 
 class Recorder(Changed):
-    """A backend that notes what reaches `lo` and passes everything on."""
+    """A backend that notes what reaches `lo` and passes everything on.
+
+    Inner loops ask `lo` or `value`: one that does not end is stopped.
+    """
 
     def __init__(self, backend: Any) -> None:
         super().__init__(backend)
+        self.begin()
+        if hasattr(backend, "value"):
+            self.value = self._value
+
+    def begin(self) -> None:
+        """Begin a step, of which nothing is noted yet."""
         self.minimised: list[Any] = []
+        self._values = 0
 
     def lo(self, g: Any) -> Point:
-        """Note a copy of g and return the backend's vertex."""
+        """Note a copy of g and return the backend's vertex.
+
+        Raises
+        ------
+        Broken
+            If the step asks too many.
+        """
         self.minimised.append(np.array(g) if isinstance(g, np.ndarray) else g)
+        _check_end(len(self.minimised), "linear minimisations")
         return self._right.lo(g)
+
+    def _value(self, x: Point) -> float:
+        self._values += 1
+        _check_end(self._values, "values")
+        return float(self._right.value(x))
+
+
+def _check_end(asked: int, what: str) -> None:
+    """Refuse a step that asks so much that it will not end."""
+    if asked > MOST_ASKED:
+        raise Broken(f"one of its steps does not end: it has asked {asked} {what}")

@@ -348,7 +348,8 @@ NCGS = Method(
         for option in (1, 2)
     ),
     chosen=tuple(
-        setting(ONE_ON_BALL, **NCGS_SIZES, output=output) for output in ("uniform", "last")
+        setting(ONE_ON_BALL, **NCGS_SIZES, output=output)
+        for output in ("uniform", "last", "weighted")
     ),
     schedules=(*WANTED, *SECOND),
     schedule=of_ncgs,
@@ -401,7 +402,10 @@ NCGS_VR = Method(
         setting(SEVEN_ON_BALL, smoothness=1.5, batch=3, period=4, iterations=10),
         setting(SEVEN_ON_BALL, smoothness=1.5, batch=9, period=3, iterations=7, tolerance=0.003),
     ),
-    chosen=tuple(setting(ONE_ON_BALL, **VR_SIZES, output=output) for output in ("uniform", "last")),
+    chosen=tuple(
+        setting(ONE_ON_BALL, **VR_SIZES, output=output)
+        for output in ("uniform", "last", "weighted")
+    ),
     schedules=WANTED,
     schedule=of_ncgs_vr,
 )

@@ -8,7 +8,7 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.verification import Claim, Evidence, Floats, instance
-from pfbench.verification.instruments.waves import Waves, on_ball, on_space, with_penalty
+from pfbench.verification.instruments.waves import Waves, on_ball, on_octahedron, on_space, with_penalty
 from pfbench.verification.laws import (
     Formed,
     Method,
@@ -28,6 +28,7 @@ SEVEN_ON_BALL = instance(on_ball, n=7)
 SEVEN = instance(on_space, n=7)
 FOUR_ON_BALL = instance(on_ball, n=4)
 ONE_ON_BALL = instance(on_ball, n=1)
+ONE_ON_OCTAHEDRON = instance(on_octahedron, n=1)
 ONE = instance(on_space, n=1)
 TWO_ON_BALL = instance(on_ball, n=2)
 TWO = instance(on_space, n=2)
