@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.claims.methods.iterates import WANTED
 from pfbench.claims.methods.stating import (
@@ -19,7 +20,9 @@ from pfbench.claims.methods.stating import (
     SEVEN,
     SEVEN_ON_BALL,
     SPACE,
+    beside,
     claims_of,
+    least,
     with_reference,
 )
 from pfbench.verification import Floats, Instance
@@ -141,16 +144,19 @@ def of_rsag(asked: Wanted) -> Printed:
 
 
 def of_prox_rsag(asked: Wanted) -> Printed:
-    """Return the N of 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N = epsilon, b = n, beta = 1/(2L).
+    """Return the least N with `on_bounded_set` at most epsilon, b = n, beta = 1/(2L)."""
+    L = max(asked.constants.L_f, asked.constants.L_ms)
+    N = least(partial(on_bounded_set, asked.constants), asked.epsilon)
+    return {"iterations": N, "step": 0.5 / L, "batch": asked.constants.n}
 
-    On a bounded set, as qu2018 theorem 1 with exact proximal maps.
+
+def on_bounded_set(c: Constants, N: float) -> float:
+    """Return the bound of qu2018 theorem 1 with exact proximal maps.
+
+    192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N.
     """
-    epsilon, c = asked.epsilon, asked.constants
     L = max(c.L_f, c.L_ms)
-    # epsilon N^2 (N+1) - 144 ell L M^2 N (N+1) - 192 L^2 D^2 = 0 has one positive root.
-    first = 144.0 * c.ell * L * c.M**2
-    roots = np.roots([epsilon, epsilon - first, -first, -192.0 * (L * c.D) ** 2])
-    return {"iterations": float(np.max(roots.real)), "step": 0.5 / L, "batch": c.n}
+    return 192.0 * (L * c.D) ** 2 / (N**2 * (N + 1.0)) + 144.0 * c.ell * L * c.M**2 / N
 
 
 # --- the methods ------------------------------------------------------------------------------
@@ -230,7 +236,11 @@ METHODS = (
     replace(RSAG.stated("rsag", OF_RSAG, smooth=True), schedules=WANTED, schedule=of_rsag),
     replace(
         RSAG.stated("prox-rsag", OF_RSAG, smooth=False),
-        schedules=tuple(Wanted(epsilon, c) for epsilon in (4.0, 0.4) for c in CONSTANTS),
+        schedules=tuple(
+            Wanted(epsilon, c)
+            for c in CONSTANTS
+            for epsilon in (4.0, 0.4, *beside(partial(on_bounded_set, c)))
+        ),
         schedule=of_prox_rsag,
     ),
 )

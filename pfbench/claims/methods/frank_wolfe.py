@@ -3,12 +3,20 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.stating import BALL, CONSTANTS, ONE_ON_BALL, SEVEN_ON_BALL, claims_of
+from pfbench.claims.methods.stating import (
+    BALL,
+    CONSTANTS,
+    ONE_ON_BALL,
+    SEVEN_ON_BALL,
+    SMALLEST,
+    claims_of,
+)
 from pfbench.verification import Floats
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
@@ -121,8 +129,10 @@ RULES: tuple[dict[str, Any], ...] = (
 
 WANTED = tuple(
     Wanted(epsilon, c, given)
-    for epsilon in (0.4, 0.03)
-    for c in (CONSTANTS[0], replace(CONSTANTS[0], delta=20.0))
+    for epsilon, c in (
+        *product((0.4, 0.03), (CONSTANTS[0], replace(CONSTANTS[0], delta=20.0))),
+        (40.0, SMALLEST[0]),
+    )
     for given in (
         {},
         {"step": "open-loop"},

@@ -13,6 +13,7 @@ from pfbench.claims.methods.stating import (
     PENALTY,
     SEVEN,
     SEVEN_ON_BALL,
+    SMALLEST,
     SPACE,
     TWO,
     TWO_ON_BALL,
@@ -36,7 +37,10 @@ Counting = Callable[..., tuple[Counts, ...]]
 
 Printed = Callable[[Wanted], dict[str, float | None]]
 
-WANTED = tuple(Wanted(epsilon, c) for epsilon in (0.4, 0.03) for c in CONSTANTS)
+WANTED = (
+    *(Wanted(epsilon, c) for epsilon in (0.4, 0.03) for c in CONSTANTS),
+    *(Wanted(0.4, c) for c in SMALLEST),
+)
 """For what schedules are compared."""
 
 

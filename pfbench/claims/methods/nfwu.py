@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.claims.methods.stating import (
     BALL,
@@ -12,6 +13,7 @@ from pfbench.claims.methods.stating import (
     ONE_ON_BALL,
     ONE_ON_OCTAHEDRON,
     SEVEN_ON_BALL,
+    SMALLEST,
     Forming,
     along,
     claims_of,
@@ -120,11 +122,11 @@ def counts(s: Parameters, n: int, *, estimator: str) -> tuple[Counts, ...]:
 def printed(asked: Wanted, *, estimator: str) -> dict[str, float | None]:
     """Return theorem 3.1's step epsilon/(L D) and T = L Delta/epsilon^2, with table 1's S and p.
 
-    Table 1's S times 1, 4, 4, 1, 4/3, with which condition (9) holds.
+    Table 1's S times 1, 4, 4, 1, 4/3, with which condition (9) holds: the least such is 2 for 4/3.
     """
     epsilon, c = asked.epsilon, asked.constants
     L, n = max(c.L_f, c.L_ms), c.n
-    S: float
+    S: float  # a whole number where only that is right
     p: float | None
     if estimator == "sg":
         S, p = 4.0 * c.sigma2 / epsilon**2, None
@@ -139,12 +141,12 @@ def printed(asked: Wanted, *, estimator: str) -> dict[str, float | None]:
             if small
             else L**0.8 * n**0.2 / (c.L2_ms * epsilon) ** 0.4
         )
-        S = 1.0 if small else n / math.floor(p)
+        S = 1 if small else n / math.floor(p)
     else:
         small = n**1.5 * c.L2_ms * epsilon <= L * L
         ratio = L * L / (c.L2_ms * epsilon)
         p = ratio ** (2.0 / 3.0) if small else math.sqrt(ratio) * n**0.25
-        S = 4.0 / 3.0 if small else 4.0 * n / (3.0 * math.floor(p))
+        S = 2 if small else 4.0 * n / (3.0 * math.floor(p))
     found: dict[str, float | None] = {
         "iterations": L * c.delta / epsilon**2,
         "step": epsilon / (L * c.D),
@@ -153,7 +155,17 @@ def printed(asked: Wanted, *, estimator: str) -> dict[str, float | None]:
     return found if p is None else {**found, "period": p}
 
 
-WANTED = tuple(Wanted(epsilon, c) for epsilon in (0.4, 0.03, 0.002) for c in CONSTANTS)
+def switches(c: Constants) -> tuple[float, float]:
+    """Return the accuracies below which table 1's S and p of GE 4 and GE 5 are the others."""
+    L = max(c.L_f, c.L_ms)
+    return L * L / (c.L2_ms * c.n**2), L * L / (c.L2_ms * c.n**1.5)
+
+
+WANTED = (
+    *(Wanted(epsilon, c) for epsilon in (0.4, 0.03, 0.002) for c in CONSTANTS),
+    *(Wanted(near * one, CONSTANTS[1]) for one in switches(CONSTANTS[1]) for near in (0.6, 1.7)),
+    *(Wanted(0.4, c) for c in SMALLEST),
+)
 
 
 # --- the methods ------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def of_svrg_plus(asked: Wanted) -> dict[str, float | None]:
     L = max(c.L_f, c.L_ms)
     b = min(c.n, 1.0 / epsilon) ** (2.0 / 3.0)
     B = 6.0 * c.sigma2 / epsilon
-    online = asked.given.get("online", False) and c.n > B
+    online = asked.given.get("online", False) and c.n > max(1.0, B)
     return {
         "iterations": 36.0 * L * c.delta / epsilon,
         "step": 1.0 / (6.0 * L),

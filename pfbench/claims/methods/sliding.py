@@ -13,15 +13,18 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import scipy
 
+from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.claims.methods.stating import (
     BALL,
     CONSTANTS,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
+    SMALLEST,
+    beside,
     claims_of,
+    least,
     svrg,
     with_reference,
 )
@@ -183,33 +186,36 @@ def _recovered(following: Told, ag: Floats, alpha: float) -> Floats:
 
 
 def of_ncgs(asked: Wanted) -> Printed:
-    """Return the N of theorem 1: option 1 (12 L Delta + 16 L)/N <= epsilon, else the sum of three.
-
-    192 L^2 D^2/(N^2 (N+1)) + (144 ell L M^2 + 96 L)/N <= epsilon.
-    """
+    """Return the N of theorem 1: option 1 (12 L Delta + 16 L)/N <= epsilon, else `second_bound`."""
     epsilon, c = asked.epsilon, asked.constants
     L = c.L_f
     if asked.given.get("option", 1) == 1:
         return {"iterations": (12.0 * c.delta + 16.0) * L / epsilon, "smoothness": L}
-    first = 144.0 * c.ell * L * c.M**2 + 96.0 * L
-    roots = np.roots([epsilon, epsilon - first, -first, -192.0 * (L * c.D) ** 2])
-    return {"iterations": float(np.max(roots.real)), "smoothness": L, "tolerance": None}
+    N = least(partial(second_bound, c), epsilon)
+    return {"iterations": N, "smoothness": L, "tolerance": None}
+
+
+def second_bound(c: Constants, N: float) -> float:
+    """Return that of option 2: 192 L^2 D^2/(N^2 (N+1)) + (144 ell L M^2 + 96 L)/N."""
+    L = c.L_f
+    return 192.0 * (L * c.D) ** 2 / (N**2 * (N + 1.0)) + (144.0 * c.ell * c.M**2 + 96.0) * L / N
 
 
 def of_stochastic(asked: Wanted) -> Printed:
     """Return the N of theorem 2, in its provable form, with eta = 1/N and m_k = k."""
-    epsilon, c = asked.epsilon, asked.constants
+    L = max(asked.constants.L_f, asked.constants.L_ms)
+    N = least(partial(stochastic_bound, asked.constants), asked.epsilon)
+    return {"iterations": N, "smoothness": L, "tolerance": None, "batch": None}
+
+
+def stochastic_bound(c: Constants, N: float) -> float:
+    """Return the bound of theorem 2: the set's size, lower curvature, condg, and noise."""
     L = max(c.L_f, c.L_ms)
-
-    def excess(N: float) -> float:
-        size = 384.0 * (L * c.D) ** 2 / (N * (N + 1.0) * (N + 2.0))
-        lower = 192.0 * L * c.ell * c.M**2 / (N + 2.0)
-        inner = 96.0 * L / (N * (N + 2.0)) + 36.0 * L / N
-        noise = 48.0 * c.sigma2 * (N + 3.0) / ((N + 1.0) * (N + 2.0))
-        return size + lower + inner + noise - epsilon
-
-    N = scipy.optimize.brentq(excess, 1.0, 1e12, xtol=1e-3)
-    return {"iterations": float(N), "smoothness": L, "tolerance": None, "batch": None}
+    size = 384.0 * (L * c.D) ** 2 / (N * (N + 1.0) * (N + 2.0))
+    lower = 192.0 * L * c.ell * c.M**2 / (N + 2.0)
+    inner = 96.0 * L / (N * (N + 2.0)) + 36.0 * L / N
+    noise = 48.0 * c.sigma2 * (N + 3.0) / ((N + 1.0) * (N + 2.0))
+    return size + lower + inner + noise
 
 
 def of_batches(s: Parameters, n: int) -> tuple[Counts, ...]:
@@ -294,10 +300,10 @@ def of_snapshots(s: Parameters, n: int) -> tuple[Counts, ...]:
 
 
 def of_cgs(asked: Wanted) -> Printed:
-    """Return N = 8 sqrt(L/sigma_hat), log2(delta0/epsilon) restarts."""
+    """Return N = 8 sqrt(L/sigma_hat), log2(delta0/epsilon) restarts, at least 1."""
     c = asked.constants
     return {
-        "restarts": math.log2(c.delta / asked.epsilon),
+        "restarts": math.log2(c.delta / asked.epsilon) if c.delta > 2.0 * asked.epsilon else 1,
         "period": math.ceil(8.0 * math.sqrt(c.L_f / c.sigma_hat) - 1e-9),
         "smoothness": c.L_f,
         "curvature": c.sigma_hat,
@@ -324,8 +330,20 @@ def of_storc(asked: Wanted) -> Printed:
 
 # --- the methods ------------------------------------------------------------------------------
 
-WANTED = tuple(Wanted(epsilon, c) for epsilon in (2.0, 0.4) for c in CONSTANTS)
-SECOND = tuple(replace(one, given={"option": 2}) for one in WANTED)
+WANTED = (
+    *(Wanted(epsilon, c) for epsilon in (2.0, 0.4) for c in CONSTANTS),
+    *(Wanted(1000.0, c) for c in SMALLEST),
+)
+SECOND = tuple(
+    replace(one, given={"option": 2})
+    for one in (
+        *WANTED,
+        *(Wanted(epsilon, c) for c in CONSTANTS for epsilon in beside(partial(second_bound, c))),
+    )
+)
+NOISY = tuple(
+    Wanted(epsilon, c) for c in CONSTANTS for epsilon in beside(partial(stochastic_bound, c))
+)
 CONVEX = tuple(replace(one, constants=replace(one.constants, ell=0.0)) for one in WANTED)
 PRACTICAL = tuple(replace(one, practical=True) for one in WANTED)
 
@@ -377,7 +395,7 @@ STOCHASTIC = Method(
         setting(ONE_ON_BALL, **NCGS_SIZES, output=output)
         for output in ("weighted", "uniform", "last")
     ),
-    schedules=WANTED,
+    schedules=(*WANTED, *NOISY),
     schedule=of_stochastic,
 )
 

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.claims.methods.iterates import RECURSIVE, WANTED
 from pfbench.claims.methods.stating import (
@@ -18,6 +19,7 @@ from pfbench.claims.methods.stating import (
     SPACE,
     along,
     claims_of,
+    least,
     proximal_step,
     spider,
     with_reference,
@@ -87,23 +89,22 @@ def _descent(problem: Waves, s: Parameters, x: Floats, p: int) -> list[Floats]:
 def of_sarah(asked: Wanted) -> Printed:
     """Return one loop of the least p with 2 h0/(eta p) <= epsilon, b = sqrt n.
 
-    eta = 2/(L (1 + sqrt(1 + 4m/b))), m = p - 1. With p large 2 h0/(eta p) falls as 1/sqrt p.
+    With p large 2 h0/(eta p) falls as 1/sqrt p.
     """
-    epsilon, c = asked.epsilon, asked.constants
+    c = asked.constants
+    p, b = least(partial(sarah_bound, c), asked.epsilon), math.ceil(math.sqrt(c.n) - 1e-9)
+    return {"iterations": p, "period": p, "batch": b, "step": sarah_step(c, p)}
+
+
+def sarah_step(c: Constants, p: float) -> float:
+    """Return eta = 2/(L (1 + sqrt(1 + 4m/b))), m = p - 1."""
     L, b = max(c.L_f, c.L_ms), math.ceil(math.sqrt(c.n) - 1e-9)
-
-    def eta(p: float) -> float:
-        return 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * (p - 1.0) / b)))
-
-    # 2 h0/(eta p) = epsilon: with a = epsilon/(h0 L), a p - 1 = sqrt(1 + 4 (p-1)/b), squared.
-    a = epsilon / (c.delta * L)
-    p = math.ceil(_largest_root(a * a, -(2.0 * a + 4.0 / b), 4.0 / b) - 1e-9)
-    return {"iterations": p, "period": p, "batch": b, "step": eta(p)}
+    return 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * (p - 1.0) / b)))
 
 
-def _largest_root(a: float, b: float, c: float) -> float:
-    """Return the largest root of a x^2 + b x + c."""
-    return (-b + math.sqrt(b * b - 4.0 * a * c)) / (2.0 * a)
+def sarah_bound(c: Constants, p: float) -> float:
+    """Return 2 h0/(eta p)."""
+    return 2.0 * c.delta / (sarah_step(c, p) * p)
 
 
 # --- SPIDER-SFO -------------------------------------------------------------------------------

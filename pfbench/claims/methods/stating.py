@@ -1,14 +1,22 @@
 """The claims about one method, and what the sources of several families have in common."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import scipy
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.verification import Claim, Evidence, Floats, instance
-from pfbench.verification.instruments.waves import Waves, on_ball, on_octahedron, on_space, with_penalty
+from pfbench.verification.instruments.waves import (
+    Waves,
+    on_ball,
+    on_octahedron,
+    on_space,
+    with_penalty,
+)
 from pfbench.verification.laws import (
     Formed,
     Method,
@@ -54,6 +62,9 @@ CONSTANTS = tuple(
 )
 """Constants for which schedules are compared, with n that are no powers; with epsilon from 0.4 to
 0.002 both regimes of the curvature-aided estimators come up."""
+
+SMALLEST = tuple(replace(CONSTANTS[0], n=n, delta=1e-3, sigma2=1e-3) for n in (1, 20))
+"""Constants with which, for a large epsilon, whole numbers of a schedule are 1; with n = 1 all."""
 
 _SECONDS = {
     "estimate": (0.6, 1.2),
@@ -106,6 +117,27 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
         return told
     printed = "the schedule for an accuracy is the one that the source's theorem prints"
     return (*told, claim("schedule", "identity", printed, keeps_its_schedule))
+
+
+# --- schedules ------------------------------------------------------------------------------------
+
+
+def least(bound: Callable[[float], float], epsilon: float) -> int:
+    """Return the least N = 1, 2, ... at which a bound that falls is at most epsilon."""
+    if bound(1.0) <= epsilon:
+        return 1
+    N = int(scipy.optimize.brentq(lambda N: bound(N) - epsilon, 1.0, 1e12))
+    while bound(N) > epsilon:
+        N += 1
+    return N
+
+
+def beside(bound: Callable[[float], float]) -> tuple[float, ...]:
+    """Return accuracies a little above and below a bound at some N, where the least N changes.
+
+    A term of the bound that is off by a thousandth of it gives another N for one of them.
+    """
+    return tuple(side * bound(N) for N in (2.0, 3.0, 40.0) for side in (0.999, 1.001))
 
 
 # --- estimates --------------------------------------------------------------------------------

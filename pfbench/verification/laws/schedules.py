@@ -1,13 +1,19 @@
 """Whether a method's schedule is the one that its source's theorem prints."""
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from pfbench.base.errors import PfbenchError, Refused
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.laws.method import Method, Wanted
 from pfbench.verification.statistics import Decision, all_of, decide_exact
-from pfbench.verification.subject import Untestable
+from pfbench.verification.subject import Broken, Untestable
 from pfbench.verification.trial import Trial
+
+_REFUSALS = (PfbenchError, ValueError, NotImplementedError, type(None))
+"""The errors by which a schedule refuses what is asked; without any it lacks what is needed."""
 
 _RELATIVE = 1e-9
 """Relative size of rounding in a real parameter."""
@@ -17,8 +23,15 @@ def keeps_its_schedule(trial: Trial, *, method: Method) -> Evidence:
     """Compare every parameter that the theorem sets, for several accuracies and constants."""
     parts, claimed = dict[str, Decision](), dict[str, float]()
     assert method.schedule is not None
+    failed: list[tuple[Wanted, Untestable]] = []
+    granted: list[Wanted] = []
     for number, asked in enumerate(method.schedules):
-        made = _made(trial, asked)
+        try:
+            made = _made(trial, asked)
+        except Untestable as error:
+            failed.append((asked, error))
+            continue
+        granted.append(asked)
         printed = method.schedule(asked)
         found = {name: getattr(made, name) for name in printed if hasattr(made, name)}
         if not found:
@@ -26,7 +39,36 @@ def keeps_its_schedule(trial: Trial, *, method: Method) -> Evidence:
         name = f"case {number}, epsilon={asked.epsilon:g} n={asked.constants.n}"
         parts[name] = _compared(found, printed)
         claimed |= {f"{name}: {key}": value for key, value in printed.items() if value is not None}
+    _check_failed(failed, granted)
     return Evidence(all_of(parts), claimed, len(parts))
+
+
+def _check_failed(failed: Sequence[tuple[Wanted, Untestable]], granted: Sequence[Wanted]) -> None:
+    """Refuse schedules that fail where they should not.
+
+    One may refuse an accuracy as out of its range, or parameters given with it.
+
+    Raises
+    ------
+    Broken
+        If one fails by an error that refuses nothing, or although the same is granted for other
+        accuracies, or although nothing is given with it and others are granted.
+    Untestable
+        If all fail, or all with the same parameters given.
+    """
+    for asked, error in failed:
+        if granted and isinstance(error.__cause__, Refused):
+            continue
+        same = any(_request(asked) == _request(one) for one in granted)
+        is_error = not isinstance(error.__cause__, _REFUSALS)
+        if is_error or same or (granted and _request(asked) == (False, {})):
+            raise Broken(str(error)) from error
+        raise error
+
+
+def _request(asked: Wanted) -> tuple[bool, Mapping[str, Any]]:
+    """Return what is asked for beside an accuracy."""
+    return asked.practical, asked.given
 
 
 def _made(trial: Trial, asked: Wanted) -> Algorithm:
@@ -51,9 +93,14 @@ def _compared(found: dict[str, float | None], printed: dict[str, float | None]) 
 
 
 def _same(found: float | None, printed: float | None) -> bool:
-    """Return whether a parameter is what is printed; an integer may be rounded either way."""
+    """Return whether a parameter is what is printed; an integer may be rounded either way.
+
+    What is at most 1 is not 2 in either.
+    """
     if found is None or printed is None:
         return found is printed
     if isinstance(found, int) and not isinstance(printed, int):
+        if printed <= 1.0:
+            return found in (0, 1)
         return abs(found - printed) < 1.0 + _RELATIVE * abs(printed)
     return math.isclose(found, printed, rel_tol=_RELATIVE)
