@@ -162,6 +162,26 @@ def test_an_error_is_the_methods_fault_only_where_no_instrument_can_have_caused_
         followed(lambda ask, x, rng: iter([(x, x)]))
 
 
+@pytest.mark.parametrize("what", ["lo", "value"])
+def test_a_step_that_does_not_end_is_the_methods_fault(what, monkeypatch):
+    monkeypatch.setattr("pfbench.verification.trial.MOST_ASKED", 50)
+
+    def asks(number):
+        def states(ask, x, rng):
+            for _ in range(3):
+                for _ in range(number):
+                    getattr(ask, what)(x)
+                yield pf.State(x)
+
+        return states
+
+    assert len(followed(asks(50))) == 3
+    with pytest.raises(Broken, match="does not end"):
+        followed(asks(51))
+    with pytest.raises(Broken, match="does not end"):
+        followed(asks(51), rng=Scripted([], 8))
+
+
 def test_a_run_that_raises_where_points_are_no_arrays_is_no_fault():
     class ByHand(NFWUSPIDERG):
         def run(self, ask, x, rng):

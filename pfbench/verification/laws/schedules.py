@@ -56,14 +56,14 @@ def _check_failed(failed: Sequence[tuple[Wanted, Untestable]], granted: Sequence
     Untestable
         If all fail, or all with the same parameters given.
     """
-    for asked, error in failed:
-        if granted and isinstance(error.__cause__, Refused):
-            continue
+    left = [one for one in failed if not (granted and isinstance(one[1].__cause__, Refused))]
+    for asked, error in left:
         same = any(_request(asked) == _request(one) for one in granted)
         is_error = not isinstance(error.__cause__, _REFUSALS)
         if is_error or same or (granted and _request(asked) == (False, {})):
             raise Broken(str(error)) from error
-        raise error
+    if left:
+        raise left[0][1]
 
 
 def _request(asked: Wanted) -> tuple[bool, Mapping[str, Any]]:

@@ -15,6 +15,7 @@ from twisted import (
 )
 
 from pfbench.algorithms import ALGORITHMS
+from pfbench.algorithms.nfwu import NFWUSG
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.claims.methods import PAPER
 from pfbench.verification.subject import Subject
@@ -122,3 +123,42 @@ def test_a_constant_of_a_schedule_that_is_off_is_caught(name, change):
         numbers = [v for key, v in row.claimed.items() if key.endswith(f": {parameter}")]
         if any(abs(change(v) - v) > 1.0 or v != round(v) for v in numbers):
             assert_violated("schedule", name, with_schedule_changed(method, parameter, change))
+
+
+# --- the best of several runs, and least numbers --------------------------------------------------
+
+
+class ByOneTerm(NFWUSG):
+    """Chooses among its runs by one term of the gap."""
+
+    def best_of(self, ask, x0, rng):
+        class Halved:
+            """Oracles whose linear minimisation of the choice counts half."""
+
+            def __getattr__(self, name):
+                return getattr(ask, name)
+
+            def lo(self, g):
+                return 0.5 * ask.lo(g) if self.chooses else ask.lo(g)
+
+            chooses = False
+
+            def gradient(self, x):
+                self.chooses = True
+                return ask.gradient(x)
+
+            def batch(self, sample, x):
+                self.chooses = False
+                return ask.batch(sample, x)
+
+        yield from super().best_of(Halved(), x0, rng)
+
+
+def test_a_choice_among_runs_by_a_wrong_gap_is_caught():
+    assert "output" in assert_violated("steps", "nfwu-sg", ByOneTerm).reason
+
+
+@pytest.mark.parametrize("name", ["ncgs-stochastic", "prox-rsag", "sarah"])
+def test_a_least_number_that_is_off_by_one_is_caught(name):
+    later = with_schedule_changed(ALGORITHMS[name], "iterations", lambda N: N + 1)
+    assert_violated("schedule", name, later)

@@ -1,0 +1,76 @@
+"""Schedules beside what is printed: rounded, refused, and failing where they should not."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from pfbench.base.errors import InputError, Refused
+from pfbench.claims.catalogue import CLAIMS
+from pfbench.verification import Broken, Subject, Trial, Untestable
+
+CLAIM = CLAIMS["methods-schedule-prox-gd"]
+"""Of T = 2 L h0/epsilon^2 - 1, real numbers above and below 1."""
+
+
+@dataclass
+class Descent:
+    """A method of somebody's, which rounds T by itself."""
+
+    iterations: int
+    step: float
+
+    @staticmethod
+    def rounded(T: float) -> int:
+        return max(1, int(T))
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Any) -> Any:
+        T = 2.0 * constants.L_f * constants.delta / epsilon**2 - 1.0
+        return cls(cls.rounded(T), 1.0 / constants.L_f)
+
+
+class AtLeastTwo(Descent):
+    """Never takes less than two steps."""
+
+    rounded = staticmethod(lambda T: max(2, int(T)))
+
+
+def failing(error: Exception, below: float) -> type:
+    """Return one whose schedule fails where T is below a number."""
+
+    class Failing(Descent):
+        @staticmethod
+        def rounded(T: float) -> int:
+            if below > T:
+                raise error
+            return int(T)
+
+    return Failing
+
+
+def verdict(algorithm):
+    return CLAIM.check(Trial(CLAIM, Subject(algorithm))).decision.verdict
+
+
+def test_a_real_number_may_be_rounded_either_way_and_1_is_not_2():
+    assert verdict(Descent) == "holds"
+    assert verdict(AtLeastTwo) == "violated"
+
+
+def test_an_accuracy_may_be_refused_as_out_of_range():
+    assert verdict(failing(Refused("no"), below=1.0)) == "holds"
+
+
+def test_a_schedule_that_fails_for_some_accuracies_is_broken():
+    for error in (InputError("no"), ValueError("no"), ZeroDivisionError("no")):
+        with pytest.raises(Broken, match="fails: no"):
+            verdict(failing(error, below=1.0))
+
+
+def test_a_schedule_that_refuses_everything_cannot_be_tested():
+    for error in (InputError("no"), Refused("no"), NotImplementedError("no")):
+        with pytest.raises(Untestable, match="fails: no"):
+            verdict(failing(error, below=1e99))
+    with pytest.raises(Broken, match="fails: no"):
+        verdict(failing(TypeError("no"), below=1e99))
