@@ -71,7 +71,7 @@ def verify(
     if quick and full:
         raise InputError("--quick and --full exclude each other: give one.")
     if mutants + worst_case + power > 1:
-        raise InputError("--mutants, --worst-case and --power exclude one another: give one.")
+        raise InputError("--mutants, --worst-case and --power exclude each other: give one.")
     if algorithm is not None and (worst_case or power):
         raise InputError("--algorithm goes with claims alone: leave the other option out.")
     if faults is not None and not mutants:

@@ -167,6 +167,7 @@ ROWS: Mapping[str, Mapping[str, Type]] = MappingProxyType(
         "verdict": {**_LISTED, **_VERDICT},
         "finding": {**_LISTED, "shown": flag, "evidence": table},
         "certificate": {**_LISTED, **_CERTIFICATE},
+        "fault": {**_LISTED, "fault": text, "where": text, "equivalent": text},
     }
 )
 """The fields of a row of each other kind; it may lack some, and have any others."""
