@@ -35,6 +35,7 @@ MOST_BYTES: Mapping[str, int] = {
     "verdict": 2**23,
     "finding": 2**23,
     "certificate": 2**23,
+    "fault": 2**16,
 }
 """Bytes of the largest file of each kind."""
 
