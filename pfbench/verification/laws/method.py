@@ -231,7 +231,8 @@ class Method:
 def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Setting, Algorithm]]:
     """Yield the settings that the algorithm can be made with, and the algorithm so made.
 
-    Where its output is no parameter, or nobody knows, it is the first setting's that it must have.
+    Where its output is no parameter, or nobody knows, it is the first setting's that it must have; so
+    it is of a weighted one where it has no `output_weight`.
 
     Raises
     ------
@@ -252,6 +253,9 @@ def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Settin
         try:
             made = trial.make(**one.parameters)
         except Untestable:  # it has the parameter, and not this value of it
+            continue
+        weighted = one.parameters.get("output") == "weighted"
+        if other and weighted and not hasattr(made, "output_weight"):
             continue
         runs += 1
         yield one, made
