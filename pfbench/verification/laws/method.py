@@ -279,11 +279,13 @@ def follow(
 
 
 def _told(step: Step) -> Told:
-    state, estimate = step.state, step.estimate
-    if estimate is None and step.minimised:
+    state = step.state
+    try:
+        estimate = step.estimate
+    except Untestable as error:
+        if not step.minimised:
+            raise Untestable("it tells no estimate: yield State(x, at, estimate)") from error
         estimate = step.minimised[0]  # an inner loop begins with the estimate itself
-    if estimate is None:
-        raise Untestable("it tells no estimate: yield State(x, at, estimate)")
     if state.estimate is None and abs(float(np.linalg.norm(estimate)) - 1.0) <= 1e-12:
         raise Untestable("it minimises a direction of length 1, and does not yield its estimate")
     copies = [None if part is None else np.array(part) for part in (state.at, state.output)]
