@@ -231,8 +231,8 @@ class Method:
 def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Setting, Algorithm]]:
     """Yield the settings that the algorithm can be made with, and the algorithm so made.
 
-    Where its output is no parameter, or nobody knows, it is the first setting's that it must have; so
-    it is of a weighted one where it has no `output_weight`.
+    Where its output is no parameter, or nobody knows, it is the first setting's that it must have;
+    so it is in place of a weighted one where it has no `output_weight`.
 
     Raises
     ------
