@@ -59,12 +59,13 @@ def test_each_fault_is_found_by_its_claim_or_is_said_why_not(engine, tmp_path):
     store = Store(tmp_path)
     held = Session(engine=engine, store=store)
     found = study([held], faults, lambda fault: [MEAN, COUNT], ADMISSIBLE)
-    assert [one.found_by for one in found] == [COUNT.name, COUNT.name, None, None, None]
+    first = min((MEAN, COUNT), key=lambda one: one.seconds("quick")).name
+    assert [one.found_by for one in found] == [first, first, None, None, None]
     assert [one.equivalent for one in found] == ["", "", "runs", "", ""]
     assert "Cochran" in found[3].admissible
     assert [one.fault for one in missed(found)] == [faults[4]]
     assert (share(found).found, share(found).all) == (2, 3)
-    assert by_claim(found) == {COUNT.name: 2}
+    assert by_claim(found) == {first: 2}
     made = engine.done
     again = study([held], faults, lambda fault: [MEAN, COUNT], ADMISSIBLE)
     assert engine.done == made
