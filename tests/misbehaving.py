@@ -47,6 +47,14 @@ class Raises(Descent):
         raise ValueError("no good")
 
 
+@dataclass(frozen=True, kw_only=True)
+class RaisesInEpochs(Raises):
+    """Has the parameters of a method with epochs."""
+
+    batch: int = 1
+    period: int = 1
+
+
 class Exits(Descent):
     def fourth(self, g):
         sys.exit(7)

@@ -117,7 +117,8 @@ class Trial:
             path, unless given.
         """
         asked = ForcedPath(4, 2, length=10.0) if problem is None else problem
-        algorithm = self.make(batch=2, period=2, iterations=8, step=0.1)
+        # Whatever else it lacks, its output can be looked at.
+        algorithm = make(self.algorithm, batch=2, period=2, iterations=8, step=0.1)
         drawn: list[int] = []
         T = 1
         for seed in self.seeds(self.pick(100, 400), "output"):

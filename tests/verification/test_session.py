@@ -41,6 +41,9 @@ class Raising:
     deterministic = True
     output = "last"
 
+    def __init__(self, batch=1, period=1, iterations=1, step=0.1):
+        pass
+
     def run(self, ask, x, rng):
         yield from ()
         raise RuntimeError("I do not work")
@@ -58,7 +61,7 @@ def test_rows_come_in_the_order_of_the_names():
 
 
 def test_a_check_that_raises_is_a_row_and_the_verification_fails():
-    found = judge(claim(COUNT), Subject(algorithm=Raising()))
+    found = judge(claim(COUNT), Subject(algorithm=Raising))
     assert (found.verdict, found.failed) == ("violated", True)
     assert "I do not work" in found.reason
     assert not Verification((found,)).clean

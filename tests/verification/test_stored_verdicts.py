@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from misbehaving import Raises
+from misbehaving import RaisesInEpochs
 
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.errors import InputError
@@ -96,7 +96,7 @@ def test_another_seed_effort_or_algorithm_is_another_verdict(store, change):
 
 def test_what_breaks_is_stored_as_broken(store):
     for _ in range(2):
-        (row,) = verify([COUNT], algorithm=Raises, engine=ThisProcess(), store=store).rows
+        (row,) = verify([COUNT], algorithm=RaisesInEpochs, engine=ThisProcess(), store=store).rows
         assert (row.verdict, row.failed) == ("violated", True)
     assert len(list(store.keys("verdict"))) == 1
 
