@@ -203,6 +203,7 @@ def _verify_worst_cases(work: Work) -> None:
 def _tell(done: "Verification", found: "Sequence[Finding]", work: Work) -> None:
     """Write and show verdicts and findings; exit if one is not as it should be."""
     from pfbench.claims.catalogue import PAPERS
+    from pfbench.verification.statistics import MOST_TESTS
     from pfbench.verification.tables import in_words, verdict_table
 
     work.write(done.as_json() | {"findings": [one.as_json() for one in found]})
@@ -224,6 +225,8 @@ def _tell(done: "Verification", found: "Sequence[Finding]", work: Work) -> None:
     gone = [one.erratum.name for one in found if not one.shown and not one.lost]
     if gone:
         printing.complain(f"the evidence for erratum {', '.join(gone)} no longer shows it.")
+    if done.tests > MOST_TESTS:
+        printing.complain(f"{done.tests} tests share a level that is split over {MOST_TESTS}.")
     printing.exit_if(not (done.clean and all(one.shown for one in found)))
 
 

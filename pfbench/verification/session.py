@@ -17,6 +17,7 @@ from pfbench.verification.evidence import VERDICTS
 from pfbench.verification.faults.equivalence import equivalent
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.identity import identity
+from pfbench.verification.statistics import MOST_TESTS
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import EFFORTS, Trial
 from pfbench.verification.verdict import Verdict, plain
@@ -54,9 +55,15 @@ class Verification:
         return {verdict: sum(row.verdict == verdict for row in self.rows) for verdict in VERDICTS}
 
     @property
+    def tests(self) -> int:
+        """How many tests, in which chance enters, share the level; `MOST_TESTS` may."""
+        return sum(int(row.measured.get("tests", 0)) for row in self.rows)
+
+    @property
     def clean(self) -> bool:
-        """Whether nothing was violated and every check came to its end."""
-        return not any(row.failed or row.verdict == "violated" for row in self.rows)
+        """Whether nothing was violated, every check came to its end, and the level is kept."""
+        wrong = any(row.failed or row.verdict == "violated" for row in self.rows)
+        return not wrong and self.tests <= MOST_TESTS
 
     def as_json(self) -> dict[str, Any]:
         """Return the verification as ``pfbench verify --json`` writes it (schema 1)."""
