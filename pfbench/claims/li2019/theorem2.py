@@ -97,7 +97,7 @@ THM2 = _of_storc(
 
 def check_variance(trial: Trial) -> Evidence:
     """Check E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2), on the mean over k for each t."""
-    runs, parts = trial.pick(8, 30), dict[str, Decision]()
+    runs, parts = trial.pick(12, 30), dict[str, Decision]()
     for name, tested in _well_conditioned(trial).items():
         # LO grow like 2^T, except where the minimiser is easy to find.
         easy = "l2 ball" in name
@@ -139,7 +139,7 @@ VARIANCE = _of_storc(
         "E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2) with the theorem's m; its mean over k "
         "is tested for each t"
     ),
-    takes=(0.3, 10.0),
+    takes=(0.5, 10.0),
     check=check_variance,
 )
 
