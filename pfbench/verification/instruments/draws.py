@@ -12,7 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from operator import index
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -121,9 +121,9 @@ class Chosen(np.random.Generator):
         table = np.array(drawn, dtype=np.int64)
         return table[0] if size is None else table.reshape(*_shape(size), len(pvals))
 
-    def spawn(self, n_children: int) -> list[Self]:
+    def spawn(self, n_children: int) -> Any:
         """Return streams that draw on: what each draws is independent all the same."""
-        return [self] * n_children
+        return [self for _ in range(n_children)]
 
     @property
     def bit_generator(self) -> Any:

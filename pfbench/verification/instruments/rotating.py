@@ -140,7 +140,7 @@ class Rotating(FiniteSum):
         """Return the signed weight of each turn in a sample, shape (d,)."""
         indices, weights = weighted(sample)
         signs, turns = self.kinds(indices)
-        return np.bincount(turns, signs * weights, minlength=self.d)
+        return np.asarray(np.bincount(turns, signs * weights, minlength=self.d), dtype=np.float64)
 
     def kinds(self, indices: npt.NDArray[np.int64]) -> tuple[Floats, npt.NDArray[np.int64]]:
         """Return s_i and k of components."""
