@@ -14,6 +14,7 @@ from pfbench.cli.printing import complain, console, exit_if, fail, fields_of, no
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import Fact, show, show_facts
 from pfbench.cli.words import plural, size
+from pfbench.runs.storage.kinds import KINDS, VERDICTS
 
 if TYPE_CHECKING:
     from pfbench.runs.storage.index import Listing, Row
@@ -26,8 +27,6 @@ PROBLEM = option("NAME", "Those on this problem: a name, or a selector.")
 ALGORITHM = option("NAME", "Those of this algorithm: a name, or a selector.")
 STATUS = option("STATUS", "Those of this status.")
 
-_KINDS = ("run", "verdict", "finding", "certificate", "fault")
-_VERDICTS = ("holds", "tight", "violated", "disputed", "inconclusive")
 _SHOWN = ("shown", "not shown", "certified", "not certified")
 _LINE = "{:<11}  {:<13}  {:<5}  {:<10}  {:<8}  {:<12}  {}"
 
@@ -40,7 +39,7 @@ def store() -> None:
 @app.command("list")
 def list_entries(
     folder: Path = STORE,
-    kind: str | None = option("KIND", f"Those of this kind: {', '.join(_KINDS)}."),
+    kind: str | None = option("KIND", f"Those of this kind: {', '.join(KINDS)}."),
     problem: str | None = PROBLEM,
     algorithm: str | None = ALGORITHM,
     status: str | None = STATUS,
@@ -249,9 +248,9 @@ def _found(
     from pfbench.runs.loop.run import STATUSES
 
     if kind is not None:
-        choice("--kind", kind, _KINDS)
+        choice("--kind", kind, KINDS)
     if status is not None:
-        choice("--status", status, (*STATUSES, *_VERDICTS, *_SHOWN))
+        choice("--status", status, (*STATUSES, *VERDICTS, *_SHOWN))
     given = {"kind": kind, "status": status, "problem": problem, "algorithm": algorithm}
     asked = {name: value for name, value in given.items() if value is not None}
     listing = store.listing()
@@ -262,7 +261,7 @@ def _found(
 def _order(row: "Row") -> tuple[object, ...]:
     """Return what entries are sorted by: kind, problem, algorithm, seed."""
     names = (row["claim"] or "", row["problem"] or "", row["algorithm"] or "")
-    return (_KINDS.index(row["kind"]), *names, row["seed"] or 0, row["key"])
+    return ([*KINDS].index(row["kind"]), *names, row["seed"] or 0, row["key"])
 
 
 def _is(found: str | None, asked: str) -> bool:

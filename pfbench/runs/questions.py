@@ -23,7 +23,7 @@ class Question:
     Attributes
     ----------
     kind
-        The kind of the row, one of `pfbench.runs.storage.store.KINDS`.
+        The kind of the row, one of `pfbench.runs.storage.kinds.KINDS`.
     content
         Which question it is, as JSON; None if that cannot be said in full, and then the row is not
         stored.

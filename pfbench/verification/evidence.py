@@ -11,9 +11,6 @@ from pfbench.verification.statistics import Decision
 
 Floats = npt.NDArray[np.float64]
 
-VERDICTS = ("holds", "tight", "violated", "disputed", "inconclusive")
-"""Every verdict; a disputed claim is one whose proof is known to be broken."""
-
 
 @dataclass(frozen=True)
 class Evidence:

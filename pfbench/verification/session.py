@@ -10,10 +10,10 @@ from pfbench.base.errors import InputError
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Result, Task
 from pfbench.runs.questions import Question, answered
+from pfbench.runs.storage.kinds import VERDICTS
 from pfbench.runs.storage.store import Store
 from pfbench.verification import verdict
 from pfbench.verification.claim import Claim, Erratum, Mutant
-from pfbench.verification.evidence import VERDICTS
 from pfbench.verification.faults.equivalence import equivalent
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.identity import identity

@@ -18,6 +18,7 @@ from pfbench.base.counts import Counts
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.storage import opening
 from pfbench.runs.storage.damaged import DAMAGES, Damaged
+from pfbench.runs.storage.kinds import KINDS
 from pfbench.runs.storage.schema import check_content, count
 
 if TYPE_CHECKING:
@@ -29,15 +30,6 @@ Columns = Mapping[str, "np.ndarray[Any, Any]"]
 
 SCHEMA = 1
 """Version of the metadata; files of another version are not read."""
-
-MOST_BYTES: Mapping[str, int] = {
-    "run": 2**28,
-    "verdict": 2**23,
-    "finding": 2**23,
-    "certificate": 2**23,
-    "fault": 2**16,
-}
-"""Bytes of the largest file of each kind."""
 
 MOST_NUMBERS = 2**24
 """The most numbers that the trace of a run has."""
@@ -100,7 +92,7 @@ def header_of(kind: str, key: str, path: Path | str) -> Mapping[str, Any]:
         If the system does not let it be read.
     """
     if kind != "run":
-        return _parse_row(kind, key, opening.read_file(path, MOST_BYTES[kind]))[1]
+        return _parse_row(kind, key, opening.read_file(path, KINDS[kind].most_bytes))[1]
     import pyarrow.parquet as pq
 
     with opening.open_file(path) as file:

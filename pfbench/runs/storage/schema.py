@@ -10,12 +10,10 @@ from typing import Any
 from pfbench.base.counts import COUNTED
 from pfbench.runs.loop.run import STATUSES
 from pfbench.runs.storage.damaged import Damaged
+from pfbench.runs.storage.kinds import VERDICTS
 
 Type = Callable[[Any], bool]
 """Returns whether a value of JSON is of a type."""
-
-VERDICTS = ("holds", "tight", "violated", "disputed", "inconclusive")
-"""What a verdict can say."""
 
 _INT64 = range(-(2**63), 2**63)
 

@@ -14,7 +14,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,6 @@ from pfbench.runs.loop.run import Run
 from pfbench.runs.storage import opening
 from pfbench.runs.storage.content import (
     LONGEST_REASON,
-    MOST_BYTES,
     SCHEMA,
     Entry,
     header_of,
@@ -35,17 +33,7 @@ from pfbench.runs.storage.content import (
 )
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.index import Index, Listing, Row, row_of
-
-KINDS: Mapping[str, str] = MappingProxyType(
-    {
-        "run": "runs/{shard}/{key}.parquet",
-        "verdict": "verdicts/{shard}/{key}.json",
-        "finding": "findings/{shard}/{key}.json",
-        "certificate": "certificates/{shard}/{key}.json",
-        "fault": "faults/{shard}/{key}.json",
-    }
-)
-"""The kinds of entries, with the file of each; a shard is a key's first two characters."""
+from pfbench.runs.storage.kinds import KINDS
 
 DAMAGED = "damaged"
 """The folder of a store for what is set aside."""
@@ -98,7 +86,7 @@ class Store:
         """
         if not _KEY.fullmatch(key):
             raise InputError(f"{key!r} is no key: it must be 8 to 128 letters or digits.")
-        return self.folder / KINDS[kind].format(shard=key[:2], key=key)
+        return self.folder / KINDS[kind].file.format(shard=key[:2], key=key)
 
     def __contains__(self, key: str) -> bool:
         return opening.is_file(self.path(key))
@@ -243,7 +231,7 @@ class Store:
         path = self.path(key, kind)
         try:
             opening.check_folders(path, self.folder)
-            return opening.read_file(path, MOST_BYTES[kind])
+            return opening.read_file(path, KINDS[kind].most_bytes)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -289,7 +277,7 @@ class Store:
 
     def _is_whole(self, kind: str, key: str, path: Path) -> bool:
         try:
-            parse(kind, key, opening.read_file(path, MOST_BYTES[kind]))
+            parse(kind, key, opening.read_file(path, KINDS[kind].most_bytes))
         except Damaged:
             return False
         return True
@@ -315,7 +303,8 @@ class Store:
     ) -> Iterator[tuple[str, str, str, os.stat_result]]:
         """Yield kind, key, path, size and time of every file, by kind and key."""
         for kind in kinds:
-            folder, suffix = self.folder / KINDS[kind].partition("/")[0], Path(KINDS[kind]).suffix
+            place = KINDS[kind].file
+            folder, suffix = self.folder / place.partition("/")[0], Path(place).suffix
             for shard in self._folders(folder):
                 for file in _scanned(shard):
                     key = file.name.removesuffix(suffix)

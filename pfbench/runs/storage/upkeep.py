@@ -18,9 +18,10 @@ from pfbench.runs.planning.user_code import is_ours
 from pfbench.runs.storage.content import Entry, parse
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.keys import source_digest
+from pfbench.runs.storage.kinds import KINDS
 from pfbench.runs.storage.opening import check_folders, is_file
 from pfbench.runs.storage.schema import list_of, text
-from pfbench.runs.storage.store import DAMAGED, KINDS, Store
+from pfbench.runs.storage.store import DAMAGED, Store
 
 LEFTOVER_AGE = 3600.0
 """Seconds without a change after which a temporary file is one that a killed process left."""

@@ -1,0 +1,35 @@
+"""What a store holds: the kinds of entries, and the words of a verdict. Importing it is quick."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Kind(NamedTuple):
+    """A kind of entries.
+
+    Attributes
+    ----------
+    file
+        The path of an entry's file in the store; a shard is a key's first two characters.
+    most_bytes
+        Bytes of the largest file.
+    """
+
+    file: str
+    most_bytes: int
+
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "run": Kind("runs/{shard}/{key}.parquet", 2**28),
+        "verdict": Kind("verdicts/{shard}/{key}.json", 2**23),
+        "finding": Kind("findings/{shard}/{key}.json", 2**23),
+        "certificate": Kind("certificates/{shard}/{key}.json", 2**23),
+        "fault": Kind("faults/{shard}/{key}.json", 2**16),
+    }
+)
+"""The kinds of entries by name; `schema` has the types of their fields."""
+
+VERDICTS = ("holds", "tight", "violated", "disputed", "inconclusive")
+"""Every verdict; a disputed claim is one whose proof is known to be broken."""
