@@ -34,6 +34,13 @@ EXAMINATION_LIMIT = 300.0
 COMPARISON_LIMIT = 60.0
 """Seconds that the comparison of a fault with the right method may take."""
 
+_READ = {
+    "verdict": verdict.FIELDS,
+    "finding": frozenset({"evidence", "shown"}),
+    "fault": frozenset({"equivalent"}),
+}
+"""The fields that are read of a stored row, by its kind; one that lacks some is no answer."""
+
 Outcome = TypeVar("Outcome")
 
 Progress = Callable[[Any, bool], object]
@@ -306,7 +313,6 @@ class Session:
 
     def _question(self, kind: str, said: Any, task: Task) -> Question:
         """Return the question that the task answers; `said` and this module say what it is."""
-        needs = verdict.FIELDS if kind == "verdict" else frozenset({"evidence", "shown"})
         asked = identity(said)
         content = {"asked": asked.content, "effort": self.effort, "seed": self.seed}
         return Question(
@@ -314,7 +320,7 @@ class Session:
             None if asked.content is None else content,
             asked.modules | {verdict.__name__},
             task,
-            needs=needs,
+            needs=_READ[kind],
         )
 
 
