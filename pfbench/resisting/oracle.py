@@ -33,6 +33,7 @@ from pfbench.base.state import State
 from pfbench.kernels import chain
 from pfbench.kernels.libraries import one_blas_thread
 from pfbench.oracles import Ledger, Oracles
+from pfbench.points import form_of
 from pfbench.problems.base import drawn
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.resisting.exchange import INSIDE, Exchange, gap
@@ -319,7 +320,7 @@ def converse(
     ledger = Ledger(budget)
     start = np.zeros(backend.d)
     backend.note(State(start))
-    ask = Oracles(backend, ledger, backend.set.diameter)
+    ask = Oracles(backend, ledger, backend.set.diameter, form_of(start))
     with one_blas_thread():
         states = iter(algorithm.run(ask, start.copy(), rng))
         while True:

@@ -11,10 +11,10 @@ from pfbench.algorithms.base import parameters_of
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import OUTPUTS, Point, State
-from pfbench.oracles import Ledger, Oracles
 from pfbench.points import is_finite, keep
 from pfbench.problems.linear_models import LogCosh
 from pfbench.problems.rows import synthetic_rows
+from pfbench.runs.loop.asking import oracles_of
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L2Ball, WholeSpace
 from pfbench.verification.instruments.changed import Changed
@@ -155,7 +155,7 @@ def _steps(
     problem: Problem, algorithm: Algorithm, backend: Any, x0: Point, seed: int = 0
 ) -> Iterator[State]:
     """Run an algorithm, for `_MOST` iterations at most."""
-    ask = Oracles(backend, Ledger(), problem.set.diameter)
+    ask = oracles_of(problem, backend)
     return islice(algorithm.run(ask, x0, np.random.default_rng(seed)), _MOST)
 
 

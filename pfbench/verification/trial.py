@@ -2,7 +2,7 @@
 
 import itertools
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -96,8 +96,13 @@ class Trial:
         Untestable
             If it lacks one of these, or refuses what it is given.
         """
+        return make(self.algorithm, self.needed, **wanted)
+
+    @property
+    def needed(self) -> Collection[str]:
+        """The parameters that the claim's own algorithm needs."""
         own = ALGORITHMS.get(self.claim.algorithm)
-        return make(self.algorithm, own.needed() if own else (), **wanted)
+        return own.needed() if own else ()
 
     def scheduled(self, epsilon: float, constants: Constants, **given: Any) -> Algorithm:
         """Return the algorithm under test with its theorem's schedule."""
@@ -386,6 +391,11 @@ class Step:
             return asked
         recent = (asked, *self.before)
         return yielded if any(is_multiple(yielded, g) for g in recent) else asked
+
+
+def is_direction(g: Floats) -> bool:
+    """Return whether an array has length 1, as a gradient has that was normalised."""
+    return abs(float(np.linalg.norm(g)) - 1.0) <= 1e-12
 
 
 def is_multiple(g: Floats, of: Any) -> bool:

@@ -3,7 +3,9 @@
 import pytest
 
 from pfbench.algorithms import ALGORITHMS
+from pfbench.algorithms.base import Algorithm
 from pfbench.base.errors import InputError
+from pfbench.base.state import State
 from pfbench.claims import catalogue
 from pfbench.claims.catalogue import algorithm_and_claims
 from pfbench.verification.conformance import conform
@@ -95,3 +97,20 @@ def test_claims_come_from_the_command_line_or_from_the_class(mine):
         algorithm_and_claims(reference, ["shen2019-count-spidreg"])
     with pytest.raises(InputError, match="is no algorithm"):
         algorithm_and_claims("own_methods:Stream", [])
+
+
+def test_a_method_that_asks_at_a_prefix_is_told_so():
+    """Compiled loops would read beyond it."""
+
+    class Short(Algorithm):
+        name, summary, source, counts = "short", "", "", ""
+        requires = frozenset({"gradient"})
+
+        def run(self, ask, x, rng):
+            ask.gradient(x[:2])
+            yield State(x)
+
+    seen = {
+        name: words for name, passed, words in conform(Short, "Short").rows() if passed != "yes"
+    }
+    assert "shape (2,)" in seen["it asks only what it requires"]

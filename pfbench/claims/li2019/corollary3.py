@@ -4,7 +4,7 @@ import numpy as np
 
 from pfbench.algorithms.sliding import CGS
 from pfbench.claims.li2019 import steps
-from pfbench.oracles import Ledger, Oracles
+from pfbench.runs.loop.asking import oracles_of
 from pfbench.verification import Broken, Claim, Erratum, Evidence, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments import quadratics
@@ -115,7 +115,7 @@ def weights_of_30(effort: str, seed: int, *, printed: bool = True) -> Contrast:
     def bound(k: int, start: float, as_printed: bool) -> float:
         return inner_bound(k, L, N, squared, start, as_printed)
 
-    ask = Oracles(problem.open(rng), Ledger(), problem.set.diameter)
+    ask = oracles_of(problem, problem.open(rng))
     along = [
         problem.value(state.x) / bound(k, begin, False)
         for k, state in enumerate(algorithm.run(ask, problem.start(), rng), start=1)

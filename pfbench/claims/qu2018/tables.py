@@ -6,9 +6,9 @@ import numpy as np
 
 from pfbench.algorithms.sliding import NCGS
 from pfbench.claims.qu2018.theorem1 import RATE
-from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.linear_models import LinearModel, LogCosh
 from pfbench.problems.rows import synthetic_rows
+from pfbench.runs.loop.asking import oracles_of
 from pfbench.sets import L2Ball
 from pfbench.verification import Erratum, Floats
 from pfbench.verification.contrast import Contrast, compared
@@ -49,7 +49,7 @@ def one_epsilon(effort: str, seed: int, *, printed: tuple[Link, Link] = _PRINTED
     for problem, L in _radius_and_slope(seed):
         D, lam = problem.set.diameter, 1.0 / (2.0 * L)
         algorithm = NCGS(iterations=30, smoothness=L, tolerance=1e-3 * L * D**2)
-        ask = Oracles(problem.open(np.random.default_rng(seed)), Ledger(), D)
+        ask = oracles_of(problem, problem.open(np.random.default_rng(seed)))
         for state in algorithm.run(ask, problem.start(), np.random.default_rng(seed)):
             x, g = state.at, problem.gradient(state.at)
             V, G = float(g @ x) - problem.minimum(g)[0], _mapping(problem, x, g, lam)

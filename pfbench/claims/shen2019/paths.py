@@ -9,7 +9,7 @@ from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, RECURSIVE
 from pfbench.verification import Floats, Step, Untestable
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, EProcess, doubtful
-from pfbench.verification.trial import is_multiple
+from pfbench.verification.trial import is_direction, is_multiple
 
 
 def attaining(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath:
@@ -53,7 +53,7 @@ def _scaled(g: Floats, gradient: Floats) -> bool:
     length, true = float(np.linalg.norm(g)), float(np.linalg.norm(gradient))
     if abs(length - true) <= 1e-9 * true:
         return False
-    return is_multiple(g, gradient) or abs(length - 1.0) <= 1e-12
+    return is_multiple(g, gradient) or is_direction(g)
 
 
 def every_error(problem: Problem, steps: Iterable[Step], T: int) -> list[Floats]:

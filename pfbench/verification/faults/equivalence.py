@@ -19,9 +19,10 @@ from pfbench.base.constants import Constants
 from pfbench.base.counts import Budget
 from pfbench.base.errors import BudgetExhausted
 from pfbench.base.protocols import Problem
-from pfbench.oracles import Ledger, Oracles
+from pfbench.oracles import Ledger
 from pfbench.problems.linear_models import LogCosh, RobustRegression
 from pfbench.problems.rows import synthetic_rows
+from pfbench.runs.loop.asking import oracles_of
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.verification.faults.compiled import compiled
 from pfbench.verification.faults.fault import Fault
@@ -260,7 +261,7 @@ def _shown(algorithm: Any, wanted: Mapping[str, Any], problem: Problem, rng: Any
         weight = getattr(made, "output_weight", None)
         # The weights of a draw matter up to a common factor.
         numbers += [float(weight(k) / weight(1)) for k in (2, 3)] if weight else []
-        ask = Oracles(problem.open(np.random.default_rng(0)), ledger, problem.set.diameter)
+        ask = oracles_of(problem, problem.open(np.random.default_rng(0)), ledger)
         for state in islice(made.run(ask, problem.start(), rng), _MOST_STEPS):
             words.append("".join("-" if part is None else "x" for part in state))
             numbers += [np.array(part, dtype=float) for part in state if part is not None]

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Algorithm
@@ -14,7 +13,7 @@ from pfbench.verification.claim import Instance
 from pfbench.verification.evidence import Floats
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.subject import Broken, Untestable, taken, takes_any
-from pfbench.verification.trial import Step, Trial
+from pfbench.verification.trial import Step, Trial, is_direction
 
 
 @dataclass(frozen=True)
@@ -239,11 +238,9 @@ def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Settin
     Untestable
         If there is none.
     """
-    own = ALGORITHMS.get(trial.claim.algorithm)
-    needed = own.needed() if own else ()
     runs, lacked = 0, set[str]()
     for one in settings:
-        known = taken(trial.algorithm, (*one.parameters,), needed)
+        known = taken(trial.algorithm, (*one.parameters,), trial.needed)
         lacking = {name for name in one.parameters if name not in known}
         lacked |= lacking
         other = one.parameters.get("output") != settings[0].parameters.get("output")
@@ -286,7 +283,7 @@ def _told(step: Step) -> Told:
         if not step.minimised:
             raise Untestable("it tells no estimate: yield State(x, at, estimate)") from error
         estimate = step.minimised[0]  # an inner loop begins with the estimate itself
-    if state.estimate is None and abs(float(np.linalg.norm(estimate)) - 1.0) <= 1e-12:
+    if state.estimate is None and is_direction(estimate):
         raise Untestable("it minimises a direction of length 1, and does not yield its estimate")
     copies = [None if part is None else np.array(part) for part in (state.at, state.output)]
     return Told(np.array(state.x), copies[0], np.array(estimate), copies[1], step.counts())

@@ -138,21 +138,31 @@ def _decided(ratios: means.Array, limits: means.Interval) -> Decision:
         "upper_limit": limits.upper,
         "log_e_value": largest,
     }
-    p_value = math.exp(-largest)
-    if rejects(largest):
-        reason = "The mean exceeds the bound: the e-process rejects it."
-        return Decision("violated", reason, measured, p_value)
+    return _by_limits(
+        measured,
+        {
+            "rejected": "The mean exceeds the bound: the e-process rejects it.",
+            "doubtful": "The e-process speaks against the bound, but not surely.",
+            "inside": "The bound lies inside the limits of the mean.",
+            "tight": f"The mean lies between {TIGHT:g} times the bound and the bound.",
+            "holds": "The upper limit of the mean is at most the bound.",
+        },
+    )
+
+
+def _by_limits(measured: Mapping[str, float], reasons: Mapping[str, str]) -> Decision:
+    """Decide by an e-value, then by one-sided limits relative to a bound, all among `measured`."""
+    p_value = math.exp(-measured["log_e_value"])
+    if rejects(measured["log_e_value"]):
+        return Decision("violated", reasons["rejected"], measured, p_value)
     if doubtful(p_value):
-        reason = "The e-process speaks against the bound, but not surely."
-        return Decision("inconclusive", reason, measured, p_value)
-    if limits.upper > 1:
-        reason = "The bound lies inside the limits of the mean."
-        return Decision("inconclusive", reason, measured, p_value)
-    if limits.lower >= TIGHT:
-        reason = f"The mean lies between {TIGHT:g} times the bound and the bound."
-        return Decision("tight", reason, measured, p_value, tight_on={"": measured["ratio"]})
-    reason = "The upper limit of the mean is at most the bound."
-    return Decision("holds", reason, measured, p_value)
+        return Decision("inconclusive", reasons["doubtful"], measured, p_value)
+    if measured["upper_limit"] > 1:
+        return Decision("inconclusive", reasons["inside"], measured, p_value)
+    if measured["lower_limit"] >= TIGHT:
+        tight_on = {"": measured["ratio"]}
+        return Decision("tight", reasons["tight"], measured, p_value, tight_on=tight_on)
+    return Decision("holds", reasons["holds"], measured, p_value)
 
 
 def decide_share(happened: npt.ArrayLike, most: float, level: float = means.CONFIDENCE) -> Decision:
@@ -190,20 +200,16 @@ def decide_share(happened: npt.ArrayLike, most: float, level: float = means.CONF
         "upper_limit": upper / share,
         "log_e_value": largest,
     }
-    p_value = math.exp(-largest)
-    if rejects(largest):
-        reason = "It happens more often: the e-process rejects the share."
-        return Decision("violated", reason, measured, p_value)
-    if doubtful(p_value):
-        reason = "The e-process speaks against the share, but not surely."
-        return Decision("inconclusive", reason, measured, p_value)
-    if upper > share:
-        return Decision("inconclusive", "The share lies inside its limits.", measured, p_value)
-    if lower >= TIGHT * share:
-        reason = f"It happens in {TIGHT:g} to 1 times the share."
-        return Decision("tight", reason, measured, p_value, tight_on={"": measured["ratio"]})
-    reason = "The upper limit of the share is at most the claimed one."
-    return Decision("holds", reason, measured, p_value)
+    return _by_limits(
+        measured,
+        {
+            "rejected": "It happens more often: the e-process rejects the share.",
+            "doubtful": "The e-process speaks against the share, but not surely.",
+            "inside": "The share lies inside its limits.",
+            "tight": f"It happens in {TIGHT:g} to 1 times the share.",
+            "holds": "The upper limit of the share is at most the claimed one.",
+        },
+    )
 
 
 def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Decision:
