@@ -184,9 +184,10 @@ class Sensing:
         zero, share = np.zeros(n), np.full(n, 1.0 / n)
 
         def product(v: Floats) -> Floats:
-            u = self.normal(self.all, weights / n, zero, v)
+            x = v.reshape(self.shape)
+            u = self.normal(self.all, weights / n, zero, x)
             if centred:
-                u -= self.normal(self.all, share, zero, self.normal(self.all, share, zero, v))
+                u -= self.normal(self.all, share, zero, self.normal(self.all, share, zero, x))
             return u.ravel()
 
         operator = LinearOperator((p, p), matvec=product, dtype=np.float64)
