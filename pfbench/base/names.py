@@ -5,6 +5,9 @@ from collections.abc import Iterable
 
 from pfbench.base.errors import InputError
 
+_MOST_LISTED = 40
+"""Up to so many names are listed in an error; of more, the first ten."""
+
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     """Return the error for an unknown `name`, with the nearest of the `known` ones.
@@ -24,4 +27,5 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
         return InputError(f"unknown {kind} {name!r}: did you mean {near[0]!r}?")
     if not names:
         return InputError(f"unknown {kind} {name!r}: it takes none.")
-    return InputError(f"unknown {kind} {name!r}: choose one of {', '.join(names)}.")
+    listed = names if len(names) <= _MOST_LISTED else [*names[:10], f"{len(names) - 10} others"]
+    return InputError(f"unknown {kind} {name!r}: choose one of {', '.join(listed)}.")
