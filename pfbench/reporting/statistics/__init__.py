@@ -1,0 +1,59 @@
+"""What is computed of runs, and of nothing else: curves, calls to a target, comparisons.
+
+No number of a method depends on the other methods that are shown. `curves` has medians over seeds,
+`prices` and `runtimes` the calls to a target and what is expected of them, `distributions` shares
+of targets, `bootstrap` the intervals of both, `limits` the runs at equal counts, `significance` the
+test that says which differences are more than luck.
+"""
+
+from pfbench.reporting.statistics.bootstrap import LEVEL, RESAMPLES, Interval, ert_interval
+from pfbench.reporting.statistics.curves import (
+    HOLDS,
+    QUARTILES_FROM,
+    Band,
+    Ending,
+    Final,
+    band,
+    band_means,
+    column,
+    endings,
+    final,
+    first,
+)
+from pfbench.reporting.statistics.distributions import Distribution, ecdf, profile
+from pfbench.reporting.statistics.limits import common_limits, last_value, shortened
+from pfbench.reporting.statistics.prices import Price
+from pfbench.reporting.statistics.runtimes import Runtimes, ert, runtimes
+from pfbench.reporting.statistics.significance import Standing, holm, rank_test, standings
+
+__all__ = [
+    "HOLDS",
+    "LEVEL",
+    "QUARTILES_FROM",
+    "RESAMPLES",
+    "Band",
+    "Distribution",
+    "Ending",
+    "Final",
+    "Interval",
+    "Price",
+    "Runtimes",
+    "Standing",
+    "band",
+    "band_means",
+    "column",
+    "common_limits",
+    "ecdf",
+    "endings",
+    "ert",
+    "ert_interval",
+    "final",
+    "first",
+    "holm",
+    "last_value",
+    "profile",
+    "rank_test",
+    "runtimes",
+    "shortened",
+    "standings",
+]

@@ -1,0 +1,66 @@
+"""Intervals by the bootstrap over seeds, stratified by problem.
+
+The runs of each problem are drawn again with replacement, as many as there are; the problems are
+always the same. R. Agarwal, M. Schwarzer, P. S. Castro, A. C. Courville, M. Bellemare, Deep
+reinforcement learning at the edge of the statistical precipice, NeurIPS 2021.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pfbench.reporting.statistics.curves import Array
+from pfbench.reporting.statistics.runtimes import Runtimes
+
+RESAMPLES = 2000
+"""How often runs are drawn again."""
+
+LEVEL = 0.95
+"""The probability with which an interval is meant to contain what it estimates."""
+
+_SEED = 20190813
+
+
+class Interval(NamedTuple):
+    """The ends of an interval; the upper one may be infinite."""
+
+    low: float
+    high: float
+
+
+def draws(numbers: Sequence[int], resamples: int = RESAMPLES) -> Iterator[Array]:
+    """Yield, for each problem, how often each of its runs was drawn, by resample and run.
+
+    The same numbers give the same draws, whatever else is drawn.
+
+    Parameters
+    ----------
+    numbers
+        How many runs there are of each problem.
+    """
+    for problem, runs in enumerate(numbers):
+        rng = np.random.default_rng(np.random.SeedSequence((_SEED, problem)))
+        yield rng.multinomial(runs, np.full(runs, 1.0 / runs), resamples).astype(float)
+
+
+def resampled_ert(found: Runtimes, drawn: Array) -> Array:
+    """Return the expected runtime of each resample."""
+    hits = drawn @ found.reached.astype(float)
+    with np.errstate(divide="ignore"):
+        return np.where(hits > 0, drawn @ found.charged / np.maximum(hits, 1.0), np.inf)
+
+
+def ert_interval(found: Runtimes, resamples: int = RESAMPLES) -> Interval | None:
+    """Return the interval of the expected runtime; None with fewer than two runs, or no hit."""
+    if found.calls.size < 2 or not found.hits:
+        return None
+    low, high = ends(resampled_ert(found, next(draws([found.calls.size], resamples))))
+    return Interval(float(low), float(high))
+
+
+def ends(resamples: Array) -> Array:
+    """Return the ends of the interval (first axis) of resampled values along their first axis."""
+    tail = (1 - LEVEL) / 2
+    # Values as they were drawn: nothing is interpolated between a number and infinity.
+    return np.quantile(resamples, [tail, 1 - tail], axis=0, method="inverted_cdf")

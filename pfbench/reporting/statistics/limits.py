@@ -1,0 +1,73 @@
+"""Runs at equal counts: what each had done when the budget that all had was spent."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any
+
+from pfbench.base.counts import COUNTED, Counts
+from pfbench.reporting.statistics.curves import HOLDS, column
+from pfbench.runs.loop.run import Run
+from pfbench.runs.planning.plan import PlannedRun
+
+Limits = Mapping[str, float]
+"""The most calls, by the name of the count."""
+
+
+def common_limits(plans: Iterable[PlannedRun]) -> Limits:
+    """Return the least budget of each count among planned runs.
+
+    Where a spec gives all its runs one budget, it is that: no number follows from which methods
+    are shown.
+    """
+    found: dict[str, float] = {}
+    for plan in plans:
+        for name, limit in (plan.budget.limits if plan.budget else {}).items():
+            found[name] = min(limit, found.get(name, math.inf))
+    return found
+
+
+def shortened(run: Run, limits: Limits) -> Run:
+    """Return what a run had done within a smaller budget; itself, if it stayed within it.
+
+    Its trace ends at the last recorded row within all limits. It is charged as much as a run of
+    that budget could have spent beyond that row: up to its next row, and up to the limits. So
+    nothing is gained by a larger budget.
+    """
+    if not _exceeds(run.counts.as_dict(), limits):
+        return run
+    table = [dict(zip(run.columns, row, strict=True)) for row in run.rows]
+    within = list(takewhile(lambda row: not _exceeds(row, limits), table))
+    whole = run.counts.as_dict() | {"iteration": run.iterations, "seconds": run.seconds}
+    further = table[len(within)] if len(within) < len(table) else whole
+    counts = {name: int(min(further[name], limits.get(name, math.inf))) for name in COUNTED}
+    allowed = ", ".join(f"{name}={limit:g}" for name, limit in limits.items())
+    return replace(
+        run,
+        status="budget",
+        stop_reason=f"compared within {allowed}",
+        iterations=int(further["iteration"]),
+        counts=Counts(**counts),
+        final={},
+        seconds=float(further["seconds"]),
+        oracle_seconds=math.nan,
+        rows=run.rows[: len(within)],
+    )
+
+
+def last_value(run: Run, measure: str, least: float = -math.inf) -> float:
+    """Return the last recorded value of a run that ends with an answer, infinity for any other.
+
+    Parameters
+    ----------
+    least
+        A target at which runs stop: values below it count as equal to it.
+    """
+    values = column(run, measure)
+    known = values[values == values]
+    return max(float(known[-1]), least) if run.status in HOLDS and known.size else math.inf
+
+
+def _exceeds(spent: Mapping[str, Any], limits: Limits) -> bool:
+    return any(spent[name] > limit for name, limit in limits.items())

@@ -1,0 +1,68 @@
+"""What a run is charged: one count, its seconds, or a weighted sum of counts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from pfbench.base.checks import real
+from pfbench.base.counts import COUNTED
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown
+from pfbench.reporting.statistics.curves import Array, column
+from pfbench.runs.loop.run import Run
+
+PRICED = (*COUNTED, "iteration", "seconds")
+"""What a price may charge, by trace column."""
+
+
+@dataclass(frozen=True)
+class Price:
+    """A weighted sum of counts, e.g. of SFO + 50 LO.
+
+    Attributes
+    ----------
+    weights
+        Name of a trace column of `PRICED`, and what one unit of it costs.
+    """
+
+    weights: tuple[tuple[str, float], ...]
+
+    @classmethod
+    def of(cls, weights: str | Mapping[str, float]) -> "Price":
+        """Return the price of one kind of calls, or of several by their weights.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown, or a weight is negative, or none is positive.
+        """
+        given = {weights: 1.0} if isinstance(weights, str) else weights
+        for name, weight in given.items():
+            if name not in PRICED:
+                raise unknown("count in the price", name, PRICED)
+            real(f"the price of {name}", weight, least=0.0)
+        found = tuple((name, float(weight)) for name, weight in given.items() if weight)
+        if not found:
+            raise InputError("a price needs a count that costs something, as in sfo=1,lo=50.")
+        return cls(found)
+
+    def __str__(self) -> str:
+        return " + ".join(_term(name, weight) for name, weight in self.weights)
+
+    def along(self, run: Run) -> Array:
+        """Return what was spent at each recorded row; empty where a column is missing."""
+        columns = [weight * column(run, name) for name, weight in self.weights]
+        if any(one.size != len(run.rows) for one in columns):
+            return np.empty(0)
+        return np.sum(columns, axis=0)
+
+    def spent(self, run: Run) -> float:
+        """Return what the whole run spent, an incomplete last iteration included."""
+        whole = run.counts.as_dict() | {"iteration": run.iterations, "seconds": run.seconds}
+        return float(sum(weight * whole[name] for name, weight in self.weights))
+
+
+def _term(name: str, weight: float) -> str:
+    title = name.upper() if name in COUNTED else name
+    return title if weight == 1.0 else f"{weight:g} {title}"

@@ -1,0 +1,76 @@
+"""Calls to a target, and how many are expected.
+
+A run reaches a target at its first recorded row where the measure is at most the target; its
+runtime is what it had spent there. Which row that is depends on how often iterates are recorded:
+`every` is part of a comparison.
+
+N. Hansen, A. Auger, D. Brockhoff, T. Tušar, Anytime performance assessment in blackbox optimization
+benchmarking, IEEE Transactions on Evolutionary Computation 26 (2022).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.reporting.statistics.curves import Array, column
+from pfbench.reporting.statistics.prices import Price
+from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.stop import Stop
+
+
+@dataclass(frozen=True)
+class Runtimes:
+    """The calls to one target, of the runs of one algorithm on one problem.
+
+    Attributes
+    ----------
+    calls
+        What each run had spent when it reached the target; infinite where it did not.
+    spent
+        What each run spent in all.
+    """
+
+    calls: Array
+    spent: Array
+
+    @property
+    def reached(self) -> npt.NDArray[np.bool_]:
+        """Whether each run reached the target."""
+        return np.isfinite(self.calls)
+
+    @property
+    def hits(self) -> int:
+        """How many runs reached the target."""
+        return int(self.reached.sum())
+
+    @property
+    def charged(self) -> Array:
+        """What each run is charged: its calls to the target, or, if it failed, all it spent."""
+        return np.where(self.reached, self.calls, self.spent)
+
+
+def runtimes(runs: Sequence[Run], target: Stop, price: Price) -> Runtimes:
+    """Return the calls of runs to a target."""
+    return Runtimes(
+        np.array([_runtime(run, target, price) for run in runs], dtype=float),
+        np.array([price.spent(run) for run in runs], dtype=float),
+    )
+
+
+def ert(found: Runtimes) -> float:
+    """Return the expected runtime: all that the runs were charged, over the number of hits.
+
+    It is what restarting until the target is reached costs on average. Each failed run is charged
+    its own spending, never that of others; with no hit it is infinite.
+    """
+    return float(found.charged.sum() / found.hits) if found.hits else float("inf")
+
+
+def _runtime(run: Run, target: Stop, price: Price) -> float:
+    spent, values = price.along(run), column(run, target.measure)
+    if not spent.size or not values.size:
+        return float("inf")
+    reached = values <= target.target  # False where there is no value
+    return float(spent[reached.argmax()]) if reached.any() else float("inf")

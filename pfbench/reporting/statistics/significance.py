@@ -1,0 +1,141 @@
+"""Which differences between methods are more than luck: a rank test over seeds, Holm's correction.
+
+H. B. Mann, D. R. Whitney, On a test of whether one of two random variables is stochastically larger
+than the other, Annals of Mathematical Statistics 18 (1947); S. Holm, A simple sequentially
+rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.reporting.statistics.curves import Array
+
+SIGNIFICANT = 0.05
+"""Probability that a table in which no methods differ has any significant pair."""
+
+_EXACT = 100
+"""Up to so many values of both samples the test is exact."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the methods of one row of a table stand.
+
+    Attributes
+    ----------
+    best
+        The methods with the least median.
+    tied
+        Those that the test cannot tell from one of the best, the best themselves left out.
+    """
+
+    best: frozenset[int]
+    tied: frozenset[int]
+
+    @property
+    def clear(self) -> bool:
+        """Whether one method is the best, and the test tells it from every other."""
+        return len(self.best) == 1 and not self.tied
+
+
+def rank_test(x: Array, y: Array) -> float:
+    """Return the two-sided p-value of the Mann-Whitney test that two samples are of one law.
+
+    Exact for ties, too, which runs that missed a target always have: given the values, each way to
+    part them into two samples is equally probable. Beyond 100 values it is scipy's approximation.
+    Infinite values are greater than all others, and equal.
+    """
+    from scipy.stats import mannwhitneyu, rankdata
+
+    if min(x.size, y.size) == 0:
+        return 1.0
+    if x.size + y.size > _EXACT:
+        ranks = rankdata(np.concatenate([x, y]))
+        return float(mannwhitneyu(ranks[: x.size], ranks[x.size :], method="asymptotic").pvalue)
+    doubled = np.rint(2 * rankdata(np.concatenate([x, y]))).astype(int)
+    ways = _ways(doubled, x.size)
+    # The sum of the doubled ranks of the first sample, and its mean.
+    observed, mean = int(doubled[: x.size].sum()), x.size * (x.size + y.size + 1)
+    sums = np.arange(ways.size)
+    extreme = np.abs(sums - mean) >= abs(observed - mean)
+    return min(1.0, float(ways[extreme].sum()) / comb(x.size + y.size, x.size))
+
+
+def _ways(ranks: npt.NDArray[np.int64], size: int) -> Array:
+    """Return how many subsets of a size there are of ranks, by their sum."""
+    total = int(np.sort(ranks)[-size:].sum())
+    ways = np.zeros((size + 1, total + 1))
+    ways[0, 0] = 1.0
+    for rank in ranks:
+        # Downwards, so that each rank is taken at most once.
+        for taken in range(size, 0, -1):
+            ways[taken, rank:] += ways[taken - 1, : total + 1 - rank]
+    found: Array = ways[size]
+    return found
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Return the p-values as corrected for their number: each may be held to the level itself."""
+    found, least = [1.0] * len(p), 0.0
+    for number, at in enumerate(np.argsort(p, kind="stable")):
+        least = max(least, (len(p) - number) * p[at])
+        found[int(at)] = min(1.0, least)
+    return found
+
+
+def standings(
+    table: Sequence[Sequence[Array]], exact: Sequence[Sequence[bool]] | None = None
+) -> list[Standing]:
+    """Return how the methods of each row stand; a smaller value is better.
+
+    All pairs of every row are tested, and Holm's correction is over all of them: which method is
+    the best is seen in the same values that are tested.
+
+    Parameters
+    ----------
+    table
+        By row and method, a value for each seed. A method without values stands nowhere.
+    exact
+        Whether nothing varies over the seeds of a method: two such methods are told apart by their
+        values alone, as no luck is in them.
+    """
+    pairs = [
+        (row, a, b)
+        for row, samples in enumerate(table)
+        for a, b in combinations(range(len(samples)), 2)
+        if samples[a].size and samples[b].size
+    ]
+    p = []
+    tested = []
+    told: set[tuple[int, int, int]] = set()
+    for row, a, b in pairs:
+        if exact is not None and exact[row][a] and exact[row][b]:
+            if table[row][a][0] != table[row][b][0]:
+                told |= {(row, a, b), (row, b, a)}
+            continue
+        tested.append((row, a, b))
+        p.append(rank_test(table[row][a], table[row][b]))
+    for (row, a, b), corrected in zip(tested, holm(p), strict=True):
+        if corrected <= SIGNIFICANT:
+            told |= {(row, a, b), (row, b, a)}
+    return [_standing(row, samples, told) for row, samples in enumerate(table)]
+
+
+def _standing(row: int, samples: Sequence[Array], told: set[tuple[int, int, int]]) -> Standing:
+    medians = {at: float(middle(sample)) for at, sample in enumerate(samples) if sample.size}
+    least = min(medians.values(), default=float("inf"))
+    if least == float("inf"):
+        return Standing(frozenset(), frozenset())
+    best = frozenset(at for at, value in medians.items() if value == least)
+    tied = {at for at in medians if any((row, one, at) not in told for one in best)} - best
+    return Standing(best, frozenset(tied))
+
+
+def middle(sample: Array) -> float:
+    """Return the lower median, which is one of the values: infinity is never averaged."""
+    return float(np.sort(sample)[(sample.size - 1) // 2])

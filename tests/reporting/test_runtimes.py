@@ -1,0 +1,241 @@
+"""Calls to a target and their expectation, against their definitions and against cocopp."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_runs import plan, run
+
+from pfbench.base.counts import Budget
+from pfbench.base.errors import InputError
+from pfbench.reporting.statistics import (
+    Price,
+    Runtimes,
+    common_limits,
+    ecdf,
+    ert,
+    ert_interval,
+    last_value,
+    profile,
+    runtimes,
+    shortened,
+)
+from pfbench.runs.loop.stop import Stop
+
+SFO = Price.of("sfo")
+TARGET = Stop("m", 1.0)
+INF = math.inf
+
+COCOPP = (
+    # Calls to a target (inf: missed), what each run spent in all, cocopp.toolsstats.sp of cocopp
+    # 2.9.1: sp(calls where reached, else spent; issuccessful=reached)[0].
+    ((50, INF), (50, 100), 150.0),
+    ((12, 40, INF, 7, INF), (100, 100, 64, 100, 31), 51.333333333333336),
+    ((INF, INF, INF, 3), (7, 11, 13, 100), 34.0),
+    ((1e-3, 123456789.125, INF), (1, 2e8, 3.3e7), 78228394.563),
+    ((INF, INF), (10, 10), INF),
+)
+
+calls = st.one_of(st.just(INF), st.integers(0, 10**6).map(float))
+
+
+def known(found, spent=None):
+    found = np.array(found, dtype=float)
+    return Runtimes(found, np.full(found.size, 1e6) if spent is None else np.array(spent, float))
+
+
+def test_a_runtime_is_what_was_spent_at_the_first_row_at_or_below_the_target():
+    some = run([9, math.nan, 1.0, 5, 0.5], [0, 10, 30, 60, 100], lo=[0, 1, 2, 3, 4])
+    assert runtimes([some], TARGET, SFO).calls == [30]
+    assert runtimes([some], Stop("m", 0.99), SFO).calls == [100]
+    assert runtimes([some], Stop("m", 0.4), SFO).calls == [INF]
+    assert runtimes([some], Stop("other", 1), SFO).calls == [INF]
+    assert runtimes([some], TARGET, Price.of({"sfo": 2, "lo": 50})).calls == [160]
+    assert runtimes([some], TARGET, Price.of("seconds")).calls == [3]
+    assert runtimes([some], TARGET, Price.of("iteration")).calls == [2]
+
+
+def test_a_failed_run_is_charged_what_it_spent_itself_and_no_other():
+    """IOHinspector charges the greatest budget of all that is shown: 1050 beside one of 1000."""
+    mine = [run([5, 1], [0, 50]), run([5, 4], [0, 90], status="budget", spent=100)]
+    others = [run([5, 4], [0, 900], status="budget", spent=1000)]
+    assert ert(runtimes(mine, TARGET, SFO)) == 150
+    everything = runtimes([*mine, *others], TARGET, SFO)
+    assert everything.charged.tolist() == [50, 100, 1000]  # the fault would be seen
+
+
+@pytest.mark.parametrize(("found", "spent", "expected"), COCOPP)
+def test_the_expected_runtime_is_that_of_coco(found, spent, expected):
+    assert ert(known(found, spent)) == pytest.approx(expected, rel=1e-12)
+
+
+@given(st.lists(st.tuples(calls, st.integers(0, 10**6)), min_size=1, max_size=20))
+def test_the_expected_runtime_is_that_of_coco_wherever_it_can_be_asked(pairs):
+    toolsstats = pytest.importorskip("cocopp.toolsstats")
+    found = known([a for a, _ in pairs], [b for _, b in pairs])
+    theirs = toolsstats.sp(list(found.charged), issuccessful=list(found.reached))[0]
+    assert ert(found) == pytest.approx(theirs, rel=1e-12)
+
+
+@given(st.lists(st.tuples(calls, st.integers(1, 10**6)), min_size=1, max_size=12))
+def test_the_expected_runtime_is_what_restarts_cost(pairs):
+    """(1 - p) / p failed runs come before the first that succeeds, each at their mean."""
+    found = known([a for a, _ in pairs], [b for _, b in pairs])
+    hit = [a for a, _ in pairs if a < INF]
+    missed = [b for a, b in pairs if a == INF]
+    if not hit:
+        assert ert(found) == INF
+        return
+    p = len(hit) / len(pairs)
+    failing = (1 - p) / p * np.mean(missed) if missed else 0.0
+    assert ert(found) == pytest.approx(np.mean(hit) + failing, rel=1e-12, abs=1e-12)
+
+
+def test_a_price_is_checked_and_written_in_words():
+    assert str(Price.of({"sfo": 1, "lo": 50, "po": 0})) == "SFO + 50 LO"
+    assert Price.of("lo").spent(run([1], [4], lo=[3])) == 3
+    with pytest.raises(InputError, match="sfp"):
+        Price.of("sfp")
+    with pytest.raises(InputError, match="price of lo"):
+        Price.of({"lo": -1})
+    with pytest.raises(InputError, match="costs something"):
+        Price.of({"lo": 0})
+
+
+# --- equal counts ---------------------------------------------------------------------------------
+
+
+def test_the_common_budget_is_the_least_of_each_count():
+    plans = [plan(Budget(sfo=100)), plan(Budget(sfo=200, lo=7)), plan()]
+    assert common_limits(plans) == {"sfo": 100, "lo": 7}
+    assert common_limits([plan(), plan()]) == {}
+
+
+def test_a_run_within_the_common_budget_is_left_alone():
+    some = run([5, 3], [0, 100])
+    assert shortened(some, {"sfo": 100, "lo": 0}) is some
+
+
+values = st.lists(st.integers(0, 9).map(float), min_size=1, max_size=12)
+
+
+@given(values, st.data())
+def test_a_method_with_twice_the_budget_gains_nothing_from_it(path, data):
+    """It is compared as the run of half the budget, and charged at least as much."""
+    steps = data.draw(st.lists(st.integers(1, 30), min_size=len(path), max_size=len(path)))
+    sfo = [0, *np.cumsum(steps)[:-1].tolist()]
+    budget = data.draw(st.integers(0, 200))
+    kept = [(s, v) for s, v in zip(sfo, path, strict=True) if s <= budget]
+    complete = len(kept) == len(path)
+    # It stops before the call that exceeds its budget, somewhere in its next step.
+    beyond = 0 if complete else data.draw(st.integers(0, min(budget, sfo[len(kept)]) - kept[-1][0]))
+    half = run(
+        [v for _, v in kept],
+        [s for s, _ in kept],
+        status="finished" if complete else "budget",
+        spent=kept[-1][0] + beyond,
+    )
+    double = run(path, sfo)
+    seen = shortened(double, {"sfo": budget})
+    assert seen.rows == half.rows
+    target = Stop("m", data.draw(st.integers(0, 9)))
+    mine, fair = (runtimes([one], target, SFO) for one in (seen, half))
+    np.testing.assert_array_equal(mine.calls, fair.calls)
+    assert mine.spent[0] >= fair.spent[0]
+    assert last_value(seen, "m") == last_value(half, "m")
+
+
+def test_without_the_common_budget_twice_the_budget_would_win():
+    """The fault that the last test must see: a hit beyond the budget of the others."""
+    double = run([5, 4, 1], [0, 90, 150], status="target")
+    assert runtimes([double], TARGET, SFO).hits == 1
+    assert runtimes([shortened(double, {"sfo": 100})], TARGET, SFO).hits == 0
+
+
+def test_the_last_value_of_a_failure_is_none_and_below_the_target_all_are_equal():
+    assert last_value(run([5, 0.3]), "m") == 0.3
+    assert last_value(run([5, 0.3]), "m", least=1.0) == 1.0
+    assert last_value(run([5, 0.3], status="diverged"), "m") == INF
+    assert last_value(run([], status="refused"), "m") == INF
+
+
+# --- shares ---------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.lists(calls, min_size=3, max_size=3), min_size=1, max_size=4))
+def test_a_share_is_that_of_problems_and_runs_reached_so_far(table):
+    found = ecdf([[known(row)] for row in table], resamples=20)
+    everything = [value for row in table for value in row]
+    for x, share in zip(found.x, found.share, strict=True):
+        assert share == pytest.approx(np.mean([value <= x for value in everything]))
+    assert set(found.x) == {value for value in everything if value < INF}
+
+
+def test_problems_weigh_the_same_whatever_their_number_of_runs():
+    found = ecdf([[known([1, 1, 1, 1])], [known([9, INF])]], resamples=20)
+    assert found.x.tolist() == [1, 9]
+    assert found.share.tolist() == [0.5, 0.75]
+
+
+def test_a_profile_is_the_share_of_targets_within_a_factor_of_the_reference():
+    first = [known([10, 30]), known([40, INF], [50, 60])]  # ERT 20 and 100
+    found = profile([first, [known([INF, INF])]], [[10, 10], [1]], resamples=20)
+    assert found.x.tolist() == [2, 10]
+    assert found.share.tolist() == [0.25, 0.5]
+    with pytest.raises(InputError, match="positive number"):
+        profile([first], [[10, 0]])
+
+
+@given(st.lists(st.lists(calls, min_size=4, max_size=4), min_size=2, max_size=5))
+def test_adding_a_method_changes_no_bit_of_the_others(table):
+    def numbers(row):
+        one = known(row)
+        return (
+            ert(one),
+            ert_interval(one, 50),
+            *(part.tobytes() for part in vars(ecdf([[one], [one]], 50)).values()),
+            *(part.tobytes() for part in vars(profile([[one]], [[7.0]], 50)).values()),
+        )
+
+    assert [numbers(row) for row in table[:-1]] == [numbers(row) for row in table][:-1]
+
+
+def test_a_method_that_does_nothing_is_last_in_every_view():
+    nothing = [run([5.0], [0], seed=seed) for seed in range(3)]
+    poor = [run([5.0, 4, 0.9], [0, 500, 900 + seed], seed=seed) for seed in range(3)]
+    idle, slow = (runtimes(runs, TARGET, SFO) for runs in (nothing, poor))
+    assert ert(idle) > ert(slow)
+    assert ecdf([[idle]]).x.size == 0
+    assert profile([[idle]], [[1.0]]).x.size == 0
+    assert last_value(nothing[0], "m") > max(last_value(one, "m") for one in poor)
+
+
+# --- intervals ------------------------------------------------------------------------------------
+
+
+def test_an_interval_is_that_of_all_resamples_of_two_runs():
+    """Of two runs there are three resamples: both twice (1/4 each), and one of each (1/2)."""
+    assert ert_interval(known([10, 30])) == (10, 30)
+    assert ert_interval(known([10, INF], [10, 90])) == (10, INF)
+    assert ert_interval(known([INF, INF])) is None
+    assert ert_interval(known([10])) is None
+
+
+def test_an_interval_covers_the_truth_about_as_often_as_it_says():
+    rng = np.random.default_rng(5)
+    within = 0
+    for _ in range(300):
+        low, high = ert_interval(known(rng.exponential(100.0, 40)), 500)
+        within += low <= 100.0 <= high
+    assert 0.88 <= within / 300 <= 0.98
+
+
+def test_the_band_of_a_share_is_drawn_by_problem():
+    """Two problems, each reached by all its runs or none: nothing varies within a stratum."""
+    found = ecdf([[known([5, 5, 5])], [known([INF, INF, INF])]])
+    assert found.low.tolist() == found.share.tolist() == found.high.tolist() == [0.5]
+    # Runs that are drawn over all problems, the fault, would scatter.
+    pooled = ecdf([[known([5, 5, 5, INF, INF, INF])]])
+    assert pooled.low < 0.5 < pooled.high
