@@ -8,9 +8,10 @@ and the same trace, bit for bit; only times may differ.
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
@@ -18,7 +19,8 @@ from pfbench.runs.engines.engine import Engine, one_thread
 from pfbench.runs.engines.making import make, memory_limited
 from pfbench.runs.engines.workers import Result, Task
 from pfbench.runs.loop.run import Run
-from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.plan import PlannedRun, own_names
+from pfbench.runs.planning.user_code import is_ours
 from pfbench.runs.storage.content import Entry
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.keys import source_digest
@@ -47,11 +49,15 @@ class Rerun:
         Key of each that is not, and in what it differs.
     left_out
         How many of the share could not be made again, by the reason.
+    elsewhere
+        How many of those that agree were made in another environment or by another source, and
+        compared in their status and counts alone.
     """
 
     agree: int
     differing: Sequence[tuple[str, str]]
     left_out: Mapping[str, int]
+    elsewhere: int = 0
 
 
 def rerun(
@@ -61,12 +67,14 @@ def rerun(
     *,
     rng: random.Random | None = None,
     told: Callable[[str], object] = lambda text: None,
+    modules: Collection[str] = (),
+    anywhere: bool = False,
 ) -> Rerun:
     """Make a share of a store's runs again, and compare.
 
-    Nothing of somebody's own is imported, and no file is opened that a stored selector names: such
-    runs are left out, and so are those of another source, environment or version, of which the
-    bits may differ, and those that a clock ended.
+    Nothing of somebody's own is imported but `modules`, and no file is opened that a stored
+    selector names: such runs are left out, and so are those of another source, environment or
+    version, of which the bits may differ, and those that a clock ended.
 
     Parameters
     ----------
@@ -78,6 +86,11 @@ def rerun(
         Chooses the runs; nobody can foresee them if it is not given.
     told
         Is told what is made again, before it is.
+    modules
+        Those of somebody's own that may be imported: the user has been told of them.
+    anywhere
+        Whether runs of another source or environment are made again, too, and compared in their
+        status and counts.
 
     Raises
     ------
@@ -88,31 +101,29 @@ def rerun(
     chosen = (rng or random.SystemRandom()).sample(keys, math.ceil(share * len(keys)))
     left_out: Counter[str] = Counter()
     environment = engine.environment()
-    entries: list[Entry] = []
-    plans: list[PlannedRun] = []
     sources = cache(source_digest)
+    entries: list[tuple[Entry, bool]] = []
     for key in sorted(chosen):
         entry = _entry(store, key)
-        reason = "damaged" if entry is None else _why_not(entry, environment, sources)
-        if entry is None or reason:
-            left_out[reason] += 1
+        reason = "damaged" if entry is None else _why_not(entry, modules)
+        other = entry and not reason and _made_elsewhere(entry, environment, sources, modules)
+        if entry is None or reason or (other and not anywhere):
+            left_out[reason or str(other)] += 1
             continue
-        entries.append(entry)
-        plans.append(PlannedRun.of_json(entry.notes["plan"]))
+        entries.append((entry, bool(other)))
         told(f"{entry.run.algorithm} on {entry.run.problem}, seed {entry.run.seed}")
-    differing = []
-    agree = 0
+    plans = [PlannedRun.of_json(entry.notes["plan"]) for entry, _ in entries]
     tasks = [Task(_again, (plan, environment), MOST_SECONDS) for plan in plans]
+    differing, agree = [], []
     for result in engine.do(tasks) if tasks else ():
+        entry, elsewhere = entries[result.index]
         if result.status != "done":
             left_out[f"not made again: {result.status}"] += 1
-            continue
-        found = _differs(entries[result.index], result)
-        if found:
-            differing.append((entries[result.index].key, found))
+        elif found := (_differs_in_counts if elsewhere else _differs)(entry, result):
+            differing.append((entry.key, found))
         else:
-            agree += 1
-    return Rerun(agree, sorted(differing), left_out)
+            agree.append(elsewhere)
+    return Rerun(len(agree), sorted(differing), left_out, sum(agree))
 
 
 def _entry(store: Store, key: str) -> Entry | None:
@@ -123,9 +134,7 @@ def _entry(store: Store, key: str) -> Entry | None:
     return None if found is None else found[0]
 
 
-def _why_not(
-    entry: Entry, environment: Mapping[str, str], sources: Callable[[frozenset[str]], str]
-) -> str:
+def _why_not(entry: Entry, modules: Collection[str]) -> str:
     """Return why a run cannot be made again; empty if it can."""
     run = entry.run
     try:
@@ -134,17 +143,29 @@ def _why_not(
         return "stored without its plan"
     if (plan.problem, plan.algorithm, plan.seed) != (run.problem, run.algorithm, run.seed):
         return "stored with the plan of another run"
-    if plan.own_selectors:
+    if any(name.partition(":")[0] not in modules for name in own_names(plan.own_selectors)):
         return "of somebody's own modules, which are not imported"
     if any(map(_names_a_file, (plan.problem, plan.algorithm))):
         return "of a file that its selector names, which is not opened"
+    return "ended by a clock" if run.status in _BY_THE_CLOCK else ""
+
+
+def _made_elsewhere(
+    entry: Entry,
+    environment: Mapping[str, str],
+    sources: Callable[[frozenset[str]], str],
+    modules: Collection[str],
+) -> str:
+    """Return why the bits of a run may differ here; empty if they may not."""
     if dict(entry.environment) != dict(environment):
         return "made in another environment"
     source = entry.notes.get("source") or {}
-    modules = source.get("modules")
-    if not isinstance(modules, list) or sources(frozenset(map(str, modules))) != source["digest"]:
+    named = source.get("modules")
+    # To look for the source of a module may import its package.
+    if not isinstance(named, list) or not all(is_ours(str(m)) or m in modules for m in named):
         return "made by another source"
-    return "ended by a clock" if run.status in _BY_THE_CLOCK else ""
+    same = sources(frozenset(named)) == source["digest"]
+    return "" if same else "made by another source"
 
 
 def _names_a_file(selector: str) -> bool:
@@ -164,3 +185,13 @@ def _differs(entry: Entry, result: Result) -> str:
     if key != entry.key:
         return "key, which is that of another run"
     return difference("run", entry, Entry(key, run, entry.environment)) or ""
+
+
+def _differs_in_counts(entry: Entry, result: Result) -> str:
+    """Return in which count or status a run that was made again differs; empty if in none."""
+    theirs, mine = (_counted(run) for run in (entry.run, result.value[1]))
+    return next((name for name, value in theirs.items() if value != mine[name]), "")
+
+
+def _counted(run: Run) -> dict[str, Any]:
+    return {**run.counts.as_dict(), "iterations": run.iterations, "status": run.status}

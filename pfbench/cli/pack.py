@@ -1,0 +1,174 @@
+"""``pfbench pack``: a sweep as one archive, and an archive put to the test."""
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pfbench import __version__
+from pfbench.base.checks import integer, real
+from pfbench.base.errors import InputError
+from pfbench.base.files import check_writable
+from pfbench.cli import options
+from pfbench.cli.options import argument, option
+from pfbench.cli.printing import (
+    FAILURES,
+    announce,
+    complain,
+    exit_if,
+    exit_if_failed,
+    keeping,
+    note,
+)
+from pfbench.cli.progress import Steps
+from pfbench.cli.tables import Fact, show_facts
+from pfbench.cli.words import plural, size, whole
+
+if TYPE_CHECKING:
+    from pfbench.runs.engines.engine import Engine
+    from pfbench.runs.pack import Unpacked
+    from pfbench.runs.rerun import Rerun
+
+SHARE = "5%"
+
+
+def pack(
+    spec: Path | None = argument("SPEC.toml"),
+    output: Path | None = option("FILE", "The archive to write.", "--output", "-o"),
+    check: Path | None = option("FILE", "Put this archive to the test instead."),
+    share: str = option(
+        "SHARE", "Of --check: the part of the runs to make again, as in 5% or 0.05.", default=SHARE
+    ),
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    as_json: bool = options.AS_JSON,
+) -> None:
+    """Write a sweep and all its runs to one archive, or check one.
+
+    An archive has the spec, the modules MODULE:NAME that it names, the digests of its problems and
+    data, the versions, and every run; what the store lacks is run first.
+
+    With --check, runs of an archive that are chosen at random are made again. Where versions and
+    source are the same, they must have the same bits; elsewhere the same counts. The modules in
+    the archive are imported for that, and named before. Exit status 1 if a run differs.
+    """
+    if (spec is None) == (check is None):
+        raise InputError("give a SPEC.toml with -o FILE, or --check FILE.")
+    if check is not None:
+        if output is not None or scheduler is not None:
+            raise InputError("--check takes neither --output nor --scheduler: leave them out.")
+        _check(check, _part(share), jobs, as_json=as_json)
+    elif spec is not None:
+        if output is None:
+            raise InputError("name the archive to write with -o FILE.")
+        options.check_place(jobs, scheduler)
+        check_writable(output, f"--output {output}")
+        with closing(options.engine_of(jobs, scheduler)) as engine:
+            _write(spec, output, store, engine, as_json=as_json)
+
+
+def _write(path: Path, output: Path, folder: Path, engine: "Engine", *, as_json: bool) -> None:
+    from pfbench.runs import pack as packing
+    from pfbench.runs.execute import execute
+    from pfbench.runs.planning.sweep import read_sweep
+    from pfbench.runs.storage.store import Store
+
+    sweep = read_sweep(path)
+    announce(sweep.own_selectors, path)
+    kept = Store(folder)
+    with (
+        keeping("run", folder),
+        Steps(sweep.name, len(sweep.plans), "runs", quiet=as_json) as steps,
+    ):
+        outcomes = execute(sweep.plans, kept, engine=engine, progress=steps.count)
+    about = packing.pack(sweep.name, sweep.text, outcomes, kept, output, version=__version__)
+    number, length = len(outcomes), output.stat().st_size
+    facts = [
+        Fact("archive", str(output), "archive"),
+        Fact("runs", number, "runs", whole(number)),
+        Fact("bytes", length, "size", size(length)),
+        *_facts(about),
+    ]
+    show_facts(facts, as_json=as_json)
+    failed = [outcome for outcome in outcomes if outcome.entry.run.status in FAILURES]
+    exit_if_failed(failed, ", and the archive has them as such")
+
+
+def _facts(about: Mapping[str, Any]) -> list[Fact]:
+    """Return what an archive says of itself."""
+    versions = sorted({one.get("python", "unknown") for one in about["environments"]})
+    problems, data = about["problems"], about["data"]
+    return [
+        Fact("pfbench", about["pfbench"], "pfbench"),
+        Fact("environments", about["environments"], "Python", ", ".join(versions)),
+        Fact("problems", problems, "problems", whole(len(problems))),
+        Fact("data", data, "data sets", ", ".join(data) or "none"),
+        Fact("own", about["own"], "own code", ", ".join(about["own"]) or "none"),
+    ]
+
+
+def _check(path: Path, share: float, jobs: int | None, *, as_json: bool) -> None:
+    from pfbench.runs import pack as packing
+    from pfbench.runs.engines.engine import LocalProcesses
+    from pfbench.runs.storage.archive import opened
+
+    slots = options.cpus() if jobs is None else integer("--jobs", jobs, least=1)
+    with opened(path) as archive, packing.unpacked(archive) as content:
+        facts, lacking = _inside(content, path)
+        for module in content.modules:
+            complain(f"importing {module}, which is in {path}.")
+        # Not in this process: a stranger's run may not end.
+        found = packing.check(content, share, LocalProcesses(slots), _told(as_json))
+    show_facts([*facts, *_outcome(found)], as_json=as_json)
+    for reason, many in found.left_out.items():
+        complain(f"{plural(many, 'run')} of the share cannot be compared: {reason}.")
+    for key, what in found.differing:
+        complain(f"run {key} is not what the archive says: made again, it differs in its {what}.")
+    if lacking:
+        complain(f"{plural(lacking, 'run')} that its spec plans are not in the archive.")
+    exit_if(found.differing or lacking)
+
+
+def _inside(content: "Unpacked", path: Path) -> tuple[list[Fact], int]:
+    """Return what is in an archive, and how many runs of its spec are not."""
+    from pfbench.runs import pack as packing
+    from pfbench.runs.planning.sweep import read_sweep
+
+    number = len([*content.store.keys()])
+    if not number:
+        raise InputError(f"{path} has no run: there is nothing to check.")
+    lacking = packing.missing(content, read_sweep(content.spec).plans)
+    for name, state in content.other_data().items():
+        complain(f"the data set {name} of the archive is {state}.")
+    facts = [
+        Fact("archive", str(path), "archive"),
+        Fact("runs", number, "runs", whole(number)),
+        Fact("missing", lacking, "planned and missing", whole(lacking)),
+        *_facts(content.about),
+    ]
+    return facts, lacking
+
+
+def _outcome(found: "Rerun") -> list[Fact]:
+    bits, left = found.agree - found.elsewhere, sum(found.left_out.values())
+    return [
+        Fact("agree", found.agree, "made again, same counts", whole(found.agree)),
+        Fact("same_bits", bits, "of them, same bits", whole(bits)),
+        Fact("differing", dict(found.differing), "differ", whole(len(found.differing))),
+        Fact("left_out", dict(found.left_out), "left out", whole(left)),
+    ]
+
+
+def _told(quiet: bool) -> Callable[[str], None]:
+    return lambda text: None if quiet else note(f"again: {text}")
+
+
+def _part(share: str) -> float:
+    """Read a share, ``5%`` or ``0.05``."""
+    number, percent = share.strip().removesuffix("%"), share.strip().endswith("%")
+    try:
+        part = float(number) / (100 if percent else 1)
+    except ValueError:
+        raise InputError(f"--share {share!r} must be a part, as in 5% or 0.05.") from None
+    return real("--share", part, above=0.0, most=1.0)

@@ -1,0 +1,232 @@
+"""One file that holds a whole sweep, and is opened as carefully as a store: it may be anybody's.
+
+It is a zip file. ``pack.json`` says what is inside, with the hash of every other file;
+``spec.toml`` is the spec; ``code/`` has the modules of its author, never imported by reading it;
+``runs/`` is that of a store.
+"""
+
+import hashlib
+import json
+import re
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, BinaryIO
+
+from pfbench.base.errors import InputError
+from pfbench.base.files import whole
+from pfbench.base.visible import visible
+from pfbench.runs.storage.content import decoded
+from pfbench.runs.storage.damaged import Damaged
+from pfbench.runs.storage.kinds import KINDS
+from pfbench.runs.storage.opening import check_size, open_file
+from pfbench.runs.storage.schema import Type, count, list_of, table, table_of, text
+from pfbench.runs.storage.schema import whole as integer
+
+SCHEMA = 1
+"""Version of ``pack.json``; archives of another version are not read."""
+
+MANIFEST, SPEC, CODE = "pack.json", "spec.toml", "code/"
+"""The names inside."""
+
+MOST_BYTES = 2**31
+"""Bytes of the largest archive, and of all that is in one."""
+
+MOST_FILES = 200_000
+"""The most files in one."""
+
+_MODULE = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
+_LIMITS: Mapping[str, int] = MappingProxyType(
+    {
+        r"pack\.json": 2**26,
+        r"spec\.toml": 2**22,
+        rf"code(/{_MODULE}){{1,20}}\.py": 2**22,
+        r"runs/([0-9a-zA-Z_-]{2})/\1[0-9a-zA-Z_-]{6,126}\.parquet": KINDS["run"].most_bytes,
+    }
+)
+"""Bytes of the largest file of each form of name; nothing else is in an archive."""
+
+_FIELDS: Mapping[str, Type] = MappingProxyType(
+    {
+        "schema": integer,
+        "pfbench": text,
+        "name": text,
+        "planned": count,
+        "own": list_of(text),
+        "environments": list_of(table_of(text)),
+        "problems": table_of(text),
+        "data": table_of(text),
+        "files": table_of(text),
+    }
+)
+_WHEN = (1980, 1, 1, 0, 0, 0)  # the same content has the same bytes
+_FORMS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_ENCRYPTED = 1
+
+
+def write_archive(path: Path, files: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
+    """Write an archive, whole or not at all.
+
+    Parameters
+    ----------
+    files
+        What is in it, by its name there.
+    about
+        The fields of ``pack.json`` but ``schema`` and ``files``.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
+    said = json.dumps({"schema": SCHEMA, **about, "files": hashes}, indent=1, allow_nan=False)
+    with whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in {MANIFEST: said.encode() + b"\n", **dict(sorted(files.items()))}.items():
+            entry = zipfile.ZipInfo(name, _WHEN)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, data)
+
+
+class Archive:
+    """An opened archive; nothing of it is imported, and no name of it is a path of this machine.
+
+    Attributes
+    ----------
+    about
+        ``pack.json``, with checked types.
+    names
+        The names of all files but that.
+    """
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self._path = path
+        with self._refusing():
+            check_size(file, MOST_BYTES)
+            self._zip = zipfile.ZipFile(file)
+            entries = self._zip.infolist()
+            if len(entries) > MOST_FILES:
+                raise Damaged("too large", f"{len(entries):,} files")
+            self._entries = {entry.filename: entry for entry in entries}
+            if len(self._entries) < len(entries):
+                raise Damaged("unreadable", "two files in it have the same name")
+            for entry in entries:
+                _check(entry)
+            unpacked = sum(entry.file_size for entry in entries)
+            if unpacked > MOST_BYTES:
+                raise Damaged("too large", f"{unpacked:,} bytes once it is unpacked")
+            if not {MANIFEST, SPEC} <= self._entries.keys():
+                raise Damaged("incomplete", f"it lacks {MANIFEST} or {SPEC}")
+            self.about = _about(self._read(MANIFEST))
+        self.names = tuple(name for name in self._entries if name != MANIFEST)
+        with self._refusing():
+            if set(self.names) != set(self.about["files"]):
+                raise Damaged("incomplete", f"{MANIFEST} names other files than are in it")
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a file inside.
+
+        Raises
+        ------
+        InputError
+            If they are not those of which the archive has the hash.
+        """
+        with self._refusing():
+            data = self._read(name)
+            if hashlib.sha256(data).hexdigest() != self.about["files"][name]:
+                raise Damaged("wrong content", f"{name} does not match its hash")
+        return data
+
+    def unpack(self, folder: Path) -> None:
+        """Write all files below an empty folder.
+
+        Raises
+        ------
+        InputError
+            If one is damaged.
+        OSError
+            If it cannot be written.
+        """
+        for name in self.names:
+            place = folder.joinpath(*name.split("/"))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with place.open("xb") as file:
+                file.write(self.read(name))
+
+    def _read(self, name: str) -> bytes:
+        entry = self._entries[name]
+        with self._zip.open(entry) as file:
+            data = file.read(entry.file_size + 1)
+        if len(data) != entry.file_size:
+            raise Damaged("truncated", f"{name} has {len(data):,} of {entry.file_size:,} bytes")
+        return data
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """Refuse an archive whose bytes raise anything inside: zipfile has many errors for them."""
+        try:
+            yield
+        except (MemoryError, InputError):
+            raise
+        except (Damaged, OSError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+            raise self._refused(error) from error
+        except (EOFError, KeyError, NotImplementedError, RuntimeError) as error:
+            raise self._refused(error) from error
+
+    def _refused(self, error: Exception) -> InputError:
+        what = visible(str(error).splitlines()[0] if str(error) else type(error).__name__)
+        return InputError(
+            f"{self._path} is no whole archive of pfbench ({what.rstrip('.')}): get it again from "
+            "its author."
+        )
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Archive]:
+    """Open an archive for reading.
+
+    Raises
+    ------
+    InputError
+        If there is none, or it is damaged, too large, or has what no archive of pfbench has.
+    """
+    try:
+        file = open_file(path)
+    except Damaged as damage:
+        raise InputError(f"{path} is no archive ({damage}): name a file.") from damage
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): name an archive.") from error
+    with file:
+        yield Archive(file, path)
+
+
+def _check(entry: zipfile.ZipInfo) -> None:
+    """Refuse a file of another name, form or size than an archive of pfbench has."""
+    name = entry.filename
+    most = next((most for form, most in _LIMITS.items() if re.fullmatch(form, name)), None)
+    if most is None or entry.orig_filename != name:
+        raise Damaged("unreadable", f"it has a file {name!r}, which no archive of pfbench has")
+    if entry.file_size > most:
+        raise Damaged("too large", f"{name} has {entry.file_size:,} bytes once it is unpacked")
+    if entry.flag_bits & _ENCRYPTED or entry.compress_type not in _FORMS:
+        raise Damaged("unreadable", f"{name} is encrypted, or packed in a way that is not read")
+    mode = entry.external_attr >> 16
+    if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+        raise Damaged("not a file", f"{name} is a link or a device")
+
+
+def _about(data: bytes) -> Mapping[str, Any]:
+    about: Mapping[str, Any] = decoded(data)
+    if not table(about):
+        raise Damaged("unreadable", f"{MANIFEST} is no table")
+    if about.get("schema") != SCHEMA:
+        raise Damaged("wrong schema version", f"{about.get('schema')!r}, where {SCHEMA} is known")
+    for name, kind in _FIELDS.items():
+        if name not in about or not kind(about[name]):
+            raise Damaged("incomplete", f"the field {name} of {MANIFEST}")
+    return about
