@@ -13,6 +13,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.cli import options
 from pfbench.cli.catalogue import specs
+from pfbench.cli.changes import show_changes
 from pfbench.cli.options import argument, option
 from pfbench.cli.printing import FAILURES, announce, exit_if_failed, keeping, note, print_json
 from pfbench.cli.progress import Steps
@@ -32,6 +33,9 @@ def report(
     output: Path = option("DIR", "Where the reports go.", "--output", "-o", default=OUTPUT),
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
+    compare: tuple[Path, Path] | None = option(
+        "DIR DIR", "Draw nothing, and say what changed from one store to another."
+    ),
     as_json: bool = options.AS_JSON,
 ) -> None:
     """Draw comparison reports of many runs.
@@ -43,6 +47,11 @@ def report(
     from pfbench.reporting import prepare, write_report
     from pfbench.runs.planning.study import read_spec
 
+    if compare is not None:
+        if spec:
+            raise InputError("--compare takes two stores and no SPEC.toml: leave one of them out.")
+        show_changes(*compare, as_json=as_json)
+        return
     options.check_place(jobs, scheduler)
     read = [read_spec(path) for path in _paths(spec or list(specs()))]
     for one in read:

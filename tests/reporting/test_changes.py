@@ -1,0 +1,86 @@
+"""What changed between two stores, planted one by one."""
+
+from dataclasses import replace
+
+import pytest
+from stored import ENVIRONMENT, key_of, made_run
+
+from pfbench.base.counts import Budget
+from pfbench.reporting.changes import Change, compare
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.storage.store import Store
+
+
+def put(store, run, version="1", budget=None):
+    plan = PlannedRun(run.problem, run.algorithm, run.seed, ("fw_gap",), 1, budget)
+    key = key_of(f"{version} {plan}")
+    store.put(key, run, ENVIRONMENT, {"plan": plan.as_json()})
+    return key
+
+
+@pytest.fixture
+def stores(tmp_path):
+    return Store(tmp_path / "a"), Store(tmp_path / "b")
+
+
+def test_runs_of_one_plan_are_the_same_under_any_key_and_however_long_they_took(stores):
+    before, after = stores
+    for seed in range(3):
+        put(before, made_run(seed))
+        put(after, made_run(seed, seconds=9.0, oracle_seconds=1.0), version="2")
+    found = compare(*stores)
+    assert (found.same, found.changed, found.changes) == (3, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("change", "what", "values"),
+    [
+        ({"status": "diverged"}, "status", ("finished", "diverged")),
+        ({"iterations": 2}, "iterations", (3, 2)),
+        ({"final": {"objective": 0.25, "fw_gap": None}}, "final objective", (0.125, 0.25)),
+        ({"final": {"objective": 0.125, "fw_gap": 1.0}}, "final fw_gap", (None, 1.0)),
+        ({"final": {"fw_gap": None}}, "final objective", (0.125, None)),
+    ],
+)
+def test_each_change_is_found_and_named(stores, change, what, values):
+    before, after = stores
+    run = made_run(4)
+    put(before, run)
+    put(after, replace(run, **change), version="2")
+    (found,) = compare(*stores).changes
+    assert found == Change(run.problem, run.algorithm, 4, what, *values)
+
+
+def test_a_count_has_its_factor(stores):
+    run = made_run(0)
+    put(stores[0], run)
+    put(stores[1], replace(run, counts=replace(run.counts, sfo=2 * run.counts.sfo)))
+    (found,) = compare(*stores).changes
+    assert found.what == "sfo"
+    assert found.factor == 2.0
+
+
+def test_other_plans_are_other_runs(stores):
+    put(stores[0], made_run(0))
+    put(stores[1], made_run(0), budget=Budget(sfo=9))
+    put(stores[1], made_run(1))
+    found = compare(*stores)
+    assert (found.same, found.changed, found.only_before, found.only_after) == (0, 0, 1, 2)
+
+
+def test_of_two_runs_of_a_plan_the_last_one_stands(stores):
+    import os
+
+    old, new = put(stores[0], made_run(0, iterations=7)), put(stores[0], made_run(0), version="2")
+    os.utime(stores[0].path(old), (1e9, 1e9))
+    os.utime(stores[0].path(new), (2e9, 2e9))
+    put(stores[1], made_run(0), version="3")
+    assert compare(*stores).same == 1
+
+
+def test_damaged_files_are_counted_and_left(stores):
+    key = put(stores[0], made_run(0))
+    path = stores[0].path(key)
+    path.write_bytes(path.read_bytes()[:-9])
+    assert compare(*stores).unreadable == 1
+    assert path.exists()
