@@ -34,11 +34,17 @@ class Outcome:
     @property
     def refusal(self):
         """The one line of a refusal."""
+        (line,) = self.refusals
+        return line
+
+    @property
+    def refusals(self):
+        """The lines of a refusal, one for each mistake."""
         assert self.status == 2, self.out + self.err
         assert self.out == ""
-        assert self.err.startswith("pfbench: ")
         assert self.err.endswith("\n")
-        assert self.err.count("\n") == 1
         assert "Traceback" not in self.err
         assert "this is a bug" not in self.err
-        return self.err.removeprefix("pfbench: ").strip()
+        lines = self.err.splitlines()
+        assert all(line.startswith("pfbench: ") for line in lines)
+        return [line.removeprefix("pfbench: ").strip() for line in lines]

@@ -1,5 +1,11 @@
 """What can go wrong, as types: each message is one sentence with the culprit and the remedy."""
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+_MOST_MISTAKES = 20
+"""So many are told at once."""
+
 
 class PfbenchError(Exception):
     """Anything pfbench refuses or cannot do."""
@@ -7,6 +13,20 @@ class PfbenchError(Exception):
 
 class InputError(PfbenchError, ValueError):
     """A bad parameter, name, selector or file given by the user; raised before any work."""
+
+
+class Mistakes(InputError):
+    """Several mistakes at once, e.g. all of a file.
+
+    Attributes
+    ----------
+    each
+        A sentence for each.
+    """
+
+    def __init__(self, each: Iterable[str]) -> None:
+        self.each = tuple(each)
+        super().__init__(" ".join(self.each))
 
 
 class DataError(PfbenchError):
@@ -31,6 +51,45 @@ class Diverged(PfbenchError, FloatingPointError):
 
 class WorkerDied(PfbenchError):
     """A process that makes runs was killed from outside, or is not fit to make one."""
+
+
+class Noting:
+    """Notes what is refused in its blocks, so that all of it is told at once."""
+
+    def __init__(self) -> None:
+        self._noted: dict[str, None] = {}
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Note what a block refuses, and go on behind it."""
+        try:
+            yield
+        except Mistakes as error:
+            self._noted |= dict.fromkeys(error.each)
+        except InputError as error:
+            self._noted[str(error)] = None
+
+    def __len__(self) -> int:
+        return len(self._noted)
+
+    def refuse(self) -> None:
+        """Refuse what was noted, if anything was.
+
+        Raises
+        ------
+        InputError
+            With the only sentence.
+        Mistakes
+            With all sentences; of very many, the first.
+        """
+        noted = list(self._noted)
+        if len(noted) == 1:
+            raise InputError(noted[0])
+        if len(noted) > _MOST_MISTAKES:
+            left_out = len(noted) - _MOST_MISTAKES
+            noted = [*noted[:_MOST_MISTAKES], f"There are {left_out:,} more mistakes like these."]
+        if noted:
+            raise Mistakes(noted)
 
 
 def in_words(error: BaseException) -> str:

@@ -53,7 +53,7 @@ def sets() -> Iterator[Item]:
 
 def reports() -> Iterator[Item]:
     """Yield the known reports."""
-    from pfbench.runs.planning.study import read_spec
+    from pfbench.runs.planning.spec import read_spec
 
     for name, path in specs().items():
         try:

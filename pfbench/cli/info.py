@@ -226,7 +226,7 @@ def _data(selector: Selector, item: Item) -> Described:
 
 
 def _report(selector: Selector, item: Item) -> Described:
-    from pfbench.runs.planning.study import read_spec
+    from pfbench.runs.planning.spec import read_spec
 
     spec = read_spec(specs()[item.name])
     studies = [_study(study) for study in spec.studies]
@@ -240,18 +240,20 @@ def _report(selector: Selector, item: Item) -> Described:
 
 
 def _study(study: "Study") -> list[Fact]:
-    runs = len(study.runs())
-    algorithms = dict(zip(study.labels, study.algorithms, strict=True))
+    runs = len(set(study.runs()))
+    problems = {one.label: one.selector for one in study.problems}
+    algorithms = {one.label: one.selector for one in study.algorithms}
+    settings = [one.title for one in study.settings]
     return [
         Fact("key", study.key),
         Fact("title", study.title),
         Fact("about", " ".join(study.about.split()), "about"),
-        Fact("problem", study.problem, "problem"),
+        Fact("problems", problems, "problems", ", ".join(problems.values())),
         Fact("algorithms", algorithms, "algorithms", ", ".join(study.labels)),
-        Fact("columns", [column.title for column in study.columns], "settings"),
+        Fact("settings", settings, "settings"),
         Fact("measures", list(study.measures), "measures"),
-        Fact("seeds", study.seeds),
-        Fact("runs", runs, "runs", f"{runs:,} ({plural(study.seeds, 'seed')})"),
+        Fact("seeds", list(study.seeds)),
+        Fact("runs", runs, "runs", f"{runs:,} ({plural(len(study.seeds), 'seed')})"),
     ]
 
 

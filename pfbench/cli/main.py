@@ -1,7 +1,8 @@
 """The command ``pfbench``: its verbs, its errors, its exit statuses.
 
 Exit status: 0 done; 1 ran, and something failed; 2 bad input. Every refusal is one sentence on the
-standard error; ``PFBENCH_TRACEBACK=1`` prints the traceback before it.
+standard error, or one for each mistake of a file; ``PFBENCH_TRACEBACK=1`` prints the traceback
+before it.
 """
 
 import io
@@ -16,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from pfbench import __version__
-from pfbench.base.errors import Diverged, PfbenchError, StalePoint, WorkerDied
+from pfbench.base.errors import Diverged, Mistakes, PfbenchError, StalePoint, WorkerDied
 from pfbench.cli import adversary, data, info, listing, pack, report, run, solve, store, verify
 from pfbench.cli.options import flag
 from pfbench.cli.printing import complain
@@ -54,7 +55,8 @@ class Verbs(TyperGroup):
             if os.environ.get("PFBENCH_TRACEBACK"):
                 traceback.print_exc()
             message, status = _told(error)
-            complain(message)
+            for sentence in error.each if isinstance(error, Mistakes) else (message,):
+                complain(sentence)
             if isinstance(error, OSError):
                 _forget_output()
             return status

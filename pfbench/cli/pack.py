@@ -71,17 +71,17 @@ def pack(
 def _write(path: Path, output: Path, folder: Path, engine: "Engine", *, as_json: bool) -> None:
     from pfbench.runs import pack as packing
     from pfbench.runs.execute import execute
-    from pfbench.runs.planning.sweep import read_sweep
+    from pfbench.runs.planning.spec import read_spec
     from pfbench.runs.storage.store import Store
 
-    sweep = read_sweep(path)
+    sweep = read_spec(path)
     announce(sweep.own_selectors, path)
     kept = Store(folder)
     with (
         keeping("run", folder),
-        Steps(sweep.name, len(sweep.plans), "runs", quiet=as_json) as steps,
+        Steps(sweep.name, len(sweep.runs()), "runs", quiet=as_json) as steps,
     ):
-        outcomes = execute(sweep.plans, kept, engine=engine, progress=steps.count)
+        outcomes = execute(sweep.runs(), kept, engine=engine, progress=steps.count)
     about = packing.pack(sweep.name, sweep.text, outcomes, kept, output, version=__version__)
     number, length = len(outcomes), output.stat().st_size
     facts = [
@@ -133,12 +133,12 @@ def _check(path: Path, share: float, jobs: int | None, *, as_json: bool) -> None
 def _inside(content: "Unpacked", path: Path) -> tuple[list[Fact], int]:
     """Return what is in an archive, and how many runs of its spec are not."""
     from pfbench.runs import pack as packing
-    from pfbench.runs.planning.sweep import read_sweep
+    from pfbench.runs.planning.spec import read_spec
 
     number = len([*content.store.keys()])
     if not number:
         raise InputError(f"{path} has no run: there is nothing to check.")
-    lacking = packing.missing(content, read_sweep(content.spec).plans)
+    lacking = packing.missing(content, read_spec(content.spec).runs())
     for name, state in content.other_data().items():
         complain(f"the data set {name} of the archive is {state}.")
     facts = [

@@ -44,8 +44,8 @@ def report(
     any, all of those are drawn. What the store lacks is run first; after an interruption the same
     command goes on where it stopped.
     """
-    from pfbench.reporting import prepare, write_report
-    from pfbench.runs.planning.study import read_spec
+    from pfbench.reporting import collect, prepare, write_report
+    from pfbench.runs.planning.spec import read_spec
 
     if compare is not None:
         if spec:
@@ -54,17 +54,16 @@ def report(
         return
     options.check_place(jobs, scheduler)
     read = [read_spec(path) for path in _paths(spec or list(specs()))]
+    prepare(output)
     for one in read:
-        prepare(one, output)
-        announce((text for plan in one.runs() for text in plan.own_selectors), one.name)
+        announce(one.own_selectors, one.path)
     with closing(options.engine_of(jobs, scheduler)) as engine:
         outcomes = _run(read, store, engine, quiet=as_json)
 
     described = []
     for one in read:
-        files = write_report(
-            one, outcomes[one.name], output, command=command_line(), commit=commit()
-        )
+        drawn = collect(one, outcomes[one.name])
+        files = write_report(drawn, output, command=command_line(), commit=commit())
         described.append(_describe(one, outcomes[one.name], files))
         if not as_json:
             show(*(str(file) for file in files))

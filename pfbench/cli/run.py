@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pfbench.runs.engines.workers import Result
     from pfbench.runs.execute import Outcome
     from pfbench.runs.planning.plan import PlannedRun
-    from pfbench.runs.planning.sweep import Sweep
+    from pfbench.runs.planning.study import Spec
 
 _SHOWN = 12
 """So many failed runs are printed; --json and --log have them all."""
@@ -56,10 +56,10 @@ def run(
     What the store has is not run again; after an interruption, or a crash, the same command goes on
     where it stopped. Exit status 1 if a run failed.
     """
-    from pfbench.runs.planning.sweep import read_sweep
+    from pfbench.runs.planning.spec import read_spec
 
     options.check_place(jobs, scheduler)
-    planned = read_sweep(spec)
+    planned = read_spec(spec)
     announce(planned.own_selectors, spec)
     with _log(log) as told, closing(options.engine_of(jobs, scheduler)) as engine:
         if dry_run:
@@ -95,14 +95,15 @@ def _log(path: Path | None) -> Iterator[Log]:
 
 
 def _run(
-    planned: "Sweep", folder: Path, engine: "Engine", log: Log, *, as_json: bool, quiet: bool
+    planned: "Spec", folder: Path, engine: "Engine", log: Log, *, as_json: bool, quiet: bool
 ) -> None:
     from pfbench.runs.execute import sweep
-    from pfbench.runs.planning.sweep import reached
+    from pfbench.runs.loop.stop import reached
     from pfbench.runs.storage.store import Store
 
     kept = Store(folder)
-    total = len(planned.plans)
+    plans = planned.runs()
+    total = len(plans)
     log(f"begin {planned.name}: {plural(total, 'run')}, store {folder}")
     started = time.monotonic()
     described: dict[PlannedRun, dict[str, Any]] = {}
@@ -111,7 +112,7 @@ def _run(
     problem = ""
     try:
         with board:
-            for outcome in sweep(planned.plans, kept, engine):
+            for outcome in sweep(plans, kept, engine):
                 found = outcome.entry.run
                 board.count(outcome.origin, found.status)
                 _tell(log, outcome)
@@ -119,7 +120,9 @@ def _run(
                     failed.append(outcome)
                 if as_json:
                     one = _describe(outcome)
-                    one["targets"] = reached(planned.targets, found.columns, found.rows)
+                    one["targets"] = reached(
+                        planned.targets[outcome.plan], found.columns, found.rows
+                    )
                     described[outcome.plan] = one
     except KeyboardInterrupt:
         problem = "interrupted"
@@ -135,7 +138,7 @@ def _run(
             "same command goes on from there."
         )
     if as_json or not quiet:
-        runs = [described[plan] for plan in planned.plans] if as_json else []
+        runs = [described[plan] for plan in plans] if as_json else []
         statuses = ", ".join(f"{n:,} {status}" for status, n in board.statuses.most_common())
         facts = [
             Fact("name", planned.name, "sweep"),
@@ -194,22 +197,23 @@ _ORIGINS = {"made": "made now", "stored": "stored before", "cut": "cut from long
 # --- the dry run ----------------------------------------------------------------------------------
 
 
-def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool) -> None:
+def _dry_run(planned: "Spec", folder: Path, engine: "Engine", *, as_json: bool) -> None:
     from pfbench.runs.engines.workers import Task, run_tasks
     from pfbench.runs.execute import expected
     from pfbench.runs.forecast import trial_of
 
-    origins = expected(planned.plans, folder, engine)
-    lacking = [plan for plan in planned.plans if origins[plan] == "made"]
+    plans = planned.runs()
+    origins = expected(plans, folder, engine)
+    lacking = [plan for plan in plans if origins[plan] == "made"]
     settings: dict[tuple[str, str], list[PlannedRun]] = {}
     for plan in lacking:
         settings.setdefault((plan.problem, plan.algorithm), []).append(plan)
     step = max(1, -(-len(settings) // _TRIALS))
     chosen = list(settings.items())[::step]
-    tasks = [Task(trial_of, (plans[0],), _TRIAL_LIMIT) for _, plans in chosen]
+    tasks = [Task(trial_of, (same[0],), _TRIAL_LIMIT) for _, same in chosen]
     rows: list[dict[str, Any]] = [
-        {"problem": problem, "algorithm": algorithm, "runs": len(plans), **_UNKNOWN}
-        for (problem, algorithm), plans in chosen
+        {"problem": problem, "algorithm": algorithm, "runs": len(same), **_UNKNOWN}
+        for (problem, algorithm), same in chosen
     ]
     with Steps("trials", len(tasks), "trials", quiet=as_json) as steps:
         for result in run_tasks(tasks, min(engine.slots, options.cpus()) or 1):
@@ -224,11 +228,11 @@ def _dry_run(planned: "Sweep", folder: Path, engine: "Engine", *, as_json: bool)
     sizes = [row["bytes"] for row in rows if row["bytes"] is not None]
     most = max(sizes) * engine.slots if sizes else None
     seconds = total / engine.slots if tried or not lacking else None
-    counts = Counter(origins[plan] for plan in planned.plans)
+    counts = Counter(origins[plan] for plan in plans)
     facts = [
         Fact("name", planned.name, "sweep"),
         Fact("store", str(folder), "store"),
-        Fact("planned", len(planned.plans), "runs", _kinds(planned.plans)),
+        Fact("planned", len(plans), "runs", _kinds(plans)),
         *(Fact(name, counts[name]) for name in _ORIGINS),
         Fact("", None, "of these", _told(counts, _EXPECTED)),
         Fact("jobs", engine.slots, "jobs"),

@@ -5,6 +5,7 @@ compute what is shown, `tables` holds every table once for all formats, `figures
 `figures_svg` draw, `page` and `markdown` put the documents together, `writing` puts them on disk.
 """
 
+from pfbench.reporting.results import collect
 from pfbench.reporting.writing import prepare, write_report
 
-__all__ = ["prepare", "write_report"]
+__all__ = ["collect", "prepare", "write_report"]

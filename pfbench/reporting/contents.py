@@ -4,22 +4,17 @@ import math
 import os
 import platform
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pfbench.base.visible import visible
 from pfbench.reporting import statistics
 from pfbench.reporting.panels import Figure, figure
-from pfbench.reporting.results import Environment, Results, collect, environments
+from pfbench.reporting.results import Environment, Report, Results
 from pfbench.reporting.words import counted, listed, measure_name, significant
 from pfbench.runs.planning.study import Spec, Study
-
-if TYPE_CHECKING:
-    from pfbench.runs.execute import Outcome
 
 
 @dataclass(frozen=True)
@@ -70,9 +65,7 @@ class Contents:
 
     def provenance(self) -> list[tuple[str, str]]:
         """Return what made the report, by name."""
-        studies = [part.study for part in self.parts]
-        last = [f" to {study.seeds - 1}" if study.seeds > 1 else "" for study in studies]
-        seeds = [f"{one.title}: 0{end}" for one, end in zip(studies, last, strict=True)]
+        seeds = [f"{part.study.title}: {seeds_in_words(part.study)}" for part in self.parts]
         return [
             ("command", self.command),
             ("pfbench", self.version),
@@ -84,24 +77,15 @@ class Contents:
         ]
 
 
-def contents(
-    spec: Spec, outcomes: "Sequence[Outcome]", *, command: str, commit: str, made: datetime
-) -> Contents:
-    """Return everything that a report says.
-
-    Raises
-    ------
-    InputError
-        If a planned run has no outcome.
-    """
-    spec = _shown(spec)
+def contents(report: Report, *, command: str, commit: str, made: datetime) -> Contents:
+    """Return everything that a report says."""
     return Contents(
-        spec=spec,
+        spec=report.spec,
         parts=tuple(
-            Part(results, figure(results), f"{spec.name}-{results.study.key}.svg")
-            for results in collect(spec, outcomes)
+            Part(results, figure(results), f"{stem(report.spec, results.study)}.svg")
+            for results in report.results
         ),
-        environments=tuple(environments(spec, outcomes)),
+        environments=report.environments,
         command=visible(command),
         commit=commit or "unknown (not a git checkout)",
         version=_version(),
@@ -109,20 +93,17 @@ def contents(
     )
 
 
-def _shown(spec: Spec) -> Spec:
-    """Return a report whose titles and labels can be printed; its runs are the same."""
-    studies = tuple(
-        replace(
-            study,
-            title=visible(study.title),
-            about=visible(study.about, "\n\t"),
-            labels=tuple(map(visible, study.labels)),
-            columns=tuple(replace(one, title=visible(one.title)) for one in study.columns),
-        )
-        for study in spec.studies
-    )
-    title, about = visible(spec.title), visible(spec.about, "\n\t")
-    return replace(spec, title=title, about=about, studies=studies, text=visible(spec.text, "\n\t"))
+def stem(spec: Spec, study: Study) -> str:
+    """Return how the names of a study's files begin."""
+    return f"{spec.name}-{study.key}" if study.key else spec.name
+
+
+def seeds_in_words(study: Study) -> str:
+    """Return the seeds of a study."""
+    first, *_, last = study.seeds[0], study.seeds[-1]
+    if len(study.seeds) > 2 and study.seeds == tuple(range(first, last + 1)):
+        return f"{first} to {last}"
+    return listed([str(seed) for seed in study.seeds])
 
 
 def failure_sentence(results: Results) -> str:

@@ -51,11 +51,13 @@ def offered(figures: Sequence[Figure]) -> list[str]:
     return [axis for axis in AXES if any(axis in drawn.axes for drawn in figures)]
 
 
-def description(drawn: Figure, measure: str, column: int) -> str:
+def description(drawn: Figure, measure: str, at: int) -> str:
     """Return what a panel shows, for those who cannot see it."""
-    groups = drawn.results.groups[column]
-    ends = [f"{group.label} ends at {_spoken(final(group.runs, measure))}" for group in groups]
-    return f"{measure_name(measure)} at {groups[0].column}: {listed(ends)}."
+    panel = drawn.results.panels[at]
+    ends = [
+        f"{group.label} ends at {_spoken(final(group.runs, measure))}" for group in panel.groups
+    ]
+    return f"{measure_name(measure)} at {panel.title}: {listed(ends)}."
 
 
 def _spoken(value: Final) -> str:
@@ -63,7 +65,7 @@ def _spoken(value: Final) -> str:
 
 
 def _study(drawn: Figure, labels: Sequence[str]) -> dict[str, Any]:
-    study = drawn.results.study
+    study, panels = drawn.results.study, len(drawn.results.panels)
     return {
         "measures": [
             {
@@ -78,22 +80,22 @@ def _study(drawn: Figure, labels: Sequence[str]) -> dict[str, Any]:
         "axes": {
             axis: {
                 "without": drawn.without[axis],
-                "widths": [_round(drawn.widths[axis, at]) for at in range(len(study.columns))],
+                "widths": [_round(drawn.widths[axis, at]) for at in range(panels)],
                 "panels": [
                     [
                         [
-                            _line(line, labels, study.seeds, drawn.scales[measure].low)
+                            _line(line, labels, len(study.seeds), drawn.scales[measure].low)
                             for line in drawn.lines[axis, measure, at]
                         ]
-                        for at in range(len(study.columns))
+                        for at in range(panels)
                     ]
                     for measure in study.measures
                 ],
             }
             for axis in drawn.axes
         },
-        "columns": len(study.columns),
-        "seeds": study.seeds,
+        "columns": panels,
+        "seeds": len(study.seeds),
     }
 
 

@@ -111,20 +111,21 @@ def _canvas(drawn: Figure, labels: Sequence[str]) -> "Canvas":
     from matplotlib.lines import Line2D
 
     study, axis = drawn.results.study, drawn.axes[0]
-    rows, columns = len(study.measures), len(study.columns)
+    panels = drawn.results.panels
+    rows, columns = len(study.measures), len(panels)
     width = max(6.4, 0.9 + 1.9 * columns) if columns > 2 else 7.2
     canvas = Canvas(figsize=(width, 0.8 + 1.75 * rows), layout="constrained")
     grid = canvas.subplots(rows, columns, squeeze=False, sharex="col", sharey="row")
     lines = rows * columns * len(study.labels)
     most, markers = min(41, max(9, _POINTS // lines)), min(5, max(1, _MARKERS // lines))
     for row, measure in enumerate(study.measures):
-        for at, setting in enumerate(study.columns):
+        for at, panel in enumerate(panels):
             axes, scale = grid[row][at], drawn.scales[measure]
             for line in drawn.lines[axis, measure, at]:
                 _draw(axes, line, labels.index(line.label), scale.low, most, markers)
             _frame(axes, scale, drawn.widths[axis, at])
             if row == 0:
-                axes.set_title(setting.title)
+                axes.set_title(panel.title)
             if at == 0:
                 axes.set_ylabel(_broken(measure_name(measure)))
     canvas.supxlabel(AXES[axis], fontsize=8.0)

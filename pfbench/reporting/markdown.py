@@ -39,7 +39,7 @@ def _study(part: Part) -> list[str]:
     blocks.append("\n".join(f"- {markdown_text(text)}" for text in summary.sentences(results)))
     shown = " ".join(description(part.figure, measure, 0) for measure in study.measures)
     blocks.append(f"![{markdown_text(shown).replace(']', '')}]({part.picture})")
-    caption = f"{band_means(study.seeds)}{part.certified} {failure_sentence(results)}".strip()
+    caption = f"{band_means(len(study.seeds))}{part.certified} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
     for table in (summary.medians(results), summary.ratio_table(results), tables.counts(results)):
         if table is not None:

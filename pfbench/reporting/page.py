@@ -6,7 +6,7 @@ from typing import Any
 
 from pfbench.base.visible import visible
 from pfbench.reporting import figures_html, summary, tables
-from pfbench.reporting.contents import Contents, Part, failure_sentence
+from pfbench.reporting.contents import Contents, Part, failure_sentence, seeds_in_words
 from pfbench.reporting.statistics import Final, band_means
 from pfbench.reporting.style import style
 from pfbench.reporting.words import button, measure_name
@@ -81,7 +81,9 @@ def _shown(part: Part) -> dict[str, Any]:
         "early": tables.ended_early(results),
         "counts": tables.counts(results),
         "runs": tables.runs(results),
-        "band": band_means(part.study.seeds),
+        "band": band_means(len(part.study.seeds)),
+        "panels": results.panels,
+        "seeds": seeds_in_words(part.study),
         "certified": part.certified,
         "failure": failure_sentence(results),
         "picture": part.picture,

@@ -34,17 +34,17 @@ class Scale:
 
 @dataclass(frozen=True)
 class Figure:
-    """The panels of a study: a row for each measure, a column for each setting.
+    """What the panels of a study show: a row for each measure, a column for each panel.
 
     Attributes
     ----------
     axes
         What can be on the x-axis: the counts that any run makes, and the seconds.
     lines
-        By axis, measure and number of the column; an algorithm that never makes the calls on the
+        By axis, measure and number of the panel; an algorithm that never makes the calls on the
         axis has no line, and is in `without` instead.
     widths
-        Greatest x by axis and number of the column.
+        Greatest x by axis and number of the panel.
     scales
         By measure.
     without
@@ -63,9 +63,9 @@ def figure(results: Results) -> Figure:
     """Compute everything that the figure of a study shows."""
     study = results.study
     axes = tuple(axis for axis in AXES if any(group.makes(axis) for group in results))
-    columns = range(len(study.columns))
+    columns = range(len(results.panels))
     lines = {
-        (axis, measure, at): tuple(_lines(results.groups[at], axis, measure))
+        (axis, measure, at): tuple(_lines(results.panels[at].groups, axis, measure))
         for axis, measure, at in product(axes, study.measures, columns)
     }
     widths = {
@@ -100,12 +100,11 @@ def _lines(groups: Sequence[Group], axis: str, measure: str) -> Iterator[Line]:
 def _without(results: Results, axis: str) -> str:
     """Return a sentence on the algorithms that never make the calls on this axis."""
     parts = []
-    for number, label in enumerate(results.study.labels):
-        titles = [
-            groups[number].column for groups in results.groups if not groups[number].makes(axis)
-        ]
+    for label in results.study.labels:
+        found = [(panel, group) for panel, group in results.rows() if group.label == label]
+        titles = [panel.title for panel, group in found if not group.makes(axis)]
         if titles:
-            everywhere = len(titles) == len(results.groups)
+            everywhere = len(titles) == len(found)
             parts.append(label if everywhere else f"{label} (at {listed(titles)})")
     if not parts:
         return ""

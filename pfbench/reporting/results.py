@@ -1,16 +1,20 @@
-"""The runs of a report, grouped by study, setting and algorithm."""
+"""The runs of a report, grouped by study, panel and algorithm.
+
+A panel is a problem at a setting, where algorithms are compared.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
+from pfbench.base.visible import visible
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import Column, Spec, Study
+from pfbench.runs.planning.study import Named, Setting, Spec, Study
 
 if TYPE_CHECKING:
     from pfbench.runs.execute import Outcome
@@ -19,19 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Group:
-    """The runs of one algorithm at one setting, by seed.
+    """The runs of one algorithm on one problem at one setting, by seed.
 
     Attributes
     ----------
-    column, label
-        Title of the setting and name of the algorithm, as figures show them.
+    problem, setting, label
+        The problem, the title of the setting and the algorithm, as figures call them.
     algorithm
         Name of the algorithm, without its parameters.
     plans, runs
         What was planned, and what became of it, in the order of the seeds.
     """
 
-    column: str
+    problem: str
+    setting: str
     label: str
     algorithm: str
     plans: tuple[PlannedRun, ...]
@@ -43,20 +48,56 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Panel:
+    """Algorithms on one problem at one setting.
+
+    Attributes
+    ----------
+    problem, setting
+        As figures call them.
+    title
+        What distinguishes the panel from the others of its study; of an only one the setting, or
+        else the problem.
+    groups
+        By algorithm, as the study lists them; one that has no run here is left out.
+    """
+
+    problem: str
+    setting: str
+    title: str
+    groups: tuple[Group, ...]
+
+    def of(self, label: str) -> Group | None:
+        """Return the runs of an algorithm, None if it has none here."""
+        return next((group for group in self.groups if group.label == label), None)
+
+
+@dataclass(frozen=True)
 class Results:
     """A study with its runs."""
 
     study: Study
-    groups: tuple[tuple[Group, ...], ...]
-    """By column, then by algorithm."""
+    panels: tuple[Panel, ...]
+    """By problem, then by setting."""
 
     def __iter__(self) -> Iterator[Group]:
-        return chain.from_iterable(self.groups)
+        return (group for panel in self.panels for group in panel.groups)
 
     @property
     def runs(self) -> list[tuple[Group, Run]]:
         """All runs, each with its group."""
         return [(group, run) for group in self for run in group.runs]
+
+    def rows(self) -> Iterator[tuple[Panel, Group]]:
+        """Yield the groups, each with its panel."""
+        return ((panel, group) for panel in self.panels for group in panel.groups)
+
+    @property
+    def head(self) -> str:
+        """What the titles of the panels are."""
+        parts = {"problem": self.study.problems, "setting": self.study.settings}
+        several = [name for name, listed in parts.items() if len(listed) > 1]
+        return ", ".join(several) or ("setting" if self.panels[0].setting else "problem")
 
 
 @dataclass(frozen=True)
@@ -67,8 +108,17 @@ class Environment:
     runs: int
 
 
-def collect(spec: Spec, outcomes: "Sequence[Outcome]") -> list[Results]:
-    """Group the outcomes as the spec orders them.
+@dataclass(frozen=True)
+class Report:
+    """What was planned, what became of it, and where."""
+
+    spec: Spec
+    results: tuple[Results, ...]
+    environments: tuple[Environment, ...]
+
+
+def collect(spec: Spec, outcomes: "Sequence[Outcome]") -> Report:
+    """Group the outcomes as the spec orders them; of its texts, nothing acts any more.
 
     Raises
     ------
@@ -82,24 +132,62 @@ def collect(spec: Spec, outcomes: "Sequence[Outcome]") -> list[Results]:
             f"{len(missing)} of the {len(spec.runs())} runs of {spec.name} have no outcome (first "
             f"{missing[0].algorithm}, seed {missing[0].seed}): make the runs before the report."
         )
-    return [_results(study, found) for study in spec.studies]
+    shown = _shown(spec)
+    results = tuple(_results(study, found) for study in shown.studies)
+    return Report(shown, results, tuple(_environments([found[plan] for plan in spec.runs()])))
+
+
+def _shown(spec: Spec) -> Spec:
+    """Return a report whose titles and labels can be printed; its runs are the same."""
+    studies = tuple(
+        replace(
+            study,
+            title=visible(study.title),
+            about=visible(study.about, "\n\t"),
+            problems=tuple(replace(one, label=visible(one.label)) for one in study.problems),
+            algorithms=tuple(replace(one, label=visible(one.label)) for one in study.algorithms),
+            settings=tuple(replace(one, title=visible(one.title)) for one in study.settings),
+        )
+        for study in spec.studies
+    )
+    title, about = visible(spec.title), visible(spec.about, "\n\t")
+    return replace(spec, title=title, about=about, studies=studies, text=visible(spec.text, "\n\t"))
 
 
 def _results(study: Study, found: "Mapping[PlannedRun, Entry]") -> Results:
-    def group(column: Column, label: str, algorithm: str) -> Group:
-        plans = tuple(study.run(algorithm, column, seed) for seed in range(study.seeds))
-        runs = tuple(found[plan].run for plan in plans)
-        return Group(column.title, label, Selector.parse(plans[0].algorithm).name, plans, runs)
-
-    algorithms = list(zip(study.labels, study.algorithms, strict=True))
     return Results(
-        study, tuple(tuple(group(column, *one) for one in algorithms) for column in study.columns)
+        study,
+        tuple(
+            Panel(
+                problem.label,
+                setting.title,
+                _title(study, problem, setting),
+                tuple(_groups(study, problem, setting, found)),
+            )
+            for problem, setting in product(study.problems, study.settings)
+        ),
     )
 
 
-def environments(spec: Spec, outcomes: "Sequence[Outcome]") -> list[Environment]:
-    """Return the environments of the runs, most frequent first."""
-    wanted = set(spec.runs())
-    number = Counter(tuple(one.entry.environment.items()) for one in outcomes if one.plan in wanted)
+def _groups(
+    study: Study, problem: Named, setting: Setting, found: "Mapping[PlannedRun, Entry]"
+) -> Iterator[Group]:
+    for algorithm in study.algorithms:
+        plans = study.plans(problem, algorithm, setting)
+        if plans:
+            name = Selector.parse(plans[0].algorithm).name
+            runs = tuple(found[plan].run for plan in plans)
+            yield Group(problem.label, setting.title, algorithm.label, name, plans, runs)
+
+
+def _title(study: Study, problem: Named, setting: Setting) -> str:
+    several = [problem.label] if len(study.problems) > 1 else []
+    several += [setting.title] if len(study.settings) > 1 else []
+    return ", ".join(several) or setting.title or problem.label
+
+
+def _environments(entries: "Sequence[Entry]") -> list[Environment]:
+    """Return the environments of runs, most frequent first."""
+    number = Counter(tuple(entry.environment.items()) for entry in entries)
     ordered = sorted(number.items(), key=lambda item: (-item[1], item[0]))
     return [Environment(dict(key), runs) for key, runs in ordered]

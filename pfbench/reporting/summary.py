@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from pfbench.reporting.results import Group, Results
+from pfbench.reporting.results import Group, Panel, Results
 from pfbench.reporting.statistics import final, first
 from pfbench.reporting.tables import Row, Table
 from pfbench.reporting.words import counted, inside, listed, measure_name, significant
+from pfbench.runs.loop.run import Run
 
 AIDED = ("nfwu-casvrg", "nfwu-caspiderg")
 PLAIN = ("nfwu-svrg", "nfwu-spiderg")
@@ -42,22 +43,22 @@ def _ended(results: Results) -> str:
 
 def _falls(results: Results, measure: str) -> str:
     against = [
-        f"{group.label} at {group.column}"
-        for group in results
+        f"{group.label} at {panel.title}"
+        for panel, group in results.rows()
         if math.isfinite(first(group.runs, measure))
         and not final(group.runs, measure).median < first(group.runs, measure)
     ]
     name = inside(measure)
     if against:
         return f"The median {name} does not end below its start for {listed(against)}."
-    settings = "every setting" if len(results.groups) > 1 else results.study.columns[0].title
-    return f"The median {name} ends below its start for every algorithm at {settings}."
+    where = f"every {results.head}" if len(results.panels) > 1 else results.panels[0].title
+    return f"The median {name} ends below its start for every algorithm at {where}."
 
 
 def _aided(results: Results) -> Iterator[str]:
     if ERROR not in results.study.measures:
         return
-    by_column = {groups[0].column: ratios(groups) for groups in results.groups}
+    by_column = {panel.title: found for panel in results.panels if (found := ratios(panel.groups))}
     values = [ratio for found in by_column.values() for ratio in found.values()]
     if not values or not all(math.isfinite(value) for value in values):
         return
@@ -65,7 +66,7 @@ def _aided(results: Results) -> Iterator[str]:
     aided, plain = (listed(list(dict.fromkeys(names))) for names in zip(*pairs, strict=True))
     small = [column for column, found in by_column.items() if max(found.values()) < 0.1]
     if len(small) == len(by_column):
-        where = "below a tenth at every setting" if len(small) > 1 else "below a tenth"
+        where = f"below a tenth at every {results.head}" if len(small) > 1 else "below a tenth"
     else:
         where = f"below a tenth at {listed(small)} only" if small else "nowhere below a tenth"
     yield (
@@ -92,32 +93,33 @@ def medians(results: Results) -> Table:
     """Return the table of final medians."""
     study = results.study
     rows = []
-    for measure, groups in product(study.measures, results.groups):
-        values = [final(group.runs, measure).median for group in groups]
-        start = first([run for group in groups for run in group.runs], measure)
-        best = frozenset(at + 1 for at in _least(values))
-        cells = [*map(_known, (start, *values))]
-        rows.append(Row(measure_name(measure), groups[0].column, cells, best))
+    for measure, panel in product(study.measures, results.panels):
+        last = [final(_runs(panel, label), measure).median for label in study.labels]
+        start = first([run for group in panel.groups for run in group.runs], measure)
+        best = frozenset(at + 1 for at in _least(last))
+        cells = [*map(_known, (start, *last))]
+        rows.append(Row(measure_name(measure), panel.title, cells, best))
     return Table(
         f"{study.title}: final medians",
         "Median over the seeds of the last recorded value; the least in bold.",
-        ("measure", "setting", "start", *study.labels),
+        ("measure", results.head, "start", *study.labels),
         rows,
     )
 
 
 def ratio_table(results: Results) -> Table | None:
     """Return the table of error ratios, or None where the study does not compare these."""
-    by_column = [ratios(groups) for groups in results.groups]
-    if ERROR not in results.study.measures or not by_column[0]:
+    by_column = [ratios(panel.groups) for panel in results.panels]
+    pairs = dict.fromkeys(pair for found in by_column for pair in found)
+    if ERROR not in results.study.measures or not pairs:
         return None
     return Table(
         f"{results.study.title}: {measure_name(ERROR)}, with component Hessians over without",
         f"Ratios of the final medians of the {inside(ERROR)}.",
-        ("", "ratio", *(column.title for column in results.study.columns)),
+        ("", "ratio", *(panel.title for panel in results.panels)),
         [
-            Row("", f"{aided} / {plain}", [_known(found[aided, plain]) for found in by_column])
-            for aided, plain in by_column[0]
+            Row("", " / ".join(pair), [_known(found.get(pair, math.nan)) for found in by_column])
+            for pair in pairs
         ],
     )
 
@@ -126,15 +128,20 @@ def extents(results: Results) -> Table:
     """Return the table of final values over the seeds: median, least and greatest."""
     study = results.study
     rows = []
-    for measure, groups in product(study.measures, results.groups):
-        cells = [final(group.runs, measure) for group in groups]
-        rows.append(Row(measure_name(measure), groups[0].column, cells))
+    for measure, panel in product(study.measures, results.panels):
+        cells = [final(_runs(panel, label), measure) for label in study.labels]
+        rows.append(Row(measure_name(measure), panel.title, cells))
     return Table(
         f"{study.title}: final values",
         "Median over the seeds of the last recorded value; in brackets the least and the greatest.",
-        ("measure", "setting", *study.labels),
+        ("measure", results.head, *study.labels),
         rows,
     )
+
+
+def _runs(panel: Panel, label: str) -> tuple[Run, ...]:
+    group = panel.of(label)
+    return group.runs if group else ()
 
 
 def _known(value: float) -> float | None:

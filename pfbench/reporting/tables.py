@@ -17,6 +17,7 @@ from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import HOLDS, Final
 from pfbench.reporting.words import ABSENT, SEPARATOR, significant, whole
 from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.stop import in_trace
 from pfbench.runs.planning.plan import PlannedRun
 
 
@@ -122,11 +123,11 @@ def counts(results: Results) -> Table:
     papers = [_agreed([papers_sfo(group, run) for run in group.runs]) for group in results]
     shown = any(value is not None for value in papers)
     rows = []
-    for group, paper in zip(results, papers, strict=True):
+    for (panel, group), paper in zip(results.rows(), papers, strict=True):
         cells = [_span([getattr(run.counts, kind) for run in group.runs]) for kind in COUNTED]
         if shown:
             cells.insert(COUNTED.index("sfo") + 1, paper)
-        rows.append(Row(group.column, group.label, cells))
+        rows.append(Row(panel.title, group.label, cells))
     names = [kind.upper() for kind in COUNTED]
     if shown:
         names.insert(COUNTED.index("sfo") + 1, PAPERS_SFO)
@@ -136,7 +137,7 @@ def counts(results: Results) -> Table:
     return Table(
         f"{results.study.title}: exact counts",
         f"{note} {_PAPERS_NOTE}" if shown else note,
-        ("setting", "algorithm", *names),
+        (results.head, "algorithm", *names),
         rows,
     )
 
@@ -145,11 +146,11 @@ def counts_csv(results: Results) -> str:
     """Return the exact counts of every run, one line for each, as CSV."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    head = "setting", "algorithm", "seed", "status", "iterations", *COUNTED, "sfo_by_the_paper"
-    writer.writerow(head)
+    named = "problem", "setting", "algorithm"
+    writer.writerow([*named, "seed", "status", "iterations", *COUNTED, "sfo_by_the_paper"])
     for group, run in results.runs:
-        named = spreadsheet_text(group.column), spreadsheet_text(group.label)
-        known = *named, run.seed, run.status, run.iterations
+        names = map(spreadsheet_text, (group.problem, group.setting, group.label))
+        known = *names, run.seed, run.status, run.iterations
         spent = run.counts.as_dict()
         # None is written as an empty field.
         writer.writerow([*known, *(spent[kind] for kind in COUNTED), papers_sfo(group, run)])
@@ -177,7 +178,17 @@ def _agreed(values: Sequence[int | None]) -> int | None:
 def command(plan: PlannedRun) -> str:
     """Return the command that makes a run again."""
     problem, algorithm = (_quoted(text) for text in (plan.problem, plan.algorithm))
-    return f"pfbench solve -p {problem} -a {algorithm} --seed {plan.seed}"
+    parts = [f"pfbench solve -p {problem} -a {algorithm} --seed {plan.seed}"]
+    if plan.budget is not None:
+        limits = ",".join(f"{kind}={limit!r}" for kind, limit in plan.budget.limits.items())
+        parts.append(f"--budget {limits}")
+    if plan.stop is not None:
+        own = (name for name in plan.measures if in_trace(name) == plan.stop.measure)
+        target = f"{next(own, plan.stop.measure)}={plan.stop.target!r}"
+        parts.append(f"--stop {_quoted(target)} --every {plan.every}")
+    if plan.time_limit is not None:
+        parts.append(f"--time-limit {plan.time_limit!r}")
+    return " ".join(parts)
 
 
 def _quoted(text: str) -> str:
@@ -195,15 +206,15 @@ def runs(results: Results) -> Table:
         "that was spent inside oracles."
     )
     rows = []
-    for group in results:
+    for panel, group in results.rows():
         for plan, run in zip(group.plans, group.runs, strict=True):
             share = Share(run.oracle_seconds / run.seconds) if run.seconds else None
             known = run.seed, run.status, run.iterations, run.seconds, share, Command(command(plan))
-            rows.append(Row(group.column, group.label, known))
+            rows.append(Row(panel.title, group.label, known))
     return Table(
         f"{results.study.title}: every run",
         " ".join([note, *not_met(results)]),
-        ("setting", "algorithm", *_RUN),
+        (results.head, "algorithm", *_RUN),
         rows,
     )
 
@@ -220,17 +231,19 @@ def not_met(results: Results) -> list[str]:
 def ended_early(results: Results) -> Table | None:
     """Return the runs that did not finish, or None if all did."""
     rows = []
-    for group, run in results.runs:
-        if run.status != "finished":
+    for panel, group in results.rows():
+        for run in group.runs:
+            if run.status == "finished":
+                continue
             then = "keeps its last value" if run.status in HOLDS else "has no value from there on"
             known = run.seed, run.status, run.stop_reason, run.iterations, then
-            rows.append(Row(group.column, group.label, known))
+            rows.append(Row(panel.title, group.label, known))
     if not rows:
         return None
     return Table(
         f"{results.study.title}: runs that did not finish",
         "A cross marks in the figure where the record of each ends.",
-        ("setting", "algorithm", "seed", "status", "reason", "iterations", "in the figure it"),
+        (results.head, "algorithm", "seed", "status", "reason", "iterations", "in the figure it"),
         rows,
     )
 

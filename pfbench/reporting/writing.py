@@ -1,39 +1,32 @@
 """A report on the disk: every file is written beside its final name first, then renamed."""
 
 import os
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
 from pfbench.reporting import figures_svg, tables
-from pfbench.reporting.contents import Contents, contents
+from pfbench.reporting.contents import Contents, contents, stem
 from pfbench.reporting.markdown import document
 from pfbench.reporting.page import page
-from pfbench.runs.planning.study import Spec
-
-if TYPE_CHECKING:
-    from pfbench.runs.execute import Outcome
+from pfbench.reporting.results import Report
 
 EXTRA = 'pip install "pfbench[report]"'
 
 
-def prepare(spec: Spec, folder: Path) -> None:
+def prepare(folder: Path) -> None:
     """Refuse what would stop `write_report`, before minutes of runs; nothing is left behind.
 
     Raises
     ------
     InputError
-        If a study's key cannot be part of a file's name, or jinja2, matplotlib or plotly is not
-        installed.
+        If jinja2, matplotlib or plotly is not installed.
     StorageError
         If nothing can be written to the folder.
     """
-    _check_keys(spec)
     for package in ("jinja2", "matplotlib", "plotly"):
         if find_spec(package) is None:
             raise InputError(f"reports need {package}, which is not installed: {EXTRA}.")
@@ -47,27 +40,20 @@ def prepare(spec: Spec, folder: Path) -> None:
 
 
 def write_report(
-    spec: Spec,
-    outcomes: "Sequence[Outcome]",
-    folder: Path,
-    *,
-    command: str,
-    commit: str | None,
-    made: datetime | None = None,
+    report: Report, folder: Path, *, command: str, commit: str | None, made: datetime | None = None
 ) -> list[Path]:
     """Write a comparison report.
 
     For a report NAME with a study STUDY these are ``NAME.html`` (one page, opens offline);
     ``NAME.md`` with ``NAME-STUDY.svg`` for publication; and ``NAME-STUDY.pdf``,
-    ``NAME-STUDY-counts.csv`` and ``NAME-STUDY-counts.tex`` for papers. No file is put in its place
-    before all are written. The same runs give the same bytes, up to the last three arguments.
+    ``NAME-STUDY-counts.csv`` and ``NAME-STUDY-counts.tex`` for papers; without ``-STUDY`` where a
+    study is the only one and has no key. No file is put in its place before all are written. The
+    same runs give the same bytes, up to the last three arguments.
 
     Parameters
     ----------
-    spec
-        The report.
-    outcomes
-        All its runs, e.g. from `pfbench.runs.execute.execute`.
+    report
+        The runs, e.g. from `pfbench.reporting.collect`.
     folder
         Where to write; it is made if need be.
     command
@@ -85,14 +71,13 @@ def write_report(
     Raises
     ------
     InputError
-        If a planned run has no outcome, a study's key cannot be part of a file's name, or
-        jinja2, matplotlib or plotly is not installed.
+        If jinja2, matplotlib or plotly is not installed.
     StorageError
         If the folder or a file cannot be written; nothing is half-written.
     """
-    prepare(spec, folder)
+    prepare(folder)
     made = (made or datetime.now(UTC)).astimezone(UTC)
-    everything = contents(spec, outcomes, command=command, commit=commit or "", made=made)
+    everything = contents(report, command=command, commit=commit or "", made=made)
     return _write(folder, _files(everything))
 
 
@@ -103,26 +88,14 @@ def _files(everything: Contents) -> dict[str, bytes]:
         f"{name}.md": document(everything).encode("utf-8"),
     }
     for part in everything.parts:
-        stem = f"{name}-{part.study.key}"
+        begin = stem(everything.spec, part.study)
         written |= {
             part.picture: figures_svg.svg(part.figure, everything.labels),
-            f"{stem}.pdf": figures_svg.pdf(part.figure, everything.labels),
-            f"{stem}-counts.csv": tables.counts_csv(part.results).encode("utf-8"),
-            f"{stem}-counts.tex": tables.latex(tables.counts(part.results)).encode("utf-8"),
+            f"{begin}.pdf": figures_svg.pdf(part.figure, everything.labels),
+            f"{begin}-counts.csv": tables.counts_csv(part.results).encode("utf-8"),
+            f"{begin}-counts.tex": tables.latex(tables.counts(part.results)).encode("utf-8"),
         }
     return written
-
-
-def _check_keys(spec: Spec) -> None:
-    keys = [study.key for study in spec.studies]
-    for key in keys:
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", key):
-            raise InputError(
-                f"the key {key!r} of a study of {spec.name} becomes part of a file's name: use "
-                "letters, digits, hyphens, dots and underscores."
-            )
-        if keys.count(key) > 1:
-            raise InputError(f"two studies of {spec.name} have the key {key!r}: rename one.")
 
 
 def _write(folder: Path, written: Mapping[str, bytes]) -> list[Path]:

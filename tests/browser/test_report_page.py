@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from pfbench.reporting import write_report
+from pfbench.reporting import collect, write_report
 from pfbench.runs.execute import execute
-from pfbench.runs.planning.study import read_spec
+from pfbench.runs.planning.spec import read_spec
 from pfbench.runs.storage.store import Store
 
 BROWSER = next(
@@ -41,7 +41,7 @@ title = "Small"
 [[study]]
 key = "small"
 title = "Two estimators"
-problem = "robust-matrix-recovery[rows=20,columns=20,rank=2,density=0.3,seed={seed}]"
+problems = "robust-matrix-recovery[rows=20,columns=20,rank=2,density=0.3,seed={seed}]"
 seeds = 2
 measures = ["fw_gap", "estimator_error"]
 every = "5"
@@ -50,11 +50,11 @@ every = "5"
 SVRG = "nfwu-svrg[batch={batch},period=5,iterations=20,step=0.05,output=last]"
 CASVRG = "nfwu-casvrg[batch={batch},period=5,iterations=20,step=0.05,output=last]"
 
-[[study.column]]
+[[study.setting]]
 title = "S = 10"
 batch = 10
 
-[[study.column]]
+[[study.setting]]
 title = "S = 20"
 batch = 20
 """
@@ -66,7 +66,7 @@ def report(folder):
     spec_path.write_text(SPEC, encoding="utf-8")
     spec = read_spec(spec_path)
     outcomes = execute(spec.runs(), Store(folder / "store"))
-    return write_report(spec, outcomes, folder / "report", command="c", commit="c")[0]
+    return write_report(collect(spec, outcomes), folder / "report", command="c", commit="c")[0]
 
 
 @pytest.fixture(scope="module")

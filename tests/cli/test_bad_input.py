@@ -131,7 +131,7 @@ CASES = {
     "missing spec": (("report", "nope.toml"), "nope.toml cannot be read"),
     "folder as spec": (("report", "folder.csv"), "folder.csv cannot be read"),
     "damaged spec": (("report", "damaged.toml"), "damaged.toml is not a TOML file"),
-    "spec without studies": (("report", "empty.toml"), "the field study is missing"),
+    "spec without algorithms": (("report", "empty.toml"), "the field algorithms is missing"),
     "output in a file": (("report", "gradient-estimators", "-o", "file/out"), "-o"),
     "store in a file": (("report", "gradient-estimators", "--store", "file/store"), "--store"),
     "missing data": (
@@ -162,7 +162,7 @@ def files(folder):
     (folder / "file").write_text("a file\n")
     (folder / "folder.csv").mkdir()
     (folder / "damaged.toml").write_text('title = "x\n[[study]')
-    (folder / "empty.toml").write_text('title = "x"\n')
+    (folder / "empty.toml").write_text('problems = "x"\n')
     (folder / "bad").mkdir()
     (folder / "bad" / "ratings.csv").write_text("userId,movieId,rating,timestamp\n1,2,five,3\n")
     (folder / "data" / "w8a").mkdir(parents=True)

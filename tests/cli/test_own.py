@@ -238,13 +238,13 @@ def test_modules_of_the_current_folder_in_workers(folder):
 
 def test_a_report_of_own_things(pfbench, folder):
     (folder / "mine.toml").write_text(
-        'title = "T"\n[[study]]\nkey = "k"\ntitle = "t"\nproblem = "own_things:Quadratic"\n'
+        'title = "T"\n[[study]]\nkey = "k"\ntitle = "t"\nproblems = "own_things:Quadratic"\n'
         'seeds = 1\nmeasures = ["own_things:norm"]\nevery = 1\n[study.algorithms]\n'
-        'FW = "frank-wolfe[iterations=3,step=open-loop]"\n[[study.column]]\ntitle = "c"\n'
+        'FW = "frank-wolfe[iterations=3,step=open-loop]"\n[[study.setting]]\ntitle = "c"\n'
     )
     outcome = pfbench("report", "mine.toml", "--jobs", 1, "-o", "out", "--json")
     assert outcome.err.splitlines()[:2] == [
-        "pfbench: importing own_things:Quadratic, which mine names.",
-        "pfbench: importing own_things:norm, which mine names.",
+        "pfbench: importing own_things:Quadratic, which mine.toml names.",
+        "pfbench: importing own_things:norm, which mine.toml names.",
     ]
     assert outcome.json[0]["statuses"] == {"finished": 1}

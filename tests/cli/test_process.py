@@ -153,13 +153,13 @@ title = "Long"
 [[study]]
 key = "long"
 title = "Long"
-problem = "{SMALL}"
+problems = "{SMALL}"
 seeds = 30
 measures = ["value"]
 every = 100000
 [study.algorithms]
 SG = "nfwu-sg[batch=5,iterations=3000,step=0.1,output=last]"
-[[study.column]]
+[[study.setting]]
 title = "S = 5"
 """
     )

@@ -164,9 +164,9 @@ def test_a_failure_is_told_stored_and_makes_it_fail(pfbench, folder, spec, confo
 
 def test_a_report_is_a_sweep(pfbench, folder, spec):
     spec.write_text(
-        f'title = "T"\n[[study]]\nkey = "k"\ntitle = "t"\nproblem = "{SMALL}"\nseeds = 2\n'
+        f'title = "T"\n[[study]]\nkey = "k"\ntitle = "t"\nproblems = "{SMALL}"\nseeds = 2\n'
         'measures = ["fw_gap"]\nevery = 4\n[study.algorithms]\n'
-        'FW = "frank-wolfe[iterations=4]"\n[[study.column]]\ntitle = "c"\n'
+        'FW = "frank-wolfe[iterations=4]"\n[[study.setting]]\ntitle = "c"\n'
     )
     assert "2: 2 made now" in run(pfbench).out
 

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from pfbench.base.counts import Counts
+from pfbench.reporting import collect
 from pfbench.runs.execute import Outcome
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.planning.study import read_spec
+from pfbench.runs.planning.spec import read_spec
 from pfbench.runs.storage.content import Entry
 
 SPEC = """
@@ -24,7 +25,7 @@ of two lines.
 
 Second "paragraph" </script>.
 '''
-problem = "problem[seed={seed}]"
+problems = "problem[seed={seed}]"
 seeds = 3
 measures = ["fw_gap", "estimator_error"]
 every = "{period}"
@@ -33,12 +34,12 @@ every = "{period}"
 SVRG = "nfwu-svrg[batch={batch},period={period}]"
 "CA<SVRG>" = "nfwu-casvrg[batch={batch},period={period}]"
 
-[[study.column]]
+[[study.setting]]
 title = "S = 3 | p = 4"
 batch = 3
 period = 4
 
-[[study.column]]
+[[study.setting]]
 title = "S = √n"
 batch = 5
 period = 2
@@ -102,6 +103,11 @@ def spec(tmp_path_factory):
 def outcomes(spec):
     environment = {"python": "3.x", "threads": "1", "blas": "openblas <1>"}
     return [Outcome(plan, Entry("0" * 64, run_of(plan), environment)) for plan in spec.runs()]
+
+
+@pytest.fixture(scope="session")
+def report(spec, outcomes):
+    return collect(spec, outcomes)
 
 
 @pytest.fixture(scope="session")

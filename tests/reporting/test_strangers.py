@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from helpers import acting
 
-from pfbench.reporting import tables, write_report
-from pfbench.runs.planning.study import read_spec
+from pfbench.reporting import collect, tables, write_report
+from pfbench.runs.planning.spec import read_spec
 
 ESCAPES = r"\u001b[2J\u001b]0;x\u0007\u009b31m\u202e"
 CAPTION = r"line one\n\\input{/etc/passwd}\n\\immediate\\write18{id}\r\u2028x"
@@ -20,18 +20,18 @@ about = "{ESCAPES}"
 key = "tiny"
 title = "{CAPTION}{ESCAPES}"
 about = "{ESCAPES}"
-problem = "problem[seed={{seed}}]"
+problems = "problem[seed={{seed}}]"
 seeds = 3
 measures = ["fw_gap", "estimator_error"]
 every = "{{period}}"
 [study.algorithms]
 "=cmd|' /C calc'!A0" = "nfwu-svrg[batch={{batch}},period={{period}}]"
 "+{ESCAPES}" = "nfwu-casvrg[batch={{batch}},period={{period}}]"
-[[study.column]]
+[[study.setting]]
 title = "@SUM(A1){ESCAPES}"
 batch = 3
 period = 4
-[[study.column]]
+[[study.setting]]
 title = "S"
 batch = 5
 period = 2
@@ -51,7 +51,9 @@ def written(tmp_path_factory, with_failures, made):
 
     outcomes = list(map(acts, with_failures))
     command = f"pfbench report {acting()}"
-    paths = write_report(spec, outcomes, folder / "o", command=command, commit=None, made=made)
+    paths = write_report(
+        collect(spec, outcomes), folder / "o", command=command, commit=None, made=made
+    )
     return {path.name: path for path in paths}
 
 
@@ -78,7 +80,9 @@ def test_no_newline_leaves_the_comment_of_a_table(written):
 
 def test_no_cell_is_a_formula(written):
     lines = written["s-tiny-counts.csv"].read_text().splitlines()[1:]
-    assert all(line.startswith(("'@SUM", "S,'=cmd", "S,'+")) for line in lines)
+    assert all(
+        line.startswith(("problem,'@SUM", "problem,S,'=cmd", "problem,S,'+")) for line in lines
+    )
 
 
 def test_a_reason_is_one_cell_of_one_line(written):

@@ -6,14 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from pfbench.base.counts import Budget
 from pfbench.reporting import summary, tables
 from pfbench.reporting.results import collect
 from pfbench.reporting.words import SEPARATOR, significant, whole
+from pfbench.runs.loop.stop import Stop
 
 
 @pytest.fixture
 def results(spec, outcomes):
-    return collect(spec, outcomes)[0]
+    return collect(spec, outcomes).results[0]
 
 
 def cells(table, group, name):
@@ -40,7 +42,7 @@ def test_counts_are_exact_and_stand_beside_those_of_the_paper(results):
 
 @pytest.mark.parametrize("several", [{"restarts": 3}, {"probability": 0.1}])
 def test_the_papers_count_is_of_one_run_without_restarts(results, several):
-    (group, *_), run = results.groups[0], results.groups[0][0].runs[0]
+    group, run = results.panels[0].groups[0], results.panels[0].groups[0].runs[0]
     assert tables.papers_sfo(group, run) is not None
     changed = replace(run, parameters=run.parameters | several)
     assert tables.papers_sfo(group, changed) is None
@@ -50,18 +52,18 @@ def test_counts_that_differ_between_seeds_show_least_and_greatest(spec, outcomes
     first = outcomes[0]
     run = replace(first.entry.run, counts=replace(first.entry.run.counts, lo=1234567))
     changed = [replace(first, entry=replace(first.entry, run=run)), *outcomes[1:]]
-    table = tables.counts(collect(spec, changed)[0])
+    table = tables.counts(collect(spec, changed).results[0])
     assert cells(table, "S = 3 | p = 4", "SVRG")["LO"] == tables.Span(8, 1234567)
     assert f"8–1{SEPARATOR}234{SEPARATOR}567" in tables.markdown(table)
     assert "least to greatest" in table.note
 
 
 def test_there_is_no_paper_column_where_no_paper_counts_differently(results):
-    groups = tuple(
-        tuple(replace(group, algorithm="frank-wolfe") for group in groups)
-        for groups in results.groups
+    panels = tuple(
+        replace(panel, groups=tuple(replace(one, algorithm="frank-wolfe") for one in panel.groups))
+        for panel in results.panels
     )
-    assert tables.PAPERS_SFO not in tables.counts(replace(results, groups=groups)).head
+    assert tables.PAPERS_SFO not in tables.counts(replace(results, panels=panels)).head
 
 
 def test_csv_has_every_run_with_plain_integers(results):
@@ -92,12 +94,26 @@ def test_every_run_has_the_command_behind_it(results):
 
 
 def test_commands_can_be_pasted_into_a_shell(results):
-    plan = replace(results.groups[0][0].plans[0], problem='p[path=$HOME/`x`"\\]')
+    plan = replace(results.panels[0].groups[0].plans[0], problem='p[path=$HOME/`x`"\\]')
     assert r'-p "p[path=\$HOME/\`x\`\"\\]"' in tables.command(plan)
 
 
+def test_commands_have_the_limits_of_the_run(results):
+    plan = replace(
+        results.panels[0].groups[0].plans[0],
+        budget=Budget(sfo=1000000, lo=5),
+        stop=Stop("error", 1e-3),
+        measures=("fw_gap", "mine:error"),
+        every=4,
+        time_limit=2.5,
+    )
+    assert tables.command(plan).endswith(
+        '--seed 0 --budget sfo=1000000,lo=5 --stop "mine:error=0.001" --every 4 --time-limit 2.5'
+    )
+
+
 def test_runs_that_did_not_finish_are_listed(spec, with_failures, results):
-    early = tables.ended_early(collect(spec, with_failures)[0])
+    early = tables.ended_early(collect(spec, with_failures).results[0])
     assert [(row.name, *row.cells[:3]) for row in early.rows] == [
         ("SVRG", 1, "diverged", "x <is> not finite"),
         ("SVRG", 2, "budget", "too much"),
@@ -138,13 +154,13 @@ def test_the_summary_names_what_does_not_hold(spec, outcomes):
         )
 
     changed = [worse(one) if "casvrg" in one.plan.algorithm else one for one in outcomes]
-    said = summary.sentences(collect(spec, changed)[0])
+    said = summary.sentences(collect(spec, changed).results[0])
     assert said[1].endswith("for CA<SVRG> at S = 3 | p = 4 and CA<SVRG> at S = √n.")
     assert said[2].endswith("nowhere below a tenth.")
 
 
 def test_the_summary_counts_failures(spec, with_failures):
-    results = collect(spec, with_failures)[0]
+    results = collect(spec, with_failures).results[0]
     assert summary.sentences(results)[0].startswith("10 runs of 12 finished;")
     assert "(1 budget and 1 diverged)" in summary.sentences(results)[0]
     final = summary.extents(results).rows[0].cells[0]
@@ -175,14 +191,14 @@ def test_integers_keep_every_digit():
 
 
 def test_what_is_not_met_stands_above_the_runs(spec, outcomes):
-    assert "theory" not in tables.runs(collect(spec, outcomes)[0]).note
+    assert "theory" not in tables.runs(collect(spec, outcomes).results[0]).note
     changed = [
         replace(o, entry=replace(o.entry, run=replace(o.entry.run, unmet=("convex",))))
         if "nfwu-svrg" in o.plan.algorithm
         else o
         for o in outcomes
     ]
-    found = collect(spec, changed)[0]
+    found = collect(spec, changed).results[0]
     labels = {group.label for group in found if group.algorithm == "nfwu-svrg"}
     assert len(labels) == 1
     note = tables.runs(found).note

@@ -1,9 +1,12 @@
 """Targets: a run stops when a measure is at most a number."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pfbench.base.checks import real
+from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
 
 
@@ -49,3 +52,20 @@ def recorded(measures: Sequence[str], stop: Stop | None) -> tuple[tuple[str, ...
         return tuple(measures), stop
     found = tuple(dict.fromkeys([*measures, stop.measure]))
     return found, replace(stop, measure=in_trace(stop.measure))
+
+
+def reached(
+    targets: Sequence[Stop], columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> list[dict[str, Any]]:
+    """Return, for each target, the calls of the first recorded row that reaches it.
+
+    A run that stops before it has none: its calls are None (a censored run, never left out).
+    """
+    found = []
+    for target in targets:
+        named = (dict(zip(columns, row, strict=True)) for row in rows)
+        below = (row for row in named if row.get(target.measure, math.inf) <= target.target)
+        first = next(below, None)
+        calls = None if first is None else {name: int(first[name]) for name in COUNTED}
+        found.append({"measure": target.measure, "target": target.target, "calls": calls})
+    return found

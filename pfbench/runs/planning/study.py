@@ -1,29 +1,39 @@
-"""Studies: the runs that a comparison report is made of, read from a TOML file.
+"""What a spec plans: studies of algorithms on problems, and the runs that they are made of.
 
-A report has studies; a study has one problem, several algorithms, seeds, and columns. Each column
-gives values to the names in braces, e.g. ``{batch}``, in the study's selectors; ``{seed}`` is the
-run's seed.
+A study is the product of its problems, algorithms, settings and seeds. Names in braces, as
+in ``{batch}``, stand in selectors, in `every` and in the budget for the values of a setting;
+``{seed}`` is the run's seed. A run that does not depend on a setting is planned once.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, lru_cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from pfbench.base.checks import integer
+from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
-from pfbench.runs.loop.stop import in_trace
-from pfbench.runs.planning.plan import PlannedRun, check_number
+from pfbench.base.selectors import Selector
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.template import filled
-from pfbench.runs.planning.toml import read_toml, said
+from pfbench.runs.planning.toml import said
 
 
 @dataclass(frozen=True)
-class Column:
-    """One setting of a study: its title and the values of the names in braces."""
+class Named:
+    """A problem or an algorithm: its name in figures, and its selector with names in braces."""
+
+    label: str
+    selector: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Values of the names in braces, under a title; the title of an only setting may be empty."""
 
     title: str
     values: Mapping[str, Any]
@@ -31,88 +41,137 @@ class Column:
 
 @dataclass(frozen=True)
 class Study:
-    """One comparison of algorithms on a problem.
+    """A comparison of algorithms on problems.
 
     Attributes
     ----------
     key, title, about
-        A short name, a heading, and a paragraph.
-    problem, algorithms
-        Selectors with names in braces.
-    labels
-        A name for each algorithm, as legends show it.
+        A short name (empty for the only study of a spec), a heading, and a paragraph.
+    problems, algorithms, settings
+        What is compared, on what, and with what values: at least one of each.
     seeds
-        Number of seeds, 0 to seeds - 1.
+        The algorithms' seeds.
     measures
-        Measures to draw, in this order, by their names in the trace.
+        What is drawn, in this order, by its names in the trace.
+    recorded
+        The same as the spec names it, ``MODULE:NAME`` among it.
     every
         Record each so many iterations: a number, or a name in braces.
-    columns
-        The settings.
-    recorded
-        The measures as the spec names them, ``MODULE:NAME`` among them.
+    budget
+        Most oracle calls, as in ``sfo={calls},lo=100``; empty for no limit.
+    targets
+        Levels of one measure, by its name in the trace, hardest last; a run stops at the hardest.
+    time_limit, memory_limit
+        Seconds, and bytes, of a run; None for no limit.
     """
 
     key: str
     title: str
     about: str
-    problem: str
-    algorithms: tuple[str, ...]
-    labels: tuple[str, ...]
-    seeds: int
+    problems: tuple[Named, ...]
+    algorithms: tuple[Named, ...]
+    settings: tuple[Setting, ...]
+    seeds: tuple[int, ...]
     measures: tuple[str, ...]
-    every: str
-    columns: tuple[Column, ...]
     recorded: tuple[str, ...]
-
-    def run(self, algorithm: str, column: Column, seed: int) -> PlannedRun:
-        """Return one run of the study."""
-        where, giver = f"study {self.key}", f"column {column.title!r}"
-        values = {**column.values, "seed": seed}
-        fill = partial(filled, where=where, giver=giver, values=values)
-        every = frequency(where, fill(self.every))
-        return PlannedRun(fill(self.problem), fill(algorithm), seed, self.recorded, every)
+    every: str = "1"
+    budget: str = ""
+    targets: tuple[Stop, ...] = ()
+    time_limit: float | None = None
+    memory_limit: float | None = None
 
     @property
-    def number(self) -> int:
-        """How many runs it has; those that are equal count each time."""
-        return self.seeds * len(self.columns) * len(self.algorithms)
+    def labels(self) -> tuple[str, ...]:
+        """The names of the algorithms."""
+        return tuple(algorithm.label for algorithm in self.algorithms)
 
-    def runs(self) -> list[PlannedRun]:
-        """Return all runs of the study."""
-        return [
-            self.run(algorithm, column, seed)
-            for seed in range(self.seeds)
-            for column in self.columns
-            for algorithm in self.algorithms
-        ]
+    @property
+    def stop(self) -> Stop | None:
+        """The hardest target."""
+        return self.targets[-1] if self.targets else None
+
+    def run(self, problem: Named, algorithm: Named, setting: Setting, seed: int) -> PlannedRun:
+        """Return one run.
+
+        Raises
+        ------
+        InputError
+            If a name in braces has no value, or what is filled in is no selector, number or budget.
+        """
+        where, giver = f"study {self.key or self.title!r}", f"the setting {setting.title!r}"
+        values = {**setting.values, "seed": seed}
+        fill = partial(filled, where=where, giver=giver, values=values)
+        limits = fill(self.budget)
+        return PlannedRun(
+            canonical(fill(problem.selector)),
+            canonical(fill(algorithm.selector)),
+            seed,
+            self.recorded,
+            frequency(where, fill(self.every)),
+            Budget.parse(limits) if limits else None,
+            self.stop,
+            self.time_limit,
+            self.memory_limit,
+        )
+
+    def plans(self, problem: Named, algorithm: Named, setting: Setting) -> tuple[PlannedRun, ...]:
+        """Return the runs of an algorithm on a problem at a setting, by seed."""
+        return tuple(self.run(problem, algorithm, setting, seed) for seed in self.seeds)
+
+    def runs(self) -> Iterator[PlannedRun]:
+        """Yield all runs, by setting, problem, algorithm and seed; equal ones each time."""
+        for setting, problem, algorithm in product(self.settings, self.problems, self.algorithms):
+            yield from self.plans(problem, algorithm, setting)
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A comparison report: its title, an introduction, and its studies."""
+    """What is run and compared: its title, an introduction, and its studies.
+
+    Attributes
+    ----------
+    name
+        A short name, which the files of its report have.
+    text, path
+        The spec as it was read, and where; empty, and None, where it was read from no file.
+    """
 
     name: str
     title: str
     about: str
     studies: tuple[Study, ...]
-    text: str
+    text: str = ""
+    path: Path | None = None
 
     def runs(self) -> list[PlannedRun]:
         """Return all runs, each once."""
-        return list(dict.fromkeys(run for study in self.studies for run in study.runs()))
+        return list(self.targets)
+
+    @cached_property
+    def targets(self) -> dict[PlannedRun, tuple[Stop, ...]]:
+        """The targets of each run."""
+        found: dict[PlannedRun, tuple[Stop, ...]] = {}
+        for study in self.studies:
+            for run in study.runs():
+                found[run] = tuple(dict.fromkeys([*found.get(run, ()), *study.targets]))
+        return found
+
+    @property
+    def own_selectors(self) -> list[str]:
+        """The selectors MODULE:NAME of what the runs import and call, each once."""
+        return list(dict.fromkeys(text for plan in self.targets for text in plan.own_selectors))
 
 
-def read_spec(path: Path) -> Spec:
-    """Read a report's TOML file.
+@lru_cache(maxsize=4096)
+def canonical(selector: str) -> str:
+    """Return a selector in the one form that equal ones share.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is not TOML, or a field is missing, unknown or of a wrong type.
+        If it cannot be read.
     """
-    table, text = read_toml(path)
-    return spec_of(table, path, text)
+    return str(Selector.parse(selector))
 
 
 def frequency(where: str, every: str) -> int:
@@ -126,91 +185,3 @@ def frequency(where: str, every: str) -> int:
     if not re.fullmatch(r"[0-9]{1,18}", every):
         raise InputError(f"{where}: every = {said(every)} must be a whole number of iterations.")
     return integer(f"{where}: every", int(every), least=1)
-
-
-def spec_of(table: dict[str, Any], path: Path, text: str) -> Spec:
-    """Return the report that the table of a TOML file describes; see `read_spec`."""
-    where = str(path)
-    check_fields(table, where, {"title": str, "study": list}, {"about": str})
-    if not table["study"]:
-        raise InputError(f"{where}: there is no [[study]].")
-    studies = tuple(_study(part, f"{where}, study {k}") for k, part in enumerate(table["study"], 1))
-    check_number(where, {"runs of all studies": sum(study.number for study in studies)})
-    return Spec(path.stem, table["title"], table.get("about", ""), studies, text)
-
-
-def _study(table: Any, where: str) -> Study:
-    needed = {
-        "key": str,
-        "title": str,
-        "problem": str,
-        "algorithms": dict,
-        "seeds": int,
-        "measures": list,
-        "every": (str, int),
-        "column": list,
-    }
-    check_fields(table, where, needed, {"about": str})
-    if not table["algorithms"] or not table["measures"] or not table["column"]:
-        raise InputError(f"{where}: algorithms, measures and columns must not be empty.")
-    texts = {"algorithms": table["algorithms"].values(), "measures": table["measures"]}
-    for field, values in texts.items():
-        if not all(isinstance(value, str) for value in values):
-            raise InputError(f"{where}: every entry of {field} must be a text.")
-    columns = tuple(
-        _column(column, f"{where}, column {k}") for k, column in enumerate(table["column"], 1)
-    )
-    seeds = integer(f"{where}: seeds", table["seeds"], least=1)
-    factors = {"seeds": seeds, "columns": len(columns), "algorithms": len(table["algorithms"])}
-    check_number(where, factors)
-    return Study(
-        key=table["key"],
-        title=table["title"],
-        about=table.get("about", ""),
-        problem=table["problem"],
-        algorithms=tuple(table["algorithms"].values()),
-        labels=tuple(table["algorithms"]),
-        seeds=seeds,
-        measures=tuple(map(in_trace, table["measures"])),
-        every=str(table["every"]),
-        columns=columns,
-        recorded=tuple(table["measures"]),
-    )
-
-
-def _column(table: Any, where: str) -> Column:
-    if not isinstance(table, dict) or not isinstance(table.get("title"), str):
-        raise InputError(f"{where}: it needs a title.")
-    values = {name: value for name, value in table.items() if name != "title"}
-    for name, value in values.items():
-        check_value(f"{where}: {name}", value)
-    return Column(table["title"], values)
-
-
-def check_value(field: str, value: Any) -> None:
-    """Refuse what cannot stand for a name in braces.
-
-    Raises
-    ------
-    InputError
-        If a value is no number and no text; the message names the field.
-    """
-    if not isinstance(value, (str, int, float)):
-        raise InputError(f"{field} = {said(value)} must be a number or text.")
-
-
-def check_fields(
-    table: Any, where: str, needed: Mapping[str, Any], optional: Mapping[str, Any]
-) -> None:
-    """Refuse a table that lacks a needed field, has an unknown one, or one of a wrong type."""
-    if not isinstance(table, dict):
-        raise InputError(f"{where}: a table is needed here.")
-    for name in table:
-        if name not in needed and name not in optional:
-            raise unknown(f"field of {where}", name, [*needed, *optional])
-    for name, kind in {**needed, **optional}.items():
-        if name not in table:
-            if name in needed:
-                raise InputError(f"{where}: the field {name} is missing.")
-        elif not isinstance(table[name], kind):
-            raise InputError(f"{where}: the field {name} has the wrong type.")

@@ -11,10 +11,9 @@ from pfbench.runs.engines.engine import LocalProcesses
 from pfbench.runs.engines.making import make
 from pfbench.runs.execute import sweep
 from pfbench.runs.loop.run import TRACE_COLUMNS
-from pfbench.runs.loop.stop import Stop, recorded
+from pfbench.runs.loop.stop import Stop, reached, recorded
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.selecting import chosen_measures, chosen_problem
-from pfbench.runs.planning.sweep import reached
 from pfbench.runs.storage.store import Store
 
 PROBLEM, DESCENT = "own_things:Quadratic", "misbehaving:Descent[iterations=6,step=0.5]"

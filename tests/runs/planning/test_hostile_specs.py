@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.runs.planning import toml
 from pfbench.runs.planning.plan import MOST_RUNS, own_in_full
-from pfbench.runs.planning.study import read_spec
-from pfbench.runs.planning.sweep import NEEDED, OPTIONAL, read_sweep
+from pfbench.runs.planning.spec import NEEDED, OPTIONAL, read_spec
 from pfbench.runs.planning.template import LONGEST, filled, names_in
 
 MORE = int(os.environ.get("PFBENCH_FUZZ", "1"))
@@ -24,13 +23,13 @@ title = "t"
 [[study]]
 key = "k"
 title = "t"
-problem = "{SMALL}"
+problems = "{SMALL}"
 seeds = 1
 measures = ["fw_gap"]
 every = 1
 [study.algorithms]
 SG = "nfwu-sg[batch={{b}},iterations=3,step=0.1]"
-[[study.column]]
+[[study.setting]]
 title = "b"
 """
 
@@ -39,12 +38,12 @@ title = "b"
 def refusal(tmp_path):
     """Return the sentence with which a spec is refused, which takes no time to speak of."""
 
-    def refused(text, read=read_sweep):
+    def refused(text):
         path = tmp_path / "spec.toml"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         started = time.monotonic()
         with pytest.raises(InputError) as caught:
-            read(path)
+            read_spec(path)
         assert time.monotonic() - started < 20.0
         sentence = str(caught.value)
         assert "spec.toml" in sentence
@@ -53,15 +52,6 @@ def refusal(tmp_path):
         return sentence
 
     return refused
-
-
-def runs_of(path):
-    """Plan the runs of a report; a refusal of one of them names the study, not the file."""
-    spec = read_spec(path)
-    try:
-        return spec.runs()
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
 
 
 # --- how many runs --------------------------------------------------------------------------------
@@ -89,12 +79,12 @@ def test_the_runs_are_counted_before_they_are_made(refusal, rest, says):
 
 def test_the_runs_of_a_report_are_counted_before_they_are_made(refusal):
     spec = REPORT + "b = 1\n"
-    for read in (read_spec, read_sweep):
-        many = spec.replace("seeds = 1", "seeds = 100000000")
-        assert "plans 100,000,000 runs (100,000,000 seeds x 1 columns" in refusal(many, read)
+    many = spec.replace("seeds = 1", "seeds = 100000000")
+    assert "plans 100,000,000 runs (1 settings x 1 problems" in refusal(many)
     study = spec.partition("[[study]]")[2].replace("seeds = 1", "seeds = 60000")
-    several = f'title = "t"\n[[study]]{study}[[study]]{study}'
-    assert "plans 120,000 runs" in refusal(several, read_spec)
+    other = study.replace('key = "k"', 'key = "l"')
+    several = f'title = "t"\n[[study]]{study}[[study]]{other}'
+    assert "plans 120,000 runs" in refusal(several)
 
 
 # --- templates ------------------------------------------------------------------------------------
@@ -123,7 +113,7 @@ def test_the_runs_of_a_report_are_counted_before_they_are_made(refusal):
 def test_nothing_but_a_name_stands_in_braces(refusal, template):
     grid = "[grid]\nb=[1]\n"
     assert "has wrong braces" in refusal(SWEEP.replace("{b}", template) + grid)
-    assert "has wrong braces" in refusal(REPORT.replace("{b}", template) + "b = 1\n", runs_of)
+    assert "has wrong braces" in refusal(REPORT.replace("{b}", template) + "b = 1\n")
 
 
 def test_doubled_braces_are_literal():
@@ -140,8 +130,8 @@ def test_values_that_make_a_template_very_long_are_refused(refusal):
 
 
 @pytest.mark.parametrize("value", ["[1]", "{x = 1}", "1979-05-27"])
-def test_a_value_of_a_column_is_a_number_or_a_text(refusal, value):
-    assert "column 1: b = " in refusal(REPORT + f"b = {value}\n", read_spec)
+def test_a_value_of_a_setting_is_a_number_or_a_text(refusal, value):
+    assert "setting 1: b = " in refusal(REPORT + f"b = {value}\n")
 
 
 # --- TOML -----------------------------------------------------------------------------------------
@@ -189,14 +179,14 @@ def test_brackets_and_dots_in_texts_and_comments_count_nothing(tmp_path):
     path = tmp_path / "spec.toml"
     path.write_text(
         SWEEP.replace("{b}", "3")
-        + f'about = """{"[{." * 50}"""\nname = \'{"[." * 50}\'\n# {"[." * 50}\nseeds = [1, 2]\n'
+        + f'about = """{"[{." * 50}"""\ntitle = \'{"[." * 50}\'\n# {"[." * 50}\nseeds = [1, 2]\n'
     )
-    assert len(read_sweep(path).plans) == 2
+    assert len(read_spec(path).runs()) == 2
 
 
 def test_a_file_without_an_end_is_not_read_for_ever():
     with pytest.raises(InputError, match="larger than"):
-        read_sweep(toml.Path("/dev/zero"))
+        read_spec(toml.Path("/dev/zero"))
 
 
 # --- what is announced ----------------------------------------------------------------------------
@@ -235,7 +225,7 @@ def test_any_spec_is_read_or_refused_in_a_sentence(tmp_path_factory, fields, rep
     path = tmp_path_factory.getbasetemp() / "any.toml"
     path.write_text(text + begin if report else begin + text, encoding="utf-8", errors="replace")
     try:
-        assert 0 < len(read_sweep(path).plans) <= MOST_RUNS
+        assert 0 < len(read_spec(path).runs()) <= MOST_RUNS
     except PfbenchError as error:
         assert str(error)  # noqa: PT017
 
@@ -259,4 +249,4 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "bytes.toml"
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"bytes\.toml"):
-        read_sweep(path)
+        read_spec(path)

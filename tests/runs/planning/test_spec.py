@@ -12,10 +12,9 @@ from command_line import SMALL
 
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.stop import Stop, reached
 from pfbench.runs.planning.plan import own_in_full
-from pfbench.runs.planning.study import read_spec
-from pfbench.runs.planning.sweep import reached, read_sweep
+from pfbench.runs.planning.spec import read_spec
 
 WHOLE = f"""
 name = "whole"
@@ -37,13 +36,13 @@ batch = [5, 7]
 calls = [100, 1e4]
 """
 SCHEMA = json.loads(
-    (Path(str(files("pfbench.cli"))) / "schemas" / "sweep.json").read_text(encoding="utf-8")
+    (Path(str(files("pfbench.cli"))) / "schemas" / "spec.json").read_text(encoding="utf-8")
 )
 
 
 def read(tmp_path, text):
     (tmp_path / "spec.toml").write_text(text)
-    return read_sweep(tmp_path / "spec.toml")
+    return read_spec(tmp_path / "spec.toml")
 
 
 def valid(text):
@@ -53,8 +52,8 @@ def valid(text):
 def test_a_sweep_is_the_product_of_all_it_lists(tmp_path):
     sweep = read(tmp_path, WHOLE)
     assert sweep.name == "whole"
-    assert len(sweep.plans) == len(set(sweep.plans)) == 4 * 2 * 2 * 2
-    first = sweep.plans[0]
+    assert len(sweep.runs()) == 4 * 2 * 2 * 2
+    first = sweep.runs()[0]
     assert first.problem == SMALL
     assert first.algorithm == "nfwu-sg[batch=5,iterations=8,step=0.1]"
     assert (first.seed, first.every) == (3, 5)
@@ -62,14 +61,14 @@ def test_a_sweep_is_the_product_of_all_it_lists(tmp_path):
     assert first.budget == Budget(sfo=100)
     assert first.stop == Stop("fw_gap", 1e-3)
     assert (first.time_limit, first.memory_limit) == (2.5, 0.5e9)
-    assert {(p.every, p.budget.sfo) for p in sweep.plans} == {
+    assert {(p.every, p.budget.sfo) for p in sweep.runs()} == {
         (batch, calls) for batch in (5, 7) for calls in (100, 1e4)
     }
-    assert {p.problem for p in sweep.plans if p.seed == 1} == {
+    assert {p.problem for p in sweep.runs() if p.seed == 1} == {
         SMALL,
         "nonconvex-logistic[source=synthetic,seed=1]",
     }
-    assert [target.target for target in sweep.targets] == [0.5, 0.1, 1e-3]
+    assert [target.target for target in sweep.studies[0].targets] == [0.5, 0.1, 1e-3]
 
 
 def test_a_run_that_a_setting_does_not_touch_is_planned_once(tmp_path):
@@ -78,12 +77,7 @@ def test_a_run_that_a_setting_does_not_touch_is_planned_once(tmp_path):
         f'problems = "{SMALL}"\nseeds = 2\n[grid]\nb = [5, 7, 9]\n[algorithms]\n'
         'A = "nfwu-sg[batch={b},iterations=8,step=0.1]"\nB = "frank-wolfe[iterations=3]"\n',
     )
-    assert len(sweep.plans) == 2 * (3 + 1)
-
-
-def test_one_reader_takes_reports_too():
-    path = Path(__file__).parents[3] / "reports" / "gradient-estimators.toml"
-    assert list(read_sweep(path).plans) == read_spec(path).runs()
+    assert len(sweep.runs()) == 2 * (3 + 1)
 
 
 def test_the_example_of_the_documentation(tmp_path):
@@ -91,7 +85,7 @@ def test_the_example_of_the_documentation(tmp_path):
     example = page.split("```toml\n")[1].split("```")[0]
     assert valid(example)
     sweep = read(tmp_path, example)
-    assert len(sweep.plans) == 10 * (4 + 2 * 2)
+    assert len(sweep.runs()) == 10 * (4 + 2 * 2)
     assert own_in_full(sweep.own_selectors) == ["my_methods:MySpider[batch=100 or 200]"]
 
 
@@ -154,7 +148,7 @@ def test_what_is_needed_must_be_there(tmp_path):
     with pytest.raises(InputError, match="algorithms is missing"):
         read(tmp_path, f'problems = "{SMALL}"\n')
     with pytest.raises(InputError, match="cannot be read"):
-        read_sweep(tmp_path / "none.toml")
+        read_spec(tmp_path / "none.toml")
 
 
 def test_a_target_is_reached_at_the_first_row_below_it():

@@ -1,0 +1,207 @@
+"""The fields of a spec: what each may hold, and what it then means.
+
+Each function takes the place of a field, for its refusal, and what stands there.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pfbench.base.checks import integer, real
+from pfbench.base.counts import COUNTED
+from pfbench.base.errors import InputError, Noting
+from pfbench.base.names import unknown
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.labels import title_of, written
+from pfbench.runs.planning.study import Setting
+from pfbench.runs.planning.toml import said
+
+T = TypeVar("T")
+
+Reader = Callable[[str, Any], T]
+"""Reads a field: its place, and its value."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One of several texts: its place, its label (empty if it has none), and the text."""
+
+    field: str
+    label: str
+    text: str
+
+
+def any_text(field: str, value: Any) -> str:
+    """Return a text."""
+    if not isinstance(value, str):
+        raise InputError(f"{field} = {said(value)} must be a text.")
+    return value
+
+
+def text(field: str, value: Any) -> str:
+    """Return a text that is not empty."""
+    if not any_text(field, value).strip():
+        raise InputError(f"{field} = {said(value)} must be a text that is not empty.")
+    return str(value)
+
+
+def name(field: str, value: Any) -> str:
+    """Return a name that files can have."""
+    if not re.fullmatch(r"[^\W_][\w .+-]{0,99}", text(field, value)):
+        raise InputError(
+            f"{field} = {said(value)} becomes part of a file's name: use letters, digits, spaces, "
+            "hyphens, dots and underscores."
+        )
+    return str(value)
+
+
+def key(field: str, value: Any) -> str:
+    """Return a short name that files and addresses can have."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", text(field, value)):
+        raise InputError(
+            f"{field} = {said(value)} becomes part of a file's name: use letters, digits, hyphens, "
+            "dots and underscores."
+        )
+    return str(value)
+
+
+def tables(field: str, value: Any) -> Sequence[Mapping[str, Any]]:
+    """Return a list of tables, at least one."""
+    if not isinstance(value, list) or not all(isinstance(one, Mapping) for one in value):
+        raise InputError(f"{field} = {said(value)} must be tables, each under [[...]].")
+    if not value:
+        raise InputError(f"{field} is empty.")
+    return value
+
+
+def entries(field: str, value: Any) -> Sequence[Entry]:
+    """Return texts: a list of them, a table, whose keys are their labels, or a single one."""
+    noting = Noting()
+    found: list[Entry] = []
+    known: set[str] = set()
+    for place, label, entry in _each(field, value):
+        with noting():
+            if text(place, entry) in known:
+                raise InputError(f"{place} = {said(entry)} is there twice.")
+            known.add(entry)
+            found.append(Entry(place, label, entry))
+    noting.refuse()
+    if not found:
+        raise InputError(f"{field} is empty.")
+    return found
+
+
+def _each(field: str, value: Any) -> Iterator[tuple[str, str, Any]]:
+    """Yield the place, the label and the value of each entry."""
+    if isinstance(value, Mapping):
+        for label, entry in value.items():
+            yield f"{field}.{text(f'{field}: a label', label)}", label, entry
+    elif isinstance(value, list):
+        for k, entry in enumerate(value):
+            yield f"{field}[{k}]", "", entry
+    elif isinstance(value, str):
+        yield field, "", value
+    else:
+        raise InputError(f"{field} = {said(value)} must be a list of texts.")
+
+
+def seeds(field: str, value: Any) -> Sequence[int]:
+    """Return the seeds: a list of them, or their number."""
+    if not isinstance(value, list):
+        return range(integer(field, value, least=1))
+    found = [integer(f"{field}[{k}]", seed, least=0) for k, seed in enumerate(value)]
+    if not found or len(set(found)) < len(found):
+        raise InputError(f"{field} = {said(value)} must be different seeds, at least one.")
+    return found
+
+
+def grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
+    """Return lists of values by their names."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field} = {said(value)} must be a table of lists.")
+    noting = Noting()
+    for of, values in value.items():
+        with noting():
+            _check_name(f"{field}.{of}", of)
+            if not isinstance(values, list) or not values:
+                raise InputError(f"{field}.{of} = {said(values)} must be a list of values.")
+            first: dict[str, int] = {}
+            for k, one in enumerate(values):
+                _check_value(f"{field}.{of}[{k}]", one)
+                if first.setdefault(written(one), k) != k:
+                    raise InputError(f"{field}.{of}[{k}] = {said(one)} is there twice.")
+    noting.refuse()
+    return value
+
+
+def rows(field: str, value: Any) -> Sequence[Setting]:
+    """Return settings that are listed one by one."""
+    noting = Noting()
+    found: dict[str, Setting] = {}
+    for k, row in enumerate(tables(field, value), 1):
+        with noting():
+            values = {of: one for of, one in row.items() if of != "title"}
+            for of, one in values.items():
+                _check_name(f"{field} {k}: {of}", of)
+                _check_value(f"{field} {k}: {of}", one)
+            title = text(f"{field} {k}: title", row.get("title", title_of(values)))
+            if title in found:
+                raise InputError(f"{field} {k}: the title {title!r} is there twice.")
+            found[title] = Setting(title, values)
+    noting.refuse()
+    return list(found.values())
+
+
+def _check_name(field: str, of: str) -> None:
+    if not of.isidentifier() or of == "seed":
+        raise InputError(f"{field} needs a name of letters, other than seed.")
+
+
+def _check_value(field: str, value: Any) -> None:
+    if not isinstance(value, (str, int, float)):
+        raise InputError(f"{field} = {said(value)} must be a number or text.")
+
+
+def targets(field: str, value: Any) -> tuple[Stop, ...]:
+    """Return the targets, hardest last."""
+    noting = Noting()
+    found: list[Stop] = []
+    for entry in entries(field, value):
+        with noting():
+            found.append(_parsed(entry.field, entry.text))
+    noting.refuse()
+    if len({target.measure for target in found}) > 1:
+        raise InputError(f"{field} are of different measures: a run stops at one of them.")
+    return tuple(sorted(found, key=lambda target: -target.target))
+
+
+def _parsed(field: str, target: str) -> Stop:
+    try:
+        return Stop.parse(target)
+    except InputError as error:
+        raise InputError(f"{field} = {said(target)}: {error}") from None
+
+
+def every(field: str, value: Any) -> str:
+    """Return a number of iterations as a text, with names in braces."""
+    return value if isinstance(value, str) else str(integer(field, value, least=1))
+
+
+def budget(field: str, value: Any) -> str:
+    """Return a budget as one text, with names in braces."""
+    if isinstance(value, Mapping):
+        for of in value:
+            if of not in COUNTED:
+                raise unknown(f"field of {field}", of, COUNTED)
+        return ",".join(f"{of}={limit}" for of, limit in value.items())
+    if not isinstance(value, str):
+        raise InputError(
+            f"{field} = {said(value)} must be a table, or a text as in sfo=1e6,lo=1e3."
+        )
+    return value
+
+
+def limit(field: str, value: Any) -> float:
+    """Return a number above 0."""
+    return real(field, value, above=0.0)

@@ -1,0 +1,230 @@
+"""The one format of sweeps and of reports: a TOML file, read as a spec.
+
+Its top level is one study, or it has several under ``[[study]]``. The JSON schema is
+``pfbench/cli/schemas/spec.json``. All mistakes of a file are told at once.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pfbench.base.counts import Budget
+from pfbench.base.errors import InputError, Noting
+from pfbench.base.names import unknown
+from pfbench.runs.loop.stop import Stop, in_trace, recorded
+from pfbench.runs.planning import fields
+from pfbench.runs.planning.fields import Entry
+from pfbench.runs.planning.labels import labels_of, title_of
+from pfbench.runs.planning.plan import check_number
+from pfbench.runs.planning.study import Named, Setting, Spec, Study, canonical, frequency
+from pfbench.runs.planning.template import filled, names_in
+from pfbench.runs.planning.toml import read_toml, said
+
+PAGE = ("name", "title", "about")
+"""What a spec may say of itself."""
+
+NEEDED = ("problems", "algorithms")
+"""The fields that a study must have."""
+
+OPTIONAL = (
+    "grid",
+    "setting",
+    "seeds",
+    "measures",
+    "every",
+    "budget",
+    "targets",
+    "time_limit",
+    "memory_limit",
+)
+"""The fields that it may have; under ``[[study]]`` key, title and about, too."""
+
+GIGABYTE = 1e9
+"""Bytes; memory limits are given in GB."""
+
+T = TypeVar("T")
+D = TypeVar("D")
+
+
+def read_spec(path: Path) -> Spec:
+    """Read the TOML file of a sweep or a report.
+
+    Nothing that the file names is imported or built.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not TOML, or a field is missing, unknown or wrong; the
+        message names the field. `Mistakes`, which tell of each, if there are several.
+    """
+    table, text = read_toml(path)
+    noting, where = Noting(), str(path)
+    own = PAGE if "study" in table else (*PAGE, *NEEDED, *OPTIONAL)
+    of_spec = _Table(where, table, noting, (*own, "study") if "study" in table else own)
+    name = of_spec.take("name", fields.name, path.stem)
+    title = of_spec.take("title", fields.text, name)
+    about = of_spec.take("about", fields.any_text, "")
+    if "study" in table:
+        tables: Sequence[Any] = of_spec.take("study", fields.tables, ())
+        studies = [
+            _listed(part, f"{where}, study {k}", noting, k) for k, part in enumerate(tables, 1)
+        ]
+        with noting():
+            _check_keys(where, [study for study in studies if study])
+    else:
+        studies = [_study(of_spec, replace(_EMPTY, title=title))]
+    noting.refuse()
+    whole = [study for study in studies if study]
+    many = sum(_number(study) for study in whole)
+    check_number(where, {"runs of all studies": many})
+    spec = Spec(name, title, about, tuple(whole), text, path)
+    try:
+        spec.runs()
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    return spec
+
+
+class _Table:
+    """The fields of a table; what is wrong is noted, and reading goes on."""
+
+    def __init__(
+        self, where: str, table: Mapping[str, Any], noting: Noting, known: Sequence[str]
+    ) -> None:
+        self.where, self.table, self.noting = where, table, noting
+        for name in table:
+            with noting():
+                if name not in known:
+                    raise unknown(f"field of {where}", name, known)
+
+    def take(self, field: str, read: fields.Reader[T], default: D) -> T | D:
+        """Return what a field says; the default if it is not there, or wrong."""
+        if field in self.table:
+            with self.noting():
+                return read(f"{self.where}: {field}", self.table[field])
+        return default
+
+    def need(self, field: str, read: fields.Reader[T], default: D) -> T | D:
+        """Return what a field says, which must be there."""
+        with self.noting():
+            if field not in self.table:
+                raise InputError(f"{self.where}: the field {field} is missing.")
+        return self.take(field, read, default)
+
+
+_EMPTY = Study("", "", "", (), (), (Setting("", {}),), (0,), (), ())
+"""A study before its fields are read: the defaults of those that have one."""
+
+
+def _listed(table: Any, where: str, noting: Noting, number: int) -> Study | None:
+    """Return one of several studies, None if it is wrong."""
+    of_study = _Table(where, table, noting, ("key", "title", "about", *NEEDED, *OPTIONAL))
+    key = of_study.take("key", fields.key, f"study-{number}")
+    title = of_study.take("title", fields.text, key)
+    about = of_study.take("about", fields.any_text, "")
+    return _study(of_study, replace(_EMPTY, key=key, title=title, about=about))
+
+
+def _check_keys(where: str, studies: Sequence[Study]) -> None:
+    for key, times in Counter(study.key for study in studies).items():
+        if times > 1:
+            raise InputError(f"{where}: two studies have the key {key!r}: rename one.")
+
+
+def _study(table: _Table, begun: Study) -> Study | None:
+    """Return a study with its fields; None if something is wrong, and noted."""
+    before, noting = len(table.noting), table.noting
+    problems = table.need("problems", fields.entries, ())
+    algorithms = table.need("algorithms", fields.entries, ())
+    seeds: Sequence[int] = table.take("seeds", fields.seeds, begun.seeds)
+    grid: Mapping[str, Sequence[Any]] = table.take("grid", fields.grid, {})
+    rows = table.take("setting", fields.rows, ())
+    targets: tuple[Stop, ...] = table.take("targets", fields.targets, ())
+    measures = [entry.text for entry in table.take("measures", fields.entries, ())]
+    measures = measures or ([targets[-1].measure] if targets else ["objective"])
+    memory: float | None = table.take("memory_limit", fields.limit, None)
+    begun = replace(
+        begun,
+        every=table.take("every", fields.every, begun.every),
+        budget=table.take("budget", fields.budget, begun.budget),
+        time_limit=table.take("time_limit", fields.limit, None),
+        memory_limit=None if memory is None else memory * GIGABYTE,
+    )
+    with noting():
+        if grid and rows:
+            raise InputError(f"{table.where}: grid and setting exclude each other: leave one out.")
+        factors = {f"values of {name}": len(values) for name, values in grid.items()}
+        factors |= {"settings": len(rows)} if rows else {}
+        factors |= {"problems": len(problems), "algorithms": len(algorithms), "seeds": len(seeds)}
+        check_number(table.where, factors)
+    if len(noting) > before:
+        return None
+    names, _ = recorded(measures, targets[-1] if targets else None)
+    study = replace(
+        begun,
+        problems=_named(problems),
+        algorithms=_named(algorithms),
+        settings=tuple(rows) or tuple(_product(grid)),
+        seeds=tuple(seeds),
+        measures=tuple(dict.fromkeys(map(in_trace, names))),
+        recorded=names,
+        targets=tuple(replace(one, measure=in_trace(one.measure)) for one in targets),
+    )
+    _check_templates(table, study, [*problems, *algorithms])
+    return study
+
+
+def _named(entries: Sequence[Entry]) -> tuple[Named, ...]:
+    """Return entries under their labels, or under what distinguishes them."""
+    made = labels_of([entry.text for entry in entries])
+    return tuple(
+        Named(entry.label or label, entry.text) for entry, label in zip(entries, made, strict=True)
+    )
+
+
+def _product(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
+    """Yield the settings of a grid; titles tell the values of what has several."""
+    for chosen in product(*grid.values()):
+        values = dict(zip(grid, chosen, strict=True))
+        told = {name: value for name, value in values.items() if len(grid[name]) > 1}
+        yield Setting(title_of(told), values)
+
+
+def _check_templates(table: _Table, study: Study, entries: Sequence[Entry]) -> None:
+    """Note templates that give no run at some setting, and values that nothing asks for."""
+    where = table.where
+    templates: list[tuple[str, str, Callable[[str], Any]]] = [
+        *((entry.field, entry.text, canonical) for entry in entries),
+        (f"{where}: every", study.every, partial(frequency, where)),
+    ]
+    if study.budget:
+        templates.append((f"{where}: budget", study.budget, Budget.parse))
+    for field, template, parse in templates:
+        with table.noting():
+            for setting in study.settings:
+                giver = f"setting {setting.title!r}" if "setting" in table.table else "the grid"
+                values = {**setting.values, "seed": study.seeds[0]}
+                text = filled(template, where=field, giver=giver, values=values)
+                try:
+                    parse(text)
+                except InputError as error:
+                    raise InputError(f"{field} = {said(text)}: {error}") from None
+    with table.noting():
+        used = set().union(*(names_in(text, where=field) for field, text, _ in templates))
+        for name in dict.fromkeys(name for one in study.settings for name in one.values):
+            if name not in used:
+                place = "setting" if "setting" in table.table else "grid"
+                raise InputError(
+                    f"{where}: {place}.{name} is used nowhere: write {{{name}}} in a selector."
+                )
+
+
+def _number(study: Study) -> int:
+    """Return how many runs a study has; those that are equal count each time."""
+    factors = study.problems, study.algorithms, study.settings, study.seeds
+    return math.prod(map(len, factors))

@@ -1,0 +1,218 @@
+"""Spec files as users write them: labels, settings, several studies, and all mistakes at once."""
+
+import json
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import pytest
+from command_line import SMALL
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pfbench.base.errors import InputError, Mistakes
+from pfbench.runs.planning.labels import labels_of
+from pfbench.runs.planning.spec import GIGABYTE, read_spec
+
+ROOT = Path(__file__).parents[3]
+SCHEMA = json.loads(
+    (Path(str(files("pfbench.cli"))) / "schemas" / "spec.json").read_text(encoding="utf-8")
+)
+STUDIES = f"""
+title = "Two studies"
+
+[[study]]
+problems = "{SMALL}"
+algorithms = ["frank-wolfe[iterations=3]"]
+
+[[study]]
+key = "rows"
+title = "Rows"
+seeds = 2
+budget = {{ lo = "{{calls}}" }}
+targets = ["fw_gap=0.5", "fw_gap=0.1"]
+memory_limit = 2
+
+[study.problems]
+small = "{SMALL}"
+smaller = "{SMALL[:-1]},seed=3]"
+
+[study.algorithms]
+SG = "nfwu-sg[batch={{batch}},iterations=8,step=0.1]"
+
+[[study.setting]]
+title = "few"
+batch = 5
+calls = 100
+
+[[study.setting]]
+batch = 7
+calls = 1e3
+"""
+
+
+def read(tmp_path, text):
+    (tmp_path / "spec.toml").write_text(text)
+    return read_spec(tmp_path / "spec.toml")
+
+
+def valid(text):
+    return jsonschema.Draft202012Validator(SCHEMA).is_valid(tomllib.loads(text))
+
+
+# --- what is read ---------------------------------------------------------------------------------
+
+
+def test_all_but_problems_and_algorithms_has_a_default(tmp_path):
+    spec = read(tmp_path, f'problems = "{SMALL}"\nalgorithms = "frank-wolfe[iterations=3]"\n')
+    (study,) = spec.studies
+    assert (spec.name, spec.title, study.title) == ("spec", "spec", "spec")
+    assert (study.key, study.seeds, study.measures) == ("", (0,), ("objective",))
+    assert [setting.title for setting in study.settings] == [""]
+    (run,) = spec.runs()
+    assert (run.seed, run.measures, run.every, run.budget, run.stop) == (
+        *(0, ("objective",), 1),
+        *(None, None),
+    )
+
+
+def test_without_measures_that_of_the_targets_is_drawn(tmp_path):
+    text = f'problems = "{SMALL}"\nalgorithms = "frank-wolfe"\ntargets = "{{}}=0.1"\n'
+    (study,) = read(tmp_path, text.format("fw_gap")).studies
+    assert study.measures == study.recorded == ("fw_gap",)
+    (study,) = read(tmp_path, text.format("mine:error")).studies
+    assert (study.measures, study.recorded) == (("error",), ("mine:error",))
+    assert study.stop.measure == "error"
+
+
+def test_a_file_has_one_study_or_several(tmp_path):
+    spec = read(tmp_path, STUDIES)
+    first, rows = spec.studies
+    assert (first.key, first.title, rows.key) == ("study-1", "study-1", "rows")
+    assert [setting.title for setting in rows.settings] == ["few", "batch = 7, calls = 1000"]
+    assert [problem.label for problem in rows.problems] == ["small", "smaller"]
+    assert len(spec.runs()) == 1 + 2 * 2 * 2
+    assert {run.memory_limit for run in rows.runs()} == {2 * GIGABYTE}
+    assert {run.budget.lo for run in rows.runs()} == {100, 1000}
+    run = rows.plans(rows.problems[1], rows.algorithms[0], rows.settings[0])[1]
+    assert (run.seed, run.problem) == (1, f"{SMALL[:-1]},seed=3]")
+    assert run.algorithm == "nfwu-sg[batch=5,iterations=8,step=0.1]"
+
+
+def test_a_run_of_two_studies_has_the_targets_of_both(tmp_path):
+    study = f'[[study]]\nproblems = "{SMALL}"\nalgorithms = "frank-wolfe"\n'
+    first, second = 'targets = ["fw_gap=0.5", "fw_gap=0.1"]\n', 'targets = "fw_gap=0.1"\n'
+    spec = read(tmp_path, study + first + study + second)
+    ((_, targets),) = spec.targets.items()
+    assert [one.target for one in targets] == [0.5, 0.1]
+
+
+def test_the_published_schema_takes_every_report():
+    paths = [*(ROOT / "reports").rglob("*.toml")]
+    assert paths
+    for path in paths:
+        assert valid(path.read_text(encoding="utf-8")), path
+    assert valid(STUDIES)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[[study.setting]]", "[[study.column]]"),
+        ('key = "rows"', 'key = "../rows"'),
+        ('title = "few"', "title = 3"),
+        ("batch = 5", "batch = [5]"),
+        ("batch = 5", "seed = 5"),
+        ("seeds = 2", "seeds = 0"),
+        ("memory_limit = 2", "memory_limit = 0"),
+        ('title = "Two studies"', 'title = "Two studies"\nseeds = 3'),
+        ("seeds = 2", "seeds = 2\ngrid = {b = [1]}"),
+    ],
+)
+def test_the_schema_and_the_reader_refuse_what_is_wrong(tmp_path, old, new):
+    assert old in STUDIES
+    text = STUDIES.replace(old, new, 1)
+    with pytest.raises(InputError, match=r"spec\.toml"):
+        read(tmp_path, text)
+    assert not valid(text)
+
+
+# --- mistakes -------------------------------------------------------------------------------------
+
+
+def test_all_mistakes_are_told_at_once(tmp_path):
+    text = (
+        STUDIES.replace("seeds = 2", "sedes = 2")
+        .replace('"fw_gap=0.5"', '"fw_gap"')
+        .replace("batch = 5", "batch = []")
+        .replace("memory_limit = 2", "memory_limit = -2")
+        .replace('algorithms = ["frank-wolfe[iterations=3]"]', "")
+    )
+    with pytest.raises(Mistakes) as refused:
+        read(tmp_path, text)
+    told = refused.value.each
+    assert all(sentence.startswith("unknown") or "spec.toml" in sentence for sentence in told)
+    for says in (
+        "study 1: the field algorithms is missing",
+        "study 2 'sedes': did you mean 'seeds'?",
+        "study 2: targets[0] = 'fw_gap': cannot read",
+        "study 2: setting 1: batch = []",
+        "study 2: memory_limit=-2 must be greater than 0",
+    ):
+        assert sum(says in sentence for sentence in told) == 1, says
+    assert len(told) == 5
+
+
+def test_templates_are_all_looked_at(tmp_path):
+    text = STUDIES.replace("{batch}", "{bach}").replace("lo = ", 'lo = "-1", po = ')
+    with pytest.raises(Mistakes) as refused:
+        read(tmp_path, text)
+    told = " ".join(refused.value.each)
+    assert "study 2: algorithms.SG" in told
+    assert "names {bach}, for which setting 'few' has no values" in told
+    assert "study 2: budget = 'lo=-1,po=100'" in told
+
+
+def test_of_very_many_mistakes_the_first_are_told(tmp_path):
+    fields = "\n".join(f"field{k} = 1" for k in range(100))
+    with pytest.raises(Mistakes) as refused:
+        read(tmp_path, f'{fields}\nproblems = "{SMALL}"\nalgorithms = "frank-wolfe"\n')
+    assert len(refused.value.each) == 21
+    assert refused.value.each[-1] == "There are 80 more mistakes like these."
+
+
+# --- labels ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("selectors", "labels"),
+    [
+        (["frank-wolfe[iterations=3,step=open-loop]"], ["frank-wolfe"]),
+        (["a[x=1,y=2]", "a[x=1,y=3]", "b[x=1]"], ["a[y=2]", "a[y=3]", "b"]),
+        (["a[x=1]", "a"], ["a[x=1]", "a"]),
+        (["my.module:Mine[k=3]", "b"], ["Mine", "b"]),
+        (["one:Mine", "two:Mine"], ["one:Mine", "two:Mine"]),
+        (["{method}[x=1]"], ["{method}[x=1]"]),
+    ],
+)
+def test_a_label_is_what_distinguishes(selectors, labels):
+    assert labels_of(selectors) == labels
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b", "m:a", "n:a"]),
+            st.dictionaries(st.sampled_from("xyz"), st.sampled_from("123"), max_size=3),
+        ),
+        min_size=1,
+        max_size=8,
+        unique_by=lambda one: (one[0], *sorted(one[1].items())),
+    )
+)
+def test_labels_are_as_many_as_selectors(chosen):
+    texts = [f"{name}[{','.join(f'{k}={v}' for k, v in given.items())}]" for name, given in chosen]
+    found = labels_of(texts)
+    assert len(set(found)) == len(texts)
+    assert all(label.partition("[")[0] in text for label, text in zip(found, texts, strict=True))
