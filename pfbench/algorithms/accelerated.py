@@ -46,6 +46,7 @@ class ProxASVRG(Accelerated):
     name = "prox-asvrg"
     summary = "accelerated proximal SVRG (theory for convex f)"
     source = "Shang, Jiao, Zhou, Cheng et al., ACML 2018, algorithm 2"
+    cites = ("shang2018",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
     assumes = frozenset({"convex"})
@@ -112,6 +113,7 @@ class ProxKatyushaNS(Accelerated):
     name = "prox-katyusha-ns"
     summary = "Katyusha^ns, proximal (theory for convex f)"
     source = "Allen-Zhu, JMLR 2018, Katyusha^ns"
+    cites = ("allenzhu2018katyusha",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO 2T (option 2: PO T)"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
     assumes = frozenset({"convex"})
@@ -164,6 +166,7 @@ class ProxRSAG(Accelerated):
     name = "prox-rsag"
     summary = "stochastic accelerated gradient, proximal"
     source = "Ghadimi & Lan, Math. Prog. 2016; wang2019 (3); qu2018 algorithm 3"
+    cites = ("ghadimi2016accelerated", "wang2019", "qu2018")
     counts = "T iterations: SFO bT, PO 2T"
     requires = frozenset({"batch"}) | COMPOSITE
     assumes = frozenset({"bounded domain"})

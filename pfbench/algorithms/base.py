@@ -62,6 +62,8 @@ class Algorithm(ABC):
         One line on what it does.
     source
         Paper and number of the algorithm that the code follows.
+    cites
+        The papers of it, by their keys in `pfbench.base.bibliography`.
     counts
         The exact counts of a run, as a formula.
     requires
@@ -79,6 +81,7 @@ class Algorithm(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     source: ClassVar[str]
+    cites: ClassVar[tuple[str, ...]] = ()
     counts: ClassVar[str]
     requires: ClassVar[frozenset[str]]
     assumes: ClassVar[frozenset[str]] = frozenset()

@@ -60,6 +60,7 @@ class FrankWolfe(Algorithm):
         "lacoste2016 algorithm 1, options I and II; open loop of Jaggi 2013; backtracking of "
         "Pedregosa, Negiar, Askari, Jaggi 2020, algorithm 2"
     )
+    cites = ("lacoste2016", "jaggi2013", "pedregosa2020")
     counts = (
         "T iterations: FO T, SFO nT, LO T; line-search and backtracking also n FV for each value "
         "they ask, backtracking without smoothness one FO, n SFO more"

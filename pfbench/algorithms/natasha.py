@@ -36,6 +36,7 @@ class Natasha15(Algorithm):
     name = "natasha15"
     summary = "Natasha1.5 for non-convex f with a penalty"
     source = "Allen-Zhu, Natasha 2, NeurIPS 2018, Natasha1.5"
+    cites = ("allenzhu2018natasha",)
     counts = "T iterations, an epoch has pm: SFO B ceil(T/(pm)) + 2bT, PO T (B = n: also FO)"
     requires = frozenset({"gradient", "batch", "difference"}) | COMPOSITE
     scheduled = frozenset({"iterations", "step", "sigma", "snapshot", "subepochs", "batch"})

@@ -128,6 +128,7 @@ class NFWUSG(NFWU):
     name = "nfwu-sg"
     summary = "normalised Frank-Wolfe with mini-batch gradients"
     source = "shen2019 algorithm 1 with GE 1"
+    cites = ("shen2019",)
     counts = "T iterations: SFO ST, LO T"
     requires = frozenset({"batch", "lo"})
 
@@ -165,6 +166,7 @@ class NFWUSVRG(EpochNFWU):
     name = "nfwu-svrg"
     summary = "normalised Frank-Wolfe with SVRG gradients"
     source = "shen2019 algorithm 1 with GE 2"
+    cites = ("shen2019",)
     estimates = SVRG
 
     @classmethod
@@ -180,6 +182,7 @@ class NFWUSPIDERG(EpochNFWU):
     name = "nfwu-spiderg"
     summary = "normalised Frank-Wolfe with SPIDER gradients"
     source = "shen2019 algorithm 1 with GE 3"
+    cites = ("shen2019",)
     estimates = SPIDERG
 
     @classmethod
@@ -205,6 +208,7 @@ class NFWUCASVRG(CurvatureNFWU):
     name = "nfwu-casvrg"
     summary = "normalised Frank-Wolfe with curvature-aided SVRG gradients"
     source = "shen2019 algorithm 1 with GE 4"
+    cites = ("shen2019",)
     estimates = CASVRG
 
     @classmethod
@@ -223,6 +227,7 @@ class NFWUCASPIDERG(CurvatureNFWU):
     name = "nfwu-caspiderg"
     summary = "normalised Frank-Wolfe with curvature-aided SPIDER gradients"
     source = "shen2019 algorithm 1 with GE 5"
+    cites = ("shen2019",)
     estimates = CASPIDERG
 
     @classmethod

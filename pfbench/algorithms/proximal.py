@@ -16,7 +16,7 @@ and Li & Li, |G| <= epsilon for the gradient method and wang2019.
 import math
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -60,6 +60,7 @@ class ProxGD(ProximalMethod):
     name = "prox-gd"
     summary = "proximal gradient descent"
     source = "Ghadimi, Lan, Zhang 2016; wang2019 table 1; lacoste2016 (bound)"
+    cites: ClassVar[tuple[str, ...]] = ("ghadimi2016minibatch", "wang2019", "lacoste2016")
     counts = "T iterations: FO T, SFO nT, PO T"
     requires = frozenset({"gradient"}) | COMPOSITE
     deterministic = True
@@ -85,6 +86,7 @@ class ProjectedGradient(ProxGD):
     name = "projected-gradient"
     summary = "projected gradient descent"
     source = "li2019 section 5, batch projected gradient; prox-gd with the indicator of the set"
+    cites = ("li2019",)
     requires = ProxGD.requires | {"set"}
 
 
@@ -95,6 +97,7 @@ class ProxSGD(ProximalMethod):
     name = "prox-sgd"
     summary = "proximal stochastic gradient descent"
     source = "Ghadimi, Lan, Zhang 2016, RSPG; wang2019 table 1"
+    cites = ("ghadimi2016minibatch", "wang2019")
     counts = "T iterations: SFO bT, PO T"
     requires = frozenset({"batch"}) | COMPOSITE
 
@@ -130,6 +133,7 @@ class ProxSVRG(ProximalMethod):
     name = "prox-svrg"
     summary = "proximal SVRG for non-convex f"
     source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), algorithm 1"
+    cites: ClassVar[tuple[str, ...]] = ("reddi2016nips",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
 
@@ -161,6 +165,7 @@ class SmoothSVRG(ProxSVRG):
     name = "svrg"
     summary = "SVRG for non-convex f, unconstrained"
     source = "Reddi, Hefny, Sra, Poczos, Smola 2016 (ICML); schedule of prox-svrg"
+    cites = ("reddi2016icml", "reddi2016nips")
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT"
     requires = ProxSVRG.requires | SMOOTH
 
@@ -171,6 +176,7 @@ class ProjectedSVRG(ProxSVRG):
     name = "projected-svrg"
     summary = "projected SVRG"
     source = "qu2018 section 6, li2019 section 5; prox-svrg with the indicator of the set"
+    cites = ("qu2018", "li2019", "reddi2016nips")
     requires = ProxSVRG.requires | {"set"}
 
 
@@ -181,6 +187,7 @@ class ProxSVRGPlus(ProxSVRG):
     name = "prox-svrg-plus"
     summary = "ProxSVRG+, a constant step for every batch"
     source = "Li & Li, NeurIPS 2018"
+    cites = ("li2018",)
     counts = (
         "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T (online: B instead of n, no FO)"
     )
@@ -252,6 +259,7 @@ class ProxSAGA(ProximalMethod):
     name = "prox-saga"
     summary = "proximal SAGA for non-convex f"
     source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), algorithm 2"
+    cites = ("reddi2016nips",)
     counts = "T iterations: SFO n + 2bT, PO T"
     requires = frozenset({"table"}) | COMPOSITE
 
@@ -280,6 +288,7 @@ class SmoothSAGA(ProxSAGA):
     name = "saga"
     summary = "SAGA for non-convex f, unconstrained"
     source = "Reddi, Sra, Poczos, Smola 2016 (CDC)"
+    cites = ("reddi2016cdc",)
     counts = "T iterations: SFO n + 2bT"
     requires = ProxSAGA.requires | SMOOTH
 
@@ -312,6 +321,7 @@ class ProxSpiderBoost(ProximalMethod):
     name = "prox-spiderboost"
     summary = "proximal SpiderBoost"
     source = "wang2019 algorithm 2"
+    cites = ("wang2019",)
     counts = (
         "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q)), PO T "
         "(online: B instead of n, no FO)"
@@ -353,6 +363,7 @@ class SpiderBoost(ProxSpiderBoost):
     name = "spiderboost"
     summary = "SpiderBoost, unconstrained"
     source = "wang2019 algorithm 1"
+    cites = ("wang2019",)
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q))"
     requires = ProxSpiderBoost.requires | SMOOTH
 

@@ -79,6 +79,7 @@ class NCGS(Sliding):
     name = "ncgs"
     summary = "non-convex conditional gradient sliding"
     source = "qu2018 algorithm 2"
+    cites = ("qu2018",)
     counts = "N iterations: FO N, SFO nN, LO as many as condg needs"
     deterministic = True
 
@@ -126,6 +127,7 @@ class StochasticNCGS(Sliding):
     name = "ncgs-stochastic"
     summary = "stochastic non-convex conditional gradient sliding"
     source = "qu2018 algorithm 3"
+    cites = ("qu2018",)
     counts = "N iterations: SFO N(N+1)/2 (with batch: bN), LO as many as condg needs"
     requires = frozenset({"batch", "lo"})
 
@@ -168,6 +170,7 @@ class NCGSVR(Sliding):
     name = "ncgs-vr"
     summary = "variance-reduced non-convex conditional gradient sliding"
     source = "qu2018 algorithm 4"
+    cites = ("qu2018",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO as many as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
 
@@ -212,6 +215,7 @@ class CGS(Algorithm):
     name = "cgs"
     summary = "conditional gradient sliding with restarts"
     source = "li2019 algorithms 1 and 2"
+    cites = ("li2019", "lan2016")
     counts = "T = restarts x N iterations: FO T, SFO nT, LO as many as condg needs"
     requires = frozenset({"gradient", "lo"})
     assumes = frozenset({"restricted strong convexity"})
@@ -286,6 +290,7 @@ class STORC(CGS):
     name = "storc"
     summary = "stochastic variance-reduced conditional gradient sliding with restarts"
     source = "li2019 algorithm 3"
+    cites = ("li2019", "hazan2016")
     counts = "restarts x N iterations: FO restarts, SFO restarts (n + 2mN), LO as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
     deterministic = False

@@ -51,6 +51,7 @@ class SARAH(Recursive):
     name = "sarah"
     summary = "SARAH, unconstrained"
     source = "Nguyen, Liu, Scheinberg, Takac 2017 (arXiv 1705.07261)"
+    cites = ("nguyen2017",)
     counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p))"
     requires = _NEEDS | SMOOTH
 
@@ -100,6 +101,7 @@ class Spider(Recursive):
     name = "spider"
     summary = "SPIDER-SFO with normalised steps, unconstrained"
     source = "Fang, Li, Lin, Zhang 2018, algorithm 1"
+    cites = ("fang2018",)
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q))"
     requires = _NEEDS | SMOOTH
     scheduled = Recursive.scheduled | {"lam"}
@@ -152,6 +154,7 @@ class ProxSpiderBoostM(Recursive):
     name = "prox-spiderboost-m"
     summary = "proximal SpiderBoost with momentum"
     source = "wang2019 algorithm 3"
+    cites = ("wang2019",)
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q)), PO T"
     requires = _NEEDS | COMPOSITE
 

@@ -66,6 +66,7 @@ class SFW(StochasticFrankWolfe):
     name = "sfw"
     summary = "stochastic Frank-Wolfe"
     source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 2"
+    cites = ("reddi2016allerton",)
     counts = "T iterations: SFO bT, LO T"
     requires = frozenset({"batch", "lo"})
 
@@ -92,6 +93,7 @@ class SVFW(StochasticFrankWolfe):
     name = "svfw"
     summary = "stochastic variance-reduced Frank-Wolfe"
     source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 3"
+    cites = ("reddi2016allerton",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO T"
     requires = frozenset({"gradient", "difference", "lo"})
 
@@ -118,6 +120,7 @@ class SAGAFW(StochasticFrankWolfe):
     name = "sagafw"
     summary = "SAGA Frank-Wolfe (its claimed complexity is disputed)"
     source = "Reddi, Sra, Poczos, Smola 2016 (Allerton), algorithm 4"
+    cites = ("reddi2016allerton",)
     counts = "T iterations: SFO n + 2bT, LO T"
     requires = frozenset({"table", "lo"})
     disputed: ClassVar[str] = (
