@@ -33,6 +33,8 @@ class Group:
         Name of the algorithm, without its parameters.
     plans, runs
         What was planned, and what became of it, in the order of the seeds.
+    keys
+        By what the store knows the runs.
     """
 
     problem: str
@@ -41,6 +43,7 @@ class Group:
     algorithm: str
     plans: tuple[PlannedRun, ...]
     runs: tuple[Run, ...]
+    keys: tuple[str, ...] = ()
 
     def makes(self, count: str) -> bool:
         """Return whether any of the runs makes calls of this kind (or took time)."""
@@ -177,7 +180,8 @@ def _groups(
         if plans:
             name = Selector.parse(plans[0].algorithm).name
             runs = tuple(found[plan].run for plan in plans)
-            yield Group(problem.label, setting.title, algorithm.label, name, plans, runs)
+            keys = tuple(found[plan].key for plan in plans)
+            yield Group(problem.label, setting.title, algorithm.label, name, plans, runs, keys)
 
 
 def _title(study: Study, problem: Named, setting: Setting) -> str:
