@@ -1,15 +1,13 @@
 """lacoste2016, local: its verdict, and the fault it must catch."""
 
-from judging import judge
-
 from pfbench.claims.lacoste2016 import local
 
 
-def test_frank_wolfe_keeps_it():
-    found = judge(local.LOCAL, seed=1)
+def test_frank_wolfe_keeps_it(judgements):
+    found = judgements(local.LOCAL)
     assert (found.verdict, found.failed) == ("tight", False), found.reason
 
 
-def test_the_planted_fault_is_called_violated():
+def test_the_planted_fault_is_called_violated(judgements):
     (mutant,) = local.MUTANTS
-    assert judge(local.LOCAL, mutant.subject, seed=3).verdict == "violated", mutant.about
+    assert judgements(local.LOCAL, mutant).verdict == "violated", mutant.about

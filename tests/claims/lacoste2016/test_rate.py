@@ -1,13 +1,12 @@
 """The rate of lacoste2016."""
 
 import pytest
-from judging import judge
 
 from pfbench.claims.lacoste2016.rate import RATE
 
 
-def test_the_rate_binds_on_the_chain():
-    found = judge(RATE, seed=1)
+def test_the_rate_binds_on_the_chain(judgements):
+    found = judgements(RATE)
     assert found.verdict == "tight", found.reason
     assert found.measured["zero chain, LO, 1.0 decades of eps: slope"] == pytest.approx(
         2.0, abs=0.05

@@ -4,7 +4,6 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from judging import judge
 
 from pfbench.claims.lacoste2016 import PAPER, theorem1
 
@@ -36,17 +35,17 @@ def test_the_sharp_bound_follows_from_the_decrease(h0):
 
 
 @pytest.mark.parametrize("claim", theorem1.CLAIMS, ids=lambda one: one.name)
-def test_frank_wolfe_keeps_them(claim):
-    found = judge(claim, seed=1)
+def test_frank_wolfe_keeps_them(claim, judgements):
+    found = judgements(claim)
     assert (found.verdict, found.failed) == ("tight", False), found.reason
 
 
-def test_the_bound_15_is_nearly_reached_and_6_within_a_third():
-    measured = judge(theorem1.THEOREM1, seed=2).measured
+def test_the_bound_15_is_nearly_reached_and_6_within_a_third(judgements):
+    measured = judgements(theorem1.THEOREM1).measured
     assert 0.996 <= measured["(15), adaptive: ratio"] <= 1 + 1e-9
     assert 0.7 <= measured["(6), adaptive: ratio"] <= 1 + 1e-9
 
 
 @pytest.mark.parametrize(("mutant", "claim"), FAULTS, ids=lambda one: one.name)
-def test_a_planted_fault_is_called_violated(mutant, claim):
-    assert judge(claim, mutant.subject, seed=3).verdict == "violated", mutant.about
+def test_a_planted_fault_is_called_violated(mutant, claim, judgements):
+    assert judgements(claim, mutant).verdict == "violated", mutant.about

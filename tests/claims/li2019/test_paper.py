@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from judging import assert_caught, assert_complete, assert_shown, judge, pairs
+from judging import assert_complete, assert_shown, pairs
 
 from pfbench.claims.li2019 import PAPER, corollary3, lemma1, nonconvex, stat, theorem1
 
@@ -21,7 +21,7 @@ VERDICTS = {
 # Theorem 1 needs seconds for a fault that moves slowly; `pfbench verify --mutants` tests all pairs.
 QUICK_PAIRS = [
     (mutant, claim)
-    for mutant, claim in pairs(PAPER)
+    for mutant, claim in pairs(PAPER.mutants)
     if claim is not theorem1.GAP or len(mutant.expected) == 1
 ]
 
@@ -50,8 +50,8 @@ def test_all_that_is_said_of_it_can_be_used_anywhere():
 
 @pytest.mark.claims
 @pytest.mark.parametrize("claim", PAPER.claims, ids=name)
-def test_verdicts(claim):
-    row = judge(claim, seed=1)
+def test_verdicts(claim, judgements):
+    row = judgements(claim)
     assert row.verdict == VERDICTS[claim.name], row.reason
     if row.verdict == "disputed":
         assert row.measured["verdict"] == "holds"
@@ -59,8 +59,8 @@ def test_verdicts(claim):
 
 @pytest.mark.claims
 @pytest.mark.parametrize(("mutant", "claim"), QUICK_PAIRS, ids=name)
-def test_faults_are_caught(mutant, claim):
-    assert_caught(mutant, claim, seed=2)
+def test_faults_are_caught(mutant, claim, judgements):
+    judgements.assert_caught(mutant, claim)
 
 
 @pytest.mark.parametrize("erratum", PAPER.errata, ids=name)

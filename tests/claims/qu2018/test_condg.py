@@ -1,7 +1,6 @@
 """condg: its bound, its verdicts, and the faults they must catch."""
 
 import pytest
-from judging import judge
 
 from pfbench.claims.qu2018 import condg
 
@@ -15,17 +14,17 @@ def test_a_condg_of_a_loose_tolerance_may_make_two_calls():
 
 
 @pytest.mark.parametrize("claim", condg.CLAIMS, ids=lambda one: one.name)
-def test_condg_keeps_its_claims(claim):
-    found = judge(claim, seed=1)
+def test_condg_keeps_its_claims(claim, judgements):
+    found = judgements(claim)
     assert (found.verdict, found.failed) == ("tight", False), found.reason
 
 
-def test_the_inner_calls_are_a_twelfth_of_their_bound_where_eta_is_small():
-    measured = judge(condg.COUNT, seed=1).measured
+def test_the_inner_calls_are_a_twelfth_of_their_bound_where_eta_is_small(judgements):
+    measured = judgements(condg.COUNT).measured
     share = measured["option 1, spread over a face, eta=0.03: ratio"]
     assert share == pytest.approx(1 / 12, rel=0.05)
 
 
 @pytest.mark.parametrize(("mutant", "claim"), FAULTS, ids=lambda one: one.name)
-def test_a_planted_fault_is_called_violated(mutant, claim):
-    assert judge(claim, mutant.subject, seed=3).verdict == "violated", mutant.about
+def test_a_planted_fault_is_called_violated(mutant, claim, judgements):
+    assert judgements(claim, mutant).verdict == "violated", mutant.about

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from judging import assert_shown, judge
+from judging import assert_shown
 
 from pfbench.algorithms.sliding import NCGS
 from pfbench.base.constants import Constants
@@ -46,20 +46,20 @@ def test_the_momentum_reaches_the_end_of_its_slope_just_then(N):
 
 
 @pytest.mark.parametrize("claim", [theorem1.OPTION1, theorem1.OPTION2], ids=lambda one: one.name)
-def test_ncgs_keeps_the_bounds_tightly(claim):
-    found = judge(claim, seed=1)
+def test_ncgs_keeps_the_bounds_tightly(claim, judgements):
+    found = judgements(claim)
     assert (found.verdict, found.failed) == ("tight", False), found.reason
 
 
 @pytest.mark.claims
-def test_ncgs_keeps_the_rate():
-    found = judge(theorem1.RATE, seed=1)
+def test_ncgs_keeps_the_rate(judgements):
+    found = judgements(theorem1.RATE)
     assert found.verdict in ("holds", "tight"), found.reason
 
 
 @pytest.mark.parametrize(("mutant", "claim"), FAULTS, ids=lambda one: one.name)
-def test_a_planted_fault_is_called_violated(mutant, claim):
-    assert judge(claim, mutant.subject, seed=3).verdict == "violated", mutant.about
+def test_a_planted_fault_is_called_violated(mutant, claim, judgements):
+    assert judgements(claim, mutant).verdict == "violated", mutant.about
 
 
 def test_the_erratum_is_shown_and_the_correction_is_not_seen_to_fail():

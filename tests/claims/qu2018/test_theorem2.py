@@ -1,7 +1,5 @@
 """Theorem 2 and corollary 2: their bound, a verdict, and a fault."""
 
-from judging import judge
-
 from pfbench.algorithms.sliding import StochasticNCGS
 from pfbench.base.constants import Constants
 from pfbench.claims.qu2018 import theorem2
@@ -15,8 +13,8 @@ def test_the_schedule_is_the_least_iterations_of_the_bound():
     assert theorem2.stochastic(*known, N) <= epsilon < theorem2.stochastic(*known, N - 1)
 
 
-def test_stochastic_ncgs_keeps_its_rate_and_ascent_does_not():
-    found = judge(theorem2.RATE, seed=1)
+def test_stochastic_ncgs_keeps_its_rate_and_ascent_does_not(judgements):
+    found = judgements(theorem2.RATE)
     assert (found.verdict, found.failed) == ("holds", False), found.reason
     (ascent,) = (m for m in theorem2.MUTANTS if theorem2.RATE in m.expected)
-    assert judge(theorem2.RATE, ascent.subject, seed=3).verdict == "violated"
+    assert judgements(theorem2.RATE, ascent).verdict == "violated"

@@ -1,7 +1,6 @@
 """Theorem 3 and corollary 3: their bound, a verdict, and a fault."""
 
 import pytest
-from judging import judge
 
 from pfbench.algorithms.sliding import NCGSVR
 from pfbench.base.constants import Constants
@@ -19,11 +18,11 @@ def test_the_schedule_is_the_least_iterations_of_the_bound():
     assert theorem3.gradients(27, method.batch, m, T) == T // 3 * (27 + 2 * 9 * 3)
 
 
-def test_ncgs_vr_keeps_its_rate():
-    found = judge(theorem3.RATE, seed=1)
+def test_ncgs_vr_keeps_its_rate(judgements):
+    found = judgements(theorem3.RATE)
     assert (found.verdict, found.failed) == ("holds", False), found.reason
 
 
 @pytest.mark.parametrize("claim", FORGOTTEN.expected, ids=lambda one: one.name)
-def test_a_forgotten_mean_is_called_violated(claim):
-    assert judge(claim, FORGOTTEN.subject, seed=3).verdict == "violated"
+def test_a_forgotten_mean_is_called_violated(claim, judgements):
+    assert judgements(claim, FORGOTTEN).verdict == "violated"

@@ -1,7 +1,7 @@
 """Exact counts of algorithm 1: the formula by hand, the catalogue's methods, a planted fault."""
 
 import pytest
-from judging import assert_caught, judge
+from judging import judge
 
 from pfbench.algorithms.nfwu import NFWUSVRG
 from pfbench.base.counts import Counts
@@ -24,15 +24,15 @@ def test_epochs_are_cut_short_and_nothing_divides_n():
 
 @pytest.mark.claims
 @pytest.mark.parametrize("estimator", COUNT)
-def test_the_methods_keep_their_counts(estimator):
-    assert judge(COUNT[estimator]).verdict == "holds"
+def test_the_methods_keep_their_counts(estimator, judgements):
+    assert judgements(COUNT[estimator]).verdict == "holds"
 
 
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_planted_fault_is_caught(mutant):
+def test_a_planted_fault_is_caught(mutant, judgements):
     for claim in mutant.expected:
-        assert_caught(mutant, claim, seed=0)
+        judgements.assert_caught(mutant, claim)
 
 
 @pytest.mark.claims

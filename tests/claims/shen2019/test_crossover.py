@@ -1,7 +1,6 @@
 """Crossovers with SPIDERG: where the least costs are equal, and as counted."""
 
 import pytest
-from judging import judge
 
 from pfbench.claims.shen2019.table1 import CROSSOVER as CLAIMS
 from pfbench.claims.shen2019.table1 import CROSSOVERS, least_cost
@@ -23,8 +22,8 @@ def test_the_statements_say_the_constants():
 
 @pytest.mark.claims
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
-def test_fewer_calls_below_and_more_above(claim):
-    found = judge(claim)
+def test_fewer_calls_below_and_more_above(claim, judgements):
+    found = judgements(claim)
     assert found.verdict == "tight"
     ratios = [value for name, value in found.measured.items() if name.endswith(": ratio")]
     assert len(ratios) == 4

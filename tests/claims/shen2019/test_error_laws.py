@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from judging import assert_caught, judge
+from judging import judge
 
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.shen2019.error_laws import BELOW, FEW, LAW, LAWS, MANY, MUTANTS
@@ -61,8 +61,8 @@ def test_the_instances_attain_the_law_or_stay_below_it(estimator):
 
 @pytest.mark.claims
 @pytest.mark.parametrize("estimator", LAW)
-def test_the_methods_attain_their_laws(estimator):
-    found = judge(LAW[estimator])
+def test_the_methods_attain_their_laws(estimator, judgements):
+    found = judgements(LAW[estimator])
     assert found.verdict == "tight"
     assert found.measured["inequality: ratio"] == pytest.approx(1.0, abs=1e-8)
     _, in_j, in_eta = LAWS[estimator]
@@ -72,9 +72,9 @@ def test_the_methods_attain_their_laws(estimator):
 
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_planted_fault_is_caught(mutant):
+def test_a_planted_fault_is_caught(mutant, judgements):
     for claim in mutant.expected:
-        assert_caught(mutant, claim, seed=0)
+        judgements.assert_caught(mutant, claim)
 
 
 class Floats:

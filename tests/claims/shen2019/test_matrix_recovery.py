@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from judging import assert_caught, assert_shown, judge
+from judging import assert_shown
 
 from pfbench.claims.shen2019.faults import MUTANTS as SHARED
 from pfbench.claims.shen2019.matrix_recovery import (
@@ -18,9 +18,9 @@ from pfbench.points import combine
 
 
 @pytest.mark.claims
-def test_a_component_hessian_is_one_number_paid_once_an_epoch():
+def test_a_component_hessian_is_one_number_paid_once_an_epoch(judgements):
     """T = 40, p = 11: four epochs."""
-    found = judge(ONE_NUMBER)
+    found = judgements(ONE_NUMBER)
     assert found.verdict == "holds"
     assert SIZES[1:] == (11, 40)
     assert found.measured == {"gradient": 0.0, "Hessian": 0.0, "SSO": 4.0 * FAMILY.example().n}
@@ -28,18 +28,18 @@ def test_a_component_hessian_is_one_number_paid_once_an_epoch():
 
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_planted_fault_is_caught(mutant):
+def test_a_planted_fault_is_caught(mutant, judgements):
     for claim in mutant.expected:
-        assert_caught(mutant, claim, seed=0)
+        judgements.assert_caught(mutant, claim)
 
 
 @pytest.mark.claims
-def test_the_faults_are_seen_in_what_they_change():
+def test_the_faults_are_seen_in_what_they_change(judgements):
     """Two entries in the Hessians alone; the method that pays too often in the count alone."""
-    spread = judge(ONE_NUMBER, MUTANTS[0].subject)
+    spread = judgements(ONE_NUMBER, MUTANTS[0])
     assert spread.reason == "Hessian is 1, not 0."
     (paid,) = (mutant for mutant in SHARED if ONE_NUMBER in mutant.expected)
-    assert judge(ONE_NUMBER, paid.subject).reason.startswith("SSO is ")
+    assert judgements(ONE_NUMBER, paid).reason.startswith("SSO is ")
 
 
 def test_the_faulty_hessian_has_two_entries_and_the_same_sum():

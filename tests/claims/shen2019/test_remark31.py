@@ -1,7 +1,7 @@
 """Remark 3.1: the number of runs, the choice, a planted fault, and the erratum."""
 
 import pytest
-from judging import assert_caught, assert_shown, judge
+from judging import assert_shown
 
 from pfbench.claims.shen2019.remark31 import (
     ERRATA,
@@ -18,9 +18,9 @@ def test_the_runs_of_a_probability():
 
 
 @pytest.mark.claims
-def test_the_best_of_three_runs_keeps_the_bound_at_its_cost():
+def test_the_best_of_three_runs_keeps_the_bound_at_its_cost(judgements):
     """Beyond the three runs it costs n SFO and 1 LO each."""
-    found = judge(REMARK)
+    found = judgements(REMARK)
     assert found.verdict == "holds"
     assert found.measured["missed: ratio"] == 0.0
     assert 0.05 < found.claimed["share above the level"] < 0.1
@@ -31,9 +31,9 @@ def test_the_best_of_three_runs_keeps_the_bound_at_its_cost():
 
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_planted_fault_is_caught(mutant):
+def test_a_planted_fault_is_caught(mutant, judgements):
     for claim in mutant.expected:
-        assert_caught(mutant, claim, seed=0)
+        judgements.assert_caught(mutant, claim)
 
 
 @pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)

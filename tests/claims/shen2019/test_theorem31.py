@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from judging import assert_caught, assert_shown, judge
+from judging import assert_shown
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
 from pfbench.base.constants import Constants
@@ -60,8 +60,8 @@ def test_the_mean_is_that_of_all_iterates_before_the_last():
 
 @pytest.mark.claims
 @pytest.mark.parametrize("estimator", THEOREM)
-def test_the_methods_keep_the_bound_and_9(estimator):
-    found = judge(THEOREM[estimator])
+def test_the_methods_keep_the_bound_and_9(estimator, judgements):
+    found = judgements(THEOREM[estimator])
     assert found.verdict == "tight"
     assert found.measured["tight_on"] == ["valley"]
     assert found.measured["tight_ratio"] == [pytest.approx(0.54, abs=0.04)]
@@ -85,9 +85,9 @@ def test_before_the_valley_the_mean_of_the_gap_is_half_of_its_bound():
 
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_planted_fault_is_caught(mutant):
+def test_a_planted_fault_is_caught(mutant, judgements):
     for claim in mutant.expected:
-        assert_caught(mutant, claim, seed=0)
+        judgements.assert_caught(mutant, claim)
 
 
 # --- errata ---------------------------------------------------------------------------------------

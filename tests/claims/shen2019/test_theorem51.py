@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from judging import assert_caught, assert_shown, judge
+from judging import assert_shown
 
 from pfbench.claims.shen2019.theorem51 import (
     CHAIN,
@@ -24,8 +24,8 @@ def test_the_floor_is_that_of_the_chain():
 
 
 @pytest.mark.claims
-def test_every_method_keeps_above_the_floor_and_line_search_is_near_the_bound():
-    found = judge(LOWER_BOUND)
+def test_every_method_keeps_above_the_floor_and_line_search_is_near_the_bound(judgements):
+    found = judgements(LOWER_BOUND)
     assert found.verdict == "tight"
     floors = {name: r for name, r in found.measured.items() if name.endswith("0: ratio")}
     assert len(floors) >= 16
@@ -36,9 +36,9 @@ def test_every_method_keeps_above_the_floor_and_line_search_is_near_the_bound():
 
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_planted_fault_is_caught(mutant):
+def test_a_planted_fault_is_caught(mutant, judgements):
     for claim in mutant.expected:
-        assert_caught(mutant, claim, seed=0)
+        judgements.assert_caught(mutant, claim)
 
 
 @pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from claims.variants.nfwu_epochs import SpiderSum
-from judging import assert_caught, judge
+from judging import judge
 
 import pfbench as pf
 from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
@@ -19,17 +19,17 @@ def test_the_instance_has_three_components_and_follows_its_generator():
 
 @pytest.mark.claims
 @pytest.mark.parametrize("estimator", UNBIASED)
-def test_the_methods_are_unbiased_to_rounding(estimator):
-    found = judge(UNBIASED[estimator])
+def test_the_methods_are_unbiased_to_rounding(estimator, judgements):
+    found = judgements(UNBIASED[estimator])
     assert found.verdict == "holds"
     assert found.measured["relative deviation"] < 1e-14
 
 
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_a_planted_fault_is_caught(mutant):
+def test_a_planted_fault_is_caught(mutant, judgements):
     for claim in mutant.expected:
-        assert_caught(mutant, claim, seed=0)
+        judgements.assert_caught(mutant, claim)
 
 
 class Floats:
