@@ -205,7 +205,7 @@ def stated(estimator: str, form: Forming) -> Method:
         chosen=(
             made(ONE_ON_BALL, 0.2, 1, 3, 8, output="uniform"),
             made(ONE_ON_BALL, 0.2, 1, 3, 8, output="last"),
-            made(ONE_ON_BALL, 0.3, 1, 2, 4, restarts=3),
+            made(ONE_ON_BALL, 0.3, 1, 2, 3, restarts=3),
             made(ONE_ON_BALL, 0.3, 1, 2, 3, probability=0.2),
             # Each term of the gap alone puts these three points in another order.
             made(ONE_ON_OCTAHEDRON, 1.0, 1, 2, 3, restarts=2),
