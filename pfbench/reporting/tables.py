@@ -1,4 +1,4 @@
-"""Every table of a report, once, and how Markdown, LaTeX and CSV write it.
+"""Every table of a report, once, and how Markdown and CSV write it; `latex` has LaTeX.
 
 A cell is a value, never a text that was formatted for one of them.
 """
@@ -13,12 +13,18 @@ from operator import attrgetter
 
 from pfbench.base.counts import COUNTED, MEANING
 from pfbench.base.visible import spreadsheet_text, visible
+from pfbench.reporting.comparison import Expected
 from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import HOLDS, Final
-from pfbench.reporting.words import ABSENT, SEPARATOR, significant, whole
+from pfbench.reporting.words import ABSENT, significant, whole
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import in_trace
 from pfbench.runs.planning.plan import PlannedRun
+
+TIED = "≈"
+"""The mark of what the test cannot tell from the best."""
+
+NEVER = "∞"
 
 
 @dataclass(frozen=True)
@@ -43,17 +49,30 @@ class Share:
     value: float
 
 
-Cell = int | float | str | Span | Final | Command | Share | None
+Cell = int | float | str | Span | Final | Expected | Command | Share | None
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table: the group it belongs to, its name, its cells, which stand out."""
+    """One line of a table.
+
+    Attributes
+    ----------
+    group, name, cells
+        The group it belongs to, its name, and what stands in it.
+    best, tied
+        The cells that are bold, and those with a mark: see the table's note.
+    """
 
     group: str
     name: str
     cells: Sequence[Cell]
     best: frozenset[int] = frozenset()
+    tied: frozenset[int] = frozenset()
+
+    def marked(self, at: int) -> str:
+        """Return a cell as text, with its mark."""
+        return f"{plain(self.cells[at])} {TIED}" if at in self.tied else plain(self.cells[at])
 
 
 @dataclass(frozen=True)
@@ -83,7 +102,8 @@ class Table:
         """Yield the number in its group, the row, and its texts: group (if first), name, cells."""
         for group, rows in self.groups():
             for number, row in enumerate(rows):
-                yield number, row, [group if number == 0 else "", row.name, *map(plain, row.cells)]
+                cells = map(row.marked, range(len(row.cells)))
+                yield number, row, [group if number == 0 else "", row.name, *cells]
 
 
 # --- counts ---------------------------------------------------------------------------------------
@@ -264,6 +284,8 @@ def plain(cell: Cell) -> str:
             return f"{whole(cell.low)}–{whole(cell.high)}"
         case Share():
             return f"{100 * cell.value:.0f} %"
+        case Expected():
+            return expected(cell)
         case Final():
             return " ".join(part for part in (middle(cell), extent(cell), survivors(cell)) if part)
         case Command():
@@ -272,9 +294,24 @@ def plain(cell: Cell) -> str:
             return cell
 
 
+def expected(cell: Expected) -> str:
+    """Return expected calls, their interval, and how many runs reached the target."""
+    interval = ""
+    if cell.interval is not None and cell.interval.low < cell.interval.high:
+        interval = f" ({' to '.join(map(calls, cell.interval))})"
+    return f"{calls(cell.value)}{interval} {cell.hits}/{cell.planned}"
+
+
+def calls(number: float) -> str:
+    """Return a number of calls that need be no integer: every digit before the point."""
+    if math.isinf(number):
+        return NEVER
+    return whole(round(number)) if number >= 100 or number == round(number) else significant(number)
+
+
 def middle(cell: Final) -> str:
     """Return the median of what runs end with."""
-    return ABSENT if math.isnan(cell.median) else significant(cell.median)
+    return significant(cell.median) if math.isfinite(cell.median) else ABSENT
 
 
 def extent(cell: Final) -> str:
@@ -297,7 +334,8 @@ def is_numeric(cell: Cell) -> bool:
 def markdown(table: Table) -> str:
     """Return a table as GitHub's Markdown."""
     unnamed = 0 if any(row.group for row in table.rows) else 1
-    numeric = [False, False, *map(is_numeric, table.rows[0].cells)]
+    first = table.rows[0].cells if table.rows else ()
+    numeric = [False, False, *map(is_numeric, first)]
     lines = [
         _pipes(map(markdown_text, table.head[unnamed:])),
         _pipes("--:" if one else "---" for one in numeric[unnamed:]),
@@ -308,6 +346,12 @@ def markdown(table: Table) -> str:
             texts[2 + at] = f"**{texts[2 + at]}**"
         lines.append(_pipes(texts[unnamed:]))
     return "\n".join(lines)
+
+
+def section(table: Table) -> str:
+    """Return a table as Markdown below its caption, with its note."""
+    parts = [f"**{markdown_text(table.caption)}**", markdown(table)]
+    return "\n\n".join([*parts, markdown_text(table.note)] if table.note else parts)
 
 
 def _pipes(cells: Iterable[str]) -> str:
@@ -322,54 +366,3 @@ def markdown_text(text: str) -> str:
 _MARKDOWN = str.maketrans(
     {**{special: f"\\{special}" for special in "\\`*_|$"}, "<": "&lt;", "\n": " "}
 )
-
-
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        **{special: f"\\{special}" for special in "&%$#_{}"},
-        "|": r"\textbar{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "√": r"\ensuremath{\surd}",
-        "∇": r"\ensuremath{\nabla}",
-        "−": r"\ensuremath{-}",
-        "·": r"\ensuremath{\cdot}",
-        "×": r"\ensuremath{\times}",
-        "≤": r"\ensuremath{\le}",
-        "σ": r"\ensuremath{\sigma}",
-        "ε": r"\ensuremath{\varepsilon}",
-        "ρ": r"\ensuremath{\rho}",
-        "λ": r"\ensuremath{\lambda}",
-        "–": "--",
-        SEPARATOR: r"\,",
-    }
-)
-
-
-def latex(table: Table) -> str:
-    """Return a table as LaTeX, for the package booktabs."""
-    lines = [
-        f"% {visible(table.caption)}",  # a newline would end the comment
-        rf"\begin{{tabular}}{{ll{'r' * (len(table.head) - 2)}}}",
-        r"\toprule",
-        " & ".join(map(_latex_head, table.head)) + r" \\",
-    ]
-    for number, _, texts in table.lines():
-        if number == 0:
-            lines.append(r"\midrule")
-        lines.append(" & ".join(map(_latex_text, texts)) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
-
-
-def _latex_head(text: str) -> str:
-    first, *others = (_latex_text(part) for part in text.split(": "))
-    if not others:
-        return first
-    return r"\shortstack[r]{" + r":\\ ".join([first, *others]) + "}"
-
-
-def _latex_text(text: str) -> str:
-    return visible(text).translate(_LATEX)

@@ -9,9 +9,13 @@ from pathlib import Path
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
 from pfbench.reporting import figures_svg, tables
-from pfbench.reporting.contents import Contents, contents, stem
+from pfbench.reporting.citations import bibliography
+from pfbench.reporting.contents import Contents, Part, contents, stem
+from pfbench.reporting.latex import latex
+from pfbench.reporting.macros import macros
 from pfbench.reporting.markdown import document
 from pfbench.reporting.page import page
+from pfbench.reporting.result_tables import comparisons, results_csv, results_table
 from pfbench.reporting.results import Report
 
 EXTRA = 'pip install "pfbench[report]"'
@@ -45,8 +49,9 @@ def write_report(
     """Write a comparison report.
 
     For a report NAME with a study STUDY these are ``NAME.html`` (one page, opens offline);
-    ``NAME.md`` with ``NAME-STUDY.svg`` for publication; and ``NAME-STUDY.pdf``,
-    ``NAME-STUDY-counts.csv`` and ``NAME-STUDY-counts.tex`` for papers; without ``-STUDY`` where a
+    ``NAME.md`` with ``NAME-STUDY.svg`` for publication; and for papers ``NAME-STUDY.pdf``, the
+    tables ``NAME-STUDY-results`` and ``NAME-STUDY-counts`` as LaTeX, Markdown and CSV,
+    ``NAME-macros.tex`` with every number by a name, and ``NAME.bib``; without ``-STUDY`` where a
     study is the only one and has no key. No file is put in its place before all are written. The
     same runs give the same bytes, up to the last three arguments.
 
@@ -83,19 +88,39 @@ def write_report(
 
 def _files(everything: Contents) -> dict[str, bytes]:
     name = everything.spec.name
-    written = {
-        f"{name}.html": page(everything).encode("utf-8"),
-        f"{name}.md": document(everything).encode("utf-8"),
+    written: dict[str, bytes] = {}
+    texts = {
+        f"{name}.html": page(everything),
+        f"{name}.md": document(everything),
+        f"{name}-macros.tex": macros(part.results for part in everything.parts),
+        f"{name}.bib": bibliography(everything.spec),
     }
     for part in everything.parts:
-        begin = stem(everything.spec, part.study)
         written |= {
             part.picture: figures_svg.svg(part.figure, everything.labels),
-            f"{begin}.pdf": figures_svg.pdf(part.figure, everything.labels),
-            f"{begin}-counts.csv": tables.counts_csv(part.results).encode("utf-8"),
-            f"{begin}-counts.tex": tables.latex(tables.counts(part.results)).encode("utf-8"),
+            f"{stem(everything.spec, part.study)}.pdf": figures_svg.pdf(
+                part.figure, everything.labels
+            ),
         }
-    return written
+        texts |= _tables(stem(everything.spec, part.study), part)
+    return written | {name: text.encode("utf-8") for name, text in texts.items()}
+
+
+def _tables(begin: str, part: Part) -> dict[str, str]:
+    """Return the tables of a study in each format, by the names of their files."""
+    compared = comparisons(part.results)
+    shown = {
+        "results": [results_table(comparison) for comparison in compared],
+        "counts": [tables.counts(part.results)],
+    }
+    found = {
+        f"{begin}-results.csv": results_csv(compared),
+        f"{begin}-counts.csv": tables.counts_csv(part.results),
+    }
+    for name, several in shown.items():
+        found[f"{begin}-{name}.tex"] = "\n".join(map(latex, several))
+        found[f"{begin}-{name}.md"] = "\n\n".join(map(tables.section, several)) + "\n"
+    return found
 
 
 def _write(folder: Path, written: Mapping[str, bytes]) -> list[Path]:

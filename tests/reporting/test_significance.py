@@ -85,6 +85,18 @@ def test_the_best_is_clear_only_where_the_test_says_so():
     assert one_hit.best == {1}
 
 
+def test_a_method_that_is_better_by_the_test_is_never_beaten_by_the_shown_number():
+    (found,) = standings([row(FIVE, FIVE + 10)], shown=[[9.0, 5.0]])
+    assert found.best == {1}
+    assert found.tied == {0}
+
+
+def test_what_is_not_compared_stands_nowhere():
+    (found,) = standings([row([], FIVE)], shown=[[0.0, 2.0]])
+    assert found.best == {1}
+    assert found.clear
+
+
 def test_three_seeds_can_never_tell_two_methods_apart():
     (found,) = standings([row([1, 2, 3], [10, 20, 30])])
     assert found.best == {0}
@@ -99,11 +111,11 @@ def test_the_correction_is_over_the_whole_table():
 
 
 def test_methods_in_which_nothing_varies_are_told_apart_by_their_values():
-    table = [row([3, 3], [2, 2], [2, 2])]
-    (found,) = standings(table, [[True, True, True]])
+    samples = [3, 3], [2, 2], [2, 2]
+    (found,) = standings([row(*samples)], [[True, True, True]])
     assert found.best == {1, 2}
     assert not found.tied
-    (luck,) = standings(table, [[True, True, False]])
+    (luck,) = standings([row(*samples)], [[True, True, False]])
     assert luck.tied == {0}  # of the last, two seeds say too little
 
 
@@ -111,6 +123,6 @@ def test_no_table_without_a_difference_has_one_more_often_than_it_may():
     rng = np.random.default_rng(3)
     wrong = 0
     for _ in range(400):
-        table = [[rng.exponential(size=6) for _ in range(4)] for _ in range(3)]
+        table = [row(*rng.exponential(size=(4, 6))) for _ in range(3)]
         wrong += any(len(one.best) == 1 and len(one.tied) < 3 for one in standings(table))
     assert wrong / 400 <= 0.07

@@ -8,6 +8,7 @@ import pytest
 from helpers import acting
 
 from pfbench.reporting import collect, tables, write_report
+from pfbench.reporting.latex import latex
 from pfbench.runs.planning.spec import read_spec
 
 ESCAPES = r"\u001b[2J\u001b]0;x\u0007\u009b31m\u202e"
@@ -94,4 +95,4 @@ def test_a_reason_is_one_cell_of_one_line(written):
 def test_a_caption_stays_in_its_comment():
     row = tables.Row("", "a", [1])
     table = tables.Table("x\n\\input{y}", "", ("", "name", "n"), [row])
-    assert tables.latex(table).splitlines()[1].startswith(r"\begin")
+    assert latex(table).splitlines()[1].startswith(r"\begin")

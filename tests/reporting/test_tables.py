@@ -8,6 +8,7 @@ import pytest
 
 from pfbench.base.counts import Budget
 from pfbench.reporting import summary, tables
+from pfbench.reporting.latex import latex
 from pfbench.reporting.results import collect
 from pfbench.reporting.words import SEPARATOR, significant, whole
 from pfbench.runs.loop.stop import Stop
@@ -75,10 +76,10 @@ def test_csv_has_every_run_with_plain_integers(results):
 
 def test_latex_and_markdown_escape_what_they_would_read(results):
     table = tables.counts(results)
-    latex, markdown = tables.latex(table), tables.markdown(table)
-    assert r"S = 3 \textbar{} p = 4 & SVRG & 2 & 60" in latex
-    assert r"\ensuremath{\surd}n" in latex
-    assert "\n\\midrule\n" in latex
+    source, markdown = latex(table), tables.markdown(table)
+    assert r"S = 3 \textbar{} p = 4 & SVRG & 2 & 60" in source
+    assert r"\ensuremath{\surd}n" in source
+    assert "\n\\midrule\n" in source
     assert r"| S = 3 \| p = 4 | SVRG | 2 | 60 |" in markdown
     assert "|  | CA&lt;SVRG> |" in markdown
     assert tables.markdown_text(r"a*b_c`d\e|f$g<h") == r"a\*b\_c\`d\\e\|f\$g&lt;h"

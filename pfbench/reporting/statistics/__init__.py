@@ -24,7 +24,7 @@ from pfbench.reporting.statistics.distributions import Distribution, ecdf, profi
 from pfbench.reporting.statistics.limits import common_limits, last_value, shortened
 from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.statistics.runtimes import Runtimes, ert, runtimes
-from pfbench.reporting.statistics.significance import Standing, holm, rank_test, standings
+from pfbench.reporting.statistics.significance import Standing, holm, middle, rank_test, standings
 
 __all__ = [
     "HOLDS",
@@ -51,6 +51,7 @@ __all__ = [
     "first",
     "holm",
     "last_value",
+    "middle",
     "profile",
     "rank_test",
     "runtimes",

@@ -29,9 +29,9 @@ class Standing:
     Attributes
     ----------
     best
-        The methods with the least median.
+        The methods with the least shown number.
     tied
-        Those that the test cannot tell from one of the best, the best themselves left out.
+        The others of which the test does not say that they are worse than each of the best.
     """
 
     best: frozenset[int]
@@ -89,12 +89,15 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def standings(
-    table: Sequence[Sequence[Array]], exact: Sequence[Sequence[bool]] | None = None
+    table: Sequence[Sequence[Array]],
+    exact: Sequence[Sequence[bool]] | None = None,
+    shown: Sequence[Sequence[float]] | None = None,
 ) -> list[Standing]:
-    """Return how the methods of each row stand; a smaller value is better.
+    """Return how the methods of each row of a table stand; smaller is better.
 
     All pairs of every row are tested, and Holm's correction is over all of them: which method is
-    the best is seen in the same values that are tested.
+    the best is seen in the same values that are tested. So a further method may take a mark away;
+    it changes no number.
 
     Parameters
     ----------
@@ -103,39 +106,47 @@ def standings(
     exact
         Whether nothing varies over the seeds of a method: two such methods are told apart by their
         values alone, as no luck is in them.
+    shown
+        The numbers that the table shows, where these are not the medians.
     """
-    pairs = [
-        (row, a, b)
-        for row, samples in enumerate(table)
-        for a, b in combinations(range(len(samples)), 2)
-        if samples[a].size and samples[b].size
-    ]
-    p = []
-    tested = []
-    told: set[tuple[int, int, int]] = set()
-    for row, a, b in pairs:
-        if exact is not None and exact[row][a] and exact[row][b]:
-            if table[row][a][0] != table[row][b][0]:
-                told |= {(row, a, b), (row, b, a)}
-            continue
-        tested.append((row, a, b))
-        p.append(rank_test(table[row][a], table[row][b]))
-    for (row, a, b), corrected in zip(tested, holm(p), strict=True):
-        if corrected <= SIGNIFICANT:
-            told |= {(row, a, b), (row, b, a)}
-    return [_standing(row, samples, told) for row, samples in enumerate(table)]
+    worse: set[tuple[int, int, int]] = set()  # row, a method, and one that is worse
+    tested, p = [], []
+    for row, samples in enumerate(table):
+        for one, other in combinations(range(len(samples)), 2):
+            x, y = samples[one], samples[other]
+            if not (x.size and y.size):
+                continue
+            side = _side(x, y)
+            pair = (row, one, other) if side < 0 else (row, other, one)
+            if exact is not None and exact[row][one] and exact[row][other]:
+                worse |= {pair} if side else set()
+            else:
+                tested.append(pair)
+                p.append(rank_test(x, y))
+    significant = zip(tested, holm(p), strict=True)
+    worse |= {pair for pair, corrected in significant if corrected <= SIGNIFICANT}
+    numbers = shown or [[middle(sample) for sample in samples] for samples in table]
+    return [_standing(row, table[row], numbers[row], worse) for row in range(len(table))]
 
 
-def _standing(row: int, samples: Sequence[Array], told: set[tuple[int, int, int]]) -> Standing:
-    medians = {at: float(middle(sample)) for at, sample in enumerate(samples) if sample.size}
-    least = min(medians.values(), default=float("inf"))
+def _side(x: Array, y: Array) -> int:
+    """Return -1 if the first sample has the smaller values by rank, 1 if the larger, 0 if none."""
+    above = np.sum(x[:, None] > y) - np.sum(x[:, None] < y)
+    return int(np.sign(above))
+
+
+def _standing(
+    row: int, samples: Sequence[Array], shown: Sequence[float], worse: set[tuple[int, int, int]]
+) -> Standing:
+    compared = [at for at, sample in enumerate(samples) if sample.size]
+    least = min((shown[at] for at in compared), default=float("inf"))
     if least == float("inf"):
         return Standing(frozenset(), frozenset())
-    best = frozenset(at for at, value in medians.items() if value == least)
-    tied = {at for at in medians if any((row, one, at) not in told for one in best)} - best
-    return Standing(best, frozenset(tied))
+    best = frozenset(at for at in compared if shown[at] == least)
+    tied = {at for at in compared if any((row, one, at) not in worse for one in best)}
+    return Standing(best, frozenset(tied - best))
 
 
 def middle(sample: Array) -> float:
-    """Return the lower median, which is one of the values: infinity is never averaged."""
-    return float(np.sort(sample)[(sample.size - 1) // 2])
+    """Return the lower median, which is one of the values; infinite without any."""
+    return float(np.sort(sample)[(sample.size - 1) // 2]) if sample.size else float("inf")

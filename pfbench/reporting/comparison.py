@@ -1,0 +1,232 @@
+"""Who needs how many calls: the algorithms of a study at equal counts, and how they stand.
+
+Every number is that of one algorithm on one problem. The others decide nothing but marks and ranks.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pfbench.reporting.results import Group, Panel, Results
+from pfbench.reporting.statistics import (
+    Interval,
+    Price,
+    Runtimes,
+    Standing,
+    column,
+    common_limits,
+    ert,
+    ert_interval,
+    last_value,
+    middle,
+    runtimes,
+    shortened,
+    standings,
+)
+from pfbench.reporting.statistics.curves import Array
+from pfbench.reporting.statistics.limits import Limits
+from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.stop import Stop
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The expected calls of an algorithm to a target.
+
+    Attributes
+    ----------
+    value, interval
+        Infinite where no run reached it; None with a single run, or no hit.
+    hits, planned
+        How many runs of how many reached it.
+    """
+
+    value: float
+    interval: Interval | None
+    hits: int
+    planned: int
+
+
+@dataclass(frozen=True)
+class Scored:
+    """An algorithm in one panel, at equal counts.
+
+    Attributes
+    ----------
+    group
+        Its runs, none longer than the budget that all have.
+    calls
+        Its calls to each target.
+    expected
+        What is expected of them; None where it reaches the target without such calls.
+    last
+        The last value of each run, by measure; infinite for one that failed.
+    """
+
+    group: Group
+    calls: tuple[Runtimes, ...]
+    expected: tuple[Expected | None, ...]
+    last: Mapping[str, tuple[float, ...]]
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing varies over at least two seeds."""
+        runs = self.group.runs
+        return len(runs) > 1 and all(_same(runs[0], run) for run in runs[1:])
+
+    def order(self, measure: str) -> tuple[float, ...]:
+        """Return by what it is ranked: calls to the hardest target first, then the last value."""
+        needed = [ert(one) for one in reversed(self.calls)]
+        return (*needed, middle(np.array(self.last[measure])))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One panel with what was computed of it.
+
+    Attributes
+    ----------
+    panel, limits
+        Algorithms on one problem at one setting, and the budget within which they are compared.
+    scored
+        By algorithm.
+    by_target, by_measure
+        How they stand in each column of the table.
+    """
+
+    panel: Panel
+    limits: Limits
+    scored: tuple[Scored, ...]
+    by_target: tuple[Standing, ...]
+    by_measure: Mapping[str, Standing]
+
+    def rank(self, scored: Scored, measure: str) -> int:
+        """Return 1 + the number of algorithms that are ranked before one."""
+        mine = scored.order(measure)
+        return 1 + sum(other.order(measure) < mine for other in self.scored)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A study, compared in one price of calls.
+
+    Attributes
+    ----------
+    results
+        The runs, as they were made.
+    price
+        What a call costs.
+    panels
+        By problem and setting.
+    """
+
+    results: Results
+    price: Price
+    panels: tuple[Compared, ...]
+
+    @property
+    def targets(self) -> tuple[Stop, ...]:
+        """The targets, hardest last."""
+        return self.results.study.targets
+
+    @property
+    def measure(self) -> str:
+        """The measure by which algorithms are ranked."""
+        study = self.results.study
+        return study.targets[-1].measure if study.targets else study.measures[0]
+
+
+def compare(results: Results, price: Price) -> Comparison:
+    """Return the comparison of a study, in a price of calls."""
+    scored = [_scored(results, panel, price) for panel in results.panels]
+    columns: list[_Column] = []
+    for _, several in scored:
+        columns += [_to_target(several, k) for k in range(len(results.study.targets))]
+        columns += [_last(several, measure) for measure in results.study.measures]
+    samples, shown, exact = zip(*columns, strict=True) if columns else ((), (), ())
+    found = iter(standings(samples, exact, shown))
+    return Comparison(
+        results,
+        price,
+        tuple(
+            Compared(
+                panel,
+                limits,
+                several,
+                tuple(next(found) for _ in results.study.targets),
+                {measure: next(found) for measure in results.study.measures},
+            )
+            for panel, (limits, several) in zip(results.panels, scored, strict=True)
+        ),
+    )
+
+
+def at_equal_counts(panel: Panel) -> tuple[Limits, Panel]:
+    """Return the least budget that runs of a panel were planned with, and them within it."""
+    limits = common_limits(plan for group in panel.groups for plan in group.plans)
+    groups = tuple(
+        replace(group, runs=tuple(shortened(run, limits) for run in group.runs))
+        for group in panel.groups
+    )
+    return limits, replace(panel, groups=groups)
+
+
+def _scored(results: Results, panel: Panel, price: Price) -> tuple[Limits, tuple[Scored, ...]]:
+    study = results.study
+    limits, equal = at_equal_counts(panel)
+    hardest = study.targets[-1] if study.targets else None
+    found = []
+    for group in equal.groups:
+        calls = tuple(runtimes(group.runs, target, price) for target in study.targets)
+        last = {
+            measure: tuple(last_value(run, measure, _least(measure, hardest)) for run in group.runs)
+            for measure in study.measures
+        }
+        found.append(Scored(group, calls, tuple(map(_expected, calls)), last))
+    return limits, tuple(found)
+
+
+def _least(measure: str, hardest: Stop | None) -> float:
+    """Return the level at which a run stops, below which all values of its measure are equal."""
+    return hardest.target if hardest and hardest.measure == measure else -math.inf
+
+
+def _expected(calls: Runtimes) -> Expected | None:
+    if calls.hits and not calls.charged.any():
+        return None
+    return Expected(ert(calls), ert_interval(calls), calls.hits, calls.calls.size)
+
+
+_Column = tuple[list[Array], list[float], list[bool]]
+"""By algorithm: the values over the seeds, the number that is shown, and whether nothing varies."""
+
+
+def _to_target(scored: Sequence[Scored], target: int) -> _Column:
+    samples, shown = [], []
+    for one in scored:
+        expected = one.expected[target]
+        shown.append(math.inf if expected is None else expected.value)
+        samples.append(np.empty(0) if expected is None else one.calls[target].calls)
+    return samples, shown, [one.exact for one in scored]
+
+
+def _last(scored: Sequence[Scored], measure: str) -> _Column:
+    samples = [np.array(one.last[measure]) for one in scored]
+    return samples, list(map(middle, samples)), [one.exact for one in scored]
+
+
+def _same(one: Run, other: Run) -> bool:
+    """Return whether two runs agree in all but their seconds."""
+    if (one.columns, one.counts, one.status, len(one.rows)) != (
+        other.columns,
+        other.counts,
+        other.status,
+        len(other.rows),
+    ):
+        return False
+    names = [name for name in one.columns if name != "seconds"]
+    return all(
+        np.array_equal(column(one, name), column(other, name), equal_nan=True) for name in names
+    )

@@ -1,0 +1,134 @@
+"""Tables and texts as LaTeX, for the package booktabs and any engine; everything is escaped."""
+
+import re
+import unicodedata
+
+from pfbench.base.visible import visible
+from pfbench.reporting.tables import Table, is_numeric
+from pfbench.reporting.words import SEPARATOR
+
+_GREEK = {
+    "Γ": "Gamma",
+    "Δ": "Delta",
+    "Θ": "Theta",
+    "Λ": "Lambda",
+    "Ξ": "Xi",
+    "Π": "Pi",
+    "Σ": "Sigma",
+    "Φ": "Phi",
+    "Ψ": "Psi",
+    "Ω": "Omega",
+    "α": "alpha",
+    "β": "beta",
+    "γ": "gamma",
+    "δ": "delta",
+    "ε": "varepsilon",
+    "ζ": "zeta",
+    "η": "eta",
+    "θ": "theta",
+    "κ": "kappa",
+    "λ": "lambda",
+    "μ": "mu",
+    "ν": "nu",
+    "ξ": "xi",
+    "π": "pi",
+    "ρ": "rho",
+    "σ": "sigma",
+    "τ": "tau",
+    "φ": "varphi",
+    "χ": "chi",
+    "ψ": "psi",
+    "ω": "omega",
+}
+_SIGNS = {
+    "√": r"\surd",
+    "∇": r"\nabla",
+    "−": "-",
+    "·": r"\cdot",
+    "×": r"\times",
+    "≤": r"\le",
+    "≥": r"\ge",
+    "≈": r"\approx",
+    "∞": r"\infty",
+    "±": r"\pm",
+    "→": r"\to",
+    "∈": r"\in",
+}
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        **{special: f"\\{special}" for special in "&%$#_{}"},
+        "|": r"\textbar{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{sign: rf"\ensuremath{{{name}}}" for sign, name in _SIGNS.items()},
+        **{sign: rf"\ensuremath{{\{name}}}" for sign, name in _GREEK.items()},
+        "–": "--",
+        "…": r"\ldots{}",
+        SEPARATOR: r"\,",
+        "\N{NO-BREAK SPACE}": "~",
+    }
+)
+_SUPERSCRIPTS = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
+_POWER = re.compile(f"[{_SUPERSCRIPTS}]+")
+_PLAIN = str.maketrans(_SUPERSCRIPTS, "-0123456789")
+_ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
+_LETTERS = frozenset("ßæøœłÆØŒŁ")
+
+
+def latex(table: Table) -> str:
+    """Return a table as LaTeX, for the package booktabs."""
+    numeric = [is_numeric(cell) for cell in table.rows[0].cells] if table.rows else []
+    columns = "".join("r" if one else "l" for one in numeric)
+    lines = [
+        f"% {visible(table.caption)}",  # a newline would end the comment
+        rf"\begin{{tabular}}{{ll{columns or 'r' * (len(table.head) - 2)}}}",
+        r"\toprule",
+        " & ".join(map(_head, table.head)) + r" \\",
+    ]
+    for number, row, texts in table.lines():
+        if number == 0:
+            lines.append(r"\midrule")
+        cells = list(map(latex_text, texts))
+        for at in row.best:
+            cells[2 + at] = rf"\textbf{{{cells[2 + at]}}}"
+        lines.append(" & ".join(_shielded(cell) for cell in cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def latex_text(text: str) -> str:
+    """Return a text for LaTeX, in which nothing of it is a command.
+
+    A character that not every engine has is written by its number.
+    """
+    escaped = visible(text).translate(_LATEX)
+    escaped = _POWER.sub(lambda found: rf"\textsuperscript{{{_power(found[0])}}}", escaped)
+    return "".join(map(_known, unicodedata.normalize("NFC", escaped)))
+
+
+def _power(digits: str) -> str:
+    plain = digits.translate(_PLAIN)
+    return plain.replace("-", r"\ensuremath{-}")
+
+
+def _known(character: str) -> str:
+    """Return a character that every encoding of fonts has as it is, any other as its number."""
+    parts = unicodedata.normalize("NFD", character)
+    letter, marks = parts[0], parts[1:]
+    if (letter.isascii() and _ACCENTS.issuperset(marks)) or character in _LETTERS:
+        return character
+    return f"[U+{ord(character):04X}]"
+
+
+def _head(text: str) -> str:
+    first, *others = (latex_text(part) for part in text.split(": "))
+    if not others:
+        return first
+    return r"\shortstack[r]{" + r":\\ ".join([first, *others]) + "}"
+
+
+def _shielded(cell: str) -> str:
+    """Return a cell that the end of the line before cannot read as its option."""
+    return f"{{}}{cell}" if cell.startswith(("[", "*")) else cell

@@ -1,0 +1,157 @@
+"""The results of a study as tables: expected calls to each target, last values, ranks."""
+
+import csv
+import io
+import math
+from collections.abc import Iterator
+
+from pfbench.base.visible import spreadsheet_text
+from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
+from pfbench.reporting.results import Results
+from pfbench.reporting.statistics import Final, Price, Standing
+from pfbench.reporting.tables import TIED, Cell, Row, Table
+from pfbench.reporting.words import AXES, inside, significant
+
+CSV_HEAD = (
+    "problem",
+    "setting",
+    "algorithm",
+    "price",
+    "measure",
+    "target",
+    "expected",
+    "low",
+    "high",
+    "hits",
+    "runs",
+    "standing",
+)
+
+
+def comparisons(results: Results) -> list[Comparison]:
+    """Return the comparison of a study in each kind of calls that any run makes."""
+    counted = (axis for axis in AXES if axis != "seconds")
+    made = [axis for axis in counted if any(group.makes(axis) for group in results)]
+    return [compare(results, Price.of(axis)) for axis in made or ["sfo"]]
+
+
+def results_table(comparison: Comparison) -> Table:
+    """Return who needs how many calls to each target, where all end, and in which order."""
+    study = comparison.results.study
+    rows = [
+        _row(comparison, compared, scored)
+        for compared in comparison.panels
+        for scored in compared.scored
+    ]
+    targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
+    measures = [f"last {inside(measure)}" for measure in study.measures]
+    return Table(
+        f"{study.title}: {comparison.price} to each target"
+        if targets
+        else f"{study.title}: last values at equal counts",
+        note(comparison),
+        (comparison.results.head, "algorithm", "rank", *targets, *measures),
+        rows,
+    )
+
+
+def note(comparison: Comparison) -> str:
+    """Return how to read the table of results."""
+    parts = []
+    if comparison.targets:
+        parts.append(
+            f"Expected {comparison.price} calls to each target: all that the runs were charged, a "
+            "failed one what it spent itself, over the number that reached it; in brackets the "
+            "95 % interval over seeds (bootstrap), then how many runs reached it."
+        )
+    parts.append(f"Last values are medians (least to greatest) {_where(comparison)}.")
+    parts.append(
+        f"Ranked by the calls to the hardest target, then by the last {inside(comparison.measure)}."
+        if comparison.targets
+        else f"Ranked by the last {inside(comparison.measure)}."
+    )
+    parts.append(
+        f"Bold: better than every other by a rank test over the seeds (Holm at 5 % over the "
+        f"table). {TIED}: the best, and what the test cannot tell from it."
+    )
+    return " ".join(parts)
+
+
+def _where(comparison: Comparison) -> str:
+    budgets = dict.fromkeys(
+        ", ".join(f"{significant(limit)} {kind.upper()}" for kind, limit in one.limits.items())
+        for one in comparison.panels
+    )
+    if list(budgets) == [""]:
+        return "where each run ended by itself, as no budget is stated"
+    if len(budgets) > 1:
+        return "within the budget that all runs of a panel have"
+    return f"within {next(iter(budgets))}"
+
+
+def _row(comparison: Comparison, compared: Compared, scored: Scored) -> Row:
+    at = compared.scored.index(scored)
+    rank = compared.rank(scored, comparison.measure)
+    cells: list[Cell] = [rank, *scored.expected]
+    stands = list(compared.by_target)
+    for measure in comparison.results.study.measures:
+        cells.append(_last(scored, measure))
+        stands.append(compared.by_measure[measure])
+    marks = [_mark(one, at) for one in stands]
+    return Row(
+        compared.panel.title,
+        scored.group.label,
+        cells,
+        frozenset(k + 1 for k, mark in enumerate(marks) if mark == "best"),
+        frozenset(k + 1 for k, mark in enumerate(marks) if mark == "tied"),
+    )
+
+
+def _mark(standing: Standing, at: int) -> str:
+    """Return how an algorithm stands: best, tied, or worse."""
+    if at in standing.best and standing.clear:
+        return "best"
+    return "tied" if at in standing.best | standing.tied else "worse"
+
+
+def _last(scored: Scored, measure: str) -> Final:
+    values = scored.last[measure]
+    known = [value for value in values if math.isfinite(value)]
+    middle = sorted(values)[(len(values) - 1) // 2] if values else math.nan
+    if not known:
+        return Final(math.nan, math.nan, math.nan, 0, len(values))
+    return Final(middle, min(known), max(known), len(known), len(values))
+
+
+def results_csv(comparisons: list[Comparison]) -> str:
+    """Return expected calls and last values as CSV, one line for each number."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(CSV_HEAD)
+    for number, comparison in enumerate(comparisons):
+        for compared in comparison.panels:
+            for at, scored in enumerate(compared.scored):
+                group = scored.group
+                names = map(spreadsheet_text, (group.problem, group.setting, group.label))
+                begin = [*names]
+                for line in _lines(comparison, compared, at, last=number == 0):
+                    writer.writerow([*begin, *line])
+    return file.getvalue()
+
+
+def _lines(
+    comparison: Comparison, compared: Compared, at: int, *, last: bool
+) -> Iterator[list[Cell]]:
+    """Yield the lines of an algorithm; the last values, which have no price, only if asked for."""
+    scored = compared.scored[at]
+    for target, found, standing in zip(
+        comparison.targets, scored.expected, compared.by_target, strict=True
+    ):
+        if found is not None:
+            ends = found.interval or (None, None)
+            expected = [found.value, *ends, found.hits, found.planned]
+            mark = _mark(standing, at)
+            yield [str(comparison.price), target.measure, target.target, *expected, mark]
+    for measure in comparison.results.study.measures if last else ():
+        cell, mark = _last(scored, measure), _mark(compared.by_measure[measure], at)
+        yield ["", measure, None, cell.median, cell.low, cell.high, cell.runs, cell.planned, mark]

@@ -1,0 +1,292 @@
+"""Tables of results: who needs how many calls, on runs of which every number is known."""
+
+import csv
+import io
+import math
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+
+import pytest
+from made_runs import plan, run
+
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.base.bibliography import REFERENCES
+from pfbench.base.counts import Budget
+from pfbench.reporting.citations import bibliography
+from pfbench.reporting.comparison import compare
+from pfbench.reporting.latex import latex, latex_text
+from pfbench.reporting.macros import macros
+from pfbench.reporting.result_tables import comparisons, results_csv, results_table
+from pfbench.reporting.results import Group, Panel, Results
+from pfbench.reporting.statistics import Price
+from pfbench.reporting.tables import TIED, markdown, plain
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.study import Named, Setting, Spec, Study
+
+TARGETS = Stop("m", 4.0), Stop("m", 1.0)
+SEEDS = range(8)
+SFO = Price.of("sfo")
+
+
+def descending(speed, budget=1000, seed=0, **more):
+    """A run that halves m each so many SFO, from 16; it stops at 1, or before the budget."""
+    steps = [(16 / 2**k, k * speed + (seed if k else 0)) for k in range(12)]
+    within = [(m, s) for m, s in steps if s <= budget]
+    last = next((k for k, (m, _) in enumerate(within) if m <= 1), None)
+    shown = within if last is None else within[: last + 1]
+    status = "budget" if last is None else "target"
+    return run([m for m, _ in shown], [s for _, s in shown], seed=seed, status=status, **more)
+
+
+def group(label, runs, budget=1000, panel="easy"):
+    plans = tuple(plan(Budget(sfo=budget), one.seed, TARGETS[-1]) for one in runs)
+    keys = tuple(f"{label}-{one.seed}" for one in runs)
+    return Group("p", panel, label, label, plans, tuple(runs), keys)
+
+
+def fast(budget=1000):
+    return group("fast", [descending(20, budget, seed) for seed in SEEDS], budget)
+
+
+def slow():
+    return group("slow", [descending(60, seed=seed) for seed in SEEDS])
+
+
+def slower():
+    return group("slower", [descending(60.5, seed=seed) for seed in SEEDS])
+
+
+def short(budget):
+    """It would reach the hardest target with 1200 SFO calls."""
+    return group("short", [descending(300, budget, seed) for seed in SEEDS], budget)
+
+
+def idle():
+    return group("idle", [run([16.0], [0], seed=seed) for seed in SEEDS])
+
+
+def failing():
+    broken = [run([16, 2], [0, 50], seed=seed, status="diverged") for seed in SEEDS]
+    return group("failing", broken)
+
+
+def results(*groups, targets=TARGETS):
+    study = Study(
+        key="",
+        title="Made",
+        about="",
+        problems=(Named("p", "p"),),
+        algorithms=tuple(Named(one.label, one.label) for one in groups),
+        settings=(Setting("easy", {}),),
+        seeds=tuple(SEEDS),
+        measures=("m",),
+        recorded=("m",),
+        targets=targets,
+    )
+    return Results(study, (Panel("p", "easy", "easy", tuple(groups)),))
+
+
+def lines(*groups):
+    """The table's cells by algorithm and column."""
+    table = results_table(compare(results(*groups), SFO))
+    return {
+        row.name: dict(zip(table.head[2:], map(row.marked, range(len(row.cells))), strict=True))
+        for row in table.rows
+    }, {row.name: row for row in table.rows}
+
+
+def test_expected_calls_hits_last_values_and_ranks():
+    found, _ = lines(fast(), slow(), failing(), idle())
+    assert list(found["fast"]) == ["rank", "m ≤ 4", "m ≤ 1", "last m"]
+    # Two and four steps of 20, and the mean 3.5 of the seeds.
+    assert found["fast"]["m ≤ 4"].startswith("43.5 (")
+    assert found["fast"]["m ≤ 1"].startswith("83.5 (")
+    assert found["fast"]["m ≤ 1"].endswith("8/8")
+    assert found["slow"]["m ≤ 1"].startswith("244 (")
+    assert found["failing"]["m ≤ 4"] == "50 8/8"
+    assert found["failing"]["m ≤ 1"] == "∞ 0/8"
+    assert found["idle"]["m ≤ 4"] == "∞ 0/8"
+    assert [found[name]["rank"] for name in ("fast", "slow", "failing", "idle")] == list("1234")
+
+
+def test_a_method_that_does_nothing_is_last():
+    found, _ = lines(idle(), short(1000), slow(), fast())
+    assert found["idle"]["rank"] == "4"
+
+
+def test_bold_is_what_the_test_says_and_a_tie_is_marked():
+    _, far = lines(fast(), slow())
+    assert far["fast"].best == {1, 2}
+    assert not far["slow"].best | far["slow"].tied - {3}
+    assert far["slow"].tied == {3}  # both end at the target
+    found, near = lines(slow(), slower())
+    assert not near["slow"].best
+    assert near["slow"].tied >= {1, 2}
+    assert near["slower"].tied >= {1, 2}
+    assert found["slower"]["m ≤ 1"].endswith(TIED)
+
+
+def numbers(comparison, label):
+    """Every number of an algorithm, to the last bit."""
+    (one,) = (one for one in comparison.panels[0].scored if one.group.label == label)
+    calls = [(c.calls.tobytes(), c.spent.tobytes()) for c in one.calls]
+    return calls, one.expected, one.last
+
+
+def test_adding_a_method_changes_no_bit_of_the_others():
+    few = compare(results(fast(), slow()), SFO)
+    many = compare(results(idle(), fast(), failing(), slow(), slower()), SFO)
+    for label in ("fast", "slow"):
+        assert numbers(few, label) == numbers(many, label)
+
+
+def test_a_method_with_twice_the_budget_gains_nothing_from_it():
+    half = compare(results(fast(), short(1000)), SFO)
+    double = compare(results(fast(), short(2000)), SFO)
+    alone = compare(results(short(2000)), SFO)
+    assert alone.panels[0].scored[0].expected[1].hits == 8  # it would
+    for comparison in (half, double):
+        assert comparison.panels[0].limits == {"sfo": 1000}
+        assert comparison.panels[0].scored[1].expected[1].hits == 0
+    for k in range(2):
+        (one, other) = (c.panels[0].scored[1].expected[k] for c in (half, double))
+        assert other.value >= one.value
+        assert other.hits == one.hits
+    assert half.panels[0].scored[1].last == double.panels[0].scored[1].last
+    assert numbers(half, "fast") == numbers(double, "fast")
+
+
+def test_a_kind_of_calls_that_nobody_needs_decides_nothing():
+    found = comparisons(results(fast(), slow()))
+    assert [str(one.price) for one in found] == ["SFO"]
+    without = [descending(20, seed=seed, lo=None) for seed in SEEDS]
+    some = [replace(one, counts=replace(one.counts, lo=9)) for one in without]
+    by_lo = comparisons(results(fast(), group("asks", some)))[1]
+    assert str(by_lo.price) == "LO"
+    assert by_lo.panels[0].scored[0].expected == (None, None)
+    assert by_lo.panels[0].by_target[0].best <= {1}
+
+
+def test_without_targets_the_last_values_decide():
+    table = results_table(compare(results(slow(), fast(), targets=()), SFO))
+    assert table.head[2:] == ("rank", "last m")
+    assert "Ranked by the last m" in table.note
+
+
+def test_csv_has_every_number():
+    rows = list(csv.DictReader(io.StringIO(results_csv(comparisons(results(fast(), failing()))))))
+    by = {(row["algorithm"], row["price"], row["target"]): row for row in rows}
+    assert len(rows) == len(by) == 6
+    assert float(by["fast", "SFO", "4.0"]["expected"]) == 43.5
+    assert by["failing", "SFO", "1.0"]["expected"] == "inf"
+    assert by["fast", "SFO", "4.0"]["standing"] == "best"
+    assert by["failing", "SFO", "4.0"]["standing"] == "worse"
+    assert by["failing", "", ""]["hits"] == "0"
+
+
+# --- LaTeX ----------------------------------------------------------------------------------------
+
+
+HOSTILE = "a_b%c&d#e$f{g}h^i~j\\k<l>m|n\"o`p'q [x] *y 10⁻³ ∇√ΨλÅéß中😀√n−1"
+
+
+def compiled(tmp_path, body, preamble=""):
+    """Compile a document; a warning of a missing character is an error."""
+    engine = shutil.which("pdflatex")
+    if engine is None:
+        pytest.skip("pdflatex is not installed")
+    source = (
+        "\\documentclass{article}\n\\usepackage{booktabs}\n"
+        f"{preamble}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
+    )
+    (tmp_path / "d.tex").write_text(source, encoding="utf-8")
+    done = subprocess.run(
+        [engine, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "d.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    log = done.stdout.decode("utf-8", "replace")
+    assert done.returncode == 0, log[-2000:]
+    assert "Missing character" not in (tmp_path / "d.log").read_text(errors="replace")
+    return log
+
+
+def named(label):
+    return replace(fast(), label=label)
+
+
+def test_tables_and_macros_compile(tmp_path):
+    study = results(fast(), slow(), failing(), named(HOSTILE))
+    table = latex(results_table(compare(study, SFO)))
+    text = macros([study])
+    first = re.search(r"\\newcommand\{(\\pf[A-Za-z]+)\}", text)[1]
+    compiled(tmp_path, f"{table}\n\n{first}", text)
+    assert r"\textbf" not in latex(results_table(compare(results(slow(), slower()), SFO)))
+
+
+@pytest.mark.parametrize("label", [HOSTILE, "[", "*", "\\input{/etc/passwd}", "a\nb", "% x", ""])
+def test_whatever_a_label_is_the_document_compiles(tmp_path, label):
+    compiled(tmp_path, latex(results_table(compare(results(named(label), slow()), SFO))))
+
+
+def test_an_escape_that_is_left_out_would_be_seen(tmp_path):
+    with pytest.raises(AssertionError):
+        compiled(tmp_path, HOSTILE)
+
+
+def test_characters_for_latex():
+    assert latex_text("10⁻³") == r"10\textsuperscript{\ensuremath{-}3}"
+    assert latex_text("é中") == "é[U+4E2D]"
+    assert latex_text("Ψ ≤ ∞") == r"\ensuremath{\Psi} \ensuremath{\le} \ensuremath{\infty}"
+
+
+def test_every_macro_has_a_name_of_its_own_and_the_keys_of_its_runs():
+    text = macros([results(fast(), slow(), named("fa-st"), named("8 √n"))])
+    names = re.findall(r"^\\newcommand\{\\([^}]*)\}", text, re.MULTILINE)
+    assert len(names) == len(set(names)) >= 4 * 6
+    assert all(re.fullmatch("[A-Za-z]+", name) for name in names)
+    assert "\\newcommand{\\pfFastSfoMFour}{43.5}" in text
+    assert "\\newcommand{\\pfFastSfoMOneHits}{8/8}" in text
+    assert any("EightRootn" in name for name in (n.replace("N", "n") for n in names))
+    keys = " ".join(f"fast-{seed}" for seed in SEEDS)
+    assert text.index(f"% fast, easy: {keys}") < text.index("pfFastSfoMFour")
+    for line in text.splitlines():
+        assert line.startswith(("%", "\\newcommand{\\pf"))
+
+
+def test_the_bibliography_is_read_by_bibtex(tmp_path):
+    if shutil.which("bibtex") is None:
+        pytest.skip("bibtex is not installed")
+    study = replace(
+        results(fast()).study,
+        problems=(Named("p", "nonconvex-logistic[source=a9a]"),),
+        algorithms=tuple(Named(name, name) for name in [*ALGORITHMS, "my_own_method:Mine"]),
+    )
+    text = bibliography(Spec("s", "", "", (study,)))
+    assert "data-a9a" in text
+    assert "my\\_own\\_method:Mine" in text
+    (tmp_path / "b.bib").write_text(text, encoding="utf-8")
+    aux = "\\relax\n\\citation{*}\n\\bibstyle{plain}\n\\bibdata{b}\n"
+    (tmp_path / "d.aux").write_text(aux)
+    done = subprocess.run(
+        ["bibtex", "d"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    assert "error" not in done.stdout.lower()
+    assert len(re.findall("^@", text, re.MULTILINE)) == len(REFERENCES) + 1
+    compiled(tmp_path, (tmp_path / "d.bbl").read_text(encoding="utf-8"))
+
+
+def test_markdown_marks_both():
+    text = markdown(results_table(compare(results(fast(), slow()), SFO)))
+    assert "**43.5 (" in text
+    assert TIED in text
+
+
+def test_infinite_calls_are_said():
+    assert plain(compare(results(idle()), SFO).panels[0].scored[0].expected[0]) == "∞ 0/8"
+    assert math.isinf(compare(results(idle()), SFO).panels[0].scored[0].expected[0].value)
