@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pfbench.base.visible import spreadsheet_text
 from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
@@ -35,27 +35,40 @@ def comparisons(results: Results) -> list[Comparison]:
     return [compare(results, Price.of(axis)) for axis in made or ["sfo"]]
 
 
-def results_table(comparison: Comparison) -> Table:
-    """Return who needs how many calls to each target, where all end, and in which order."""
+def results_tables(results: Results) -> list[Table]:
+    """Return a table for each kind of calls; the first has the last values, which have no kind."""
+    first, *others = comparisons(results)
+    return [results_table(first), *(results_table(one, last=False) for one in others)]
+
+
+def results_table(comparison: Comparison, *, last: bool = True) -> Table:
+    """Return who needs how many calls to each target, where all end, and in which order.
+
+    Parameters
+    ----------
+    last
+        Whether the last values stand in it.
+    """
     study = comparison.results.study
+    shown = study.measures if last else ()
     rows = [
-        _row(comparison, compared, scored)
+        _row(comparison, compared, scored, shown)
         for compared in comparison.panels
         for scored in compared.scored
     ]
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
-    measures = [f"last {inside(measure)}" for measure in study.measures]
+    measures = [f"last {inside(measure)}" for measure in shown]
     return Table(
         f"{study.title}: {comparison.price} to each target"
         if targets
         else f"{study.title}: last values at equal counts",
-        note(comparison),
+        _note(comparison, last),
         (comparison.results.head, "algorithm", "rank", *targets, *measures),
         rows,
     )
 
 
-def note(comparison: Comparison) -> str:
+def _note(comparison: Comparison, last: bool) -> str:
     """Return how to read the table of results."""
     parts = []
     if comparison.targets:
@@ -64,7 +77,8 @@ def note(comparison: Comparison) -> str:
             "failed one what it spent itself, over the number that reached it; in brackets the "
             "95 % interval over seeds (bootstrap), then how many runs reached it."
         )
-    parts.append(f"Last values are medians (least to greatest) {_where(comparison)}.")
+    if last:
+        parts.append(f"Last values are medians (least to greatest) {_where(comparison)}.")
     parts.append(
         f"Ranked by the calls to the hardest target, then by the last {inside(comparison.measure)}."
         if comparison.targets
@@ -89,12 +103,14 @@ def _where(comparison: Comparison) -> str:
     return f"within {next(iter(budgets))}"
 
 
-def _row(comparison: Comparison, compared: Compared, scored: Scored) -> Row:
+def _row(
+    comparison: Comparison, compared: Compared, scored: Scored, measures: Sequence[str]
+) -> Row:
     at = compared.scored.index(scored)
     rank = compared.rank(scored, comparison.measure)
     cells: list[Cell] = [rank, *scored.expected]
     stands = list(compared.by_target)
-    for measure in comparison.results.study.measures:
+    for measure in measures:
         cells.append(_last(scored, measure))
         stands.append(compared.by_measure[measure])
     marks = [_mark(one, at) for one in stands]

@@ -15,7 +15,7 @@ from pfbench.reporting.latex import latex
 from pfbench.reporting.macros import macros
 from pfbench.reporting.markdown import document
 from pfbench.reporting.page import page
-from pfbench.reporting.result_tables import comparisons, results_csv, results_table
+from pfbench.reporting.result_tables import comparisons, results_csv, results_tables
 from pfbench.reporting.results import Report
 
 EXTRA = 'pip install "pfbench[report]"'
@@ -108,13 +108,9 @@ def _files(everything: Contents) -> dict[str, bytes]:
 
 def _tables(begin: str, part: Part) -> dict[str, str]:
     """Return the tables of a study in each format, by the names of their files."""
-    compared = comparisons(part.results)
-    shown = {
-        "results": [results_table(comparison) for comparison in compared],
-        "counts": [tables.counts(part.results)],
-    }
+    shown = {"results": results_tables(part.results), "counts": [tables.counts(part.results)]}
     found = {
-        f"{begin}-results.csv": results_csv(compared),
+        f"{begin}-results.csv": results_csv(comparisons(part.results)),
         f"{begin}-counts.csv": tables.counts_csv(part.results),
     }
     for name, several in shown.items():
