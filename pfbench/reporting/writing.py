@@ -88,22 +88,16 @@ def write_report(
 
 def _files(everything: Contents) -> dict[str, bytes]:
     name = everything.spec.name
-    written: dict[str, bytes] = {}
-    texts = {
-        f"{name}.html": page(everything),
-        f"{name}.md": document(everything),
-        f"{name}-macros.tex": macros(part.results for part in everything.parts),
-        f"{name}.bib": bibliography(everything.spec),
-    }
+    texts = {f"{name}.html": page(everything), f"{name}.md": document(everything)}
+    pictures = {}
     for part in everything.parts:
-        written |= {
-            part.picture: figures_svg.svg(part.figure, everything.labels),
-            f"{stem(everything.spec, part.study)}.pdf": figures_svg.pdf(
-                part.figure, everything.labels
-            ),
-        }
-        texts |= _tables(stem(everything.spec, part.study), part)
-    return written | {name: text.encode("utf-8") for name, text in texts.items()}
+        begin = stem(everything.spec, part.study)
+        pictures[part.picture] = figures_svg.svg(part.figure, everything.labels)
+        pictures[f"{begin}.pdf"] = figures_svg.pdf(part.figure, everything.labels)
+        texts |= _tables(begin, part)
+    texts[f"{name}-macros.tex"] = macros(part.results for part in everything.parts)
+    texts[f"{name}.bib"] = bibliography(everything.spec)
+    return {file: text.encode("utf-8") for file, text in texts.items()} | pictures
 
 
 def _tables(begin: str, part: Part) -> dict[str, str]:

@@ -81,10 +81,16 @@ def test_the_files_are_those_that_are_promised(written):
     assert list(written) == [
         "by-hand.html",
         "by-hand.md",
+        "by-hand-tiny-results.csv",
+        "by-hand-tiny-counts.csv",
+        "by-hand-tiny-results.tex",
+        "by-hand-tiny-results.md",
+        "by-hand-tiny-counts.tex",
+        "by-hand-tiny-counts.md",
+        "by-hand-macros.tex",
+        "by-hand.bib",
         "by-hand-tiny.svg",
         "by-hand-tiny.pdf",
-        "by-hand-tiny-counts.csv",
-        "by-hand-tiny-counts.tex",
     ]
     folder = written["by-hand.html"].parent
     assert sorted(path.name for path in folder.iterdir()) == sorted(written)
