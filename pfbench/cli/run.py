@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,7 +55,8 @@ def run(
     called: a spec is a program, so read one that is not yours before you run it.
 
     What the store has is not run again; after an interruption, or a crash, the same command goes on
-    where it stopped. Exit status 1 if a run failed.
+    where it stopped. At the end stands who needed how many calls to the target. Exit status 1 if a
+    run failed.
     """
     from pfbench.runs.planning.spec import read_spec
 
@@ -97,6 +99,10 @@ def _log(path: Path | None) -> Iterator[Log]:
 def _run(
     planned: "Spec", folder: Path, engine: "Engine", log: Log, *, as_json: bool, quiet: bool
 ) -> None:
+    from pfbench.cli.report_text import results_of
+    from pfbench.reporting import collect
+    from pfbench.reporting.ranking import as_json as ranking
+    from pfbench.reporting.ranking import essence
     from pfbench.runs.execute import sweep
     from pfbench.runs.loop.stop import reached
     from pfbench.runs.storage.store import Store
@@ -107,6 +113,7 @@ def _run(
     log(f"begin {planned.name}: {plural(total, 'run')}, store {folder}")
     started = time.monotonic()
     described: dict[PlannedRun, dict[str, Any]] = {}
+    outcomes: list[Outcome] = []
     failed: list[Outcome] = []
     board = Board(planned.name, total, engine.slots, quiet=quiet or as_json)
     problem = ""
@@ -118,6 +125,9 @@ def _run(
                 _tell(log, outcome)
                 if found.status in FAILURES:
                     failed.append(outcome)
+                if as_json or not quiet:
+                    run = essence(found, planned.targets[outcome.plan])
+                    outcomes.append(replace(outcome, entry=replace(outcome.entry, run=run)))
                 if as_json:
                     one = _describe(outcome)
                     one["targets"] = reached(
@@ -139,6 +149,8 @@ def _run(
         )
     if as_json or not quiet:
         runs = [described[plan] for plan in plans] if as_json else []
+        report = collect(planned, outcomes)
+        ranks = [rank for results in report.results for rank in ranking(results)] if as_json else []
         statuses = ", ".join(f"{n:,} {status}" for status, n in board.statuses.most_common())
         facts = [
             Fact("name", planned.name, "sweep"),
@@ -148,9 +160,11 @@ def _run(
             Fact("failed", board.failed),
             Fact("statuses", board.statuses, "status", statuses),
             Fact("", None, "took", duration(time.monotonic() - started)),
+            Fact("results", ranks),
             Fact("runs", runs),
         ]
-        show_facts(facts, _table(failed), as_json=as_json)
+        shown = [] if as_json else results_of(report)
+        show_facts(facts, *shown, _table(failed), as_json=as_json)
     exit_if_failed(failed)
 
 

@@ -18,7 +18,6 @@ from pfbench.runs.engines.unfinished import run_of, unfinished_run
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.planning.limits import within
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.resolve import resolve
 from pfbench.runs.storage.content import Entry, why_not_stored
 from pfbench.runs.storage.lengths import Lengths
 from pfbench.runs.storage.planned import Keys, keys_of
@@ -57,7 +56,7 @@ def execute(
 ) -> list[Outcome]:
     """Make the runs that the store lacks, and return all, in the given order.
 
-    Every run is checked (names, parameters, requirements) before the first one starts.
+    Names and parameters of all runs are checked before the first one starts; see `sweep`.
 
     Parameters
     ----------
@@ -67,12 +66,10 @@ def execute(
     Raises
     ------
     PfbenchError
-        If a run is refused, or the store fails; what is stored already stays.
+        If a name is unknown or a parameter wrong, or the store fails; what is stored already stays.
     KeyboardInterrupt
         If the user interrupts it; the runs in flight are lost, and what is stored already stays.
     """
-    for plan in dict.fromkeys(plans):
-        _ = resolve(plan).ready
     found: dict[PlannedRun, Outcome] = {}
     for outcome in sweep(plans, store, engine or ThisProcess()):
         # As the store has it, so that a second call sees the same.

@@ -178,11 +178,12 @@ def test_a_store_keeps_it(tmp_path):
     assert found.as_json() == run.as_json()
 
 
-def test_a_study_is_refused_before_its_first_run(tmp_path):
+def test_a_run_of_a_study_is_refused_and_kept(tmp_path):
     problem = "nonconvex-logistic[source=synthetic,rows=30,columns=4]"
-    with pytest.raises(Refused, match="assumes restricted strong convexity"):
-        execute([PlannedRun(problem, "cgs[epsilon=0.1]", 0, (), 1)], Store(tmp_path))
-    assert not list(Store(tmp_path).keys())
+    plan = PlannedRun(problem, "cgs[epsilon=0.1]", 0, (), 1)
+    (found,) = execute([plan], Store(tmp_path))
+    assert found.entry.run.status == "refused"
+    assert "assumes restricted strong convexity" in found.entry.run.stop_reason
 
 
 def test_a_users_own_algorithm_and_problem_need_not_state_anything():

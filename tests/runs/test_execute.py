@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.base.counts import Budget
-from pfbench.base.errors import Refused, StorageError
+from pfbench.base.counts import Budget, Counts
+from pfbench.base.errors import Mistakes, StorageError
 from pfbench.runs import execute
 from pfbench.runs.engines import engine as engines
 from pfbench.runs.engines import making
@@ -28,10 +28,27 @@ PLAN = PlannedRun(
 )
 
 
-def test_a_run_that_does_not_fit_is_refused_before_the_first_one_starts(tmp_path):
+def test_a_run_that_does_not_fit_is_stored_with_the_reason(tmp_path):
     unfit = replace(PLAN, algorithm="frank-wolfe[iterations=3]")
-    with pytest.raises(Refused, match="no feasible set"):
-        execute.execute([PLAN, unfit], Store(tmp_path))
+    made, refused = execute.execute([PLAN, unfit], Store(tmp_path))
+    assert made.entry.run.status == "finished"
+    assert (refused.entry.run.status, refused.entry.run.counts) == ("refused", Counts())
+    assert "no feasible set" in refused.entry.run.stop_reason
+
+
+def test_all_wrong_runs_are_told_before_the_first_one_starts(tmp_path):
+    wrong = {
+        "algorithm": ("svgr[epsilon=1]", "svrg[bach=5]"),
+        "problem": ("nonconvex[rows=3]", "quadratic[rows=-1]"),
+        "measures": (("objctive",),),
+    }
+    plans = [replace(PLAN, **{name: value}) for name, values in wrong.items() for value in values]
+    with pytest.raises(Mistakes) as refused:
+        execute.execute([PLAN, *plans, *plans], Store(tmp_path))
+    told = refused.value.each
+    assert len(told) == len(plans)
+    for name in ("'svgr'", "'bach'", "'nonconvex'", "rows=-1", "'objctive'"):
+        assert sum(name in sentence for sentence in told) == 1, name
     assert list(Store(tmp_path).keys()) == []
 
 

@@ -1,13 +1,14 @@
 """The door of a planned run: what its selectors and names stand for, found once in a process."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import groupby
 from typing import Any
 
 from pfbench.algorithms.base import parameters_of
-from pfbench.base.errors import Refused
+from pfbench.base.errors import Noting, Refused
 from pfbench.base.protocols import Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.measures import named
@@ -88,6 +89,27 @@ def resolve(plan: PlannedRun) -> Resolved:
     if common not in built.known:
         built.known[common] = _resolve(common, built)
     return built.known[common]
+
+
+def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Resolved]]:
+    """Yield runs, each once and with what it stands for, problem by problem.
+
+    Raises
+    ------
+    InputError
+        After the last, if a name is unknown or a parameter wrong; `Mistakes`, if several are.
+    DataError
+        If the data of a problem are missing or damaged.
+    """
+    noting = Noting()
+    ordered = sorted(dict.fromkeys(plans), key=lambda plan: plan.problem)
+    for problem, of_problem in groupby(ordered, key=lambda plan: plan.problem):
+        with noting():
+            _built(problem)
+            for plan in of_problem:
+                with noting():
+                    yield plan, resolve(plan)
+    noting.refuse()
 
 
 def resolve_apart(plan: PlannedRun) -> Resolved:

@@ -10,7 +10,7 @@ from pfbench.algorithms.base import parameters_of
 from pfbench.base.selectors import Selector
 from pfbench.runs.planning.limits import anytime, limits_of
 from pfbench.runs.planning.plan import PlannedRun, own_names
-from pfbench.runs.planning.resolve import Resolved, plain, resolve
+from pfbench.runs.planning.resolve import Resolved, plain, resolve_each
 from pfbench.runs.storage.keys import content_key, need_sources, source_digest, source_note
 
 _LOOP = "pfbench.runs.loop.drive"
@@ -54,9 +54,7 @@ def keys_of(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict
     """
     sources = cache(source_digest)
     found = {}
-    # A problem is built once, however the runs are ordered.
-    for plan in sorted(dict.fromkeys(plans), key=lambda plan: plan.problem):
-        there = resolve(plan)
+    for plan, there in resolve_each(plans):
         modules = modules_of(plan, there)
         source = sources(modules)
         found[plan] = Keys(

@@ -1,0 +1,63 @@
+"""A report in the terminal."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from pfbench.base.visible import visible
+from pfbench.cli.tables import columns, fields, heading
+from pfbench.reporting import ranking, summary, tables
+from pfbench.reporting.contents import Contents, failure_sentence
+from pfbench.reporting.page import paragraphs
+from pfbench.reporting.results import Report, Results
+
+
+def results_of(report: Report) -> Iterator[RenderableType]:
+    """Yield the table of results of each study."""
+    for results in report.results:
+        yield table_of(ranking.table(results))
+
+
+def whole_report(contents: Contents) -> Iterator[RenderableType]:
+    """Yield all that a report says in words and tables."""
+    spec = contents.spec
+    yield heading(spec.title, *map(visible, paragraphs(spec.about)))
+    for part in contents.parts:
+        yield from _study(part.results)
+    yield heading("How this was made", fields(contents.provenance()))
+    for environment in contents.environments:
+        title = f"Environment of {environment.runs} runs"
+        yield heading(title, fields(environment.values.items()))
+
+
+def _study(results: Results) -> Iterator[RenderableType]:
+    study = results.study
+    said = [f"- {text}" for text in summary.sentences(results)]
+    failure = [failure_sentence(results)] if failure_sentence(results) else []
+    yield heading(study.title, *paragraphs(study.about), *said, *failure)
+    for table in (
+        ranking.table(results),
+        summary.medians(results),
+        summary.ratio_table(results),
+        tables.counts(results),
+        tables.ended_early(results),
+    ):
+        if table is not None:
+            yield table_of(table)
+
+
+def table_of(table: tables.Table) -> RenderableType:
+    """Return a table of a report under its caption, with the note below it."""
+    numeric = [
+        name
+        for name, *cells in zip(table.head[2:], *(row.cells for row in table.rows), strict=True)
+        if all(map(tables.is_numeric, cells))
+    ]
+    parts: list[RenderableType] = []
+    for name, rows in table.groups():
+        lines = [(row.name, *map(tables.plain, row.cells)) for row in rows]
+        shown = columns(table.head[1:], lines, right=numeric)
+        parts.append(Group(Text(visible(name), style="italic"), shown) if name else shown)
+    note = [Text(visible(table.note), style="dim")] if table.note else []
+    return heading(table.caption, *parts, *note)

@@ -1,0 +1,298 @@
+"""How the algorithms of a panel rank: by calls to targets, and by values at equal counts.
+
+A run's score is the hardest target that it reaches, then the calls that it needs for it; that of a
+run that reaches none is its last value. An algorithm's score is the median over its seeds. Runs are
+compared at equal counts: what goes beyond the least budget of a panel is cut away, so nobody gains
+anything from a larger one, and who does nothing is ranked last.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pfbench.reporting.results import Group, Panel, Results
+from pfbench.reporting.statistics import (
+    Price,
+    column,
+    common_limits,
+    last_value,
+    runtimes,
+    shortened,
+    standings,
+)
+from pfbench.reporting.statistics.significance import middle
+from pfbench.reporting.tables import Cell, Row, Table
+from pfbench.reporting.words import inside, listed, whole
+from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.stop import Stop
+
+KINDS = ("sfo", "lo", "po", "sso", "hvp")
+"""The counts of a comparison; the first that is made in a study is the one that ranks."""
+
+TIED = "≈"
+"""Marks an algorithm that the test cannot tell from the first."""
+
+Score = tuple[int, float, float]
+"""Targets missed, calls to the hardest one reached, and last value: each infinite if unknown."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Where an algorithm stands in its panel.
+
+    Attributes
+    ----------
+    group
+        Its runs, at the counts that all had.
+    place
+        Its place; equal scores share one. None if no run has an answer.
+    tied
+        Whether a rank test over the seeds cannot tell it from the first.
+    hits
+        How many runs reach the hardest target of the study.
+    target
+        The hardest target that its median run reaches.
+    calls
+        Medians of the calls to `target`, by kind; of whole runs, where the study has no targets;
+        infinite where half of the runs or more miss it.
+    spent
+        Medians of the calls of whole runs.
+    last
+        Median of the last values of the measure that is compared.
+    """
+
+    group: Group
+    place: int | None
+    tied: bool
+    hits: int
+    target: Stop | None
+    calls: Mapping[str, float]
+    spent: Mapping[str, float]
+    last: float
+
+    @property
+    def statuses(self) -> str:
+        """How the runs ended, in words."""
+        statuses = Counter(run.status for run in self.group.runs)
+        return ", ".join(f"{number} {status}" for status, number in statuses.most_common())
+
+
+def ranking(results: Results) -> list[tuple[Panel, list[Ranked]]]:
+    """Return how the algorithms of each panel rank, the first first."""
+    kinds = kinds_of(results)
+    panels = [list(_equal(panel)) for panel in results.panels]
+    scores = [[_scores(results, group, kinds[0]) for group in groups] for groups in panels]
+    samples = [_as_ranks(row) for row in scores]
+    exact = [[_same(group.runs) for group in groups] for groups in panels]
+    standing = standings(samples, exact)
+    found = []
+    for panel, groups, row, stands in zip(results.panels, panels, scores, standing, strict=True):
+        order = sorted(range(len(groups)), key=lambda at: _median(row[at]))
+        places: dict[Score, int] = {}
+        for place, at in enumerate(order, 1):
+            places.setdefault(_median(row[at]), place)
+        first = stands.best | stands.tied
+        ranked = [
+            _ranked(results, groups[at], _median(row[at]), places, len(first) > 1 and at in first)
+            for at in order
+        ]
+        found.append((panel, ranked))
+    return found
+
+
+def essence(run: Run, targets: Sequence[Stop]) -> Run:
+    """Return a run with those rows of its trace alone that its rank follows from.
+
+    These are the first that reach each target, and the last with a value of each measure.
+    """
+    needed: set[int] = set()
+    for target in targets:
+        values = column(run, target.measure)
+        needed |= {int(at) for at in np.flatnonzero(values <= target.target)[:1]}
+    for name in run.columns:
+        needed |= {int(at) for at in np.flatnonzero(~np.isnan(column(run, name)))[-1:]}
+    return replace(run, rows=[run.rows[at] for at in sorted(needed)], x=None)
+
+
+def kinds_of(results: Results) -> list[str]:
+    """Return the kinds of calls that the runs of a study make."""
+    made = [kind for kind in KINDS if any(group.makes(kind) for group in results)]
+    return made or ["sfo"]
+
+
+def compared(results: Results) -> str:
+    """Return the measure whose values are compared: that of the targets, or else the first."""
+    stop = results.study.stop
+    return stop.measure if stop else results.study.measures[0]
+
+
+def table(results: Results) -> Table:
+    """Return the table of results: places, hits of the hardest target, calls to it, last values."""
+    study, kinds, measure = results.study, kinds_of(results), compared(results)
+    several = len(study.targets) > 1
+    rows = []
+    for panel, ranked in ranking(results):
+        for one in ranked:
+            cells: list[Cell] = [_place(one)]
+            if study.targets:
+                cells.append(f"{one.hits} of {len(one.group.runs)}")
+            if several:
+                cells.append(f"{one.target.target:g}" if one.target else None)
+            cells += [_calls(one, kind) for kind in kinds]
+            cells.append(one.last if np.isfinite(one.last) else None)
+            rows.append(Row(panel.title, one.group.label, [*cells, one.statuses]))
+    head = [results.head, "algorithm", "place"]
+    if study.stop:
+        head.append(f"seeds to {study.stop.target:g}")
+    head += ["target"] if several else []
+    calls = "{} to target" if study.targets else "{}"
+    head += [calls.format(kind.upper()) for kind in kinds]
+    return Table(
+        f"{study.title}: results",
+        _note(results, kinds[0]),
+        (*head, f"last {inside(measure)}", "ended"),
+        rows,
+    )
+
+
+def as_json(results: Results) -> list[dict[str, Any]]:
+    """Return the same for programs; what is infinite is None."""
+
+    def known(value: float) -> float | None:
+        return value if np.isfinite(value) else None
+
+    return [
+        {
+            "study": results.study.key,
+            "problem": panel.problem,
+            "setting": panel.setting,
+            "algorithm": one.group.label,
+            "place": one.place,
+            "tied": one.tied,
+            "seeds": len(one.group.runs),
+            "hits": one.hits if results.study.targets else None,
+            "measure": compared(results),
+            "target": one.target and one.target.target,
+            "calls": {kind: known(value) for kind, value in one.calls.items()},
+            "last": known(one.last),
+            "statuses": Counter(run.status for run in one.group.runs),
+        }
+        for panel, ranked in ranking(results)
+        for one in ranked
+    ]
+
+
+def _equal(panel: Panel) -> Iterator[Group]:
+    """Yield the groups of a panel with what their runs had done at the counts that all had."""
+    limits = common_limits(plan for group in panel.groups for plan in group.plans)
+    for group in panel.groups:
+        runs = tuple(shortened(run, limits) for run in group.runs)
+        yield Group(group.problem, group.setting, group.label, group.algorithm, group.plans, runs)
+
+
+def _scores(results: Results, group: Group, kind: str) -> list[Score]:
+    """Return the scores of the runs of one algorithm; less is better."""
+    targets, price = results.study.targets, Price.of(kind)
+    calls = np.array([runtimes(group.runs, target, price).calls for target in targets])
+    measure = compared(results)
+    found = []
+    for at, run in enumerate(group.runs):
+        reached = [k for k in range(len(targets)) if np.isfinite(calls[k, at])]
+        spent = float(calls[reached[-1], at]) if reached else np.inf
+        missed = len(targets) - 1 - reached[-1] if reached else len(targets)
+        found.append((missed, spent, np.inf if reached else last_value(run, measure)))
+    return found
+
+
+def _median(scores: Sequence[Score]) -> Score:
+    return sorted(scores)[(len(scores) - 1) // 2]
+
+
+def _as_ranks(row: Sequence[Sequence[Score]]) -> list[Any]:
+    """Return scores as numbers of the same order, those of no answer infinite."""
+    numbers = {score: float(k) for k, score in enumerate(sorted({s for one in row for s in one}))}
+    return [np.array([np.inf if _lost(s) else numbers[s] for s in one]) for one in row]
+
+
+def _lost(score: Score) -> bool:
+    return not (np.isfinite(score[1]) or np.isfinite(score[2]))
+
+
+def _same(runs: Sequence[Run]) -> bool:
+    """Return whether several runs are the same in all but their seeds and times."""
+    first, *others = runs
+    return bool(others and first.rows) and all(_alike(first, other) for other in others)
+
+
+def _alike(run: Run, other: Run) -> bool:
+    """Return whether two runs are recorded as the same in all but time; NaN is like nothing."""
+    if run.columns != other.columns or len(run.rows) != len(other.rows):
+        return False
+    timed = run.columns.index("seconds")
+    pairs = zip(run.rows, other.rows, strict=True)
+    return all(a[:timed] == b[:timed] and a[timed + 1 :] == b[timed + 1 :] for a, b in pairs)
+
+
+def _ranked(
+    results: Results, group: Group, score: Score, places: Mapping[Score, int], tied: bool
+) -> Ranked:
+    study, kinds = results.study, kinds_of(results)
+    reached = study.targets[len(study.targets) - 1 - score[0]] if np.isfinite(score[1]) else None
+    spent = {kind: _middle([getattr(run.counts, kind) for run in group.runs]) for kind in kinds}
+    calls = spent
+    if study.targets:
+        calls = {
+            kind: middle(runtimes(group.runs, reached, Price.of(kind)).calls) if reached else np.inf
+            for kind in kinds
+        }
+    hardest = study.stop
+    return Ranked(
+        group,
+        None if _lost(score) else places[score],
+        tied,
+        runtimes(group.runs, hardest, Price.of("iteration")).hits if hardest else 0,
+        reached,
+        calls,
+        spent,
+        _middle([last_value(run, compared(results)) for run in group.runs]),
+    )
+
+
+def _middle(values: Sequence[float]) -> float:
+    found: float = middle(np.array(values, dtype=float))
+    return found
+
+
+def _place(one: Ranked) -> str | None:
+    return None if one.place is None else f"{one.place}{TIED if one.tied else ''}"
+
+
+def _calls(one: Ranked, kind: str) -> str:
+    calls = one.calls[kind]
+    return whole(int(calls)) if np.isfinite(calls) else f"> {whole(int(one.spent[kind]))}"
+
+
+def _note(results: Results, kind: str) -> str:
+    """Return how the table is to be read."""
+    study = results.study
+    runs = [run for _, run in results.runs]
+    said = []
+    if study.stop is None:
+        ranked = f"the last {inside(compared(results))} (median over the seeds; there is no target)"
+    else:
+        levels = listed([f"{target.target:g}" for target in study.targets])
+        ranked = (
+            f"{kind.upper()} calls to the hardest target that the median seed reaches "
+            f"({inside(study.stop.measure)} at most {levels})"
+        )
+        hits = runtimes(runs, study.stop, Price.of("iteration")).hits
+        if hits < len(runs):
+            said.append(
+                f"{len(runs) - hits} of {len(runs)} runs miss the hardest target and are censored: "
+                f"“> N” had spent N without reaching it."
+            )
+    tied = f"{TIED}: a rank test over the seeds (Holm, all pairs) cannot tell it from the first."
+    return " ".join([f"Ranked by {ranked}.", tied, *said])

@@ -1,0 +1,157 @@
+"""Ranks of algorithms, from runs whose every number is chosen."""
+
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_runs import plan, run
+
+from pfbench.base.counts import Budget, Counts
+from pfbench.reporting import ranking, tables
+from pfbench.reporting.results import Group, Panel, Results
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.study import Named, Setting, Study
+
+TARGETS = (Stop("m", 0.5), Stop("m", 0.1))
+
+
+def results(methods, targets=TARGETS, budgets=None):
+    """One panel: by label, the runs of its seeds."""
+    study = Study(
+        key="k",
+        title="T",
+        about="",
+        problems=(Named("p", "p"),),
+        algorithms=tuple(Named(label, label) for label in methods),
+        settings=(Setting("", {}),),
+        seeds=(0, 1, 2),
+        measures=("m",),
+        recorded=("m",),
+        targets=targets,
+    )
+    groups = []
+    for label, runs in methods.items():
+        plans = tuple(plan((budgets or {}).get(label), k) for k in range(len(runs)))
+        runs = tuple(replace(one, seed=k) for k, one in enumerate(runs))
+        groups.append(Group("p", "", label, label, plans, runs))
+    return Results(study, (Panel("p", "", "p", tuple(groups)),))
+
+
+def order(found):
+    ((_, ranked),) = ranking.ranking(found)
+    return [(one.group.label, one.place) for one in ranked]
+
+
+def falls(*calls, to=(1.0, 0.4, 0.05), status="target"):
+    """Runs that reach the two targets after so many calls."""
+    return [run(list(to), [0, k // 2, k], status=status) for k in calls]
+
+
+IDLE = [run([1.0, 1.0, 1.0], [0, 10, 100]) for _ in range(3)]
+LOST = [run([1.0, 0.8], [0, 10], status="diverged") for _ in range(3)]
+REFUSED = [replace(run([]), status="refused", columns=(), rows=[], counts=Counts())] * 3
+
+
+def test_the_hardest_target_ranks_before_the_calls():
+    easy = [run([1.0, 0.4, 0.3], [0, 1, 2]) for _ in range(3)]
+    found = results({"idle": IDLE, "easy": easy, "hard": falls(90, 100, 110)})
+    assert order(found) == [("hard", 1), ("easy", 2), ("idle", 3)]
+
+
+def test_the_median_seed_counts_and_a_missed_target_is_never_dropped():
+    one_miss = [*falls(10, 12), *IDLE[:1]]
+    two_misses = [*falls(2), *IDLE[:2]]
+    found = results({"two": two_misses, "slow": falls(50, 60, 70), "one": one_miss})
+    assert order(found) == [("one", 1), ("slow", 2), ("two", 3)]
+    ((_, ranked),) = ranking.ranking(found)
+    by_label = {one.group.label: one for one in ranked}
+    assert [by_label[label].hits for label in ("one", "slow", "two")] == [2, 3, 1]
+    assert by_label["one"].calls["sfo"] == 12
+    assert by_label["two"].calls["sfo"] == float("inf")
+    assert "3 of 9 runs miss the hardest target" in ranking.table(found).note
+
+
+def test_who_fails_has_no_place():
+    found = results({"lost": LOST, "refused": REFUSED, "idle": IDLE})
+    assert order(found) == [("idle", 1), ("lost", None), ("refused", None)]
+    without = results({"lost": LOST, "refused": REFUSED, "idle": IDLE}, targets=())
+    assert order(without) == [("idle", 1), ("lost", None), ("refused", None)]
+
+
+def test_equal_scores_share_a_place():
+    found = results({"a": falls(5, 6, 7), "b": falls(7, 6, 5), "c": falls(8, 8, 8)})
+    assert order(found) == [("a", 1), ("b", 1), ("c", 3)]
+
+
+@pytest.mark.parametrize("targets", [TARGETS, ()])
+def test_who_does_nothing_is_last_of_those_that_end(targets):
+    methods = {"idle": IDLE, "fast": falls(5, 6, 7), "slow": falls(800, 900, 990)}
+    for some in permutations(methods):
+        found = results({label: methods[label] for label in some}, targets)
+        assert order(found)[-1] == ("idle", 3)
+
+
+@pytest.mark.parametrize("targets", [TARGETS, ()])
+def test_twice_the_budget_gains_nothing(targets):
+    def curve(length):
+        values = [1.0 / (1 + k) for k in range(length)]
+        return [run(values, [10 * k for k in range(length)], status="budget") for _ in range(3)]
+
+    budgets = {"once": Budget(sfo=100), "twice": Budget(sfo=200)}
+    found = results({"once": curve(11), "twice": curve(21)}, targets, budgets)
+    assert order(found) == [("once", 1), ("twice", 1)]
+    ((_, ranked),) = ranking.ranking(found)
+    assert ranked[0].last == ranked[1].last
+    # Without the cut it would gain.
+    uncut = results({"once": curve(11), "twice": curve(21)}, targets)
+    if not targets:
+        assert order(uncut) == [("twice", 1), ("once", 2)]
+
+
+def test_a_tie_is_marked_where_the_seeds_do_not_decide():
+    found = results({"a": falls(10, 30, 50), "b": falls(20, 31, 40)})
+    cells = {row.name: row.cells[0] for row in ranking.table(found).rows}
+    assert cells == {"a": "1≈", "b": "2≈"}
+    many = results({"a": falls(*range(10, 30)), "b": falls(*range(40, 60))})
+    cells = {row.name: row.cells[0] for row in ranking.table(many).rows}
+    assert cells == {"a": "1", "b": "2"}
+
+
+@given(
+    st.lists(st.lists(st.integers(1, 30), min_size=3, max_size=3), min_size=2, max_size=4),
+    st.randoms(use_true_random=False),
+)
+def test_ranks_do_not_depend_on_the_order_and_a_new_method_moves_nobody(calls, random):
+    methods = {f"m{k}": falls(*some) for k, some in enumerate(calls)}
+    before = order(results(methods))
+    shuffled = list(methods)
+    random.shuffle(shuffled)
+    again = order(results({label: methods[label] for label in shuffled}))
+    assert sorted(before) == sorted(again)
+    more = [one for one in order(results(methods | {"new": IDLE})) if one[0] != "new"]
+    assert more == before
+
+
+def test_the_rank_follows_from_the_essence_of_a_run():
+    whole = results({"a": falls(5, 6, 7), "idle": IDLE, "lost": LOST})
+    short = results(
+        {group.label: [ranking.essence(one, TARGETS) for one in group.runs] for group in whole}
+    )
+    assert sum(len(one.rows) for _, one in short.runs) < sum(len(o.rows) for _, o in whole.runs)
+    assert ranking.as_json(short) == ranking.as_json(whole)
+
+
+def test_the_table_has_the_calls_or_what_was_spent_without_reaching():
+    found = results({"a": falls(5, 6, 7), "idle": IDLE})
+    table = ranking.table(found)
+    assert table.head == (
+        *("problem", "algorithm", "place", "seeds to 0.1", "target"),
+        *("SFO to target", "last m", "ended"),
+    )
+    assert [row.cells for row in table.rows] == [
+        ["1≈", "3 of 3", "0.1", "6", 0.05, "3 target"],
+        ["2≈", "0 of 3", None, "> 100", 1.0, "3 finished"],
+    ]
+    assert tables.markdown(table).count("\n") == 3
