@@ -1,6 +1,7 @@
 """Validation of parameters, up front and in one voice."""
 
 import math
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -51,6 +52,16 @@ def choice(name: str, value: Any, allowed: Collection[str]) -> str:
     """Return `value` if it is one of `allowed`, else refuse it with the nearest one."""
     if not isinstance(value, str) or value not in allowed:
         raise unknown(f"value for {name}", str(value), allowed)
+    return value
+
+
+def file_name(name: str, value: str) -> str:
+    """Return `value` if a file can be called so anywhere, else refuse it by `name`."""
+    if not re.fullmatch(r"[^\W_][\w .+-]{0,99}", value):
+        raise InputError(
+            f"{name}={value!r:.100} becomes a file's name: use letters, digits, spaces, hyphens, "
+            "dots and underscores."
+        )
     return value
 
 

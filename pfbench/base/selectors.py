@@ -69,6 +69,11 @@ class Selector:
         return f"{self.name}[{inside}]"
 
 
+def matches(selector: str, asked: str) -> bool:
+    """Return whether a selector, or its name alone, is the one that is asked for."""
+    return asked in (selector, selector.partition("[")[0])
+
+
 def _value(text: str) -> Any:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"

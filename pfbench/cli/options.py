@@ -32,12 +32,14 @@ def argument(value: str, about: str = "", *, default: Any = None) -> Any:
 
 AS_JSON = flag("Print JSON, and nothing else.", "--json")
 
+DEFAULT_STORE, _STORE_VARIABLE = Path(".pfbench/store"), "PFBENCH_STORE"
+
 STORE = option(
     "DIR",
     "Where all that is finished is kept and found.",
     "--store",
-    default=Path(".pfbench/store"),
-    envvar="PFBENCH_STORE",
+    default=DEFAULT_STORE,
+    envvar=_STORE_VARIABLE,
 )
 
 JOBS = option(
@@ -49,6 +51,11 @@ JOBS = option(
 SCHEDULER = option("ADDRESS", "Use a Dask cluster, as in tcp://HOST:8786.")
 
 DRY_RUN = flag("Only show what would run, its memory and its time.", "--dry-run")
+
+
+def store_folder() -> Path:
+    """Return the store where no option names one."""
+    return Path(os.environ.get(_STORE_VARIABLE) or DEFAULT_STORE)
 
 
 def cpus() -> int:

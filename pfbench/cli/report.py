@@ -6,20 +6,22 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pfbench.base.errors import InputError
+from pfbench.base.errors import InputError, Noting
 from pfbench.base.names import unknown
 from pfbench.cli import options
 from pfbench.cli.catalogue import specs
 from pfbench.cli.changes import show_changes
-from pfbench.cli.options import argument, option
+from pfbench.cli.options import argument, flag, option
 from pfbench.cli.printing import FAILURES, announce, exit_if_failed, keeping, note, print_json
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import show
 
 if TYPE_CHECKING:
+    from pfbench.reporting.results import Report
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import Outcome
     from pfbench.runs.planning.study import Spec
@@ -29,7 +31,20 @@ OUTPUT = Path("build/report")
 
 def report(
     spec: list[str] | None = argument("SPEC.toml"),
-    store: Path = options.STORE,
+    store: list[Path] | None = option(
+        "DIR",
+        "Where all that is finished is kept and found; without SPEC.toml, what is drawn, and there "
+        "may be several.",
+        show_default=str(options.DEFAULT_STORE),
+    ),
+    problem: list[str] | None = option(
+        "NAME", "Draw what is stored on this problem: a name, or a selector. May be repeated."
+    ),
+    algorithm: list[str] | None = option(
+        "NAME", "Draw what is stored of this algorithm: a name, or a selector. May be repeated."
+    ),
+    together: str | None = option("NAME", "Draw all on one page, NAME.html."),
+    text: bool = flag("Print the reports, and write no file.", "--text"),
     output: Path = option("DIR", "Where the reports go.", "--output", "-o", default=OUTPUT),
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
@@ -40,12 +55,16 @@ def report(
 ) -> None:
     """Draw comparison reports of many runs.
 
-    Each SPEC.toml is a path, or the name of a report that `pfbench list reports` shows; without
-    any, all of those are drawn. What the store lacks is run first; after an interruption the same
-    command goes on where it stopped.
+    Each SPEC.toml is a path to any sweep, or the name of a report that `pfbench list reports`
+    shows; without any, all of those are drawn. What the store lacks is run first; after an
+    interruption the same command goes on where it stopped.
+
+    With --store, --problem or --algorithm, and without SPEC.toml, what is stored is drawn as it is:
+    nothing is run, and nothing that a store names is imported.
     """
-    from pfbench.reporting import collect, prepare, write_report
-    from pfbench.runs.planning.spec import read_spec
+    from pfbench.base.checks import file_name
+    from pfbench.reporting import prepare
+    from pfbench.reporting.results import together as joined
 
     if compare is not None:
         if spec:
@@ -53,23 +72,26 @@ def report(
         show_changes(*compare, as_json=as_json)
         return
     options.check_place(jobs, scheduler)
-    read = [read_spec(path) for path in _paths(spec or list(specs()))]
-    prepare(output)
-    for one in read:
-        announce(one.own_selectors, one.path)
-    with closing(options.engine_of(jobs, scheduler)) as engine:
-        outcomes = _run(read, store, engine, quiet=as_json)
-
-    described = []
-    for one in read:
-        drawn = collect(one, outcomes[one.name])
-        files = write_report(drawn, output, command=command_line(), commit=commit())
-        described.append(_describe(one, outcomes[one.name], files))
-        if not as_json:
-            show(*(str(file) for file in files))
-    if as_json:
-        print_json(described)
-    failed = [o for some in outcomes.values() for o in some if o.entry.run.status in FAILURES]
+    if together is not None:
+        file_name("--together", together)
+    if not text:
+        prepare(output)
+    folders = store or [options.store_folder()]
+    outcomes: list[Outcome] = []
+    if spec or not (store or problem or algorithm):
+        if problem or algorithm or len(folders) > 1:
+            raise InputError(
+                "--problem, --algorithm and several --store choose what is drawn of what is "
+                "stored: leave SPEC.toml out."
+            )
+        with closing(options.engine_of(jobs, scheduler)) as engine:
+            reports, outcomes = _made(_paths(spec or [*specs()]), folders[0], engine, quiet=as_json)
+    else:
+        reports = _stored(folders, problem or [], algorithm or [])
+    if together is not None:
+        reports = [joined(together, together, reports)]
+    _show(reports, None if text else output, as_json=as_json)
+    failed = [outcome for outcome in outcomes if outcome.entry.run.status in FAILURES]
     exit_if_failed(failed, ", and the reports show them as such")
 
 
@@ -78,43 +100,108 @@ def _paths(given: Sequence[str]) -> list[Path]:
     known = specs()
     if not given:
         raise InputError("there are no reports here: give the path of a SPEC.toml.")
-    found: dict[str, Path] = {}
+    found: dict[Path, Path] = {}
     for text in given:
         path = known.get(text, Path(text))
         if text not in known and not path.exists() and path.suffix != ".toml":
             raise unknown("report", text, known)
-        if path.stem in found and found[path.stem].resolve() != path.resolve():
-            raise InputError(f"two specs are called {path.stem}: their reports would be the same.")
-        found[path.stem] = path
+        found.setdefault(path.resolve(), path)
     return list(found.values())
 
 
-def _run(
-    read: "Sequence[Spec]", folder: Path, engine: "Engine", *, quiet: bool
-) -> "dict[str, list[Outcome]]":
+def _made(
+    paths: Sequence[Path], folder: Path, engine: "Engine", *, quiet: bool
+) -> "tuple[list[Report], list[Outcome]]":
     """Make the runs of all reports that the store lacks."""
+    from pfbench.reporting import collect
     from pfbench.runs.execute import execute
+    from pfbench.runs.planning.spec import read_spec
     from pfbench.runs.storage.store import Store
 
+    noting = Noting()
+    read: list[Spec] = []
+    for path in paths:
+        with noting():
+            read.append(read_spec(path))
+    noting.refuse()
+    for name, times in Counter(one.name for one in read).items():
+        if times > 1:
+            raise InputError(f"two specs are called {name}: their reports would be the same.")
+    for one in read:
+        announce(one.own_selectors, one.path)
     kept = Store(folder)
-    outcomes: dict[str, list[Outcome]] = {}
+    reports: list[Report] = []
+    everything: list[Outcome] = []
     with keeping("run", folder):
         for one in read:
             plans = one.runs()
             with Steps(one.name, len(plans), "runs", quiet=quiet) as steps:
-                outcomes[one.name] = execute(plans, kept, engine=engine, progress=steps.count)
+                outcomes = execute(plans, kept, engine=engine, progress=steps.count)
+            reports.append(collect(one, outcomes))
+            everything += outcomes
             if not quiet:
                 note(f"{one.name}: {steps.made_in_words()}; drawing")
-    return outcomes
+    return reports, everything
 
 
-def _describe(one: "Spec", outcomes: "Sequence[Outcome]", files: Sequence[Path]) -> dict[str, Any]:
+def _stored(
+    folders: Sequence[Path], problems: Sequence[str], algorithms: Sequence[str]
+) -> "list[Report]":
+    """Return what stores have, which must be there."""
+    from pfbench.reporting.stored import stored
+    from pfbench.runs.storage.store import Store
+
+    distinct = list({folder.resolve(): folder for folder in folders}.values())
+    return [
+        stored(Store(folder, make=False), name, problems=problems, algorithms=algorithms)
+        for folder, name in zip(distinct, _names(distinct), strict=True)
+    ]
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """Return a name for each of different folders: the last parts of their paths."""
+    parts = [["store", *folder.resolve().parts[1:]] for folder in folders]
+    names: list[str] = []
+    for length in range(1, max(map(len, parts)) + 1):
+        names = ["-".join(one[-length:]) for one in parts]
+        if len(set(names)) == len(names):
+            break
+    return names
+
+
+def _show(reports: "Sequence[Report]", output: Path | None, *, as_json: bool) -> None:
+    """Write reports to a folder, or print them if there is none."""
+    from pfbench.cli.report_text import whole_report
+    from pfbench.reporting import write_report
+    from pfbench.reporting.contents import contents
+
+    described = []
+    for drawn in reports:
+        files: list[Path] = []
+        if output is not None:
+            files = write_report(drawn, output, command=command_line(), commit=commit())
+        elif not as_json:
+            made = datetime.now(UTC)
+            show(*whole_report(contents(drawn, command_line(), commit(), made)))
+        if as_json:
+            described.append(_describe(drawn, files))
+        else:
+            show(*map(str, files))
+    if as_json:
+        print_json(described)
+
+
+def _describe(drawn: "Report", files: Sequence[Path]) -> dict[str, Any]:
+    from pfbench.reporting import ranking
+
+    runs = [run for results in drawn.results for _, run in results.runs]
     return {
         "schema": 1,
-        "name": one.name,
-        "title": one.title,
-        "runs": len(outcomes),
-        "statuses": Counter(outcome.entry.run.status for outcome in outcomes),
+        "name": drawn.spec.name,
+        "title": drawn.spec.title,
+        "runs": len(drawn.spec.runs()),
+        "statuses": Counter(run.status for run in runs),
+        "results": [rank for results in drawn.results for rank in ranking.as_json(results)],
         "files": [str(file) for file in files],
     }
 

@@ -22,7 +22,8 @@ def results_of(report: Report) -> Iterator[RenderableType]:
 def whole_report(contents: Contents) -> Iterator[RenderableType]:
     """Yield all that a report says in words and tables."""
     spec = contents.spec
-    yield heading(spec.title, *map(visible, paragraphs(spec.about)))
+    if spec.about or [spec.title] != [part.study.title for part in contents.parts]:
+        yield heading(spec.title, *paragraphs(spec.about))
     for part in contents.parts:
         yield from _study(part.results)
     yield heading("How this was made", fields(contents.provenance()))

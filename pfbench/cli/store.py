@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pfbench.base.errors import InputError
+from pfbench.base.selectors import matches
 from pfbench.base.visible import visible
 from pfbench.cli.options import AS_JSON, STORE, argument, cpus, flag, option
 from pfbench.cli.printing import complain, console, exit_if, fail, fields_of, note, print_json
@@ -254,7 +255,9 @@ def _found(
     given = {"kind": kind, "status": status, "problem": problem, "algorithm": algorithm}
     asked = {name: value for name, value in given.items() if value is not None}
     listing = store.listing()
-    rows = (row for row in listing.rows if all(_is(row[name], asked[name]) for name in asked))
+    rows = (
+        row for row in listing.rows if all(matches(row[name] or "", asked[name]) for name in asked)
+    )
     return listing, sorted(rows, key=_order)
 
 
@@ -262,11 +265,6 @@ def _order(row: "Row") -> tuple[object, ...]:
     """Return what entries are sorted by: kind, problem, algorithm, seed."""
     names = (row["claim"] or "", row["problem"] or "", row["algorithm"] or "")
     return ([*KINDS].index(row["kind"]), *names, row["seed"] or 0, row["key"])
-
-
-def _is(found: str | None, asked: str) -> bool:
-    """Return whether a selector, or its name, is the one that is asked for."""
-    return found is not None and (found == asked or found.partition("[")[0] == asked)
 
 
 def _printed(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ class Contents:
         ]
 
 
-def contents(report: Report, *, command: str, commit: str, made: datetime) -> Contents:
+def contents(report: Report, command: str, commit: str | None, made: datetime) -> Contents:
     """Return everything that a report says."""
     return Contents(
         spec=report.spec,

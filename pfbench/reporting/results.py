@@ -137,7 +137,8 @@ def collect(spec: Spec, outcomes: "Sequence[Outcome]") -> Report:
         )
     shown = _shown(spec)
     results = tuple(_results(study, found) for study in shown.studies)
-    return Report(shown, results, tuple(_environments([found[plan] for plan in spec.runs()])))
+    number = Counter(tuple(found[plan].environment.items()) for plan in spec.runs())
+    return Report(shown, results, _ordered(number))
 
 
 def _shown(spec: Spec) -> Spec:
@@ -155,6 +156,33 @@ def _shown(spec: Spec) -> Spec:
     )
     title, about = visible(spec.title), visible(spec.about, "\n\t")
     return replace(spec, title=title, about=about, studies=studies, text=visible(spec.text, "\n\t"))
+
+
+def together(name: str, title: str, reports: Sequence[Report]) -> Report:
+    """Return several reports as one: their studies one after the other, each with its own key."""
+    studies: list[Study] = []
+    results: list[Results] = []
+    number: Counter[tuple[tuple[str, str], ...]] = Counter()
+    for report in reports:
+        for found in report.results:
+            own = report.spec.name.replace(" ", "-")
+            key = f"{own}-{found.study.key}" if found.study.key else own
+            heading = found.study.title
+            if heading != report.spec.title:
+                heading = f"{report.spec.title}: {heading}"
+            study = replace(found.study, key=key, title=heading)
+            studies.append(study)
+            results.append(replace(found, study=study))
+        for environment in report.environments:
+            number[tuple(environment.values.items())] += environment.runs
+    about = "\n\n".join(report.spec.about for report in reports if report.spec.about)
+    text = "\n".join(
+        f"# {report.spec.name}.toml\n{report.spec.text.strip()}\n"
+        for report in reports
+        if report.spec.text
+    )
+    spec = Spec(name, title, about, tuple(studies), text)
+    return Report(spec, tuple(results), _ordered(number))
 
 
 def _results(study: Study, found: "Mapping[PlannedRun, Entry]") -> Results:
@@ -190,8 +218,7 @@ def _title(study: Study, problem: Named, setting: Setting) -> str:
     return ", ".join(several) or setting.title or problem.label
 
 
-def _environments(entries: "Sequence[Entry]") -> list[Environment]:
-    """Return the environments of runs, most frequent first."""
-    number = Counter(tuple(entry.environment.items()) for entry in entries)
+def _ordered(number: Counter[tuple[tuple[str, str], ...]]) -> tuple[Environment, ...]:
+    """Return environments, that of most runs first."""
     ordered = sorted(number.items(), key=lambda item: (-item[1], item[0]))
-    return [Environment(dict(key), runs) for key, runs in ordered]
+    return tuple(Environment(dict(key), runs) for key, runs in ordered)

@@ -2,12 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from pfbench.reporting.results import Group, Panel, Results
 from pfbench.reporting.statistics import final, first
-from pfbench.reporting.tables import Row, Table
+from pfbench.reporting.tables import Row, Table, ended_as_planned
 from pfbench.reporting.words import counted, inside, listed, measure_name, significant
 from pfbench.runs.loop.run import Run
 
@@ -30,15 +30,27 @@ def sentences(results: Results) -> list[str]:
 
 
 def _ended(results: Results) -> str:
-    early = Counter(run.status for _, run in results.runs if run.status != "finished")
+    as_planned: Counter[str] = Counter()
+    early: Counter[str] = Counter()
+    for group in results:
+        for plan, run in zip(group.plans, group.runs, strict=True):
+            (as_planned if ended_as_planned(plan, run) else early)[run.status] += 1
     total = len(results.runs)
-    if not early:
-        return f"All {counted(total, 'run')} finished."
-    ways = listed([f"{number} {status}" for status, number in sorted(early.items())])
-    return (
-        f"{counted(total - early.total(), 'run')} of {total} finished; the others "
-        f"did not run to the end of their schedule ({ways}), and are listed below."
+    whole = (
+        "finished"
+        if as_planned.keys() <= {"finished"}
+        else f"ended as planned ({_ways(as_planned)})"
     )
+    if not early:
+        return f"All {counted(total, 'run')} {whole}."
+    return (
+        f"{counted(total - early.total(), 'run')} of {total} {whole}; the others "
+        f"did not run to the end of their schedule ({_ways(early)}), and are listed below."
+    )
+
+
+def _ways(statuses: Mapping[str, int]) -> str:
+    return listed([f"{number} {status}" for status, number in sorted(statuses.items())])
 
 
 def _falls(results: Results, measure: str) -> str:

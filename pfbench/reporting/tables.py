@@ -248,12 +248,19 @@ def not_met(results: Results) -> list[str]:
     ]
 
 
+def ended_as_planned(plan: PlannedRun, run: Run) -> bool:
+    """Return whether a run ended with its schedule, at its target, or with its own budget."""
+    return run.status in {"finished", "target"} or (
+        run.status == "budget" and plan.budget is not None
+    )
+
+
 def ended_early(results: Results) -> Table | None:
-    """Return the runs that did not finish, or None if all did."""
+    """Return the runs that did not end as planned, or None if all did."""
     rows = []
     for panel, group in results.rows():
-        for run in group.runs:
-            if run.status == "finished":
+        for plan, run in zip(group.plans, group.runs, strict=True):
+            if ended_as_planned(plan, run):
                 continue
             then = "keeps its last value" if run.status in HOLDS else "has no value from there on"
             known = run.seed, run.status, run.stop_reason, run.iterations, then

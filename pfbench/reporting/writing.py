@@ -82,7 +82,7 @@ def write_report(
     """
     prepare(folder)
     made = (made or datetime.now(UTC)).astimezone(UTC)
-    everything = contents(report, command=command, commit=commit or "", made=made)
+    everything = contents(report, command, commit, made)
     return _write(folder, _files(everything))
 
 

@@ -86,7 +86,13 @@ def test_the_store_and_the_output_are_chosen(pfbench, folder, spec, drawn, monke
 def test_json_names_the_files_and_counts_the_statuses(pfbench, spec, drawn):
     outcome = report(pfbench, "--json")
     assert (outcome.status, outcome.err) == (0, "")
-    assert outcome.json == [
+    (described,) = outcome.json
+    ranks = described.pop("results")
+    assert {(rank["algorithm"], rank["seeds"], rank["measure"]) for rank in ranks} == {
+        ("SG", 2, "fw_gap"),
+        ("SVRG", 2, "fw_gap"),
+    }
+    assert [described] == [
         {
             "schema": 1,
             "name": "small",
@@ -107,6 +113,87 @@ def test_a_known_report_is_drawn_by_its_name(pfbench, folder, spec, drawn):
 def test_a_spec_that_is_named_twice_is_drawn_once(pfbench, spec, drawn):
     assert report(pfbench, "./small.toml").status == 0
     assert len(drawn) == 1
+
+
+def test_a_sweep_is_drawn(pfbench, folder, drawn):
+    (folder / "sweep.toml").write_text(
+        f'problems = ["{SMALL}", "{SMALL[:-1]},seed=1]"]\nseeds = [3, 5]\n'
+        'algorithms = ["nfwu-sg[batch={b},iterations=4,step=0.1]", "frank-wolfe[iterations=3]"]\n'
+        'targets = "fw_gap=0.1"\n[grid]\nb = [3, 5]\n'
+    )
+    outcome = pfbench("report", "sweep.toml", "--jobs", 0)
+    assert outcome.out == "build/report/sweep.html\n"
+    ((read, *_),) = drawn
+    (results,) = read.results
+    assert [(panel.problem, panel.title) for panel in results.panels] == [
+        (name, f"{name}, b = {b}")
+        for name in ("robust-matrix-recovery", "robust-matrix-recovery[seed=1]")
+        for b in (3, 5)
+    ]
+    assert results.study.labels == ("nfwu-sg", "frank-wolfe")
+    assert all([run.seed for run in group.runs] == [3, 5] for group in results)
+
+
+def test_what_does_not_fit_is_a_row(pfbench, folder, drawn):
+    (folder / "sweep.toml").write_text(
+        f'problems = ["{SMALL}", "quadratic[rows=9,columns=3,set=none]"]\n'
+        'algorithms = "frank-wolfe[iterations=3]"\n'
+    )
+    outcome = pfbench("report", "sweep.toml", "--jobs", 0, "--text")
+    assert outcome.status == 0
+    assert "1 refused" in outcome.out
+    assert drawn == []
+
+
+def test_all_mistakes_of_all_files_are_told_at_once(pfbench, folder, spec, drawn):
+    spec.write_text(SPEC.replace("seeds = 2", "sedes = 2").replace("every = 4", "every = 0"))
+    (folder / "other.toml").write_text("problems = 3\n")
+    told = pfbench("report", "small.toml", "other.toml").refusals
+    assert len(told) == 4
+    assert all("small.toml" in line or "other.toml" in line for line in told)
+    spec.write_text(SPEC.replace("nfwu-sg[", "nfwu-gs[").replace('"fw_gap"', '"gap"'))
+    told = report(pfbench).refusals
+    assert {("nfwu-gs" in line, "'gap'" in line) for line in told} == {(True, False), (False, True)}
+
+
+def test_what_is_stored_is_drawn_and_nothing_is_run(pfbench, folder, spec, drawn):
+    report(pfbench)
+    spec.unlink()
+    outcome = pfbench("report", "--store", ".pfbench/store")
+    assert (outcome.status, outcome.out, outcome.err) == (0, "build/report/store.html\n", "")
+    read = drawn[-1][0]
+    assert len(read.spec.runs()) == 4
+    assert pfbench("report", "--algorithm", "nfwu-svrg", "--json").json[0]["runs"] == 2
+    assert pfbench("report", "--problem", "quadratic").refusal.startswith("the store .pfbench")
+    assert "there is no store in" in pfbench("report", "--store", "none").refusal
+    assert "leave SPEC.toml out" in pfbench("report", "x.toml", "--problem", "quadratic").refusal
+
+
+def test_several_go_on_one_page(pfbench, folder, spec, drawn):
+    (folder / "again.toml").write_text(SPEC)
+    outcome = pfbench("report", "small.toml", "again.toml", "--jobs", 0, "--together", "both")
+    assert outcome.out == "build/report/both.html\n"
+    ((read, *_),) = drawn
+    assert [study.key for study in read.spec.studies] == ["small-small", "again-small"]
+    for store in ("a/store", "b/store"):
+        report(pfbench, "--store", store)
+    drawn.clear()
+    outcome = pfbench("report", "--store", "a/store", "--store", "b/store", "--together", "two")
+    ((read, *_),) = drawn
+    assert [study.key for study in read.spec.studies] == ["a-store", "b-store"]
+    assert "becomes a file's name" in report(pfbench, "--together", "../up").refusal
+
+
+def test_a_report_in_the_terminal_needs_no_files(pfbench, folder, spec, drawn, monkeypatch):
+    from pfbench.reporting import writing
+
+    monkeypatch.setattr(writing, "find_spec", lambda name: None)
+    outcome = report(pfbench, "--text")
+    assert outcome.status == 0
+    assert drawn == []
+    assert not (folder / "build").exists()
+    for says in ("A small comparison", "Small: results", "All 4 runs finished.", "exact counts"):
+        assert says in outcome.out
 
 
 def test_two_specs_of_one_name_are_refused(pfbench, folder, spec, drawn):

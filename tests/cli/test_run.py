@@ -50,6 +50,15 @@ def test_all_runs_are_made_and_told(pfbench, folder, spec):
     assert len(kept(folder)) == 4
 
 
+def test_it_ends_with_the_results(pfbench, spec):
+    spec.write_text(SPEC.replace("fw_gap=1e6", "fw_gap=40"))
+    out = run(pfbench).out
+    (results,) = (block for block in out.split("\n\n") if "small: results" in block)
+    assert "SVRG" in results
+    assert "0 of 2" in results
+    assert "censored" in results
+
+
 def test_a_second_call_makes_nothing(pfbench, folder, spec):
     run(pfbench)
     assert "4: 4 stored before" in run(pfbench).out
@@ -100,8 +109,12 @@ def test_json(pfbench, folder, spec, conforms):
             "calls": dict.fromkeys(one["counts"], 0),
         }
         assert hard["calls"] is None
+    ranks = found["results"]
+    assert {rank["algorithm"]: rank["place"] for rank in ranks} == {"SG": 1, "SVRG": 1}
+    assert {(rank["hits"], rank["target"], rank["calls"]["sfo"]) for rank in ranks} == {(0, 1e6, 0)}
     again = run(pfbench, "--json").json
     conforms(again, "run.json")
+    assert again["results"] == ranks
     assert again["stored"] == 4
     assert [one | {"how": "made"} for one in again["runs"]] == found["runs"]
 

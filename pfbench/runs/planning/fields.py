@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pfbench.base.checks import integer, real
+from pfbench.base.checks import file_name, integer, real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError, Noting
 from pfbench.base.names import unknown
@@ -48,12 +48,7 @@ def text(field: str, value: Any) -> str:
 
 def name(field: str, value: Any) -> str:
     """Return a name that files can have."""
-    if not re.fullmatch(r"[^\W_][\w .+-]{0,99}", text(field, value)):
-        raise InputError(
-            f"{field} = {said(value)} becomes part of a file's name: use letters, digits, spaces, "
-            "hyphens, dots and underscores."
-        )
-    return str(value)
+    return file_name(field, text(field, value))
 
 
 def key(field: str, value: Any) -> str:
