@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import InputError
 from pfbench.points.factored import Factored, Factors, frobenius_norm, most_atoms, orthogonalised
 from pfbench.points.forms import described
@@ -79,6 +79,10 @@ def inner(g: Any, x: Any) -> float:
     InputError
         If g and x do not belong together.
     """
+    if isinstance(x, np.ndarray) and isinstance(g, np.ndarray):
+        if g.shape != x.shape:
+            raise InputError(f"no inner product of arrays of shapes {g.shape} and {x.shape}.")
+        return float(np.vdot(g, x))
     if isinstance(g, TiltedOperator):
         return g.inner(x) if isinstance(x, RankOne) else g.inner_point(x)
     if isinstance(x, Factored):
@@ -92,15 +96,13 @@ def inner(g: Any, x: Any) -> float:
         if x.pattern is not None:
             return _on(x.pattern, g).inner(x)
         return x.scale * float(x.u @ (g @ x.v))
-    if np.shape(g) != np.shape(x):
-        raise InputError(f"no inner product of arrays of shapes {np.shape(g)} and {np.shape(x)}.")
-    return float(np.vdot(g, x))
+    raise InputError(f"no inner product of {described(g)} and {described(x)}.")
 
 
 def distance(x: Any, y: Any) -> float:
     """Return the Euclidean (Frobenius) distance of two points or vertices."""
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
-        return float(np.linalg.norm(_dense(x) - _dense(y)))
+        return norm(_dense(x) - _dense(y))
     if isinstance(x, Factored) and isinstance(y, Factored):
         return frobenius_norm(mixture(x, y, 1.0, -1.0))
     if isinstance(x, Factored) and isinstance(y, RankOne):

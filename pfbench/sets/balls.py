@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import Diverged
 from pfbench.sets.body import is_point, projectable
 from pfbench.sets.simplex import project_simplex
@@ -61,14 +61,14 @@ class L2Ball(VectorSet):
         if largest == 0.0:
             return self._filled(0, self.radius)
         scaled = g / largest
-        return (-self.radius / float(np.linalg.norm(scaled))) * scaled
+        return (-self.radius / norm(scaled)) * scaled
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return -radius |g|, twice."""
         largest = float(np.abs(g).max())
         if largest == 0.0:
             return 0.0, 0.0
-        value = -self.radius * largest * float(np.linalg.norm(g / largest))
+        value = -self.radius * largest * norm(g / largest)
         return value, value
 
     def project(self, y: Floats) -> Floats:
@@ -76,8 +76,8 @@ class L2Ball(VectorSet):
         largest = float(np.abs(projectable(y, self.shape)).max())
         if largest == 0.0:
             return y.copy()
-        norm = largest * float(np.linalg.norm(y / largest))
-        return y.copy() if norm <= self.radius else self.lo(-y)
+        length = largest * norm(y / largest)
+        return y.copy() if length <= self.radius else self.lo(-y)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether the Euclidean norm is at most ``radius (1 + tolerance)``."""
