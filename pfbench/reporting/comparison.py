@@ -4,13 +4,15 @@ Every number is that of one algorithm on one problem. The others decide nothing 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pfbench.reporting.results import Group, Panel, Results
 from pfbench.reporting.statistics import (
+    OBJECTIVE,
+    SUBOPTIMALITY,
     Interval,
     Price,
     Runtimes,
@@ -24,6 +26,7 @@ from pfbench.reporting.statistics import (
     runtimes,
     shortened,
     standings,
+    with_suboptimality,
 )
 from pfbench.reporting.statistics.curves import Array
 from pfbench.reporting.statistics.limits import Limits
@@ -132,6 +135,11 @@ class Comparison:
         return self.results.study.targets
 
     @property
+    def measures(self) -> tuple[str, ...]:
+        """What is compared where runs end."""
+        return measures(self.results)
+
+    @property
     def measure(self) -> str:
         """The measure by which algorithms are ranked."""
         study = self.results.study
@@ -144,7 +152,7 @@ def compare(results: Results, price: Price) -> Comparison:
     columns: list[_Column] = []
     for _, several in scored:
         columns += [_to_target(several, k) for k in range(len(results.study.targets))]
-        columns += [_last(several, measure) for measure in results.study.measures]
+        columns += [_last(several, measure) for measure in measures(results)]
     samples, shown, exact = zip(*columns, strict=True) if columns else ((), (), ())
     found = iter(standings(samples, exact, shown))
     return Comparison(
@@ -156,7 +164,7 @@ def compare(results: Results, price: Price) -> Comparison:
                 limits,
                 several,
                 tuple(next(found) for _ in results.study.targets),
-                {measure: next(found) for measure in results.study.measures},
+                {measure: next(found) for measure in measures(results)},
             )
             for panel, (limits, several) in zip(results.panels, scored, strict=True)
         ),
@@ -167,10 +175,22 @@ def at_equal_counts(panel: Panel) -> tuple[Limits, Panel]:
     """Return the least budget that runs of a panel were planned with, and them within it."""
     limits = common_limits(plan for group in panel.groups for plan in group.plans)
     groups = tuple(
-        replace(group, runs=tuple(shortened(run, limits) for run in group.runs))
+        replace(group, runs=tuple(shortened(run, limits) for run in _measured(group)))
         for group in panel.groups
     )
     return limits, replace(panel, groups=groups)
+
+
+def measures(results: Results) -> tuple[str, ...]:
+    """Return the measures of a study, and the suboptimality if all runs have a best value."""
+    known = all(group.best_known and None not in group.best_known for group in results)
+    found = results.study.measures
+    return (*found, SUBOPTIMALITY) if known and OBJECTIVE in found else found
+
+
+def _measured(group: Group) -> Iterator[Run]:
+    best = group.best_known or (None,) * len(group.runs)
+    return (with_suboptimality(run, known) for run, known in zip(group.runs, best, strict=True))
 
 
 def _scored(results: Results, panel: Panel, price: Price) -> tuple[Limits, tuple[Scored, ...]]:
@@ -182,7 +202,7 @@ def _scored(results: Results, panel: Panel, price: Price) -> tuple[Limits, tuple
         calls = tuple(runtimes(group.runs, target, price) for target in study.targets)
         last = {
             measure: tuple(last_value(run, measure, _least(measure, hardest)) for run in group.runs)
-            for measure in study.measures
+            for measure in measures(results)
         }
         found.append(Scored(group, calls, tuple(map(_expected, calls)), last))
     return limits, tuple(found)

@@ -54,7 +54,7 @@ _SIGNS = {
     "→": r"\to",
     "∈": r"\in",
 }
-_LATEX = str.maketrans(
+LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
         **{special: f"\\{special}" for special in "&%$#_{}"},
@@ -71,6 +71,8 @@ _LATEX = str.maketrans(
         "\N{NO-BREAK SPACE}": "~",
     }
 )
+"""What LaTeX would read as something else, or has no letter for, and how it is written."""
+
 _SUPERSCRIPTS = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
 _POWER = re.compile(f"[{_SUPERSCRIPTS}]+")
 _PLAIN = str.maketrans(_SUPERSCRIPTS, "-0123456789")
@@ -103,7 +105,7 @@ def latex_text(text: str) -> str:
 
     A character that not every engine has is written by its number.
     """
-    escaped = visible(text).translate(_LATEX)
+    escaped = visible(text).translate(LATEX)
     escaped = _POWER.sub(lambda found: rf"\textsuperscript{{{_power(found[0])}}}", escaped)
     return "".join(map(_known, unicodedata.normalize("NFC", escaped)))
 

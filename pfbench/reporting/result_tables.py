@@ -50,7 +50,7 @@ def results_table(comparison: Comparison, *, last: bool = True) -> Table:
         Whether the last values stand in it.
     """
     study = comparison.results.study
-    shown = study.measures if last else ()
+    shown = comparison.measures if last else ()
     rows = [
         _row(comparison, compared, scored, shown)
         for compared in comparison.panels
@@ -168,6 +168,6 @@ def _lines(
             expected = [found.value, *ends, found.hits, found.planned]
             mark = _mark(standing, at)
             yield [str(comparison.price), target.measure, target.target, *expected, mark]
-    for measure in comparison.results.study.measures if last else ():
+    for measure in comparison.measures if last else ():
         cell, mark = _last(scored, measure), _mark(compared.by_measure[measure], at)
         yield ["", measure, None, cell.median, cell.low, cell.high, cell.runs, cell.planned, mark]

@@ -35,6 +35,8 @@ class Group:
         What was planned, and what became of it, in the order of the seeds.
     keys
         By what the store knows the runs.
+    best_known
+        The least known objective of each run's problem, None where none is stored.
     """
 
     problem: str
@@ -44,6 +46,7 @@ class Group:
     plans: tuple[PlannedRun, ...]
     runs: tuple[Run, ...]
     keys: tuple[str, ...] = ()
+    best_known: tuple[float | None, ...] = ()
 
     def makes(self, count: str) -> bool:
         """Return whether any of the runs makes calls of this kind (or took time)."""
@@ -69,6 +72,12 @@ class Panel:
     setting: str
     title: str
     groups: tuple[Group, ...]
+
+    @property
+    def best_known(self) -> float | None:
+        """The least known objective of the problem, None if none is stored for all its runs."""
+        found = {value for group in self.groups for value in group.best_known}
+        return found.pop() if len(found) == 1 else None
 
     def of(self, label: str) -> Group | None:
         """Return the runs of an algorithm, None if it has none here."""
@@ -209,7 +218,14 @@ def _groups(
             name = Selector.parse(plans[0].algorithm).name
             runs = tuple(found[plan].run for plan in plans)
             keys = tuple(found[plan].key for plan in plans)
-            yield Group(problem.label, setting.title, algorithm.label, name, plans, runs, keys)
+            best = tuple(_best_known(found[plan]) for plan in plans)
+            labels = problem.label, setting.title, algorithm.label
+            yield Group(*labels, name, plans, runs, keys, best)
+
+
+def _best_known(entry: "Entry") -> float | None:
+    stated = entry.notes.get("best_known")
+    return float(stated["value"]) if stated else None
 
 
 def _title(study: Study, problem: Named, setting: Setting) -> str:

@@ -19,6 +19,7 @@ MEASURES: Mapping[str, str] = MappingProxyType(
     {
         "objective": "Objective Ψ(x)",
         "value": "Function value f(x)",
+        "suboptimality": "Suboptimality Ψ(x) − least known",
         "fw_gap": "Frank-Wolfe gap V(x)",
         "gradient_mapping_sq": "Squared gradient mapping |G(x)|²",
         "estimator_error": "Estimator error |g − ∇f(x)|",

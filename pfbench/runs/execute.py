@@ -4,13 +4,15 @@ The store's notes on a run are ``retries``, how often it was begun again because
 lost; ``family``, the content key without the limits that a run of another length could have;
 ``limits``, its budget and iterations, which tell what stored run contains one that is asked for;
 ``source``, by which the store knows runs that no plan asks for any more; ``dimension``, the entries
-of a point; and ``plan``, from which the run can be made again.
+of a point; ``best_known``, the least known objective of the problem with where it comes from, where
+there is one; and ``plan``, from which the run can be made again.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pfbench.runs.engines.engine import Engine, ThisProcess, one_thread
 from pfbench.runs.engines.making import make
@@ -18,6 +20,7 @@ from pfbench.runs.engines.unfinished import run_of, unfinished_run
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.planning.limits import within
 from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.resolve import resolve
 from pfbench.runs.storage.content import Entry, why_not_stored
 from pfbench.runs.storage.lengths import Lengths
 from pfbench.runs.storage.planned import Keys, keys_of
@@ -131,14 +134,14 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
             why_not = why_not_stored(run)
             if why_not:
                 run = unfinished_run(plan, "error", why_not)
-            notes = {
+            notes: dict[str, Any] = {
                 "retries": result.retries,
                 "family": mine.family,
                 "limits": mine.limits,
                 "source": mine.source,
                 "dimension": mine.dimension,
                 "plan": plan.as_json(),
-            }
+            } | _best_known(plan)
             store.put(mine.key, run, environment, notes)
             lengths.add(mine, run)
             for same in missing[mine.key]:
@@ -169,6 +172,12 @@ def expected(plans: Sequence[PlannedRun], folder: Path, engine: Engine) -> dict[
         return "made" if known is None else known[1]
 
     return {plan: origin(plan) for plan in keys}
+
+
+@one_thread()
+def _best_known(plan: PlannedRun) -> dict[str, Any]:
+    found = resolve(plan).on.best_known
+    return {} if found is None else {"best_known": {"value": found[0], "source": found[1]}}
 
 
 @one_thread()  # so that a schedule has the same bits here and in a worker

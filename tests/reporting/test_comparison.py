@@ -175,6 +175,24 @@ def test_without_targets_the_last_values_decide():
     assert "Ranked by the last m" in table.note
 
 
+def test_the_suboptimality_is_compared_where_the_least_objective_is_known():
+    def objective(one):
+        return replace(one, columns=(*one.columns[:-1], "objective"))
+
+    def known(group, best):
+        return replace(group, runs=tuple(map(objective, group.runs)), best_known=(best,) * 8)
+
+    def table(*groups):
+        study = results(*groups, targets=())
+        study = replace(study, study=replace(study.study, measures=("objective",)))
+        return results_table(compare(study, SFO))
+
+    with_best = table(known(fast(), 0.75), known(slow(), 0.75))
+    assert with_best.head[-2:] == ("last objective Ψ(x)", "last suboptimality Ψ(x) − least known")
+    assert with_best.rows[0].cells[-1].median == 0.25
+    assert table(known(fast(), None), known(slow(), 0.75)).head[-1] == "last objective Ψ(x)"
+
+
 def test_csv_has_every_number():
     rows = list(csv.DictReader(io.StringIO(results_csv(comparisons(results(fast(), failing()))))))
     by = {(row["algorithm"], row["price"], row["target"]): row for row in rows}

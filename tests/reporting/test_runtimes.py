@@ -1,6 +1,7 @@
 """Calls to a target and their expectation, against their definitions and against cocopp."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from pfbench.base.errors import InputError
 from pfbench.reporting.statistics import (
     Price,
     Runtimes,
+    column,
     common_limits,
     ecdf,
     ert,
@@ -21,6 +23,7 @@ from pfbench.reporting.statistics import (
     profile,
     runtimes,
     shortened,
+    with_suboptimality,
 )
 from pfbench.runs.loop.stop import Stop
 
@@ -159,6 +162,20 @@ def test_the_last_value_of_a_failure_is_none_and_below_the_target_all_are_equal(
     assert last_value(run([5, 0.3]), "m", least=1.0) == 1.0
     assert last_value(run([5, 0.3], status="diverged"), "m") == INF
     assert last_value(run([], status="refused"), "m") == INF
+
+
+# --- suboptimality ---
+
+
+def test_suboptimality_is_the_objective_less_the_least_known():
+    some = run([5, math.nan, 1.0, 0.5])
+    some = replace(some, columns=(*some.columns[:-1], "objective"), final={"objective": 0.75})
+    found = with_suboptimality(some, 1.0)
+    np.testing.assert_array_equal(column(found, "suboptimality"), [4, math.nan, 0, -0.5])
+    assert found.final["suboptimality"] == -0.25  # better than was known, and shown
+    assert runtimes([found], Stop("suboptimality", 0.0), SFO).calls == [2]
+    assert with_suboptimality(some, None) is some
+    assert with_suboptimality(run([5.0]), 1.0).columns == run([5.0]).columns
 
 
 # --- shares ---------------------------------------------------------------------------------------

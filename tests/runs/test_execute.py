@@ -304,6 +304,15 @@ def test_the_notes_say_the_dimension_and_the_plan(tmp_path):
     assert PlannedRun.of_json(whole.as_json()) == whole
 
 
+def test_the_notes_say_the_least_known_objective_where_there_is_one(tmp_path):
+    known = replace(PLAN, problem="simplex-norm[columns=4]", algorithm="frank-wolfe[iterations=3]")
+    first, second = execute.execute([PLAN, known], Store(tmp_path))
+    assert "best_known" not in first.entry.notes
+    noted = second.entry.notes["best_known"]
+    assert noted["value"] == pytest.approx(0.25)
+    assert noted["source"]
+
+
 def test_a_store_that_cannot_be_written_is_refused_before_any_run(tmp_path, monkeypatch):
     def refused(**where):
         raise PermissionError(13, "Permission denied")

@@ -25,12 +25,15 @@ from pfbench.reporting.statistics.limits import common_limits, last_value, short
 from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.statistics.runtimes import Runtimes, ert, runtimes
 from pfbench.reporting.statistics.significance import Standing, holm, middle, rank_test, standings
+from pfbench.reporting.statistics.suboptimality import OBJECTIVE, SUBOPTIMALITY, with_suboptimality
 
 __all__ = [
     "HOLDS",
     "LEVEL",
+    "OBJECTIVE",
     "QUARTILES_FROM",
     "RESAMPLES",
+    "SUBOPTIMALITY",
     "Band",
     "Distribution",
     "Ending",
@@ -57,4 +60,5 @@ __all__ = [
     "runtimes",
     "shortened",
     "standings",
+    "with_suboptimality",
 ]

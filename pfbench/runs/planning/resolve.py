@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from pfbench.algorithms.base import parameters_of
+from pfbench.base.checks import real
 from pfbench.base.errors import Noting, Refused
 from pfbench.base.protocols import Measure, Problem
 from pfbench.base.selectors import Selector
@@ -29,6 +30,15 @@ class Built:
     def digest(self) -> str:
         """The hash of the problem's data."""
         return self.problem.digest
+
+    @cached_property
+    def best_known(self) -> tuple[float, str] | None:
+        """The least known value of f + h with where it comes from, None if none is known."""
+        try:
+            found = self.problem.best_known
+            return None if found is None else (real("best_known", found[0]), str(found[1]))
+        except Exception:  # of whatever kind, where the problem is somebody's own
+            return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -79,6 +79,17 @@ def table_of(kind: Type, names: tuple[str, ...] | None = None) -> Type:
 _COUNTS = table_of(count, COUNTED)
 _SOURCE = optional(table)
 
+
+def best_known(value: Any) -> bool:
+    """Return whether a value is the least known objective of a problem, with its source."""
+    return (
+        table(value)
+        and value.keys() == {"value", "source"}
+        and number(value["value"])
+        and text(value["source"])
+    )
+
+
 # --- fields ---------------------------------------------------------------------------------------
 
 RUN: Mapping[str, Type] = MappingProxyType(
@@ -113,6 +124,7 @@ NOTES: Mapping[str, Type] = MappingProxyType(
         "dimension": count,
         "plan": table,
         "source": _SOURCE,
+        "best_known": optional(best_known),
     }
 )
 """The notes on an entry; it may have any others."""
