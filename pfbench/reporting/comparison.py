@@ -17,12 +17,12 @@ from pfbench.reporting.statistics import (
     Price,
     Runtimes,
     Standing,
-    column,
     common_limits,
     ert,
     ert_interval,
     last_value,
     middle,
+    nothing_varies,
     runtimes,
     shortened,
     standings,
@@ -73,17 +73,6 @@ class Scored:
     expected: tuple[Expected | None, ...]
     last: Mapping[str, tuple[float, ...]]
 
-    @property
-    def exact(self) -> bool:
-        """Whether nothing varies over at least two seeds."""
-        runs = self.group.runs
-        return len(runs) > 1 and all(_same(runs[0], run) for run in runs[1:])
-
-    def order(self, measure: str) -> tuple[float, ...]:
-        """Return by what it is ranked: calls to the hardest target first, then the last value."""
-        needed = [ert(one) for one in reversed(self.calls)]
-        return (*needed, middle(np.array(self.last[measure])))
-
 
 @dataclass(frozen=True)
 class Compared:
@@ -104,11 +93,6 @@ class Compared:
     scored: tuple[Scored, ...]
     by_target: tuple[Standing, ...]
     by_measure: Mapping[str, Standing]
-
-    def rank(self, scored: Scored, measure: str) -> int:
-        """Return 1 + the number of algorithms that are ranked before one."""
-        mine = scored.order(measure)
-        return 1 + sum(other.order(measure) < mine for other in self.scored)
 
 
 @dataclass(frozen=True)
@@ -138,12 +122,6 @@ class Comparison:
     def measures(self) -> tuple[str, ...]:
         """What is compared where runs end."""
         return measures(self.results)
-
-    @property
-    def measure(self) -> str:
-        """The measure by which algorithms are ranked."""
-        study = self.results.study
-        return study.targets[-1].measure if study.targets else study.measures[0]
 
 
 def compare(results: Results, price: Price) -> Comparison:
@@ -229,24 +207,9 @@ def _to_target(scored: Sequence[Scored], target: int) -> _Column:
         expected = one.expected[target]
         shown.append(math.inf if expected is None else expected.value)
         samples.append(np.empty(0) if expected is None else one.calls[target].calls)
-    return samples, shown, [one.exact for one in scored]
+    return samples, shown, [nothing_varies(one.group.runs) for one in scored]
 
 
 def _last(scored: Sequence[Scored], measure: str) -> _Column:
     samples = [np.array(one.last[measure]) for one in scored]
-    return samples, list(map(middle, samples)), [one.exact for one in scored]
-
-
-def _same(one: Run, other: Run) -> bool:
-    """Return whether two runs agree in all but their seconds."""
-    if (one.columns, one.counts, one.status, len(one.rows)) != (
-        other.columns,
-        other.counts,
-        other.status,
-        len(other.rows),
-    ):
-        return False
-    names = [name for name in one.columns if name != "seconds"]
-    return all(
-        np.array_equal(column(one, name), column(other, name), equal_nan=True) for name in names
-    )
+    return samples, list(map(middle, samples)), [nothing_varies(one.group.runs) for one in scored]

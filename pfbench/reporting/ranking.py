@@ -7,33 +7,30 @@ anything from a larger one, and who does nothing is ranked last.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from pfbench.reporting.comparison import at_equal_counts
 from pfbench.reporting.results import Group, Panel, Results
 from pfbench.reporting.statistics import (
     Price,
     column,
-    common_limits,
     last_value,
+    middle,
+    nothing_varies,
     runtimes,
-    shortened,
     standings,
 )
-from pfbench.reporting.statistics.significance import middle
-from pfbench.reporting.tables import Cell, Row, Table
+from pfbench.reporting.tables import TIED, Cell, Row, Table
 from pfbench.reporting.words import inside, listed, whole
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 
 KINDS = ("sfo", "lo", "po", "sso", "hvp")
 """The counts of a comparison; the first that is made in a study is the one that ranks."""
-
-TIED = "≈"
-"""Marks an algorithm that the test cannot tell from the first."""
 
 Score = tuple[int, float, float]
 """Targets missed, calls to the hardest one reached, and last value: each infinite if unknown."""
@@ -83,10 +80,10 @@ class Ranked:
 def ranking(results: Results) -> list[tuple[Panel, list[Ranked]]]:
     """Return how the algorithms of each panel rank, the first first."""
     kinds = kinds_of(results)
-    panels = [list(_equal(panel)) for panel in results.panels]
+    panels = [at_equal_counts(panel)[1].groups for panel in results.panels]
     scores = [[_scores(results, group, kinds[0]) for group in groups] for groups in panels]
     samples = [_as_ranks(row) for row in scores]
-    exact = [[_same(group.runs) for group in groups] for groups in panels]
+    exact = [[nothing_varies(group.runs) for group in groups] for groups in panels]
     standing = standings(samples, exact)
     found = []
     for panel, groups, row, stands in zip(results.panels, panels, scores, standing, strict=True):
@@ -151,10 +148,7 @@ def table(results: Results) -> Table:
     calls = "{} to target" if study.targets else "{}"
     head += [calls.format(kind.upper()) for kind in kinds]
     return Table(
-        f"{study.title}: results",
-        _note(results, kinds[0]),
-        (*head, f"last {inside(measure)}", "ended"),
-        rows,
+        f"{study.title}: results", _note(results), (*head, f"last {inside(measure)}", "ended"), rows
     )
 
 
@@ -185,14 +179,6 @@ def as_json(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def _equal(panel: Panel) -> Iterator[Group]:
-    """Yield the groups of a panel with what their runs had done at the counts that all had."""
-    limits = common_limits(plan for group in panel.groups for plan in group.plans)
-    for group in panel.groups:
-        runs = tuple(shortened(run, limits) for run in group.runs)
-        yield Group(group.problem, group.setting, group.label, group.algorithm, group.plans, runs)
-
-
 def _scores(results: Results, group: Group, kind: str) -> list[Score]:
     """Return the scores of the runs of one algorithm; less is better."""
     targets, price = results.study.targets, Price.of(kind)
@@ -219,21 +205,6 @@ def _as_ranks(row: Sequence[Sequence[Score]]) -> list[Any]:
 
 def _lost(score: Score) -> bool:
     return not (np.isfinite(score[1]) or np.isfinite(score[2]))
-
-
-def _same(runs: Sequence[Run]) -> bool:
-    """Return whether several runs are the same in all but their seeds and times."""
-    first, *others = runs
-    return bool(others and first.rows) and all(_alike(first, other) for other in others)
-
-
-def _alike(run: Run, other: Run) -> bool:
-    """Return whether two runs are recorded as the same in all but time; NaN is like nothing."""
-    if run.columns != other.columns or len(run.rows) != len(other.rows):
-        return False
-    timed = run.columns.index("seconds")
-    pairs = zip(run.rows, other.rows, strict=True)
-    return all(a[:timed] == b[:timed] and a[timed + 1 :] == b[timed + 1 :] for a, b in pairs)
 
 
 def _ranked(
@@ -275,19 +246,25 @@ def _calls(one: Ranked, kind: str) -> str:
     return whole(int(calls)) if np.isfinite(calls) else f"> {whole(int(one.spent[kind]))}"
 
 
-def _note(results: Results, kind: str) -> str:
+def ranked_by(results: Results) -> str:
+    """Return a sentence on what the places follow from."""
+    study, kind = results.study, kinds_of(results)[0]
+    if study.stop is None:
+        last = inside(compared(results))
+        return f"Ranked by the last {last} (median over the seeds; there is no target)."
+    levels = listed([f"{target.target:g}" for target in study.targets])
+    return (
+        f"Ranked by {kind.upper()} calls to the hardest target that the median seed reaches "
+        f"({inside(study.stop.measure)} at most {levels})."
+    )
+
+
+def _note(results: Results) -> str:
     """Return how the table is to be read."""
     study = results.study
     runs = [run for _, run in results.runs]
     said = []
-    if study.stop is None:
-        ranked = f"the last {inside(compared(results))} (median over the seeds; there is no target)"
-    else:
-        levels = listed([f"{target.target:g}" for target in study.targets])
-        ranked = (
-            f"{kind.upper()} calls to the hardest target that the median seed reaches "
-            f"({inside(study.stop.measure)} at most {levels})"
-        )
+    if study.stop is not None:
         hits = runtimes(runs, study.stop, Price.of("iteration")).hits
         if hits < len(runs):
             said.append(
@@ -295,4 +272,4 @@ def _note(results: Results, kind: str) -> str:
                 f"“> N” had spent N without reaching it."
             )
     tied = f"{TIED}: a rank test over the seeds (Holm, all pairs) cannot tell it from the first."
-    return " ".join([f"Ranked by {ranked}.", tied, *said])
+    return " ".join([ranked_by(results), tied, *said])

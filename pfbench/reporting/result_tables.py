@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pfbench.base.visible import spreadsheet_text
 from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
+from pfbench.reporting.ranking import ranked_by, ranking
 from pfbench.reporting.results import Results
 from pfbench.reporting.statistics import Final, Price, Standing
 from pfbench.reporting.tables import TIED, Cell, Row, Table
@@ -51,11 +52,11 @@ def results_table(comparison: Comparison, *, last: bool = True) -> Table:
     """
     study = comparison.results.study
     shown = comparison.measures if last else ()
-    rows = [
-        _row(comparison, compared, scored, shown)
-        for compared in comparison.panels
-        for scored in compared.scored
-    ]
+    rows = []
+    for compared, (_, ranked) in zip(comparison.panels, ranking(comparison.results), strict=True):
+        places = {one.group.label: one.place for one in ranked}
+        for at, scored in enumerate(compared.scored):
+            rows.append(_row(compared, at, places[scored.group.label], shown))
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
     measures = [f"last {inside(measure)}" for measure in shown]
     return Table(
@@ -63,7 +64,7 @@ def results_table(comparison: Comparison, *, last: bool = True) -> Table:
         if targets
         else f"{study.title}: last values at equal counts",
         _note(comparison, last),
-        (comparison.results.head, "algorithm", "rank", *targets, *measures),
+        (comparison.results.head, "algorithm", "place", *targets, *measures),
         rows,
     )
 
@@ -79,11 +80,7 @@ def _note(comparison: Comparison, last: bool) -> str:
         )
     if last:
         parts.append(f"Last values are medians (least to greatest) {_where(comparison)}.")
-    parts.append(
-        f"Ranked by the calls to the hardest target, then by the last {inside(comparison.measure)}."
-        if comparison.targets
-        else f"Ranked by the last {inside(comparison.measure)}."
-    )
+    parts.append(ranked_by(comparison.results))
     parts.append(
         f"Bold: better than every other by a rank test over the seeds (Holm at 5 % over the "
         f"table). {TIED}: the best, and what the test cannot tell from it."
@@ -103,12 +100,9 @@ def _where(comparison: Comparison) -> str:
     return f"within {next(iter(budgets))}"
 
 
-def _row(
-    comparison: Comparison, compared: Compared, scored: Scored, measures: Sequence[str]
-) -> Row:
-    at = compared.scored.index(scored)
-    rank = compared.rank(scored, comparison.measure)
-    cells: list[Cell] = [rank, *scored.expected]
+def _row(compared: Compared, at: int, place: int | None, measures: Sequence[str]) -> Row:
+    scored = compared.scored[at]
+    cells: list[Cell] = [place, *scored.expected]
     stands = list(compared.by_target)
     for measure in measures:
         cells.append(_last(scored, measure))

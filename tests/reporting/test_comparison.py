@@ -99,7 +99,7 @@ def lines(*groups):
 
 def test_expected_calls_hits_last_values_and_ranks():
     found, _ = lines(fast(), slow(), failing(), idle())
-    assert list(found["fast"]) == ["rank", "m ≤ 4", "m ≤ 1", "last m"]
+    assert list(found["fast"]) == ["place", "m ≤ 4", "m ≤ 1", "last m"]
     # Two and four steps of 20, and the mean 3.5 of the seeds.
     assert found["fast"]["m ≤ 4"].startswith("43.5 (")
     assert found["fast"]["m ≤ 1"].startswith("83.5 (")
@@ -108,12 +108,12 @@ def test_expected_calls_hits_last_values_and_ranks():
     assert found["failing"]["m ≤ 4"] == "50 8/8"
     assert found["failing"]["m ≤ 1"] == "∞ 0/8"
     assert found["idle"]["m ≤ 4"] == "∞ 0/8"
-    assert [found[name]["rank"] for name in ("fast", "slow", "failing", "idle")] == list("1234")
+    assert [found[name]["place"] for name in ("fast", "slow", "failing", "idle")] == list("1234")
 
 
 def test_a_method_that_does_nothing_is_last():
     found, _ = lines(idle(), short(1000), slow(), fast())
-    assert found["idle"]["rank"] == "4"
+    assert found["idle"]["place"] == "4"
 
 
 def test_bold_is_what_the_test_says_and_a_tie_is_marked():
@@ -171,7 +171,7 @@ def test_a_kind_of_calls_that_nobody_needs_decides_nothing():
 
 def test_without_targets_the_last_values_decide():
     table = results_table(compare(results(slow(), fast(), targets=()), SFO))
-    assert table.head[2:] == ("rank", "last m")
+    assert table.head[2:] == ("place", "last m")
     assert "Ranked by the last m" in table.note
 
 

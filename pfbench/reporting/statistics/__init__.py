@@ -19,6 +19,7 @@ from pfbench.reporting.statistics.curves import (
     endings,
     final,
     first,
+    nothing_varies,
 )
 from pfbench.reporting.statistics.distributions import Distribution, ecdf, profile
 from pfbench.reporting.statistics.limits import common_limits, last_value, shortened
@@ -55,6 +56,7 @@ __all__ = [
     "holm",
     "last_value",
     "middle",
+    "nothing_varies",
     "profile",
     "rank_test",
     "runtimes",

@@ -147,6 +147,23 @@ def first(runs: Sequence[Run], measure: str) -> float:
     return float(np.median(known)) if known else math.nan
 
 
+def nothing_varies(runs: Sequence[Run]) -> bool:
+    """Return whether several runs are the same in all but their seconds, so that no luck is seen.
+
+    Runs without a recorded row tell nothing.
+    """
+    first, *others = runs
+    return bool(others and first.rows) and all(_same(first, other) for other in others)
+
+
+def _same(one: Run, other: Run) -> bool:
+    told = [(run.columns, run.counts, run.status, len(run.rows)) for run in (one, other)]
+    names = [name for name in one.columns if name != "seconds"]
+    return told[0] == told[1] and all(
+        np.array_equal(column(one, name), column(other, name), equal_nan=True) for name in names
+    )
+
+
 def _curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
     """Return where a run was recorded and what was measured there, the last at each place."""
     at, values = column(run, axis), column(run, measure)
