@@ -1,136 +1,180 @@
-"""The figures of the page: the data that its script hands to plotly.js."""
+"""What the page's script draws from: every run with its trace, and the drawing library, packed.
 
+The script computes bands, prices and calls to targets itself, by the definitions of
+`pfbench.reporting.statistics`; so a reader can choose what no table of this package foresaw.
+"""
+
+import base64
+import gzip
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pfbench.reporting.panels import Figure, Line
-from pfbench.reporting.statistics import Final, final
-from pfbench.reporting.style import style
-from pfbench.reporting.tables import middle
-from pfbench.reporting.words import AXES, listed, measure_name
+import numpy as np
 
-_POINTS = 120
+from pfbench.base.counts import COUNTED
+from pfbench.reporting.latex import latex_text
+from pfbench.reporting.results import Group, Results
+from pfbench.reporting.statistics import HOLDS, QUARTILES_FROM
+from pfbench.reporting.style import Style, style
+from pfbench.reporting.words import AXES, measure_name
+from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.study import Spec
+
+ROWS = 200
+"""About so many rows of a trace are kept: half of them evenly, half evenly in their logarithm."""
+
+_WRITTEN = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹·∞≤−–\u202f%"
+"""What the script writes in numbers and captions."""
+
+_WHOLE = ("iteration", *COUNTED)
+_DIGITS = {"seconds": 4}
+"""Significant digits of a column; all others have six, and whole numbers every digit."""
 
 
 def plotly_js() -> str:
     """Return the source of plotly.js, for a page that must open without a network."""
     from plotly.offline import get_plotlyjs
 
-    source: str = get_plotlyjs()
-    return source.replace("</script", "<\\/script")
+    return str(get_plotlyjs())
 
 
-def as_json(figures: Sequence[Figure], labels: Sequence[str]) -> str:
-    """Return all figures as JSON that can stand inside a script element.
+def packed(text: str) -> str:
+    """Return a text as gzip in base64, which can stand in a page; the same text, the same bytes."""
+    return base64.b64encode(gzip.compress(text.encode("utf-8"), 9, mtime=0)).decode("ascii")
+
+
+def as_json(spec: Spec, studies: Sequence[Results], labels: Sequence[str]) -> str:
+    """Return all that the script needs.
 
     Parameters
     ----------
-    figures
-        One for each study.
     labels
         All algorithms of the report; the position of one is the number of its style.
     """
-    styles = [style(number) for number in range(len(labels))]
     content = {
-        "algorithms": [
-            {"label": label, "symbol": look.symbol, "dash": _dash(look.dash)}
-            for label, look in zip(labels, styles, strict=True)
-        ],
-        "axes": {axis: AXES[axis] for axis in offered(figures)},
-        "studies": [_study(drawn, labels) for drawn in figures],
+        "name": spec.name,
+        "spec": spec.text,
+        "algorithms": [_look(label, style(number)) for number, label in enumerate(labels)],
+        "axes": dict(AXES),
+        "measures": {
+            name: measure_name(name) for results in studies for name in _measured(results)
+        },
+        "holds": sorted(HOLDS),
+        "quartilesFrom": QUARTILES_FROM,
+        "whole": _WHOLE,
+        "studies": [_study(results, labels) for results in studies],
     }
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # Inside a script element only these could end it or start a comment.
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    used = {*json.dumps(content, ensure_ascii=False), *_WRITTEN}
+    content["latex"] = {one: latex_text(one) for one in sorted(used) if latex_text(one) != one}
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def offered(figures: Sequence[Figure]) -> list[str]:
-    """Return what the figures of a page can have on their x-axis."""
-    return [axis for axis in AXES if any(axis in drawn.axes for drawn in figures)]
+def _look(label: str, look: Style) -> dict[str, str]:
+    dash = ",".join(f"{length}px" for length in look.dash) or "solid"
+    return {"label": label, "symbol": look.symbol, "dash": dash, "path": look.path}
 
 
-def description(drawn: Figure, measure: str, at: int) -> str:
-    """Return what a panel shows, for those who cannot see it."""
-    panel = drawn.results.panels[at]
-    ends = [
-        f"{group.label} ends at {_spoken(final(group.runs, measure))}" for group in panel.groups
-    ]
-    return f"{measure_name(measure)} at {panel.title}: {listed(ends)}."
+def _measured(results: Results) -> list[str]:
+    """Return the measures of a study and that of its targets, each once."""
+    targets = (target.measure for target in results.study.targets)
+    return list(dict.fromkeys((*results.study.measures, *targets)))
 
 
-def _spoken(value: Final) -> str:
-    return "no value" if math.isnan(value.median) else middle(value)
-
-
-def _study(drawn: Figure, labels: Sequence[str]) -> dict[str, Any]:
-    study, panels = drawn.results.study, len(drawn.results.panels)
+def _study(results: Results, labels: Sequence[str]) -> dict[str, Any]:
+    study = results.study
+    counts = [kind for kind in AXES if kind in COUNTED and any(one.makes(kind) for one in results)]
+    columns = ("iteration", *counts, "seconds", *_measured(results))
+    several = len(results.panels) > 1
     return {
-        "measures": [
+        "key": study.key or "study",
+        "title": study.title,
+        "problems": list(dict.fromkeys(panel.problem for panel in results.panels)),
+        "settings": list(dict.fromkeys(panel.setting for panel in results.panels)),
+        "algorithms": [labels.index(label) for label in study.labels],
+        "measures": study.measures,
+        "counts": counts,
+        "best": {},
+        "rates": [],
+        "targets": [{"measure": one.measure, "value": one.target} for one in study.targets],
+        "panels": [
             {
-                "name": measure_name(measure),
-                "log": scale.log,
-                "range": [_axis_end(scale.log, scale.low), _axis_end(scale.log, scale.high)],
-                "ticks": [value for value, _ in scale.ticks],
-                "texts": [text for _, text in scale.ticks],
-            }
-            for measure, scale in drawn.scales.items()
-        ],
-        "axes": {
-            axis: {
-                "without": drawn.without[axis],
-                "widths": [_round(drawn.widths[axis, at]) for at in range(panels)],
-                "panels": [
-                    [
-                        [
-                            _line(line, labels, len(study.seeds), drawn.scales[measure].low)
-                            for line in drawn.lines[axis, measure, at]
-                        ]
-                        for at in range(panels)
-                    ]
-                    for measure in study.measures
+                "problem": panel.problem,
+                "setting": panel.setting,
+                "title": panel.title if several else "",
+                "groups": [
+                    {
+                        "algorithm": labels.index(group.label),
+                        "runs": list(_runs(group, columns, study.targets)),
+                    }
+                    for group in panel.groups
                 ],
             }
-            for axis in drawn.axes
-        },
-        "columns": panels,
-        "seeds": len(study.seeds),
+            for panel in results.panels
+        ],
     }
 
 
-def _line(line: Line, labels: Sequence[str], seeds: int, floor: float) -> dict[str, Any]:
-    band = line.band.thinned(_POINTS)
-    found: dict[str, Any] = {
-        "algorithm": labels.index(line.label),
-        "x": _rounded(band.x),
-        "median": _rounded(band.median),
-        # A band may reach down to zero, which a logarithmic axis does not.
-        "low": _rounded(max(low, floor) for low in band.low),
-        "high": _rounded(max(high, floor) for high in band.high),
-    }
-    if any(number != seeds for number in band.runs):
-        found["runs"] = [int(number) for number in band.runs]
-    if line.endings:
-        found["ends"] = [
-            {"x": _round(end.x), "y": _round(end.y), "text": f"seed {end.seed}: {end.status}"}
-            for end in line.endings
-        ]
-    return found
+def _runs(
+    group: Group, columns: Sequence[str], targets: Sequence[Stop]
+) -> Iterable[dict[str, Any]]:
+    kept = kept_iterations(group.runs, targets)
+    for run in group.runs:
+        at = run.columns.index("iteration") if run.columns else 0
+        rows = [row for row in run.rows if row[at] in kept]
+        places = {name: run.columns.index(name) for name in columns if name in run.columns}
+        yield {
+            "seed": run.seed,
+            "status": run.status,
+            "counts": run.counts.as_dict(),
+            "iterations": run.iterations,
+            "seconds": _rounded(run.seconds, 4),
+            "trace": {
+                name: _column([row[place] for row in rows], name) for name, place in places.items()
+            }
+            | ({} if places else {"iteration": [], "seconds": []}),
+        }
 
 
-def _axis_end(log: bool, value: float) -> float:
-    return _round(math.log10(value) if log else value)
+def kept_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> frozenset[float]:
+    """Return the recorded iterations that the page keeps, the same for all runs of a group.
+
+    The last of each run are among them, and those at which one first reaches a target, so that its
+    calls are exact.
+    """
+    recorded = [[row[run.columns.index("iteration")] for row in run.rows] for run in runs]
+    every = np.unique(np.concatenate([np.asarray(one, dtype=float) for one in recorded]))
+    if every.size <= ROWS:
+        return frozenset(every.tolist())
+    last = every.size - 1
+    evenly = np.linspace(0, last, ROWS // 2)
+    by_factors = np.geomspace(1, last + 1, ROWS // 2) - 1
+    at = np.unique(np.concatenate([evenly, by_factors]).round().astype(int))
+    kept = set(every[at].tolist()) | {iterations[-1] for iterations in recorded if iterations}
+    for run, iterations in zip(runs, recorded, strict=True):
+        kept |= {iterations[row] for target in targets for row in _first(run, target)}
+    return frozenset(kept)
 
 
-def _rounded(values: Any) -> list[float]:
-    return [_round(value) for value in values]
+def _first(run: Run, target: Stop) -> list[int]:
+    """Return the number of the first row that reaches a target, or nothing."""
+    if target.measure not in run.columns:
+        return []
+    at = run.columns.index(target.measure)
+    values = (math.inf if row[at] is None else row[at] for row in run.rows)
+    return [row for row, value in enumerate(values) if value <= target.target][:1]
 
 
-def _round(value: float) -> float:
-    number = float(f"{value:.6g}")
+def _column(values: Sequence[Any], name: str) -> list[float | None]:
+    if name in _WHOLE:
+        return [int(step) for step in np.diff(np.asarray(values, dtype=np.int64), prepend=0)]
+    return [_rounded(value, _DIGITS.get(name, 6)) for value in values]
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    if value is None or not math.isfinite(value):
+        return None
+    number = float(f"{value:.{digits}g}")
     return int(number) if number.is_integer() else number
-
-
-def _dash(lengths: tuple[int, ...]) -> str:
-    return ",".join(f"{length}px" for length in lengths) or "solid"

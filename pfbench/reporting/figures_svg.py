@@ -110,8 +110,7 @@ def _canvas(drawn: Figure, labels: Sequence[str]) -> "Canvas":
     from matplotlib.figure import Figure as Canvas
     from matplotlib.lines import Line2D
 
-    study, axis = drawn.results.study, drawn.axes[0]
-    panels = drawn.results.panels
+    study, panels = drawn.results.study, drawn.results.panels
     rows, columns = len(study.measures), len(panels)
     width = max(6.4, 0.9 + 1.9 * columns) if columns > 2 else 7.2
     canvas = Canvas(figsize=(width, 0.8 + 1.75 * rows), layout="constrained")
@@ -121,14 +120,14 @@ def _canvas(drawn: Figure, labels: Sequence[str]) -> "Canvas":
     for row, measure in enumerate(study.measures):
         for at, panel in enumerate(panels):
             axes, scale = grid[row][at], drawn.scales[measure]
-            for line in drawn.lines[axis, measure, at]:
+            for line in drawn.lines[measure, at]:
                 _draw(axes, line, labels.index(line.label), scale.low, most, markers)
-            _frame(axes, scale, drawn.widths[axis, at])
+            _frame(axes, scale, drawn.widths[at])
             if row == 0:
                 axes.set_title(panel.title)
             if at == 0:
                 axes.set_ylabel(_broken(measure_name(measure)))
-    canvas.supxlabel(AXES[axis], fontsize=8.0)
+    canvas.supxlabel(AXES[drawn.axis], fontsize=8.0)
     canvas.align_ylabels(grid[:, 0])
     handles = [
         Line2D(

@@ -1,11 +1,15 @@
 """The report as Markdown, to be kept beside its pictures in a repository."""
 
+import math
+
 from pfbench.reporting import summary, tables
+from pfbench.reporting.answers import answers
 from pfbench.reporting.contents import Contents, Part, failure_sentence
-from pfbench.reporting.figures_html import description
 from pfbench.reporting.page import paragraphs
-from pfbench.reporting.statistics import band_means
-from pfbench.reporting.tables import Table, markdown, markdown_text
+from pfbench.reporting.panels import Figure
+from pfbench.reporting.statistics import Final, band_means, final
+from pfbench.reporting.tables import Table, markdown, markdown_text, middle
+from pfbench.reporting.words import listed, measure_name
 from pfbench.runs.planning.study import Study
 
 
@@ -36,8 +40,9 @@ def _study(part: Part) -> list[str]:
     results, study = part.results, part.study
     blocks = [f"## {markdown_text(study.title)}"]
     blocks += map(markdown_text, paragraphs(study.about))
-    blocks.append("\n".join(f"- {markdown_text(text)}" for text in summary.sentences(results)))
-    shown = " ".join(description(part.figure, measure, 0) for measure in study.measures)
+    said = (*answers(results), *summary.sentences(results))
+    blocks.append("\n".join(f"- {markdown_text(text)}" for text in said))
+    shown = " ".join(_description(part.figure, measure, 0) for measure in study.measures)
     blocks.append(f"![{markdown_text(shown).replace(']', '')}]({part.picture})")
     caption = f"{band_means(len(study.seeds))}{part.certified} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
@@ -49,6 +54,19 @@ def _study(part: Part) -> list[str]:
     if early is not None:
         blocks += [f"### {markdown_text(_short(early, study))}", markdown(early)]
     return blocks
+
+
+def _description(drawn: Figure, measure: str, at: int) -> str:
+    """Return what a panel shows, for those who cannot see it."""
+    panel = drawn.results.panels[at]
+    ends = [
+        f"{group.label} ends at {_spoken(final(group.runs, measure))}" for group in panel.groups
+    ]
+    return f"{measure_name(measure)} at {panel.title}: {listed(ends)}."
+
+
+def _spoken(value: Final) -> str:
+    return "no value" if math.isnan(value.median) else middle(value)
 
 
 def _short(table: Table, study: Study) -> str:

@@ -1,17 +1,29 @@
 """The page: one HTML file that holds everything it needs."""
 
-from functools import partial
 from importlib.resources import files
 from typing import Any
 
 from pfbench.base.visible import visible
 from pfbench.reporting import figures_html, summary, tables
+from pfbench.reporting.answers import answers
 from pfbench.reporting.contents import Contents, Part, failure_sentence, seeds_in_words
-from pfbench.reporting.statistics import Final, band_means
+from pfbench.reporting.statistics import Final
 from pfbench.reporting.style import style
-from pfbench.reporting.words import button, measure_name
+from pfbench.reporting.words import measure_name
 
 _TEMPLATES = files("pfbench.reporting") / "templates"
+
+_SCRIPTS = (
+    "words.js",
+    "statistics.js",
+    "switches.js",
+    "figures.js",
+    "tables.js",
+    "saved.js",
+    "workbench.js",
+    "report.js",
+)
+"""The page's script, in the order in which each file needs those before it."""
 
 
 def page(contents: Contents) -> str:
@@ -36,19 +48,19 @@ def page(contents: Contents) -> str:
         "final": lambda cell: isinstance(cell, Final),
         "numeric": tables.is_numeric,
     }
-    drawn = [part.figure for part in contents.parts]
+    runs = figures_html.as_json(
+        contents.spec, [part.results for part in contents.parts], contents.labels
+    )
     values: dict[str, Any] = vars(contents) | {
         "date": contents.date,
         "provenance": contents.provenance(),
         "parts": [_shown(part) for part in contents.parts],
-        "labels": contents.labels,
         "styles": [style(number) for number in range(len(contents.labels))],
-        "buttons": [(axis, button(axis)) for axis in figures_html.offered(drawn)],
-        # Not escaped: our own files, plotly's, and JSON that is safe inside a script.
+        # Not escaped: our own files, and base64.
         "css": Markup(_own("report.css")),
-        "script": Markup(_own("report.js")),
-        "plotly": Markup(figures_html.plotly_js()),
-        "figures": Markup(figures_html.as_json(drawn, contents.labels)),
+        "script": Markup("".join(map(_own, _SCRIPTS))),
+        "plotly": Markup(figures_html.packed(figures_html.plotly_js())),
+        "runs": Markup(figures_html.packed(runs)),
     }
     return environment.from_string(_own("report.html.j2")).render(values) + "\n"
 
@@ -72,8 +84,9 @@ def _shown(part: Part) -> dict[str, Any]:
     """Return what the template shows of one study, by the names that it has there."""
     results = part.results
     return {
-        "id": f"study-{part.study.key}",
+        "id": f"study-{part.study.key or 'only'}",
         "study": part.study,
+        "answers": answers(results),
         "sentences": summary.sentences(results),
         "medians": summary.medians(results),
         "ratios": summary.ratio_table(results),
@@ -81,11 +94,8 @@ def _shown(part: Part) -> dict[str, Any]:
         "early": tables.ended_early(results),
         "counts": tables.counts(results),
         "runs": tables.runs(results),
-        "band": band_means(len(part.study.seeds)),
-        "panels": results.panels,
         "seeds": seeds_in_words(part.study),
         "certified": part.certified,
         "failure": failure_sentence(results),
         "picture": part.picture,
-        "describe": partial(figures_html.description, part.figure),
     }

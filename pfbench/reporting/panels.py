@@ -10,7 +10,7 @@ import numpy as np
 
 from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import Band, Ending, band, endings
-from pfbench.reporting.words import AXES, listed, power_of_ten
+from pfbench.reporting.words import AXES, power_of_ten
 
 
 @dataclass(frozen=True)
@@ -38,56 +38,49 @@ class Figure:
 
     Attributes
     ----------
-    axes
-        What can be on the x-axis: the counts that any run makes, and the seconds.
+    axis
+        What is on the x-axis: the first of the counts that any run makes, or else the seconds.
     lines
-        By axis, measure and number of the panel; an algorithm that never makes the calls on the
-        axis has no line, and is in `without` instead.
+        By measure and number of the panel; an algorithm that never makes the calls on the axis has
+        no line.
     widths
-        Greatest x by axis and number of the panel.
+        Greatest x by number of the panel.
     scales
         By measure.
-    without
-        By axis, what to say of the algorithms that have no line; empty if all have one.
     """
 
     results: Results
-    axes: tuple[str, ...]
-    lines: Mapping[tuple[str, str, int], tuple[Line, ...]]
-    widths: Mapping[tuple[str, int], float]
+    axis: str
+    lines: Mapping[tuple[str, int], tuple[Line, ...]]
+    widths: Sequence[float]
     scales: Mapping[str, Scale]
-    without: Mapping[str, str]
 
 
 def figure(results: Results) -> Figure:
     """Compute everything that the figure of a study shows."""
-    study = results.study
-    axes = tuple(axis for axis in AXES if any(group.makes(axis) for group in results))
-    columns = range(len(results.panels))
+    measures, columns = results.study.measures, range(len(results.panels))
+    axis = next(axis for axis in AXES if any(group.makes(axis) for group in results))
     lines = {
-        (axis, measure, at): tuple(_lines(results.panels[at].groups, axis, measure))
-        for axis, measure, at in product(axes, study.measures, columns)
+        (measure, at): tuple(_lines(results.panels[at].groups, axis, measure))
+        for measure, at in product(measures, columns)
     }
-    widths = {
-        (axis, at): max(
+    widths = [
+        max(
             (
                 float(x)
-                for measure in study.measures
-                for line in lines[axis, measure, at]
+                for measure in measures
+                for line in lines[measure, at]
                 for x in (*line.band.x[-1:], *(end.x for end in line.endings))
             ),
             default=0.0,
         )
-        for axis, at in product(axes, columns)
-    }
+        for at in columns
+    ]
     scales = {
-        measure: _scale(
-            [line for axis in axes for at in columns for line in lines[axis, measure, at]]
-        )
-        for measure in study.measures
+        measure: _scale([line for at in columns for line in lines[measure, at]])
+        for measure in measures
     }
-    without = {axis: _without(results, axis) for axis in axes}
-    return Figure(results, axes, lines, widths, scales, without)
+    return Figure(results, axis, lines, widths, scales)
 
 
 def _lines(groups: Sequence[Group], axis: str, measure: str) -> Iterator[Line]:
@@ -95,21 +88,6 @@ def _lines(groups: Sequence[Group], axis: str, measure: str) -> Iterator[Line]:
         if group.makes(axis):
             ends = tuple(endings(group.runs, axis, measure))
             yield Line(group.label, band(group.runs, axis, measure), ends)
-
-
-def _without(results: Results, axis: str) -> str:
-    """Return a sentence on the algorithms that never make the calls on this axis."""
-    parts = []
-    for label in results.study.labels:
-        found = [(panel, group) for panel, group in results.rows() if group.label == label]
-        titles = [panel.title for panel, group in found if not group.makes(axis)]
-        if titles:
-            everywhere = len(titles) == len(found)
-            parts.append(label if everywhere else f"{label} (at {listed(titles)})")
-    if not parts:
-        return ""
-    verb, has = ("makes", "it has") if len(parts) == 1 else ("make", "they have")
-    return f"{listed(parts)} {verb} no {axis.upper()} calls, so {has} no line on this axis."
 
 
 def _scale(lines: Sequence[Line]) -> Scale:

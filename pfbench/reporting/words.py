@@ -9,7 +9,10 @@ AXES: Mapping[str, str] = MappingProxyType(
         "sfo": "SFO (component gradients)",
         "lo": "LO calls",
         "sso": "SSO (component Hessians)",
+        "hvp": "HVP (Hessian-vector products)",
         "po": "PO calls",
+        "fo": "FO (full gradients)",
+        "fv": "FV (component values)",
         "seconds": "seconds",
     }
 )
@@ -33,11 +36,6 @@ SEPARATOR = "\N{NARROW NO-BREAK SPACE}"
 ABSENT = "–"
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def button(axis: str) -> str:
-    """Return how a button calls an axis."""
-    return axis if axis == "seconds" else axis.upper()
 
 
 def measure_name(name: str) -> str:

@@ -1,41 +1,372 @@
-"""The page in a browser without a network."""
+"""The page in a browser without a network: what a reader sees, and what each switch changes."""
 
-import re
-import shutil
-import subprocess
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from generated_reports import MARKUP, report_of
 
 from pfbench.reporting import collect, write_report
 from pfbench.runs.execute import execute
 from pfbench.runs.planning.spec import read_spec
 from pfbench.runs.storage.store import Store
 
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))),
-    None,
+pytestmark = pytest.mark.browser
+
+BENCH = "pfbench.benches[0]"
+
+DRAWN = """JSON.stringify([
+  [...document.querySelectorAll('.plot path, .plot text')].map((one) =>
+    one.getAttribute('d') + one.getAttribute('style') + one.textContent),
+  [...document.querySelectorAll('.setting, .caption, .across, .live')].map((one) =>
+    one.textContent),
+])"""
+"""All that the figure and the tables show."""
+
+CHANGE = """((name, value) => {
+  const input = document.querySelector(`.switches [name="${name}"]`);
+  if (input.type === 'checkbox') input.click();
+  else {
+    input.value = value;
+    for (const event of ['input', 'change']) input.dispatchEvent(new Event(event, {bubbles: true}));
+  }
+})"""
+
+
+def change(browser, name, value=None):
+    browser.run(f"{CHANGE}({json.dumps(name)}, {json.dumps(value)})")
+
+
+def reset(browser):
+    browser.run(
+        "[...document.querySelectorAll('button')].find("
+        "(one) => one.textContent === 'As at first').click()"
+    )
+
+
+def centre(browser, selector, number=0):
+    """Scroll an element into the window, and return the middle of it."""
+    return browser.run(f"""(() => {{
+      const one = document.querySelectorAll({json.dumps(selector)})[{number}];
+      one.scrollIntoView({{block: 'center'}});
+      const box = one.getBoundingClientRect();
+      return [box.x + box.width / 2, box.y + box.height / 2];
+    }})()""")
+
+
+@pytest.fixture
+def opened(browser, generated):
+    page, _ = generated
+    browser.open(page.as_uri())
+    yield browser
+    assert browser.complaints == []
+
+
+def test_the_page_is_drawn_without_a_complaint_and_asks_nobody(browser, generated):
+    page, report = generated
+    browser.open(page.as_uri())
+    assert browser.complaints == []
+    assert all(
+        address.startswith(("file:", "data:", "about:", "blob:")) for address in browser.asked
+    )
+    assert browser.run("document.querySelectorAll('.plot .main-svg').length") > 0
+    assert browser.run("document.querySelectorAll('.panel').length") == len(
+        report.results[0].panels
+    )
+
+
+def test_the_answer_and_a_figure_are_on_the_first_screen(opened):
+    top, height = opened.run("""(() => {
+      const box = document.querySelector('.plot').getBoundingClientRect();
+      return [box.top, box.height];
+    })()""")
+    assert top + 0.8 * height < 900
+    assert opened.run("document.querySelector('.answer').getBoundingClientRect().bottom") < 900
+    assert "Fewest SFO calls: " in opened.run("document.querySelector('.answer').textContent")
+
+
+def switches(browser):
+    """Return every switch with every value that is not its present one."""
+    return browser.run("""(() => [...document.querySelector('.switches').elements]
+    .flatMap((one) => {
+      if (one.tagName === 'SELECT') {
+        return [...one.options].filter((option) => option.value !== one.value)
+          .map((option) => [one.name, option.value]);
+      }
+      if (one.type === 'checkbox') return [[one.name, null]];
+      return [];
+    }))()""")
+
+
+def test_every_switch_changes_what_is_drawn_and_back(opened):
+    first, seen = opened.run(DRAWN), {}
+    for name, value in switches(opened):
+        change(opened, name, value)
+        drawn = opened.run(DRAWN)
+        if (name, value) != ("target", "own"):
+            assert drawn not in seen, (name, value, seen[drawn])
+        seen[drawn] = name, value
+        assert drawn != first, (name, value)
+        reset(opened)
+        assert opened.run(DRAWN) == first, (name, value)
+    assert {name for name, _ in seen.values()} >= {
+        *("problem", "setting", "measure", "band", "x", "logx", "logy", "slope", "target")
+    }
+
+
+def test_every_price_and_a_level_of_ones_own_change_what_is_drawn(opened):
+    change(opened, "x", "price")
+    before = opened.run(DRAWN)
+    prices = opened.run(
+        "[...document.querySelectorAll('input[type=range]')].map((one) => one.name)"
+    )
+    assert len(prices) == 5
+    for name in prices:
+        change(opened, name, "12")
+        after = opened.run(DRAWN)
+        assert after != before, name
+        before = after
+    assert "Prices of a call: 100 for SFO" in opened.run(
+        "document.querySelector('.caption').textContent"
+    )
+    change(opened, "target", "own")
+    assert "No target is chosen" in opened.run("document.querySelector('.live').textContent")
+    change(opened, "level", "0.2")
+    text = opened.run("document.querySelector('.live').textContent")
+    assert "Expected at these prices to Frank-Wolfe gap V(x) ≤ 0.200" in text
+
+
+def test_the_address_keeps_every_switch(opened, generated):
+    page, _ = generated
+    wanted = {
+        **{"problem": "1", "x": "price", "price-lo": "9", "logx": None, "band": "seeds"},
+        **{"slope": "1/2", "target": "own", "level": "0.25", "measure": "all"},
+    }
+    for name, value in wanted.items():
+        change(opened, name, value)
+    opened.run(f"{BENCH}.toggle(1); {BENCH}.isolate(2)")
+    drawn, address = opened.run(DRAWN), opened.run("location.hash")
+    opened.open(page.as_uri() + address)
+    assert opened.run(DRAWN) == drawn
+    assert opened.run(f"[...{BENCH}.state.hidden, {BENCH}.state.only]") == [1, 2]
+    reset(opened)
+    assert opened.run("location.hash") == ""
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("#study.x=nonsense", "#study.hidden=99", "#study.only=-1", "#study.prices=sfo:1e9"),
+        *("#study.level=<b>", "#%E0%A4%A", "#study.problem=__proto__", "#a=1&b"),
+    ],
 )
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(BROWSER is None, reason="neither chromium nor chrome is installed"),
-]
+def test_an_address_that_says_nothing_changes_nothing(opened, generated, address):
+    page, _ = generated
+    first = opened.run(DRAWN)
+    opened.open(page.as_uri() + address)
+    assert opened.run(DRAWN) == first
 
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND",
-    "--enable-logging=stderr",
-    "--window-size=1280,900",
-]
 
-SPEC = """
+def colours(browser):
+    """Return the colours of the lines that are drawn, those behind and slopes left out."""
+    return set(
+        browser.run(f"""(() => {{
+          const own = pfbench.report.algorithms.map((_, k) => {BENCH}.view.colors.lines[k]);
+          return [...document.querySelectorAll('.plot')].flatMap((plot) => plot.data)
+            .filter((one) => one.name === 'line').map((one) => own.indexOf(one.line.color))
+            .filter((one) => one >= 0);
+        }})()""")
+    )
+
+
+def test_a_click_on_a_name_isolates_and_another_brings_all_back(opened):
+    assert colours(opened) == {0, 1, 2, 3}
+    opened.click(*centre(opened, ".legend button", 1))
+    assert colours(opened) == {1}
+    assert opened.run("document.querySelectorAll('.legend button')[1].ariaPressed") == "true"
+    opened.click(*centre(opened, ".legend button", 2))
+    assert colours(opened) == {2}
+    opened.click(*centre(opened, ".legend button", 2))
+    assert colours(opened) == {0, 1, 2, 3}
+    opened.click(*centre(opened, ".legend input", 3))
+    assert colours(opened) == {0, 1, 2}
+
+
+def test_a_click_on_a_line_isolates(opened):
+    change(opened, "problem", "0")
+    change(opened, "setting", "0")
+    x, y = opened.run("""(() => {
+      const plot = document.querySelector('.plot');
+      plot.scrollIntoView({block: 'center'});
+      const box = plot.getBoundingClientRect();
+      const {xaxis, yaxis, margin} = plot._fullLayout;
+      const line = plot.data.find((one) => one.name === 'line' && one.meta === 0);
+      const at = line.x.length - 1;
+      return [box.x + xaxis._offset + xaxis.d2p(line.x[at]),
+        box.y + yaxis._offset + yaxis.d2p(line.y[at])];
+    })()""")
+    opened.move(x - 1, y)
+    opened.wait("document.querySelector('.hoverlayer').textContent.includes('steady')")
+    said = opened.run("document.querySelector('.hoverlayer').textContent")
+    assert "SFO calls" in said
+    opened.click(x - 1, y)
+    opened.wait(f"{BENCH}.state.only === 0")
+    assert colours(opened) == {0}
+
+
+def test_a_double_click_on_a_figure_brings_all_back(opened):
+    opened.run(f"{BENCH}.isolate(1)")
+    opened.click(*centre(opened, ".plot .nsewdrag"), times=2)
+    opened.wait(f"{BENCH}.state.only === null")
+    assert colours(opened) == {0, 1, 2, 3}
+
+
+def test_a_panel_is_shown_alone_and_all_again(opened):
+    first = opened.run(DRAWN)
+    opened.click(*centre(opened, "button.setting", 2))
+    assert opened.run("document.querySelectorAll('.panel').length") == 1
+    opened.click(*centre(opened, ".back"))
+    assert opened.run(DRAWN) == first
+
+
+def test_the_keyboard_reaches_everything_and_works_it(opened):
+    opened.run("document.activeElement.blur()")
+    wanted = opened.run("""(() => {
+      const all = [...document.querySelectorAll(
+        'a[href], button, select, input, summary, [tabindex="0"]')]
+        .filter((one) => one.checkVisibility() && !one.closest('.plot'));
+      all.forEach((one, k) => { one.dataset.reached = k; });
+      return all.length;
+    })()""")
+    reached = set()
+    for _ in range(wanted + 5):
+        opened.press("Tab")
+        reached.add(opened.run("document.activeElement.dataset.reached"))
+    missed = sorted(set(map(str, range(wanted))) - reached, key=int)
+    assert missed == [], opened.run(
+        f"{missed}.map((k) => document.querySelector(`[data-reached='${{k}}']`).outerHTML)"
+    )
+    opened.run("document.querySelectorAll('.legend button')[2].focus()")
+    opened.press("Enter", "\r")
+    assert colours(opened) == {2}
+    opened.press(" ", " ")
+    assert colours(opened) == {0, 1, 2, 3}
+    opened.run("document.querySelector('.switches [name=x]').focus()")
+    before = opened.run(DRAWN)
+    opened.press("ArrowDown")
+    assert opened.run(f"{BENCH}.state.x") == "lo"
+    assert opened.run(DRAWN) != before
+
+
+@pytest.mark.parametrize("width", [390, 320, 820])
+def test_nothing_overflows_a_narrow_window(browser, generated, width):
+    page, _ = generated
+    browser.open(page.as_uri(), width=width, height=844)
+    for measure in ("fw_gap", "all"):
+        change(browser, "measure", measure)
+        browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        assert browser.run("document.documentElement.scrollWidth") <= width
+        outside = browser.run(f"""[...document.querySelectorAll('body *')]
+          .filter((one) => one.checkVisibility() && !one.closest('.table, pre, svg, .unseen'))
+          .filter((one) => one.getBoundingClientRect().right > {width} + 0.5)
+          .map((one) => one.outerHTML.slice(0, 200))""")
+        assert outside == []
+
+
+def test_the_figures_have_the_colours_of_the_scheme(browser, generated):
+    page, _ = generated
+    ink = "document.querySelector('.plot .xtick text').style.fill"
+    browser.open(page.as_uri())
+    light = browser.run(ink)
+    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(253, 253, 251)"
+    browser.look(dark=True)
+    browser.wait(f"{ink} !== {json.dumps(light)}")
+    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(22, 23, 26)"
+    assert browser.run("document.querySelector('.plot').data[1].line.color") == "#eceae6"
+    assert browser.complaints == []
+
+
+def test_on_paper_there_are_no_switches(browser, generated):
+    page, _ = generated
+    browser.open(page.as_uri(), dark=True)
+    assert browser.paper().startswith(b"%PDF")
+    browser.look(media="print", dark=True)
+    assert not browser.run("document.querySelector('.rail').checkVisibility()")
+    assert not browser.run("document.querySelector('.savers').checkVisibility()")
+    assert browser.complaints == []
+
+
+def test_what_is_saved_is_whole(opened, generated):
+    _, report = generated
+    opened.run(
+        "window.kept = []; pfbench.saved.download = async (name, content) => window.kept.push("
+        "[name, content instanceof Blob ? [...new Uint8Array(await content.arrayBuffer())] "
+        ": content])"
+    )
+    change(opened, "slope", "1/2")
+    for text in ("SVG", "PNG", "TOML", "CSV", "TEX"):
+        opened.run(f"""[...document.querySelectorAll('.savers button')]
+          .find((one) => one.textContent === '{text}').click()""")
+        opened.wait(
+            "window.kept.length === " + str(["SVG", "PNG", "TOML", "CSV", "TEX"].index(text) + 1)
+        )
+    kept = dict(opened.run("window.kept"))
+    root = ElementTree.fromstring(kept["generated-study.svg"])
+    texts = [one.text for one in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert len(root.findall(".//{http://www.w3.org/2000/svg}svg[@class='main-svg']")) >= 4
+    assert {"steady", MARKUP, "SFO (component gradients)"} <= set(texts)
+    assert bytes(kept["generated-study.png"]).startswith(b"\x89PNG")
+    assert kept["generated.toml"] == report.spec.text
+    head, *rows = kept["generated-study-results.csv"].splitlines()
+    assert head.split(",")[0] == "algorithm"
+    assert len(rows) == 4
+    tex = kept["generated-study-results.tex"]
+    assert tex.count(r"\\") == 5
+    assert r"\textless{}img src=x" in tex
+
+
+def test_texts_of_strangers_are_only_texts(opened):
+    assert opened.run("document.querySelectorAll('img').length") == 0
+    assert MARKUP in opened.run("document.querySelector('.legend').textContent")
+    hovered = opened.run("""pfbench.report.studies[0].panels && document.querySelector('.plot').data
+      .filter((one) => one.meta === 3 && one.text).map((one) => one.text[0])""")
+    assert hovered
+    assert all(text.startswith("<b>&lt;img src=x onerror=alert(1)&gt;</b>") for text in hovered)
+
+
+def test_a_browser_that_cannot_unpack_says_so(browser, generated):
+    page, _ = generated
+    script = browser.call(
+        "Page.addScriptToEvaluateOnNewDocument", source="delete window.DecompressionStream"
+    )["identifier"]
+    try:
+        browser.open(page.as_uri(), ready=False)
+        browser.wait("document.querySelector('.workbench .failed') !== null")
+        text = browser.run("document.querySelector('.workbench').textContent")
+        assert "this browser cannot unpack gzip" in text
+    finally:
+        browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+
+
+@pytest.mark.skipif(find_spec("axe_core_python") is None, reason="axe-core-python is not installed")
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_serious(browser, generated, dark, width):
+    page, _ = generated
+    axe = Path(find_spec("axe_core_python").origin).with_name("axe.min.js").read_text("utf-8")
+    browser.open(page.as_uri(), dark=dark, width=width)
+    browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    browser.run(f"{axe}; 0")
+    found = browser.run(
+        "axe.run({resultTypes: ['violations']}).then((all) => all.violations"
+        ".map((one) => [one.impact, one.id, one.nodes.slice(0, 3).map((node) => node.html)]))"
+    )
+    assert [one for one in found if one[0] in ("serious", "critical")] == []
+
+
+SMALL = """
 title = "Small"
 
 [[study]]
@@ -60,97 +391,41 @@ batch = 20
 """
 
 
-def report(folder):
-    """Write a report of two small studies whose runs are really made."""
-    spec_path = folder / "small.toml"
-    spec_path.write_text(SPEC, encoding="utf-8")
-    spec = read_spec(spec_path)
-    outcomes = execute(spec.runs(), Store(folder / "store"))
-    return write_report(collect(spec, outcomes), folder / "report", command="c", commit="c")[0]
+def test_runs_that_are_really_made_are_drawn(browser, tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    spec = read_spec(path)
+    report = collect(spec, execute(spec.runs(), Store(tmp_path / "store")))
+    page, *_ = write_report(report, tmp_path / "report", command="c", commit="c")
+    browser.open(page.as_uri() + "#small.x=sso&small.measure=all")
+    assert browser.complaints == []
+    assert browser.run("document.querySelectorAll('.panel').length") == 4
+    assert "SVRG makes no SSO calls, so it has no line on this axis." in browser.run(
+        "document.querySelector('.caption').textContent"
+    )
+    assert colours(browser) == {1}
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    return report(tmp_path_factory.mktemp("browser"))
-
-
-@pytest.fixture
-def opened(tmp_path):
-    """Return a function that gives the page's elements after its script has run."""
-
-    def dump(page, fragment="", *flags):
-        result = subprocess.run(
-            [
-                *(BROWSER, *FLAGS, *flags),
-                f"--user-data-dir={tmp_path / 'profile'}",
-                "--dump-dom",
-                page.as_uri() + fragment,
-            ],
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert "CONSOLE" not in result.stderr, result.stderr
-        return result.stdout
-
-    return dump
-
-
-def lines(dom):
-    """Return how many lines are drawn, those of bands not counted."""
-    return len(re.findall(r'class="js-line"[^>]*stroke-width: 1\.8px', dom))
-
-
-def axis_names(dom):
-    return set(re.findall(r'<p class="across">([^<]*)</p>', dom))
-
-
-def test_all_panels_are_drawn(page, opened):
-    dom = opened(page)
-    assert 'data-axis="sfo"' in dom
-    assert dom.count('class="plot js-plotly-plot"') == 4
-    # Two algorithms in each of the four panels.
-    assert lines(dom) == 8
-    assert axis_names(dom) == {"SFO (component gradients)"}
-
-
-@pytest.mark.parametrize(
-    ("axis", "name", "drawn"),
-    [
-        ("lo", "LO calls", 8),
-        ("sso", "SSO (component Hessians)", 4),
-        ("seconds", "seconds", 8),
-        ("nonsense", "SFO (component gradients)", 8),
-    ],
-)
-def test_the_address_selects_the_axis(page, opened, axis, name, drawn):
-    dom = opened(page, f"#x={axis}")
-    assert axis_names(dom) == {name}
-    assert lines(dom) == drawn
-    (said,) = re.findall(r'<p class="without"[^>]*>([^<]*)</p>', dom)
-    none = "SVRG makes no SSO calls, so it has no line on this axis."
-    assert said == (none if axis == "sso" else "")
-
-
-def test_the_switch_and_the_legend_change_every_panel(page, opened, tmp_path):
-    clicks = """<script>
-      document.querySelector('.choices input[value="lo"]').click();
-      document.querySelector('.legend button[data-label="SVRG"]').click();
-      addEventListener("hashchange", () => document.documentElement.dataset.hash = location.hash);
-    </script></body>"""
-    clicked = tmp_path / "clicked.html"
-    before, _, after = page.read_text(encoding="utf-8").rpartition("</body>")
-    clicked.write_text(before + clicks + after, encoding="utf-8")
-    dom = opened(clicked, "", "--virtual-time-budget=5000")
-    assert 'data-hash="#x=lo"' in dom
-    assert axis_names(dom) == {"LO calls"}
-    assert lines(dom) == 4
-    assert re.findall(r'aria-pressed="(\w+)"[^>]*data-label="SVRG"', dom) == ["false"]
-    assert re.findall(r'aria-pressed="(\w+)"[^>]*data-label="CASVRG"', dom) == ["true"]
-
-
-def test_the_figures_have_the_colours_of_the_page(page, opened):
-    light, dark = (opened(page, "", f"--blink-settings=preferredColorScheme={k}") for k in (1, 0))
-    assert "rgb(34, 34, 34)" in light
-    assert "rgb(236, 234, 230)" in dark
-    assert "rgb(236, 234, 230)" not in light
+@pytest.mark.slow
+def test_fourteen_methods_on_eight_problems_fit_in_a_page(browser, tmp_path):
+    names = (
+        *("frank-wolfe", "sfw", "svfw", "sagafw", "nfwu-sg", "nfwu-svrg", "nfwu-spiderg"),
+        *("nfwu-casvrg", "nfwu-caspiderg", "ncgs", "ncgs-vr", "cgs", "storc", "prox-gd"),
+    )
+    problems = "\n".join(f'"problem {k}" = "problem[number={k}]"' for k in range(8))
+    algorithms = "\n".join(f'{name} = "{name}"' for name in names)
+    text = (
+        'title = "Many"\nseeds = 5\nmeasures = ["fw_gap", "objective"]\ntargets = ["fw_gap=0.1"]\n'
+        f"every = 10\n[problems]\n{problems}\n[algorithms]\n{algorithms}\n"
+    )
+    page, _ = report_of(text, tmp_path, rows=300)
+    assert page.stat().st_size < 5_000_000
+    browser.open(page.as_uri())
+    assert browser.complaints == []
+    assert browser.run("document.querySelectorAll('.panel').length") == 8
+    assert colours(browser) == set(range(14))
+    looks = browser.run(
+        "pfbench.report.algorithms.map((one, k) => [one.symbol, one.dash, "
+        f"{BENCH}.view.colors.lines[k]].join())"
+    )
+    assert len(set(looks)) == 14

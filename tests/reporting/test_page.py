@@ -1,6 +1,8 @@
 """The page and the other files of a report."""
 
+import base64
 import errno
+import gzip
 import json
 import os
 import re
@@ -9,11 +11,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+from made_runs import run as made_run
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
-from pfbench.reporting import collect, prepare, write_report, writing
+from pfbench.reporting import collect, figures_html, prepare, write_report, writing
+from pfbench.runs.loop.stop import Stop
 
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "path", "line", "wbr"}
 
@@ -109,8 +114,15 @@ def test_the_page_asks_nobody_for_anything(page):
     assert "url(" not in style.read_text(encoding="utf-8")
 
 
-def test_plotly_is_there_once(page):
-    assert sum("plotly.js v" in script for script in page.scripts) == 1
+def packed(page, name):
+    """Return what the page holds packed under a name."""
+    (at,) = [k for k, one in enumerate(page.all("script")) if one.get("id") == name]
+    return gzip.decompress(base64.b64decode(page.scripts[at])).decode("utf-8")
+
+
+def test_plotly_is_there_once_and_small(page, written):
+    assert "plotly.js v" in packed(page, "plotly")
+    assert written["by-hand.html"].stat().st_size < 2_400_000
 
 
 def test_user_texts_are_escaped(page, written):
@@ -119,9 +131,7 @@ def test_user_texts_are_escaped(page, written):
     assert 'Second "paragraph" </script>.' in page.text
     assert page.all("three") == []
     assert page.all("study") == []
-    (data,) = (script for script in page.scripts if script.startswith('{"algorithms"'))
-    assert "<" not in data
-    assert json.loads(data)["algorithms"][1]["label"] == "CA<SVRG>"
+    assert json.loads(packed(page, "runs"))["algorithms"][1]["label"] == "CA<SVRG>"
 
 
 def test_paragraphs_stay_paragraphs(page):
@@ -144,42 +154,35 @@ def test_the_page_carries_where_it_comes_from(page, spec):
     )
 
 
-def test_the_page_has_a_switch_a_legend_and_a_panel_for_each_measure_and_setting(page):
-    assert [radio["value"] for radio in page.all("input", type="radio")] == [
-        "sfo",
-        "lo",
-        "sso",
-        "seconds",
-    ]
-    buttons = page.all("button", type="button")
-    assert [button["data-label"] for button in buttons] == ["SVRG", "CA<SVRG>"]
-    panels = page.all("div", role="img")
-    assert len(panels) == 2 * 2
-    assert panels[0]["aria-label"] == (
-        "Frank-Wolfe gap V(x) at S = 3 | p = 4: SVRG ends at 0.500 and CA<SVRG> ends at 0.500."
-    )
-
-
 def test_tables_say_what_their_cells_are(page):
     assert len(page.all("table")) == len(page.all("caption"))
     assert all("scope" in heading for heading in page.all("th"))
 
 
-def test_figures_have_exact_counts_and_name_who_makes_none(page):
-    (data,) = (json.loads(script) for script in page.scripts if script.startswith('{"algorithms"'))
+def test_the_page_holds_every_run_with_exact_counts(page):
+    data = json.loads(packed(page, "runs"))
     (study,) = data["studies"]
-    first, second = study["axes"]["sfo"]["panels"][0][0]
-    assert first["x"] == [0, 30, 60]
-    assert first["median"] == [2, 1, 0.5]
-    assert second["algorithm"] == 1
-    (only,) = study["axes"]["sso"]["panels"][0][0]
-    assert only["algorithm"] == 1
-    assert only["x"] == [0, 12, 24]
-    assert study["axes"]["sso"]["without"] == (
-        "SVRG makes no SSO calls, so it has no line on this axis."
-    )
-    assert study["axes"]["sso"]["widths"] == [24, 48]
-    assert study["axes"]["seconds"]["panels"][0][0][0]["x"] == [0, 0.75, 1.5]
+    assert study["counts"] == ["sfo", "lo", "sso", "hvp", "fo"]
+    assert [panel["title"] for panel in study["panels"]] == ["S = 3 | p = 4", "S = √n"]
+    first, second = study["panels"][0]["groups"]
+    assert (first["algorithm"], second["algorithm"]) == (0, 1)
+    assert [run["seed"] for run in first["runs"]] == [0, 1, 2]
+    # Whole numbers are written as differences.
+    assert first["runs"][0]["trace"]["sfo"] == [0, 30, 30]
+    assert second["runs"][0]["trace"]["sso"] == [0, 12, 12]
+    assert first["runs"][1]["trace"]["fw_gap"] == [2, 1, 0.5]
+    assert first["runs"][0]["trace"]["estimator_error"][0] is None
+    assert first["runs"][0]["seconds"] == 0.5
+
+
+def test_long_traces_are_thinned_alike_and_keep_ends_and_hits(outcomes):
+    values = [1 / (k + 1) for k in range(5000)]
+    long, short = (made_run(values[:rows], seed=seed) for seed, rows in enumerate((5000, 4321)))
+    kept = figures_html.kept_iterations([long, short], [Stop("m", 1 / 1234.5)])
+    assert len(kept) < figures_html.ROWS + 4
+    assert {0, 1, 2, 3, 4320, 4999, 1234} <= kept
+    assert max(np.diff(sorted(kept))) < 60
+    assert figures_html.kept_iterations([made_run(values[:200])], []) == set(range(200))
 
 
 def test_interval_measures_say_which_end_is_shown(page):
@@ -190,13 +193,9 @@ def test_a_failed_run_is_listed_and_marked(failed):
     page = Page(failed["by-hand.html"].read_text(encoding="utf-8"))
     assert "Runs that did not finish" in page.text
     assert "x <is> not finite" in page.text
-    (data,) = (json.loads(script) for script in page.scripts if script.startswith('{"algorithms"'))
-    line = data["studies"][0]["axes"]["lo"]["panels"][0][0][0]
-    assert line["runs"] == [3, 3, 2]
-    assert line["ends"] == [
-        {"x": 4, "y": 1, "text": "seed 1: diverged"},
-        {"x": 4, "y": 1.5, "text": "seed 2: budget"},
-    ]
+    group = json.loads(packed(page, "runs"))["studies"][0]["panels"][0]["groups"][0]
+    assert [run["status"] for run in group["runs"]] == ["finished", "diverged", "budget"]
+    assert "12 runs, of which 1 failed (1 diverged)." in page.text
     markdown = failed["by-hand.md"].read_text(encoding="utf-8")
     assert "| SVRG | 1 | diverged | x &lt;is> not finite |" in markdown
 

@@ -1,0 +1,137 @@
+"""The answer in words, of runs whose numbers are known."""
+
+from dataclasses import replace
+
+import pytest
+from made_runs import run
+
+from pfbench.reporting.answers import answers
+from pfbench.reporting.results import Group, Panel, Results
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.study import Named, Setting, Study
+
+FEW = "; the seeds are too few to tell the first"
+EASY, HARD = Stop("m", 0.5), Stop("m", 0.1)
+
+
+def results(panels, targets=(EASY, HARD)):
+    """A study of these runs: by problem and algorithm, by seed."""
+    labels = list(dict.fromkeys(label for groups in panels.values() for label in groups))
+    seeds = max(len(runs) for groups in panels.values() for runs in groups.values())
+    study = Study(
+        key="",
+        title="T",
+        about="",
+        problems=tuple(Named(problem, "p") for problem in panels),
+        algorithms=tuple(Named(label, label) for label in labels),
+        settings=(Setting("", {}),),
+        seeds=tuple(range(seeds)),
+        measures=("m",),
+        recorded=("m",),
+        targets=targets,
+    )
+    found = tuple(
+        Panel(
+            problem,
+            "",
+            problem,
+            tuple(
+                Group(problem, "", label, label, (), tuple(runs)) for label, runs in groups.items()
+            ),
+        )
+        for problem, groups in panels.items()
+    )
+    return Results(study, found)
+
+
+def runs(calls, number=3, **options):
+    """Runs that reach 0.1 after so many SFO, and LO half as many; with None never."""
+    reach = [0.05] if calls is not None else [0.4]
+    sfo = [0, 100 if calls is None else calls]
+    lo = [0, sfo[-1] // 2]
+    return [run([1.0, *reach], sfo, lo=lo, seed=seed, **options) for seed in range(number)]
+
+
+def test_one_problem_is_a_ranking_with_numbers():
+    told = answers(results({"p": {"slow": runs(4000), "fast": runs(1000), "idle": runs(None)}}))
+    assert told == [
+        "3 algorithms on 1 problem, 3 seeds each: 9 runs, none of which failed.",
+        "6 of 9 runs reach the target, m ≤ 0.100; never idle.",
+        f"Fewest SFO calls: fast, 1\u202f000 expected, then slow 4\u202f000{FEW}.",
+        f"Fewest LO calls: fast, 500 expected, then slow 2\u202f000{FEW}.",
+    ]
+
+
+def test_many_seeds_tell_the_first():
+    told = answers(results({"p": {"slow": runs(4000, 9), "fast": runs(1000, 9)}}))
+    assert told[2] == "Fewest SFO calls: fast, 1\u202f000 expected, then slow 4\u202f000."
+
+
+def test_runs_that_miss_are_charged_and_said():
+    some = [*runs(1000, 2), *runs(None, 1)]
+    told = answers(results({"p": {"fast": some, "sure": runs(1000, 3)}}))
+    assert told[1] == "5 of 6 runs reach the target, m ≤ 0.100."
+    # 1000 + 1000 + 100 spent in vain, over two hits.
+    assert "sure, 1\u202f000 expected, then fast 1\u202f050 (2 of 3 seeds)" in told[2]
+
+
+def test_several_problems_are_counted():
+    told = answers(
+        results(
+            {
+                "p": {"a": runs(100), "b": runs(200)},
+                "q": {"a": runs(900), "b": runs(300)},
+                "r": {"a": runs(50), "b": runs(60)},
+                "s": {"a": runs(None), "b": runs(None)},
+            }
+        )
+    )
+    assert told[1:3] == [
+        "18 of 24 runs reach the target, m ≤ 0.100; nobody does on s.",
+        "Fewest SFO calls: a on 2 and b on 1 of 3 problems, on 0 of them told from all others by a "
+        "rank test over the seeds; widest on q: 300 (b) to 900 (a).",
+    ]
+
+
+def test_without_a_hit_nobody_is_first():
+    told = answers(results({"p": {"a": runs(None), "b": runs(None)}}))
+    assert told[1:] == ["No method reaches the target, m ≤ 0.100."]
+
+
+def test_calls_that_a_method_never_makes_are_not_compared():
+    without = [replace(one, counts=replace(one.counts, lo=0)) for one in runs(10)]
+    told = answers(results({"p": {"a": without, "b": runs(20)}}))
+    assert len(told) == 3
+    assert told[2].startswith("Fewest SFO calls: a, 10 expected")
+
+
+def test_failures_are_counted_by_their_status():
+    failed = [*runs(10, 1), *runs(None, 1, status="diverged"), *runs(None, 1, status="error")]
+    told = answers(results({"p": {"a": failed, "b": runs(20)}}))
+    assert told[0].endswith("6 runs, of which 2 failed (1 diverged and 1 error).")
+
+
+@pytest.mark.parametrize(
+    ("panels", "said"),
+    [
+        (
+            {"p": {"a": runs(1), "b": runs(None)}},
+            "m ends lowest for a: 0.0500; the highest ends at 0.400.",
+        ),
+        (
+            {"p": {"a": runs(1), "b": runs(None)}, "q": {"a": runs(None), "b": runs(1)}},
+            "m ends lowest for a on 1 and b on 1 of 2 problems: 0.0500; the highest ends at 0.400.",
+        ),
+    ],
+)
+def test_without_a_target_the_ends_are_compared(panels, said):
+    assert answers(results(panels, targets=()))[1:] == [said]
+
+
+def test_another_method_changes_no_number_of_the_others():
+    alone = answers(results({"p": {"a": runs(1000), "b": runs(3000)}}))[2]
+    more = answers(results({"p": {"a": runs(1000), "b": runs(3000), "c": runs(2000)}}))[2]
+    assert "a, 1\u202f000 expected" in alone
+    assert "a, 1\u202f000 expected" in more
+    assert "b 3\u202f000" in alone
+    assert "b 3\u202f000" in more
