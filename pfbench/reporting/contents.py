@@ -11,7 +11,9 @@ from pathlib import Path
 
 from pfbench.base.visible import visible
 from pfbench.reporting import statistics
+from pfbench.reporting.comparison import Comparison
 from pfbench.reporting.panels import Figure, figure
+from pfbench.reporting.result_tables import comparisons
 from pfbench.reporting.results import Environment, Report, Results
 from pfbench.reporting.words import counted, listed, measure_name, significant
 from pfbench.runs.planning.study import Spec, Study
@@ -22,6 +24,8 @@ class Part:
     """One study of a report."""
 
     results: Results
+    compared: tuple[Comparison, ...]
+    """How its algorithms compare in each kind of calls."""
     figure: Figure
     picture: str
     """Name of the file that holds its figure as SVG."""
@@ -82,7 +86,12 @@ def contents(report: Report, command: str, commit: str | None, made: datetime) -
     return Contents(
         spec=report.spec,
         parts=tuple(
-            Part(results, figure(results), f"{stem(report.spec, results.study)}.svg")
+            Part(
+                results,
+                tuple(comparisons(results)),
+                figure(results),
+                f"{stem(report.spec, results.study)}.svg",
+            )
             for results in report.results
         ),
         environments=report.environments,

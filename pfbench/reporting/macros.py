@@ -10,7 +10,6 @@ from pfbench.base.counts import COUNTED
 from pfbench.base.visible import visible
 from pfbench.reporting.comparison import Comparison, Scored
 from pfbench.reporting.latex import latex_text
-from pfbench.reporting.result_tables import comparisons
 from pfbench.reporting.results import Group, Panel, Results
 from pfbench.reporting.statistics import middle
 from pfbench.reporting.tables import calls
@@ -26,11 +25,17 @@ HEAD = """\
 """
 
 
-def macros(studies: Iterable[Results]) -> str:
-    """Return a LaTeX file with a macro for each number of the tables of results and counts."""
+def macros(studies: Iterable[Sequence[Comparison]]) -> str:
+    """Return a LaTeX file with a macro for each number of the tables of results and counts.
+
+    Parameters
+    ----------
+    studies
+        Each study in each kind of calls.
+    """
     lines, taken = [HEAD], set[str]()
-    for results in studies:
-        compared = comparisons(results)
+    for compared in studies:
+        results = compared[0].results
         for number, panel in enumerate(results.panels):
             for at, group in enumerate(panel.groups):
                 lines.append(f"% {_about(panel, group)}\n")

@@ -36,10 +36,9 @@ def comparisons(results: Results) -> list[Comparison]:
     return [compare(results, Price.of(axis)) for axis in made or ["sfo"]]
 
 
-def results_tables(results: Results) -> list[Table]:
+def results_tables(compared: Sequence[Comparison]) -> list[Table]:
     """Return a table for each kind of calls; the first has the last values, which have no kind."""
-    first, *others = comparisons(results)
-    return [results_table(first), *(results_table(one, last=False) for one in others)]
+    return [results_table(one, last=number == 0) for number, one in enumerate(compared)]
 
 
 def results_table(comparison: Comparison, *, last: bool = True) -> Table:
@@ -133,7 +132,7 @@ def _last(scored: Scored, measure: str) -> Final:
     return Final(middle, min(known), max(known), len(known), len(values))
 
 
-def results_csv(comparisons: list[Comparison]) -> str:
+def results_csv(comparisons: Sequence[Comparison]) -> str:
     """Return expected calls and last values as CSV, one line for each number."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")

@@ -15,7 +15,7 @@ from pfbench.reporting.latex import latex
 from pfbench.reporting.macros import macros
 from pfbench.reporting.markdown import document
 from pfbench.reporting.page import page
-from pfbench.reporting.result_tables import comparisons, results_csv, results_tables
+from pfbench.reporting.result_tables import results_csv, results_tables
 from pfbench.reporting.results import Report
 
 EXTRA = 'pip install "pfbench[report]"'
@@ -95,16 +95,16 @@ def _files(everything: Contents) -> dict[str, bytes]:
         pictures[part.picture] = figures_svg.svg(part.figure, everything.labels)
         pictures[f"{begin}.pdf"] = figures_svg.pdf(part.figure, everything.labels)
         texts |= _tables(begin, part)
-    texts[f"{name}-macros.tex"] = macros(part.results for part in everything.parts)
+    texts[f"{name}-macros.tex"] = macros(part.compared for part in everything.parts)
     texts[f"{name}.bib"] = bibliography(everything.spec)
     return {file: text.encode("utf-8") for file, text in texts.items()} | pictures
 
 
 def _tables(begin: str, part: Part) -> dict[str, str]:
     """Return the tables of a study in each format, by the names of their files."""
-    shown = {"results": results_tables(part.results), "counts": [tables.counts(part.results)]}
+    shown = {"results": results_tables(part.compared), "counts": [tables.counts(part.results)]}
     found = {
-        f"{begin}-results.csv": results_csv(comparisons(part.results)),
+        f"{begin}-results.csv": results_csv(part.compared),
         f"{begin}-counts.csv": tables.counts_csv(part.results),
     }
     for name, several in shown.items():

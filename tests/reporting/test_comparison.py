@@ -240,7 +240,7 @@ def named(label):
 def test_tables_and_macros_compile(tmp_path):
     study = results(fast(), slow(), failing(), named(HOSTILE))
     table = latex(results_table(compare(study, SFO)))
-    text = macros([study])
+    text = macros([comparisons(study)])
     first = re.search(r"\\newcommand\{(\\pf[A-Za-z]+)\}", text)[1]
     compiled(tmp_path, f"{table}\n\n{first}", text)
     assert r"\textbf" not in latex(results_table(compare(results(slow(), slower()), SFO)))
@@ -263,7 +263,7 @@ def test_characters_for_latex():
 
 
 def test_every_macro_has_a_name_of_its_own_and_the_keys_of_its_runs():
-    text = macros([results(fast(), slow(), named("fa-st"), named("8 √n"))])
+    text = macros([comparisons(results(fast(), slow(), named("fa-st"), named("8 √n")))])
     names = re.findall(r"^\\newcommand\{\\([^}]*)\}", text, re.MULTILINE)
     assert len(names) == len(set(names)) >= 4 * 6
     assert all(re.fullmatch("[A-Za-z]+", name) for name in names)

@@ -6,6 +6,7 @@ reinforcement learning at the edge of the statistical precipice, NeurIPS 2021.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ class Interval(NamedTuple):
 
 
 def draws(numbers: Sequence[int], resamples: int = RESAMPLES) -> Iterator[Array]:
-    """Yield, for each problem, how often each of its runs was drawn, by resample and run.
+    """Return, for each problem, how often each of its runs was drawn, by resample and run.
 
     The same numbers give the same draws, whatever else is drawn.
 
@@ -39,9 +40,15 @@ def draws(numbers: Sequence[int], resamples: int = RESAMPLES) -> Iterator[Array]
     numbers
         How many runs there are of each problem.
     """
-    for problem, runs in enumerate(numbers):
-        rng = np.random.default_rng(np.random.SeedSequence((_SEED, problem)))
-        yield rng.multinomial(runs, np.full(runs, 1.0 / runs), resamples).astype(float)
+    return (_drawn(problem, runs, resamples) for problem, runs in enumerate(numbers))
+
+
+@lru_cache(maxsize=64)
+def _drawn(problem: int, runs: int, resamples: int) -> Array:
+    rng = np.random.default_rng(np.random.SeedSequence((_SEED, problem)))
+    found: Array = rng.multinomial(runs, np.full(runs, 1.0 / runs), resamples).astype(float)
+    found.flags.writeable = False
+    return found
 
 
 def resampled_ert(found: Runtimes, drawn: Array) -> Array:

@@ -3,8 +3,6 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import takewhile
-from typing import Any
 
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.reporting.statistics.curves import HOLDS, column
@@ -35,12 +33,17 @@ def shortened(run: Run, limits: Limits) -> Run:
     that budget could have spent beyond that row: up to its next row, and up to the limits. So
     nothing is gained by a larger budget.
     """
-    if not _exceeds(run.counts.as_dict(), limits):
+    whole = {**run.counts.as_dict(), "iteration": run.iterations, "seconds": run.seconds}
+    if all(whole[name] <= limit for name, limit in limits.items()):
         return run
-    table = [dict(zip(run.columns, row, strict=True)) for row in run.rows]
-    within = list(takewhile(lambda row: not _exceeds(row, limits), table))
-    whole = run.counts.as_dict() | {"iteration": run.iterations, "seconds": run.seconds}
-    further = table[len(within)] if len(within) < len(table) else whole
+    places = [(run.columns.index(name), limit) for name, limit in limits.items()]
+    exceeding = (
+        at for at, row in enumerate(run.rows) if any(row[place] > limit for place, limit in places)
+    )
+    number = next(exceeding, len(run.rows))
+    further = whole
+    if number < len(run.rows):
+        further = dict(zip(run.columns, run.rows[number], strict=True))
     counts = {name: int(min(further[name], limits.get(name, math.inf))) for name in COUNTED}
     allowed = ", ".join(f"{name}={limit:g}" for name, limit in limits.items())
     return replace(
@@ -52,7 +55,7 @@ def shortened(run: Run, limits: Limits) -> Run:
         final={},
         seconds=float(further["seconds"]),
         oracle_seconds=math.nan,
-        rows=run.rows[: len(within)],
+        rows=run.rows[:number],
     )
 
 
@@ -67,7 +70,3 @@ def last_value(run: Run, measure: str, least: float = -math.inf) -> float:
     values = column(run, measure)
     known = values[values == values]
     return max(float(known[-1]), least) if run.status in HOLDS and known.size else math.inf
-
-
-def _exceeds(spent: Mapping[str, Any], limits: Limits) -> bool:
-    return any(spent[name] > limit for name, limit in limits.items())

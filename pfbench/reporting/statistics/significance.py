@@ -7,11 +7,11 @@ rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
 from pfbench.reporting.statistics.curves import Array
 
@@ -58,7 +58,7 @@ def rank_test(x: Array, y: Array) -> float:
         ranks = rankdata(np.concatenate([x, y]))
         return float(mannwhitneyu(ranks[: x.size], ranks[x.size :], method="asymptotic").pvalue)
     doubled = np.rint(2 * rankdata(np.concatenate([x, y]))).astype(int)
-    ways = _ways(doubled, x.size)
+    ways = _ways(tuple(np.sort(doubled).tolist()), x.size)
     # The sum of the doubled ranks of the first sample, and its mean.
     observed, mean = int(doubled[: x.size].sum()), x.size * (x.size + y.size + 1)
     sums = np.arange(ways.size)
@@ -66,9 +66,10 @@ def rank_test(x: Array, y: Array) -> float:
     return min(1.0, float(ways[extreme].sum()) / comb(x.size + y.size, x.size))
 
 
-def _ways(ranks: npt.NDArray[np.int64], size: int) -> Array:
-    """Return how many subsets of a size there are of ranks, by their sum."""
-    total = int(np.sort(ranks)[-size:].sum())
+@lru_cache(maxsize=512)  # few patterns of ties fill a table
+def _ways(ranks: tuple[int, ...], size: int) -> Array:
+    """Return how many subsets of a size there are of sorted ranks, by their sum."""
+    total = sum(ranks[-size:])
     ways = np.zeros((size + 1, total + 1))
     ways[0, 0] = 1.0
     for rank in ranks:
@@ -76,6 +77,7 @@ def _ways(ranks: npt.NDArray[np.int64], size: int) -> Array:
         for taken in range(size, 0, -1):
             ways[taken, rank:] += ways[taken - 1, : total + 1 - rank]
     found: Array = ways[size]
+    found.flags.writeable = False
     return found
 
 
