@@ -201,6 +201,7 @@ def export(
     optimum: float = option("VALUE", "What coco subtracts from the value.", default=0.0),
     dimension: int | None = option("N", "Of all problems.", show_default="as stored with each run"),
     raw: bool = flag("CSV for programs: no text is quoted for spreadsheets.", "--raw"),
+    spec: Path | None = option("SPEC.toml", "Those that this plans, under the names it gives."),
 ) -> None:
     """Write stored runs as tables, or for other tools.
 
@@ -209,9 +210,11 @@ def export(
     """
     from pfbench.base.checks import choice, integer, real
     from pfbench.base.counts import COUNTED
+    from pfbench.runs.planning.spec import read_spec
     from pfbench.runs.storage.exports import FORMATS
     from pfbench.runs.storage.exports import export as write
     from pfbench.runs.storage.exports.curves import View
+    from pfbench.runs.storage.exports.naming import namings
 
     choice("format", form, FORMATS)
     choice("--count", count, (*COUNTED, "iteration"))
@@ -219,8 +222,11 @@ def export(
     if dimension is not None:
         integer("--dimension", dimension, least=1)
     opened = _open(folder)
+    names = {} if spec is None else namings(read_spec(spec))
     listing, rows = _found(opened, "run", problem, algorithm, status)
-    view = View(measure, count, optimum, dimension, raw)
+    if spec is not None:
+        rows = [row for row in rows if (row["problem"], row["algorithm"], row["seed"]) in names]
+    view = View(measure, count, optimum, dimension, raw, names)
     files, left_out = write(opened, rows, form, output, view)
     number = len(rows) - sum(left_out.values())
     show(f"{plural(number, 'run')} in {plural(len(files), 'file')}: {output}")

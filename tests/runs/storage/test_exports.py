@@ -14,9 +14,14 @@ import pytest
 from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, key_of, made_run
 
 from pfbench.base.errors import InputError, StorageError
+from pfbench.reporting.statistics import Price, ert, runtimes
 from pfbench.runs.loop.run import TRACE_COLUMNS
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.spec import read_spec
 from pfbench.runs.storage.exports import FORMATS, export
 from pfbench.runs.storage.exports.curves import View, folders
+from pfbench.runs.storage.exports.naming import namings
 from pfbench.runs.storage.store import Store
 
 FW = "frank-wolfe[iterations=3]"
@@ -205,12 +210,81 @@ def test_cocopp_reads_it(exported):
     ]
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_the_expected_runtime_is_that_of_cocopp(tmp_path):
+    """Of COCO an evaluation is 1 + a count: each run, reached or not, has one more."""
+    cocopp = pytest.importorskip("cocopp")
+    store, runs = Store(tmp_path / "store"), []
+    for seed, (rows, steps) in enumerate([(4, 1), (9, 3), (6, 2), (2, 7)]):
+        run = made_run(seed, rows=rows)
+        lo = run.columns.index("lo")
+        spent = [(*row[:lo], steps * row[lo], *row[lo + 1 :]) for row in run.rows]
+        run = replace(run, rows=spent, counts=replace(run.counts, lo=spent[-1][lo]))
+        runs.append(run)
+        store.put(key_of(seed), run, ENVIRONMENT, {"dimension": 4})
+    export(store, listed(store), "coco", tmp_path / "coco", View("objective", "lo"))
+    (found,) = cocopp.load(str(tmp_path / "coco" / folders([SVRG])[SVRG]))
+    for target in (0.9, 0.3, 0.1, 0.02, 1e-9):
+        ours = runtimes(runs, Stop("objective", target), Price.of("lo"))
+        expected = ert(ours) + (len(runs) / ours.hits if ours.hits else 0)
+        assert found.detERT([target])[0] == pytest.approx(expected, rel=1e-12)
+
+
 def test_more_problems_than_coco_has_functions(store, exported):
     for n in range(25):
         run = made_run(problem=LOGISTIC.replace("30", str(30 + n)))
         store.put(key_of(f"many {n}"), run, ENVIRONMENT)
     with pytest.raises(InputError, match="24 functions, and there are 26 problems"):
         exported("coco", View("fw_gap", dimension=4))
+
+
+# --- what a spec calls them ---
+
+
+@pytest.fixture
+def view(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        f'problems = "{LOGISTIC}"\nseeds = [0, 4]\ntargets = ["fw_gap=1", "fw_gap=0.5"]\n'
+        f'[algorithms]\n"=SVRG" = "{SVRG}"\n'
+    )
+    return View("fw_gap", names=namings(read_spec(path)))
+
+
+@pytest.mark.parametrize("form", ["csv-wide", "csv-long"])
+def test_a_table_has_the_sweep_the_label_and_the_targets(exported, view, form):
+    rows = table(exported(form, view) / "runs.csv")
+    named = [row for row in rows if row["label"]]
+    assert {(row["problem"], row["algorithm"], row["seed"]) for row in named} == {
+        (LOGISTIC, SVRG, "0"),
+        (LOGISTIC, SVRG, "4"),
+    }
+    for row in named:
+        assert row["sweep"] == "mine"
+        assert row["label"] == "'=SVRG"
+        assert row["targets"] == "fw_gap=1.0, fw_gap=0.5"
+    assert {row["sweep"] for row in rows if row not in named} == {""}
+
+
+def test_other_tools_are_told_the_label(exported, view):
+    keys = {key_of(f"{LOGISTIC} {SVRG} {seed}") for seed in (0, 4)}
+    (info,) = exported("coco", view, keys).rglob("*.info")
+    assert "algId = '=SVRG'" in info.read_text()
+    (about,) = exported("iohprofiler", view, keys).rglob("*.json")
+    told = json.loads(about.read_text())
+    assert told["algorithm"]["name"] == "=SVRG"
+    assert {"targets": "fw_gap=1.0, fw_gap=0.5"} in told["experiment_attributes"]
+    data = pd.read_parquet(exported("benchopt", view, keys) / "benchopt_run_pfbench.parquet")
+    assert set(data["label"]) == {"=SVRG"}
+
+
+def test_the_target_is_known_from_the_plan(store, exported):
+    run = made_run(3)
+    plan = PlannedRun(run.problem, run.algorithm, 3, ("fw_gap",), 1, stop=Stop("fw_gap", 0.25))
+    store.put(key_of("planned"), run, ENVIRONMENT, {"plan": plan.as_json()})
+    rows = {row["key"]: row for row in table(exported("csv-wide") / "runs.csv")}
+    assert rows[key_of("planned")]["targets"] == "fw_gap=0.25"
+    assert rows[key_of("refused")]["targets"] == ""
 
 
 # --- IOHprofiler ----------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def _info(group: Group, curves: Sequence[Summary], view: View, data: Path) -> st
         f"{curve.instance}:{curve.evaluations}|{curve.best[1] - view.optimum:.1e}"
         for curve in curves
     )
-    algorithm = visible(group.algorithm).replace("'", "")
+    algorithm = visible(group.title).replace("'", "")
     return (
         f"suite = 'bbob', funcId = {group.function}, DIM = {group.dimension}, "
         f"Precision = 1.000e-08, algId = '{algorithm}', coco_version = '2.6.3', "

@@ -4,12 +4,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, groupby
 
 from pfbench.base.errors import InputError
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.storage.content import Entry
+from pfbench.runs.storage.exports.naming import Naming, Planned, naming_of
 from pfbench.runs.storage.exports.selected import Selected
 
 
@@ -30,6 +31,8 @@ class View:
         Of all problems; None: that which is stored with each run.
     raw
         Whether texts in CSV stay as they are, though a spreadsheet would evaluate some.
+    names
+        What a spec calls the runs; see `pfbench.runs.storage.exports.naming`.
     """
 
     measure: str = ""
@@ -37,6 +40,7 @@ class View:
     optimum: float = 0.0
     dimension: int | None = None
     raw: bool = False
+    names: Mapping[Planned, Naming] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -50,10 +54,13 @@ class Curve:
     points
         (evaluation, value, row of the trace). The start is evaluation 1, so an evaluation is 1 +
         the count; of rows with equal counts the last stands.
+    naming
+        What it is called.
     """
 
     run: Run
     points: list[tuple[int, float, tuple[float, ...]]]
+    naming: Naming
 
     @property
     def instance(self) -> int:
@@ -86,6 +93,8 @@ class Group:
         A name for the algorithm's folder; see `folders`.
     dimension
         Entries of a point.
+    naming
+        What its runs are called.
     curves
         The runs by seed; they can be gone through once.
     """
@@ -95,7 +104,13 @@ class Group:
     algorithm: str
     folder: str
     dimension: int
+    naming: Naming
     curves: Iterator[Curve]
+
+    @property
+    def title(self) -> str:
+        """The algorithm's name in its sweep, or else its selector."""
+        return self.naming.label or self.algorithm
 
 
 @dataclass(frozen=True)
@@ -143,7 +158,7 @@ def groups(selected: Selected, view: View) -> Iterator[Group]:
         some, (dimension, curve) = True, first
         same = (other for size, other in curves if size == dimension)
         begin = numbers[problem], problem, algorithm, names[algorithm], dimension
-        yield Group(*begin, chain([curve], same))
+        yield Group(*begin, curve.naming, chain([curve], same))
     if view.measure not in recorded:
         known = ", ".join(recorded) or "none"
         raise InputError(f"name a recorded measure with --measure: the runs have {known}.")
@@ -169,7 +184,7 @@ def _curves(
         elif not dimension:
             left_out[_NO_DIMENSION] += 1
         else:
-            yield dimension, Curve(run, points)
+            yield dimension, Curve(run, points, naming_of(entry, view.names))
 
 
 def _points(run: Run, view: View) -> list[tuple[int, float, tuple[float, ...]]]:

@@ -48,14 +48,15 @@ def write_iohprofiler(selected: Selected, view: View, folder: Path) -> list[Path
 
 def _about(group: Group, curves: Sequence[Summary], view: View, data: Path) -> dict[str, Any]:
     selector = Selector.parse(group.algorithm)
+    known = [{name: value} for name, value in group.naming.columns.items() if value]
     return {
         "version": VERSION,
         "suite": "pfbench",
         "function_id": group.function,
         "function_name": group.problem,
         "maximization": False,
-        "algorithm": {"name": group.algorithm, "info": selector.name},
-        "experiment_attributes": [{"measure": view.measure}, {"count": view.count}],
+        "algorithm": {"name": group.title, "info": selector.name},
+        "experiment_attributes": [{"measure": view.measure}, {"count": view.count}, *known],
         "attributes": ["evaluations", "raw_y", *TRACE_COLUMNS],
         "scenarios": [
             {

@@ -13,11 +13,16 @@ from pfbench.base.visible import spreadsheet_text
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.storage.content import Entry
 from pfbench.runs.storage.exports.curves import View
+from pfbench.runs.storage.exports.naming import naming_of
 from pfbench.runs.storage.exports.selected import Selected
 from pfbench.runs.storage.exports.spool import Spool
 
 RUN_COLUMNS = (
     "key",
+    "sweep",
+    "setting",
+    "label",
+    "targets",
     "problem",
     "algorithm",
     "parameters",
@@ -44,7 +49,7 @@ def write_wide(selected: Selected, view: View, folder: Path) -> list[Path]:
     """
     with Spool(folder, RUN_COLUMNS) as runs, Spool(folder, ("key", *TRACE_COLUMNS)) as traces:
         for entry in selected:
-            runs.add(*_run(entry))
+            runs.add(*_run(entry, view))
             key = (entry.key,)
             traces.add(("key", *entry.run.columns), (key + row for row in entry.run.rows))
         return [
@@ -59,7 +64,7 @@ def write_long(selected: Selected, view: View, folder: Path) -> list[Path]:
 
         def lines() -> Iterator[Sequence[Any]]:
             for entry in selected:
-                runs.add(*_run(entry))
+                runs.add(*_run(entry, view))
                 for row in entry.run.rows:
                     for name, value in zip(entry.run.columns[1:], row[1:], strict=True):
                         yield [entry.key, row[0], name, value]
@@ -69,10 +74,11 @@ def write_long(selected: Selected, view: View, folder: Path) -> list[Path]:
         return [write_csv(folder / "runs.csv", runs.names, runs, raw=view.raw), trace]
 
 
-def _run(entry: Entry) -> tuple[list[str], list[list[Any]]]:
+def _run(entry: Entry, view: View) -> tuple[list[str], list[list[Any]]]:
     """Return the columns and the one line of a run in ``runs.csv``."""
     about = entry.run.as_json()
     about |= entry.run.counts.as_dict() | {"key": entry.key}
+    about |= naming_of(entry, view.names).columns
     for name in ("parameters", "unmet"):
         about[name] = json.dumps(about[name], default=str)
     about["environment"] = json.dumps(dict(entry.environment))
@@ -117,14 +123,14 @@ def write_benchopt(selected: Selected, view: View, folder: Path) -> list[Path]:
     path = folder / "benchopt_run_pfbench.parquet"
     with Spool(folder, ()) as spool:
         for entry in selected:
-            about = _about(entry)
+            about = _about(entry, view)
             names = [*about, *(_benchopt(name) for name in entry.run.columns)]
             spool.add(names, ([*about.values(), *row] for row in entry.run.rows))
         _write_parquet(path, spool)
     return [path]
 
 
-def _about(entry: Entry) -> dict[str, Any]:
+def _about(entry: Entry, view: View) -> dict[str, Any]:
     """Return what all lines of a run share, by the names of benchopt's columns."""
     run = entry.run
     on, by = Selector.parse(run.problem), Selector.parse(run.algorithm)
@@ -141,6 +147,7 @@ def _about(entry: Entry) -> dict[str, Any]:
         **{f"p_solver_{name}": str(value) for name, value in run.parameters.items()},
         "status": run.status,
         "key": entry.key,
+        **naming_of(entry, view.names).columns,
         "version-numpy": entry.environment.get("numpy", ""),
         "version-scipy": entry.environment.get("scipy", ""),
         "env-OMP_NUM_THREADS": entry.environment.get("threads", ""),

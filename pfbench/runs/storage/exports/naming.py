@@ -1,0 +1,74 @@
+"""What a spec calls the runs that it plans: a store knows them by their selectors alone."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from pfbench.base.errors import InputError
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.study import Spec
+from pfbench.runs.storage.content import Entry
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What a run is called, and what it was to reach; what is not known is empty.
+
+    Attributes
+    ----------
+    sweep, setting, label
+        The spec, the title of the setting, and the algorithm.
+    targets
+        As MEASURE=NUMBER, the hardest last.
+    """
+
+    sweep: str = ""
+    setting: str = ""
+    label: str = ""
+    targets: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The same by the names of columns."""
+        targets = ", ".join(self.targets)
+        return {
+            "sweep": self.sweep,
+            "setting": self.setting,
+            "label": self.label,
+            "targets": targets,
+        }
+
+
+Planned = tuple[str, str, int]
+"""By what a stored run is found in a spec: its problem, algorithm and seed."""
+
+
+def namings(spec: Spec) -> Mapping[Planned, Naming]:
+    """Return what a spec calls each run; of equal runs, the first counts."""
+    found: dict[Planned, Naming] = {}
+    for study in spec.studies:
+        parts = product(study.settings, study.problems, study.algorithms)
+        for setting, problem, algorithm in parts:
+            targets = tuple(map(_written, study.targets))
+            naming = Naming(spec.name, setting.title, algorithm.label, targets)
+            for plan in study.plans(problem, algorithm, setting):
+                found.setdefault((plan.problem, plan.algorithm, plan.seed), naming)
+    return found
+
+
+def naming_of(entry: Entry, names: Mapping[Planned, Naming]) -> Naming:
+    """Return what a stored run is called; of one that no spec names, its target where known."""
+    run = entry.run
+    known = names.get((run.problem, run.algorithm, run.seed))
+    if known is not None:
+        return known
+    try:
+        stop = PlannedRun.of_json(entry.notes.get("plan", {})).stop
+    except InputError:
+        stop = None
+    return Naming(targets=() if stop is None else (_written(stop),))
+
+
+def _written(target: Stop) -> str:
+    return f"{target.measure}={target.target!r}"
