@@ -8,13 +8,22 @@ from rich.text import Text
 from pfbench.base.visible import visible
 from pfbench.cli.tables import columns, fields, heading
 from pfbench.reporting import ranking, summary, tables
-from pfbench.reporting.contents import Contents, failure_sentence
+from pfbench.reporting.answers import answers
+from pfbench.reporting.contents import Contents, Part, failure_sentence
 from pfbench.reporting.page import paragraphs
-from pfbench.reporting.results import Report, Results
+from pfbench.reporting.result_tables import results_tables
+from pfbench.reporting.results import Report
+
+_MOST_ROWS = 200
+"""So many rows of results stand below a sweep; a report has them all."""
 
 
 def results_of(report: Report) -> Iterator[RenderableType]:
-    """Yield the table of results of each study."""
+    """Yield the table of results of each study; not of very many."""
+    rows = sum(1 for results in report.results for _ in results)
+    if rows > _MOST_ROWS:
+        yield heading("results", f"there are {rows:,} rows: `pfbench report --text` shows them.")
+        return
     for results in report.results:
         yield table_of(ranking.table(results))
 
@@ -25,21 +34,21 @@ def whole_report(contents: Contents) -> Iterator[RenderableType]:
     if spec.about or [spec.title] != [part.study.title for part in contents.parts]:
         yield heading(spec.title, *paragraphs(spec.about))
     for part in contents.parts:
-        yield from _study(part.results)
+        yield from _study(part)
     yield heading("How this was made", fields(contents.provenance()))
     for environment in contents.environments:
         title = f"Environment of {environment.runs} runs"
         yield heading(title, fields(environment.values.items()))
 
 
-def _study(results: Results) -> Iterator[RenderableType]:
-    study = results.study
-    said = [f"- {text}" for text in summary.sentences(results)]
+def _study(part: Part) -> Iterator[RenderableType]:
+    study, results = part.study, part.results
+    said = [f"- {text}" for text in (*answers(results), *summary.sentences(results))]
     failure = [failure_sentence(results)] if failure_sentence(results) else []
     yield heading(study.title, *paragraphs(study.about), *said, *failure)
     for table in (
         ranking.table(results),
-        summary.medians(results),
+        *results_tables(part.compared),
         summary.ratio_table(results),
         tables.counts(results),
         tables.ended_early(results),
@@ -57,8 +66,14 @@ def table_of(table: tables.Table) -> RenderableType:
     ]
     parts: list[RenderableType] = []
     for name, rows in table.groups():
-        lines = [(row.name, *map(tables.plain, row.cells)) for row in rows]
-        shown = columns(table.head[1:], lines, right=numeric)
+        shown = columns(table.head[1:], map(_line, rows), right=numeric)
         parts.append(Group(Text(visible(name), style="italic"), shown) if name else shown)
     note = [Text(visible(table.note), style="dim")] if table.note else []
     return heading(table.caption, *parts, *note)
+
+
+def _line(row: tables.Row) -> list[str | Text]:
+    """Return the texts of a row; the best are bold."""
+    style = {True: "bold", False: ""}
+    cells = range(len(row.cells))
+    return [row.name, *(Text(visible(row.marked(at)), style[at in row.best]) for at in cells)]

@@ -149,6 +149,11 @@ def compare(results: Results, price: Price) -> Comparison:
     )
 
 
+def all_at_equal_counts(results: Results) -> Results:
+    """Return a study with the runs of each panel within the least budget of it."""
+    return replace(results, panels=tuple(at_equal_counts(panel)[1] for panel in results.panels))
+
+
 def at_equal_counts(panel: Panel) -> tuple[Limits, Panel]:
     """Return the least budget that runs of a panel were planned with, and them within it."""
     limits = common_limits(plan for group in panel.groups for plan in group.plans)

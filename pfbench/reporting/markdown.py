@@ -7,6 +7,7 @@ from pfbench.reporting.answers import answers
 from pfbench.reporting.contents import Contents, Part, failure_sentence
 from pfbench.reporting.page import paragraphs
 from pfbench.reporting.panels import Figure
+from pfbench.reporting.result_tables import results_tables
 from pfbench.reporting.statistics import Final, band_means, final
 from pfbench.reporting.tables import Table, markdown, markdown_text, middle
 from pfbench.reporting.words import listed, measure_name
@@ -25,10 +26,13 @@ def document(contents: Contents) -> str:
     for environment in contents.environments:
         blocks.append(f"Environment of {environment.runs} runs:")
         blocks.append(_definitions(list(environment.values.items())))
-    blocks.append(
+    said = (
         f"The page {spec.name}.html, which the same command writes, has the figures against every "
-        "count and the seconds, and the command behind every run. The specification:"
+        "count and the seconds, and the command behind every run."
     )
+    if not spec.text:
+        return "\n\n".join([*blocks, said]) + "\n"
+    blocks.append(f"{said} The specification:")
     fence = "```"
     while fence in spec.text:
         fence += "`"
@@ -46,7 +50,12 @@ def _study(part: Part) -> list[str]:
     blocks.append(f"![{markdown_text(shown).replace(']', '')}]({part.picture})")
     caption = f"{band_means(len(study.seeds))}{part.certified} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
-    for table in (summary.medians(results), summary.ratio_table(results), tables.counts(results)):
+    for table in (
+        *results_tables(part.compared),
+        summary.medians(results),
+        summary.ratio_table(results),
+        tables.counts(results),
+    ):
         if table is not None:
             blocks += [f"### {markdown_text(_short(table, study))}", markdown(table)]
             blocks += [markdown_text(table.note)] if table.note else []

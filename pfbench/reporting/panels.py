@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.reporting.comparison import all_at_equal_counts
 from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import Band, Ending, band, endings
 from pfbench.reporting.words import AXES, power_of_ten
@@ -57,7 +58,8 @@ class Figure:
 
 
 def figure(results: Results) -> Figure:
-    """Compute everything that the figure of a study shows."""
+    """Compute everything that the figure of a study shows: its runs, at the counts that all had."""
+    results = all_at_equal_counts(results)
     measures, columns = results.study.measures, range(len(results.panels))
     axis = next(axis for axis in AXES if any(group.makes(axis) for group in results))
     lines = {

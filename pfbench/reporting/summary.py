@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
+from pfbench.reporting.comparison import all_at_equal_counts, at_equal_counts
 from pfbench.reporting.results import Group, Panel, Results
 from pfbench.reporting.statistics import final, first
 from pfbench.reporting.tables import Row, Table, ended_as_planned
-from pfbench.reporting.words import counted, inside, listed, measure_name, significant
+from pfbench.reporting.words import counted, inside, listed, measure_name, significant, whole
 from pfbench.runs.loop.run import Run
 
 AIDED = ("nfwu-casvrg", "nfwu-caspiderg")
@@ -20,13 +21,32 @@ ERROR = "estimator_error"
 
 def sentences(results: Results) -> list[str]:
     """Return what the runs show."""
+    ended, results = [_ended(results), *_cut(results)], all_at_equal_counts(results)
     measured = [
         measure
         for measure in results.study.measures
         if any(math.isfinite(first(group.runs, measure)) for group in results)
     ]
     falls = [_falls(results, measure) for measure in measured]
-    return [_ended(results), *falls, *_aided(results)]
+    return [*ended, *falls, *_aided(results)]
+
+
+def _cut(results: Results) -> Iterator[str]:
+    """Yield what runs are compared within, where some went further."""
+    for panel in results.panels:
+        limits, equal = at_equal_counts(panel)
+        pairs = zip(panel.groups, equal.groups, strict=True)
+        cut = sum(
+            run.iterations > other.iterations
+            for one, others in pairs
+            for run, other in zip(one.runs, others.runs, strict=True)
+        )
+        if cut:
+            words = ", ".join(f"{kind.upper()} {whole(int(most))}" for kind, most in limits.items())
+            yield (
+                f"At {panel.title} all is compared within {words}, the least budget; "
+                f"{counted(cut, 'run')} went further, and gained nothing by that."
+            )
 
 
 def _ended(results: Results) -> str:
@@ -103,7 +123,7 @@ def ratios(groups: tuple[Group, ...]) -> dict[tuple[str, str], float]:
 
 def medians(results: Results) -> Table:
     """Return the table of final medians."""
-    study = results.study
+    study, results = results.study, all_at_equal_counts(results)
     rows = []
     for measure, panel in product(study.measures, results.panels):
         last = [final(_runs(panel, label), measure).median for label in study.labels]
@@ -121,7 +141,7 @@ def medians(results: Results) -> Table:
 
 def ratio_table(results: Results) -> Table | None:
     """Return the table of error ratios, or None where the study does not compare these."""
-    by_column = [ratios(panel.groups) for panel in results.panels]
+    by_column = [ratios(panel.groups) for panel in all_at_equal_counts(results).panels]
     pairs = dict.fromkeys(pair for found in by_column for pair in found)
     if ERROR not in results.study.measures or not pairs:
         return None
@@ -138,7 +158,7 @@ def ratio_table(results: Results) -> Table | None:
 
 def extents(results: Results) -> Table:
     """Return the table of final values over the seeds: median, least and greatest."""
-    study = results.study
+    study, results = results.study, all_at_equal_counts(results)
     rows = []
     for measure, panel in product(study.measures, results.panels):
         cells = [final(_runs(panel, label), measure) for label in study.labels]
