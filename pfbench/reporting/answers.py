@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pfbench.base.counts import COUNTED
+from pfbench.reporting.comparison import all_at_equal_counts
 from pfbench.reporting.results import Panel, Results
 from pfbench.reporting.statistics import (
     HOLDS,
@@ -43,6 +44,7 @@ def answers(results: Results) -> list[str]:
 
     The target is the hardest that the spec states; without one, the last values are compared.
     """
+    results = all_at_equal_counts(results)
     target = results.study.stop
     if target is None:
         return [_compared(results), *_ends(results)]

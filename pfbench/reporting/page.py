@@ -6,6 +6,7 @@ from typing import Any
 from pfbench.base.visible import visible
 from pfbench.reporting import figures_html, summary, tables
 from pfbench.reporting.answers import answers
+from pfbench.reporting.comparison import all_at_equal_counts
 from pfbench.reporting.contents import Contents, Part, failure_sentence, seeds_in_words
 from pfbench.reporting.statistics import Final
 from pfbench.reporting.style import style
@@ -48,9 +49,8 @@ def page(contents: Contents) -> str:
         "final": lambda cell: isinstance(cell, Final),
         "numeric": tables.is_numeric,
     }
-    runs = figures_html.as_json(
-        contents.spec, [part.results for part in contents.parts], contents.labels
-    )
+    compared = [all_at_equal_counts(part.results) for part in contents.parts]
+    runs = figures_html.as_json(contents.spec, compared, contents.labels)
     values: dict[str, Any] = vars(contents) | {
         "date": contents.date,
         "provenance": contents.provenance(),

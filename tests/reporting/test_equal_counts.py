@@ -1,0 +1,86 @@
+"""Twice the budget gains nothing, in whatever a report says or draws."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from made_runs import plan, run
+
+from pfbench.base.counts import Budget
+from pfbench.reporting import figures_html, summary
+from pfbench.reporting.answers import answers
+from pfbench.reporting.comparison import all_at_equal_counts
+from pfbench.reporting.contents import contents
+from pfbench.reporting.markdown import document
+from pfbench.reporting.panels import figure
+from pfbench.reporting.results import Group, Panel, Report, Results
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.study import Named, Setting, Spec, Study
+
+TARGETS = (Stop("m", 0.3), Stop("m", 0.08))
+
+
+def curve(length):
+    values = [1.0 / (1 + k) for k in range(length)]
+    return run(values, [10 * k for k in range(length)], status="budget")
+
+
+def results(targets, rows=21, budget=200):
+    """Two methods that do the same, the second of which had a larger budget."""
+    study = Study(
+        "",
+        "T",
+        "",
+        (Named("p", "p"),),
+        (Named("once", "once"), Named("twice", "twice")),
+        (Setting("", {}),),
+        (0, 1, 2),
+        ("m",),
+        ("m",),
+        targets=targets,
+    )
+
+    def group(label, length, most):
+        plans = tuple(plan(Budget(sfo=most), seed) for seed in range(3))
+        return Group("p", "", label, label, plans, (curve(length),) * 3, ("0" * 64,) * 3)
+
+    groups = group("once", 11, 100), group("twice", rows, budget)
+    return Results(study, (Panel("p", "", "p", groups),))
+
+
+def said(found):
+    """All that a report writes of its comparison, with one name in place of both."""
+    spec = Spec("s", "S", "", (found.study,))
+    made = datetime(2026, 11, 22, tzinfo=UTC)
+    text = document(contents(Report(spec, (found,), ()), "pfbench", "c", made))
+    return text
+
+
+@pytest.mark.parametrize("targets", [TARGETS, ()])
+def test_final_values_and_curves_are_cut(targets):
+    found = results(targets)
+    row = summary.medians(found).rows[0]
+    assert row.cells[1] == row.cells[2] == pytest.approx(1 / 11)
+    assert summary.extents(found).rows[0].cells[0] == summary.extents(found).rows[0].cells[1]
+    drawn = figure(found)
+    first, second = drawn.lines["m", 0]
+    assert list(first.band.x) == list(second.band.x) == list(range(0, 101, 10))
+    data = json.loads(
+        figures_html.as_json(
+            Spec("s", "S", "", (found.study,)), [all_at_equal_counts(found)], ["once", "twice"]
+        )
+    )
+    one, other = data["studies"][0]["panels"][0]["groups"]
+    assert one["runs"][0]["trace"] == other["runs"][0]["trace"]
+
+
+@pytest.mark.parametrize("targets", [TARGETS, ()])
+def test_the_words_and_tables_are_those_of_equal_runs(targets):
+    alike = results(targets, rows=11, budget=100)
+    assert answers(results(targets)) == answers(alike)
+    (cut,) = (text for text in summary.sentences(results(targets)) if "went further" in text)
+    assert "within SFO 100" in cut
+    assert "3 runs went further" in cut
+    assert not any("went further" in text for text in summary.sentences(alike))
+    # The counts of what was made are told as they are, and nothing else differs.
+    assert "| twice | 0 | 200 |" in said(results(targets))
