@@ -5,6 +5,21 @@ import os
 import pytest
 from judging import Judgements
 
+from pfbench.claims.catalogue import CLAIMS
+from pfbench.verification.claim import Claim
+
+SLOW = 5.0
+"""Seconds: what is tested of a claim that takes as long is marked long."""
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        given = getattr(item, "callspec", None)
+        for value in given.params.values() if given and item.get_closest_marker("claims") else ():
+            claim = CLAIMS.get(value) if isinstance(value, str) else value
+            if isinstance(claim, Claim) and (claim.takes[0] or 0.0) >= SLOW:
+                item.add_marker(pytest.mark.long)
+
 
 @pytest.fixture(scope="session")
 def judgements(tmp_path_factory) -> Judgements:

@@ -59,9 +59,9 @@ def test_the_mean_is_that_of_all_iterates_before_the_last():
 
 
 @pytest.mark.claims
-@pytest.mark.parametrize("estimator", THEOREM)
-def test_the_methods_keep_the_bound_and_9(estimator, judgements):
-    found = judgements(THEOREM[estimator])
+@pytest.mark.parametrize("claim", THEOREM.values(), ids=THEOREM)
+def test_the_methods_keep_the_bound_and_9(claim, judgements):
+    found = judgements(claim)
     assert found.verdict == "tight"
     assert found.measured["tight_on"] == ["valley"]
     assert found.measured["tight_ratio"] == [pytest.approx(0.54, abs=0.04)]

@@ -47,6 +47,7 @@ def test_verdicts(claim, judgements):
     assert row.verdict == VERDICTS[claim.name], row.reason
 
 
+@pytest.mark.long
 @pytest.mark.claims
 @pytest.mark.parametrize("mutant", [m for file in FAST for m in file.MUTANTS], ids=name)
 def test_faults_are_caught(mutant, judgements):
