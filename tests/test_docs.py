@@ -9,6 +9,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from pfbench.cli.main import app
+from pfbench.runs.planning.spec import NEEDED, OPTIONAL, PAGE
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,6 +35,44 @@ def test_adding_an_algorithm(capsys):
     assert printed in capsys.readouterr().out
     names["test_counts"]()
     names["test_equals_the_pseudo_code"]()
+
+
+def test_comparing_your_method(tmp_path, monkeypatch):
+    """The method and the spec of the page as files, and every command of it."""
+    text = (ROOT / "docs/compare.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("my_methods.py").write_text(text.split("```python\n")[1].split("```")[0])
+    spec = text.split("```toml\n")[1].split("```")[0]
+    Path("mine.toml").write_text(spec)
+    Path("other.toml").write_text(spec.replace("seeds = 3", "seeds = 2"))
+    commands = "".join(re.findall(r"```\n(pfbench .*?)```", text, flags=re.DOTALL)).splitlines()
+    assert len(commands) == 5
+    out = {}
+    try:
+        for command in commands:
+            arguments = shlex.split(command)[1:]
+            own = ["--jobs", "0"] if "mine.toml" in arguments else []
+            result = CliRunner().invoke(app, [*arguments, *own])
+            assert result.exit_code == 0, result.stderr
+            out[command] = result.stdout
+    finally:
+        sys.modules.pop("my_methods", None)
+    run, page, printed, stored, both = out.values()
+    assert re.search(r"mine +1", run)
+    assert "seeds to 0.05" in run
+    assert page.startswith("build/report/mine.html")
+    assert "SFO to each target" in printed
+    assert stored.startswith("build/report/store.html")
+    assert both.startswith("build/report/both.html")
+    assert Path("build/report/both-other.svg").is_file()
+
+
+def test_the_fields_of_a_spec_are_all_told():
+    text = (ROOT / "docs/compare.md").read_text(encoding="utf-8")
+    table = text.partition("## All fields")[2].partition("##")[0]
+    for field in (*PAGE, *NEEDED, *OPTIONAL):
+        assert f"`{field}`" in table or f"[{field}]" in table, field
 
 
 def test_your_own_problem_and_measure(tmp_path, monkeypatch):

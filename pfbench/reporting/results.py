@@ -111,6 +111,11 @@ class Results:
         several = [name for name, listed in parts.items() if len(listed) > 1]
         return ", ".join(several) or ("setting" if self.panels[0].setting else "problem")
 
+    @property
+    def place(self) -> str:
+        """What one of the panels is, in a word."""
+        return "panel" if "," in self.head else self.head
+
 
 @dataclass(frozen=True)
 class Environment:

@@ -83,7 +83,7 @@ def _falls(results: Results, measure: str) -> str:
     name = inside(measure)
     if against:
         return f"The median {name} does not end below its start for {listed(against)}."
-    where = f"every {results.head}" if len(results.panels) > 1 else results.panels[0].title
+    where = f"every {results.place}" if len(results.panels) > 1 else results.panels[0].title
     return f"The median {name} ends below its start for every algorithm at {where}."
 
 
@@ -98,7 +98,7 @@ def _aided(results: Results) -> Iterator[str]:
     aided, plain = (listed(list(dict.fromkeys(names))) for names in zip(*pairs, strict=True))
     small = [column for column, found in by_column.items() if max(found.values()) < 0.1]
     if len(small) == len(by_column):
-        where = f"below a tenth at every {results.head}" if len(small) > 1 else "below a tenth"
+        where = f"below a tenth at every {results.place}" if len(small) > 1 else "below a tenth"
     else:
         where = f"below a tenth at {listed(small)} only" if small else "nowhere below a tenth"
     yield (
