@@ -1,8 +1,11 @@
 """Runs made of the numbers that a test is about."""
 
-from pfbench.base.counts import Counts
+from pfbench.base.counts import Budget, Counts
+from pfbench.reporting.results import Group, Panel, Results
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
+from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.study import Named, Setting, Study
 
 
 def run(values, sfo=None, *, lo=None, seed=0, status="finished", spent=None, algorithm="a"):
@@ -38,3 +41,67 @@ def run(values, sfo=None, *, lo=None, seed=0, status="finished", spent=None, alg
 
 def plan(budget=None, seed=0, stop=None):
     return PlannedRun("p", "a", seed, ("m",), 1, budget, stop)
+
+
+# --- a study of methods of which every number is known ---
+
+TARGETS = Stop("m", 4.0), Stop("m", 1.0)
+SEEDS = range(8)
+
+
+def descending(speed, budget=1000, seed=0, **more):
+    """A run that halves m each so many SFO, from 16; it stops at 1, or before the budget."""
+    steps = [(16 / 2**k, k * speed + (seed if k else 0)) for k in range(12)]
+    within = [(m, s) for m, s in steps if s <= budget]
+    last = next((k for k, (m, _) in enumerate(within) if m <= 1), None)
+    shown = within if last is None else within[: last + 1]
+    status = "budget" if last is None else "target"
+    return run([m for m, _ in shown], [s for _, s in shown], seed=seed, status=status, **more)
+
+
+def group(label, runs, budget=1000, panel="easy"):
+    plans = tuple(plan(Budget(sfo=budget), one.seed, TARGETS[-1]) for one in runs)
+    keys = tuple(f"{label}-{one.seed}" for one in runs)
+    return Group("p", panel, label, label, plans, tuple(runs), keys)
+
+
+def fast(budget=1000):
+    return group("fast", [descending(20, budget, seed) for seed in SEEDS], budget)
+
+
+def slow():
+    return group("slow", [descending(60, seed=seed) for seed in SEEDS])
+
+
+def slower():
+    return group("slower", [descending(60.5, seed=seed) for seed in SEEDS])
+
+
+def short(budget):
+    """It would reach the hardest target with 1200 SFO calls."""
+    return group("short", [descending(300, budget, seed) for seed in SEEDS], budget)
+
+
+def idle():
+    return group("idle", [run([16.0], [0], seed=seed) for seed in SEEDS])
+
+
+def failing():
+    broken = [run([16, 2], [0, 50], seed=seed, status="diverged") for seed in SEEDS]
+    return group("failing", broken)
+
+
+def results(*groups, targets=TARGETS):
+    study = Study(
+        key="",
+        title="Made",
+        about="",
+        problems=(Named("p", "p"),),
+        algorithms=tuple(Named(one.label, one.label) for one in groups),
+        settings=(Setting("easy", {}),),
+        seeds=tuple(SEEDS),
+        measures=("m",),
+        recorded=("m",),
+        targets=targets,
+    )
+    return Results(study, (Panel("p", "easy", "easy", tuple(groups)),))

@@ -1,9 +1,13 @@
 """The figures for publication: SVG for the web, PDF for papers, the same bytes every time."""
 
 import io
+import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -45,34 +49,64 @@ _LOOK: Mapping[Any, Any] = MappingProxyType(
 )
 
 
-def svg(drawn: Figure, labels: Sequence[str]) -> bytes:
-    """Return the figure of a study as SVG, against the first of its axes.
+@dataclass(frozen=True)
+class Width:
+    """How wide a figure is in print, and what follows from it.
 
-    Parameters
+    Attributes
     ----------
-    drawn
-        The figure.
-    labels
-        All algorithms of the report; the position of one is the number of its style.
+    inches
+        Of the figure, as it is put into a paper without scaling.
+    columns, keys
+        Most panels, and names of the legend, side by side.
+    row
+        Inches of a row of panels.
     """
-    return _shortened(_saved(drawn, labels, "svg", {"Date": None, "Creator": None}))
+
+    inches: float
+    columns: int
+    keys: int
+    row: float
 
 
-def pdf(drawn: Figure, labels: Sequence[str]) -> bytes:
-    """Return the same figure as PDF."""
-    return _saved(drawn, labels, "pdf", {"CreationDate": None, "Creator": None, "Producer": None})
+PAGE, COLUMN = Width(6.75, 4, 6, 1.6), Width(3.25, 2, 3, 1.35)
+"""The width of a page of text, and that of a column of two."""
 
 
-def _saved(drawn: Figure, labels: Sequence[str], form: str, metadata: dict[str, Any]) -> bytes:
+@dataclass(frozen=True)
+class Drawing:
+    """A figure that is drawn when its file is written.
+
+    Attributes
+    ----------
+    title
+        What its file says it is.
+    canvas
+        Draws it.
+    """
+
+    title: str
+    canvas: "Callable[[], Canvas]"
+
+
+def svg(drawing: Drawing) -> bytes:
+    """Return a figure as SVG."""
+    return _shortened(_saved(drawing, "svg", {"Date": None, "Creator": None}))
+
+
+def pdf(drawing: Drawing) -> bytes:
+    """Return a figure as PDF."""
+    return _saved(drawing, "pdf", {"CreationDate": None, "Creator": None, "Producer": None})
+
+
+def _saved(drawing: Drawing, form: str, metadata: dict[str, Any]) -> bytes:
     import matplotlib as mpl
 
     file = io.BytesIO()
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_LOOK)
-        _canvas(drawn, labels).savefig(
-            file, format=form, metadata={"Title": drawn.results.study.title, **metadata}
-        )
+        drawing.canvas().savefig(file, format=form, metadata={"Title": drawing.title, **metadata})
     return file.getvalue()
 
 
@@ -106,44 +140,73 @@ def _shortened(source: bytes) -> bytes:
     return _BLANK.sub("\n", text).encode("utf-8")
 
 
-def _canvas(drawn: Figure, labels: Sequence[str]) -> "Canvas":
-    from matplotlib.figure import Figure as Canvas
-    from matplotlib.lines import Line2D
+def curves(drawn: Figure, labels: Sequence[str], width: Width = PAGE) -> Drawing:
+    """Return the curves of a study: for each measure its panels, side by side as far as they go.
 
+    Parameters
+    ----------
+    drawn
+        What the figure shows.
+    labels
+        All algorithms of the report; the position of one is the number of its style.
+    """
+    return Drawing(drawn.results.study.title, partial(_curves, drawn, labels, width))
+
+
+def _curves(drawn: Figure, labels: Sequence[str], width: Width) -> "Canvas":
     study, panels = drawn.results.study, drawn.results.panels
-    rows, columns = len(study.measures), len(panels)
-    width = max(6.4, 0.9 + 1.9 * columns) if columns > 2 else 7.2
-    canvas = Canvas(figsize=(width, 0.8 + 1.75 * rows), layout="constrained")
-    grid = canvas.subplots(rows, columns, squeeze=False, sharex="col", sharey="row")
-    lines = rows * columns * len(study.labels)
+    columns = min(len(panels), width.columns)
+    deep = math.ceil(len(panels) / columns)  # rows of each measure
+    canvas, grid = begun(width, len(study.measures) * deep, columns)
+    lines = len(study.measures) * len(panels) * len(study.labels)
     most, markers = min(41, max(9, _POINTS // lines)), min(5, max(1, _MARKERS // lines))
-    for row, measure in enumerate(study.measures):
-        for at, panel in enumerate(panels):
-            axes, scale = grid[row][at], drawn.scales[measure]
-            for line in drawn.lines[measure, at]:
-                _draw(axes, line, labels.index(line.label), scale.low, most, markers)
-            _frame(axes, scale, drawn.widths[at])
-            if row == 0:
-                axes.set_title(panel.title)
-            if at == 0:
-                axes.set_ylabel(_broken(measure_name(measure)))
+    for (row, measure), (at, panel) in product(enumerate(study.measures), enumerate(panels)):
+        axes, scale = grid[row * deep + at // columns][at % columns], drawn.scales[measure]
+        axes.set_visible(True)
+        for line in drawn.lines[measure, at]:
+            _draw(axes, line, labels.index(line.label), scale.low, most, markers)
+        _frame(axes, scale, drawn.widths[at], named=at % columns == 0)
+        if row == 0 or deep > 1:
+            axes.set_title(panel.title)
+        if at % columns == 0:
+            axes.set_ylabel(broken(measure_name(measure)))
     canvas.supxlabel(AXES[drawn.axis], fontsize=8.0)
     canvas.align_ylabels(grid[:, 0])
+    add_legend(canvas, study.labels, labels, width)
+    return canvas
+
+
+def begun(width: Width, rows: int, columns: int) -> "tuple[Canvas, Any]":
+    """Return an empty figure and its grid of panels, of which none is seen yet."""
+    from matplotlib.figure import Figure as Canvas
+
+    canvas = Canvas(figsize=(width.inches, 0.7 + width.row * rows), layout="constrained")
+    grid = canvas.subplots(rows, columns, squeeze=False)
+    for axes in grid.flat:
+        axes.set_visible(False)
+    return canvas, grid
+
+
+def add_legend(canvas: "Canvas", shown: Sequence[str], labels: Sequence[str], width: Width) -> None:
+    """Write above a figure which line is which algorithm."""
+    from matplotlib.lines import Line2D
+
+    looks = [style(labels.index(label)) for label in shown]
     handles = [
         Line2D(
             [], [], color=look.color, dashes=look.dash or (1, 0), marker=look.marker, markersize=3.5
         )
-        for look in (style(labels.index(label)) for label in study.labels)
+        for look in looks
     ]
     canvas.legend(
         handles,
-        study.labels,
+        shown,
         loc="outside upper center",
-        ncols=min(len(handles), 6),
+        ncols=min(len(handles), width.keys),
         frameon=False,
-        handlelength=3.2,
+        handlelength=3.2 if width is PAGE else 2.6,
+        columnspacing=1.2,
     )
-    return canvas
 
 
 def _draw(axes: "Axes", line: Line, number: int, floor: float, most: int, markers: int) -> None:
@@ -166,11 +229,12 @@ def _draw(axes: "Axes", line: Line, number: int, floor: float, most: int, marker
         axes.plot(end.x, end.y, color=look.color, marker="x", markersize=5, zorder=5)
 
 
-def _frame(axes: "Axes", scale: Scale, width: float) -> None:
+def _frame(axes: "Axes", scale: Scale, width: float, *, named: bool) -> None:
     axes.set_yscale("log" if scale.log else "linear")
     axes.set_ylim(scale.low, scale.high)
     axes.minorticks_off()
-    axes.set_yticks([value for value, _ in scale.ticks], [text for _, text in scale.ticks])
+    texts = [text if named else "" for _, text in scale.ticks]
+    axes.set_yticks([value for value, _ in scale.ticks], texts)
     axes.grid(axis="y")
     axes.set_xlim(0.0, 1.02 * width or 1.0)
     axes.locator_params(axis="x", nbins=4)
@@ -185,7 +249,7 @@ def short(number: float) -> str:
     return f"{number:g}"
 
 
-def _broken(name: str) -> str:
+def broken(name: str) -> str:
     """Return a long name on two lines."""
     if len(name) < 22:
         return name

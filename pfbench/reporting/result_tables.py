@@ -5,6 +5,7 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 
+from pfbench.base.counts import COUNTED
 from pfbench.base.visible import spreadsheet_text
 from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
 from pfbench.reporting.ranking import ranked_by, ranking
@@ -30,10 +31,13 @@ CSV_HEAD = (
 
 
 def comparisons(results: Results) -> list[Comparison]:
-    """Return the comparison of a study in each kind of calls that any run makes."""
-    counted = (axis for axis in AXES if axis != "seconds")
-    made = [axis for axis in counted if any(group.makes(axis) for group in results)]
-    return [compare(results, Price.of(axis)) for axis in made or ["sfo"]]
+    """Return the comparison of a study in each kind of calls that any run makes.
+
+    Full gradients are no kind of their own where their component gradients are in the SFO.
+    """
+    made = [kind for kind in AXES if kind in COUNTED and any(one.makes(kind) for one in results)]
+    kinds = [kind for kind in made if kind != "fo" or "sfo" not in made]
+    return [compare(results, Price.of(kind)) for kind in kinds or ["sfo"]]
 
 
 def results_tables(compared: Sequence[Comparison]) -> list[Table]:

@@ -1,7 +1,7 @@
 """A report on the disk: every file is written beside its final name first, then renamed."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +11,7 @@ from pfbench.base.files import check_writable
 from pfbench.reporting import figures_svg, tables
 from pfbench.reporting.citations import bibliography
 from pfbench.reporting.contents import Contents, Part, contents, stem
+from pfbench.reporting.figures_reached import reached
 from pfbench.reporting.latex import latex
 from pfbench.reporting.macros import macros
 from pfbench.reporting.markdown import document
@@ -49,11 +50,13 @@ def write_report(
     """Write a comparison report.
 
     For a report NAME with a study STUDY these are ``NAME.html`` (one page, opens offline);
-    ``NAME.md`` with ``NAME-STUDY.svg`` for publication; and for papers ``NAME-STUDY.pdf``, the
-    tables ``NAME-STUDY-results`` and ``NAME-STUDY-counts`` as LaTeX, Markdown and CSV,
-    ``NAME-macros.tex`` with every number by a name, and ``NAME.bib``; without ``-STUDY`` where a
-    study is the only one and has no key. No file is put in its place before all are written. The
-    same runs give the same bytes, up to the last three arguments.
+    ``NAME.md`` with ``NAME-STUDY.svg`` for publication; and for papers the curves
+    (``NAME-STUDY``), the targets reached (``NAME-STUDY-targets``), each as SVG and PDF in the
+    width of a page and of a column (``-column``); the tables ``NAME-STUDY-results`` and
+    ``NAME-STUDY-counts`` as LaTeX, Markdown and CSV; ``NAME-macros.tex`` with every number by a
+    name; and ``NAME.bib``. It is without ``-STUDY`` where a study is the only one and has no key.
+    No file is put in its place before all are written. The same runs give the same bytes, up to
+    the last three arguments.
 
     Parameters
     ----------
@@ -89,15 +92,28 @@ def write_report(
 def _files(everything: Contents) -> dict[str, bytes]:
     name = everything.spec.name
     texts = {f"{name}.html": page(everything), f"{name}.md": document(everything)}
-    pictures = {}
+    pictures: dict[str, bytes] = {}
     for part in everything.parts:
         begin = stem(everything.spec, part.study)
-        pictures[part.picture] = figures_svg.svg(part.figure, everything.labels)
-        pictures[f"{begin}.pdf"] = figures_svg.pdf(part.figure, everything.labels)
+        pictures |= _pictures(begin, part, everything.labels)
         texts |= _tables(begin, part)
     texts[f"{name}-macros.tex"] = macros(part.compared for part in everything.parts)
     texts[f"{name}.bib"] = bibliography(everything.spec)
     return {file: text.encode("utf-8") for file, text in texts.items()} | pictures
+
+
+def _pictures(begin: str, part: Part, labels: Sequence[str]) -> dict[str, bytes]:
+    """Return the figures of a study as SVG and PDF, by the names of their files."""
+    found = {}
+    for suffix, width in {"": figures_svg.PAGE, "-column": figures_svg.COLUMN}.items():
+        drawings = {begin: figures_svg.curves(part.figure, labels, width)}
+        shares = reached(part.compared, labels, width)
+        if shares is not None:
+            drawings[f"{begin}-targets"] = shares
+        for name, drawing in drawings.items():
+            found[f"{name}{suffix}.svg"] = figures_svg.svg(drawing)
+            found[f"{name}{suffix}.pdf"] = figures_svg.pdf(drawing)
+    return found
 
 
 def _tables(begin: str, part: Part) -> dict[str, str]:

@@ -9,83 +9,20 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from made_runs import plan, run
+from made_runs import SEEDS, descending, failing, fast, group, idle, results, short, slow, slower
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.bibliography import REFERENCES
-from pfbench.base.counts import Budget
 from pfbench.reporting.citations import bibliography
 from pfbench.reporting.comparison import compare
 from pfbench.reporting.latex import latex, latex_text
 from pfbench.reporting.macros import macros
 from pfbench.reporting.result_tables import comparisons, results_csv, results_table
-from pfbench.reporting.results import Group, Panel, Results
 from pfbench.reporting.statistics import Price
 from pfbench.reporting.tables import TIED, markdown, plain
-from pfbench.runs.loop.stop import Stop
-from pfbench.runs.planning.study import Named, Setting, Spec, Study
+from pfbench.runs.planning.study import Named, Spec
 
-TARGETS = Stop("m", 4.0), Stop("m", 1.0)
-SEEDS = range(8)
 SFO = Price.of("sfo")
-
-
-def descending(speed, budget=1000, seed=0, **more):
-    """A run that halves m each so many SFO, from 16; it stops at 1, or before the budget."""
-    steps = [(16 / 2**k, k * speed + (seed if k else 0)) for k in range(12)]
-    within = [(m, s) for m, s in steps if s <= budget]
-    last = next((k for k, (m, _) in enumerate(within) if m <= 1), None)
-    shown = within if last is None else within[: last + 1]
-    status = "budget" if last is None else "target"
-    return run([m for m, _ in shown], [s for _, s in shown], seed=seed, status=status, **more)
-
-
-def group(label, runs, budget=1000, panel="easy"):
-    plans = tuple(plan(Budget(sfo=budget), one.seed, TARGETS[-1]) for one in runs)
-    keys = tuple(f"{label}-{one.seed}" for one in runs)
-    return Group("p", panel, label, label, plans, tuple(runs), keys)
-
-
-def fast(budget=1000):
-    return group("fast", [descending(20, budget, seed) for seed in SEEDS], budget)
-
-
-def slow():
-    return group("slow", [descending(60, seed=seed) for seed in SEEDS])
-
-
-def slower():
-    return group("slower", [descending(60.5, seed=seed) for seed in SEEDS])
-
-
-def short(budget):
-    """It would reach the hardest target with 1200 SFO calls."""
-    return group("short", [descending(300, budget, seed) for seed in SEEDS], budget)
-
-
-def idle():
-    return group("idle", [run([16.0], [0], seed=seed) for seed in SEEDS])
-
-
-def failing():
-    broken = [run([16, 2], [0, 50], seed=seed, status="diverged") for seed in SEEDS]
-    return group("failing", broken)
-
-
-def results(*groups, targets=TARGETS):
-    study = Study(
-        key="",
-        title="Made",
-        about="",
-        problems=(Named("p", "p"),),
-        algorithms=tuple(Named(one.label, one.label) for one in groups),
-        settings=(Setting("easy", {}),),
-        seeds=tuple(SEEDS),
-        measures=("m",),
-        recorded=("m",),
-        targets=targets,
-    )
-    return Results(study, (Panel("p", "easy", "easy", tuple(groups)),))
 
 
 def lines(*groups):

@@ -96,6 +96,8 @@ def test_the_files_are_those_that_are_promised(written):
         "by-hand.bib",
         "by-hand-tiny.svg",
         "by-hand-tiny.pdf",
+        "by-hand-tiny-column.svg",
+        "by-hand-tiny-column.pdf",
     ]
     folder = written["by-hand.html"].parent
     assert sorted(path.name for path in folder.iterdir()) == sorted(written)

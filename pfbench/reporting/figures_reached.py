@@ -1,0 +1,113 @@
+"""The figure of targets reached: the share of problems, targets and runs within so many calls."""
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pfbench.reporting.comparison import Comparison
+from pfbench.reporting.figures_svg import PAGE, Drawing, Width, add_legend, begun, short
+from pfbench.reporting.statistics import Distribution, ecdf
+from pfbench.reporting.style import style
+from pfbench.reporting.words import AXES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+_LEFT = 0.7
+"""The axis begins at so much of the fewest calls that reach any target."""
+
+
+def reached(
+    compared: Sequence[Comparison], labels: Sequence[str], width: Width = PAGE
+) -> Drawing | None:
+    """Return the figure of a study, a panel for each kind of calls; None if it has no targets.
+
+    Every problem (and setting) weighs the same, and every target, as the study states them. A line
+    that ends at 0.6 has never reached the other 40 %. The band is the 95 % interval over seeds
+    (bootstrap, stratified by problem).
+
+    Parameters
+    ----------
+    labels
+        All algorithms of the report; the position of one is the number of its style.
+    """
+    if not compared[0].targets:
+        return None
+    title = f"{compared[0].results.study.title}: targets reached"
+    return Drawing(title, partial(_reached, compared, labels, width))
+
+
+def shares(comparison: Comparison) -> dict[str, Distribution]:
+    """Return the share of targets that each algorithm reaches, by the calls that it needs."""
+    found: dict[str, Distribution] = {}
+    for label in comparison.results.study.labels:
+        calls = [
+            scored.calls
+            for compared in comparison.panels
+            for scored in compared.scored
+            if scored.group.label == label
+        ]
+        if calls:
+            found[label] = ecdf(calls)
+    return found
+
+
+def _reached(compared: Sequence[Comparison], labels: Sequence[str], width: Width) -> "Canvas":
+    columns = min(len(compared), width.columns)
+    canvas, grid = begun(width, math.ceil(len(compared) / columns), columns)
+    for at, comparison in enumerate(compared):
+        axes = grid[at // columns][at % columns]
+        axes.set_visible(True)
+        found = shares(comparison)
+        known = [one.x[one.x > 0] for one in found.values()]
+        x = np.concatenate(known) if known else np.empty(0)
+        low, high = (x.min(), x.max()) if x.size else (1.0, 10.0)
+        for label, share in found.items():
+            _draw(axes, share, labels.index(label), _LEFT * low, high / _LEFT)
+        kind = str(comparison.price).lower()
+        _frame(axes, _LEFT * low, high / _LEFT, AXES.get(kind, kind))
+        if at % columns == 0:
+            axes.set_ylabel("targets reached")
+    add_legend(canvas, compared[0].results.study.labels, labels, width)
+    return canvas
+
+
+def _draw(axes: "Axes", share: Distribution, number: int, low: float, high: float) -> None:
+    look = style(number)
+    # A step at each point, from the left edge to the right one.
+    x = np.concatenate([[low], np.maximum(share.x, low), [high]])
+    lines = share.share, share.low, share.high
+    ends = (np.concatenate([[0.0], one, one[-1:] if one.size else [0.0]]) for one in lines)
+    middle, least, most = ends
+    axes.fill_between(x, least, most, step="post", color=look.color, alpha=0.14, linewidth=0)
+    axes.step(
+        x,
+        middle,
+        where="post",
+        color=look.color,
+        dashes=look.dash or (1, 0),
+        linewidth=1.2,
+        marker=look.marker,
+        markersize=3,
+        markevery=(number % 5, max(1, x.size // 4)),
+    )
+
+
+def _frame(axes: "Axes", low: float, high: float, title: str) -> None:
+    axes.set_xscale("log")
+    axes.set_xlim(low, high)
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
+    axes.grid(axis="y")
+    axes.set_xlabel(title)
+    axes.minorticks_off()
+    first, last = math.ceil(math.log10(low)), math.floor(math.log10(high))
+    ticks = [10.0**power for power in range(first, last + 1)]
+    if len(ticks) < 2:
+        ticks = [digit * 10.0**p for p in range(first - 1, last + 1) for digit in (1, 2, 5)]
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    axes.set_xticks(ticks, [short(tick) for tick in ticks])

@@ -1,0 +1,73 @@
+"""Figures for papers: as wide as they say, and the same bytes every time."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from made_runs import failing, fast, idle, results, run, slow
+
+from pfbench.reporting.comparison import compare
+from pfbench.reporting.figures_reached import reached, shares
+from pfbench.reporting.figures_svg import COLUMN, PAGE, curves, pdf, svg
+from pfbench.reporting.panels import figure
+from pfbench.reporting.results import collect
+from pfbench.reporting.statistics import Price
+
+
+def drawings(width):
+    study = results(fast(), slow(), failing(), idle())
+    labels = list(study.study.labels)
+    return [
+        curves(figure(study), labels, width),
+        reached([compare(study, Price.of("sfo"))], labels, width),
+    ]
+
+
+@pytest.mark.parametrize("width", [PAGE, COLUMN])
+def test_a_figure_is_as_wide_as_a_page_or_a_column(width):
+    for drawing in drawings(width):
+        root = ET.fromstring(svg(drawing))
+        assert float(root.get("width").removesuffix("pt")) == pytest.approx(72 * width.inches)
+        box = re.search(rb"/MediaBox \[ ?0 0 ([0-9.]+) ", pdf(drawing))
+        assert float(box[1]) == pytest.approx(72 * width.inches)
+
+
+def test_the_same_runs_give_the_same_bytes():
+    for one, other in zip(drawings(PAGE), drawings(PAGE), strict=True):
+        assert svg(one) == svg(other)
+        assert pdf(one) == pdf(other)
+
+
+def test_many_panels_go_on_in_further_rows(spec, outcomes):
+    report = collect(spec, outcomes)
+    (found,) = report.results
+    many = type(found)(found.study, found.panels * 4)
+    heights = []
+    for width in (PAGE, COLUMN):
+        root = ET.fromstring(svg(curves(figure(many), list(many.study.labels), width)))
+        heights.append(float(root.get("height").removesuffix("pt")) / 72)
+    # Two measures of eight panels: two rows each of four, and four rows each of two.
+    assert heights == pytest.approx([0.7 + 4 * PAGE.row, 0.7 + 8 * COLUMN.row])
+
+
+def test_a_line_of_targets_reached_is_the_share_of_them():
+    found = shares(compare(results(fast(), failing(), idle()), Price.of("sfo")))
+    assert found["fast"].share[-1] == 1.0
+    assert found["failing"].x.tolist() == [50.0]
+    assert found["failing"].share.tolist() == [0.5]
+    assert found["idle"].x.size == 0
+    half = found["fast"].x[np.searchsorted(found["fast"].share, 0.5)]
+    assert half == 47.0  # the slowest seed at the first target
+
+
+def test_there_is_no_such_figure_without_targets():
+    assert reached([compare(results(fast(), targets=()), Price.of("sfo"))], ["fast"]) is None
+
+
+def test_a_run_without_a_row_draws_nothing():
+    empty = [run([], status="refused", seed=seed) for seed in range(8)]
+    study = results(fast(), type(fast())("p", "easy", "none", "none", fast().plans, tuple(empty)))
+    labels = list(study.study.labels)
+    assert svg(curves(figure(study), labels))
+    assert svg(reached([compare(study, Price.of("sfo"))], labels))
