@@ -2,13 +2,15 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import product
+
+import numpy as np
 
 from pfbench.reporting.comparison import all_at_equal_counts, at_equal_counts
 from pfbench.reporting.results import Group, Panel, Results
-from pfbench.reporting.statistics import final, first
-from pfbench.reporting.tables import Row, Table, ended_as_planned
+from pfbench.reporting.statistics import final, first, last_value, nothing_varies, standings
+from pfbench.reporting.tables import TIED, Row, Table, ended_as_planned
 from pfbench.reporting.words import counted, inside, listed, measure_name, significant, whole
 from pfbench.runs.loop.run import Run
 
@@ -124,16 +126,26 @@ def ratios(groups: tuple[Group, ...]) -> dict[tuple[str, str], float]:
 def medians(results: Results) -> Table:
     """Return the table of final medians."""
     study, results = results.study, all_at_equal_counts(results)
+    where = list(product(study.measures, results.panels))
+    runs = [[_runs(panel, label) for label in study.labels] for _, panel in where]
+    samples = [
+        [np.array([last_value(run, measure) for run in some]) for some in row]
+        for (measure, _), row in zip(where, runs, strict=True)
+    ]
+    exact = [[bool(some) and nothing_varies(some) for some in row] for row in runs]
     rows = []
-    for measure, panel in product(study.measures, results.panels):
-        last = [final(_runs(panel, label), measure).median for label in study.labels]
-        start = first([run for group in panel.groups for run in group.runs], measure)
-        best = frozenset(at + 1 for at in _least(last))
-        cells = [*map(_known, (start, *last))]
-        rows.append(Row(measure_name(measure), panel.title, cells, best))
+    for (measure, panel), row, standing in zip(where, runs, standings(samples, exact), strict=True):
+        start = first([run for some in row for run in some], measure)
+        cells = [_known(value) for value in (start, *(final(some, measure).median for some in row))]
+        best = frozenset(at + 1 for at in standing.best)
+        tied = frozenset(at + 1 for at in standing.best | standing.tied)
+        marks = (best, frozenset()) if standing.clear else (frozenset(), tied)
+        rows.append(Row(measure_name(measure), panel.title, cells, *marks))
     return Table(
         f"{study.title}: final medians",
-        "Median over the seeds of the last recorded value; the least in bold.",
+        "Median over the seeds of the last recorded value. Bold: less than every other by a rank "
+        f"test over the seeds (Holm at 5 % over the table). {TIED}: the least, and what the test "
+        "cannot tell from it.",
         ("measure", results.head, "start", *study.labels),
         rows,
     )
@@ -178,12 +190,3 @@ def _runs(panel: Panel, label: str) -> tuple[Run, ...]:
 
 def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
-
-
-def _least(values: Sequence[float]) -> list[int]:
-    """Return where the least value stands, and those that a table cannot tell from it."""
-    known = [value for value in values if not math.isnan(value)]
-    if not known:
-        return []
-    least = significant(min(known))
-    return [at for at, value in enumerate(values) if significant(value) == least]

@@ -3,6 +3,7 @@
 import json
 import zipfile
 from hashlib import sha256
+from types import SimpleNamespace
 
 import pytest
 from command_line import SMALL
@@ -93,6 +94,32 @@ def test_an_archive_says_what_is_in_it_and_its_runs_have_the_same_bits(pfbench, 
     conforms(outcome.json, "pack.json")
     assert outcome.json["agree"] == outcome.json["same_bits"] == outcome.json["runs"] == 2
     assert outcome.json["left_out"] == outcome.json["differing"] == {}
+
+
+def test_of_a_run_that_was_cut_from_a_longer_one_the_longer_one_is_packed(pfbench, archive, folder):
+    text = (folder / "s.toml").read_text().replace("sfo=100000", "sfo=150")
+    (folder / "less.toml").write_text(text)
+    assert pfbench("pack", "less.toml", "-o", "b.zip", "--jobs", 0).status == 0
+    with opened(folder / "b.zip") as less, opened(archive) as whole:
+        runs = [{name for name in one.names if name.startswith("runs/")} for one in (less, whole)]
+    assert runs[0] == runs[1]
+    outcome = pfbench("pack", "--check", "b.zip", "--share", 1, "--jobs", 1, "--json")
+    assert outcome.status == 0, outcome.err
+    assert outcome.json["same_bits"] == 2
+
+
+def test_the_files_of_data_sets_have_their_hashes(pfbench, archive, folder, monkeypatch):
+    from pfbench.runs import pack
+
+    plans = [SimpleNamespace(problem="nonconvex-logistic[source=a9a]")]
+    (folder / "data").mkdir(exist_ok=True)
+    assert pack.data_digests(iter(plans)) == {}  # it is not in the cache
+    (folder / "file").write_bytes(b"rows")
+    monkeypatch.setattr(pack, "status", lambda name: SimpleNamespace(path=folder / "file"))
+    found = pack.data_digests(iter(plans))
+    assert found == {"a9a": sha256(b"rows").hexdigest()}
+    content = pack.Unpacked({"data": {"a9a": "0", "other": "1"}}, folder, ())
+    assert content.other_data() == {"other": "not known here", "a9a": "here with other bytes"}
 
 
 def test_five_percent_of_two_runs_are_one(pfbench, archive):
