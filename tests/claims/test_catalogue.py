@@ -194,8 +194,7 @@ def test_no_more_tests_share_the_level_than_it_is_split_for(judgements):
 
 @pytest.mark.claims
 @pytest.mark.parametrize(
-    "claimed",
-    [pytest.param(one, marks=[pytest.mark.long] if one in LONG else []) for one in FIRST],
+    "claimed", [pytest.param(one, marks=[pytest.mark.long] if one in LONG else []) for one in FIRST]
 )
 def test_a_fault_of_each_claim_is_caught(claimed, judgements):
     mutant, told = FIRST[claimed]
