@@ -138,23 +138,22 @@ def _check_keys(where: str, studies: Sequence[Study]) -> None:
 
 def _study(table: _Table, begun: Study) -> Study | None:
     """Return a study with its fields; None if something is wrong, and noted."""
+    before = len(table.noting)
+    planned = _planned(table, begun)
+    measured = _measured(table, planned or begun)
+    return measured if len(table.noting) == before else None
+
+
+def _planned(table: _Table, begun: Study) -> Study | None:
+    """Return a study with what its templates depend on; None if something of it is wrong."""
     before, noting = len(table.noting), table.noting
     problems = table.need("problems", fields.entries, ())
     algorithms = table.need("algorithms", fields.entries, ())
     seeds: Sequence[int] = table.take("seeds", fields.seeds, begun.seeds)
     grid: Mapping[str, Sequence[Any]] = table.take("grid", fields.grid, {})
     rows = table.take("setting", fields.rows, ())
-    targets: tuple[Stop, ...] = table.take("targets", fields.targets, ())
-    measures = [entry.text for entry in table.take("measures", fields.entries, ())]
-    measures = measures or ([targets[-1].measure] if targets else ["objective"])
-    memory: float | None = table.take("memory_limit", fields.limit, None)
-    begun = replace(
-        begun,
-        every=table.take("every", fields.every, begun.every),
-        budget=table.take("budget", fields.budget, begun.budget),
-        time_limit=table.take("time_limit", fields.limit, None),
-        memory_limit=None if memory is None else memory * GIGABYTE,
-    )
+    every = table.take("every", fields.every, begun.every)
+    budget = table.take("budget", fields.budget, begun.budget)
     with noting():
         if grid and rows:
             raise InputError(f"{table.where}: grid and setting exclude each other: leave one out.")
@@ -164,19 +163,34 @@ def _study(table: _Table, begun: Study) -> Study | None:
         check_number(table.where, factors)
     if len(noting) > before:
         return None
-    names, _ = recorded(measures, targets[-1] if targets else None)
     study = replace(
         begun,
         problems=_named(problems),
         algorithms=_named(algorithms),
         settings=tuple(rows) or tuple(_product(grid)),
         seeds=tuple(seeds),
-        measures=tuple(dict.fromkeys(map(in_trace, names))),
-        recorded=names,
-        targets=tuple(replace(one, measure=in_trace(one.measure)) for one in targets),
+        every=every,
+        budget=budget,
     )
     _check_templates(table, study, [*problems, *algorithms])
     return study
+
+
+def _measured(table: _Table, begun: Study) -> Study:
+    """Return a study with its measures, targets and other limits."""
+    targets: tuple[Stop, ...] = table.take("targets", fields.targets, ())
+    measures = [entry.text for entry in table.take("measures", fields.entries, ())]
+    measures = measures or ([targets[-1].measure] if targets else ["objective"])
+    names, _ = recorded(measures, targets[-1] if targets else None)
+    memory: float | None = table.take("memory_limit", fields.limit, None)
+    return replace(
+        begun,
+        measures=tuple(dict.fromkeys(map(in_trace, names))),
+        recorded=names,
+        targets=tuple(replace(one, measure=in_trace(one.measure)) for one in targets),
+        time_limit=table.take("time_limit", fields.limit, None),
+        memory_limit=None if memory is None else memory * GIGABYTE,
+    )
 
 
 def _named(entries: Sequence[Entry]) -> tuple[Named, ...]:

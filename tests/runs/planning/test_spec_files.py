@@ -164,6 +164,16 @@ def test_all_mistakes_are_told_at_once(tmp_path):
     assert len(told) == 5
 
 
+def test_templates_are_looked_at_beside_other_mistakes(tmp_path):
+    text = STUDIES.replace("{batch}", "{bach}").replace("memory_limit = 2", "memory_limit = 0")
+    with pytest.raises(Mistakes) as refused:
+        read(tmp_path, text)
+    told = refused.value.each
+    assert len(told) == 3
+    for says in ("names {bach}", "setting.batch is used nowhere", "memory_limit=0"):
+        assert sum(says in sentence for sentence in told) == 1, says
+
+
 def test_templates_are_all_looked_at(tmp_path):
     text = STUDIES.replace("{batch}", "{bach}").replace("lo = ", 'lo = "-1", po = ')
     with pytest.raises(Mistakes) as refused:
