@@ -20,7 +20,8 @@ def document(contents: Contents) -> str:
     blocks = [f"# {markdown_text(spec.title)}"]
     blocks += map(markdown_text, paragraphs(spec.about))
     for part in contents.parts:
-        blocks += _study(part)
+        alone = len(contents.parts) == 1 and part.study.title == spec.title
+        blocks += _study(part, alone=alone)
     blocks.append("## How this was made")
     blocks.append(_definitions(contents.provenance()))
     for environment in contents.environments:
@@ -40,14 +41,15 @@ def document(contents: Contents) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def _study(part: Part) -> list[str]:
+def _study(part: Part, *, alone: bool) -> list[str]:
+    """Return the blocks of a study; the title of the report is enough for one that has it alone."""
     results, study = part.results, part.study
-    blocks = [f"## {markdown_text(study.title)}"]
+    blocks = [] if alone else [f"## {markdown_text(study.title)}"]
     blocks += map(markdown_text, paragraphs(study.about))
     said = (*answers(results), *summary.sentences(results))
     blocks.append("\n".join(f"- {markdown_text(text)}" for text in said))
     shown = " ".join(_description(part.figure, measure, 0) for measure in study.measures)
-    blocks.append(f"![{markdown_text(shown).replace(']', '')}]({part.picture})")
+    blocks.append(f"![{markdown_text(shown.translate(_IN_ALT))}]({part.picture})")
     caption = f"{band_means(len(study.seeds))}{part.certified} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
     for table in (
@@ -63,6 +65,10 @@ def _study(part: Part) -> list[str]:
     if early is not None:
         blocks += [f"### {markdown_text(_short(early, study))}", markdown(early)]
     return blocks
+
+
+_IN_ALT = str.maketrans("[]", "()")
+"""Brackets would end the text in place of a picture."""
 
 
 def _description(drawn: Figure, measure: str, at: int) -> str:
