@@ -4,20 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pfbench.base.counts import COUNTED
-from pfbench.reporting.comparison import all_at_equal_counts
+from pfbench.reporting.comparison import Compared, Comparison, Scored, all_at_equal_counts
 from pfbench.reporting.results import Panel, Results
-from pfbench.reporting.statistics import (
-    HOLDS,
-    Price,
-    Runtimes,
-    Standing,
-    ert,
-    final,
-    runtimes,
-    standings,
-)
-from pfbench.reporting.words import AXES, counted, inside, listed, measure_name, significant, whole
+from pfbench.reporting.statistics import HOLDS, final
+from pfbench.reporting.words import counted, inside, listed, measure_name, significant, whole
 from pfbench.runs.loop.stop import Stop
 
 _MOST_NAMED = 4
@@ -26,33 +16,53 @@ _MOST_NAMED = 4
 
 @dataclass(frozen=True)
 class _Row:
-    """Calls to a target in one panel: by method, and how the methods stand."""
+    """Calls to the hardest target in one panel, at equal counts."""
 
-    title: str
-    found: dict[str, Runtimes]
-    standing: Standing
+    compared: Compared
 
     @property
-    def order(self) -> list[tuple[float, str]]:
-        """Expected calls and method of those that reach the target, the fewest first."""
-        expected = ((ert(one), label) for label, one in self.found.items() if one.hits)
-        return sorted(expected, key=lambda pair: pair[0])
+    def title(self) -> str:
+        """What distinguishes the panel."""
+        return self.compared.panel.title
+
+    @property
+    def hits(self) -> dict[str, int]:
+        """How many runs of each method reach the target."""
+        return {one.group.label: one.calls[-1].hits for one in self.compared.scored}
+
+    @property
+    def order(self) -> list[tuple[float, Scored]]:
+        """Expected calls and methods of those that reach the target, the fewest first."""
+        known = ((one.expected[-1], one) for one in self.compared.scored)
+        reached = ((found.value, one) for found, one in known if found and found.hits)
+        return sorted(reached, key=lambda pair: pair[0])
+
+    @property
+    def clear(self) -> bool:
+        """Whether a rank test over the seeds tells the first from all others."""
+        return self.compared.by_target[-1].clear
 
 
-def answers(results: Results) -> list[str]:
+def answers(compared: Sequence[Comparison]) -> list[str]:
     """Return what was compared, then for each kind of calls who needs the fewest to the target.
 
     The target is the hardest that the spec states; without one, the last values are compared.
+
+    Parameters
+    ----------
+    compared
+        A study, compared in each kind of calls that its runs make; at least one.
     """
-    results = all_at_equal_counts(results)
+    results = all_at_equal_counts(compared[0].results)
     target = results.study.stop
     if target is None:
         return [_compared(results), *_ends(results)]
-    kinds = [kind for kind in AXES if kind in COUNTED and _is_compared(results, kind)]
-    if "sfo" in kinds and "fo" in kinds:
-        kinds.remove("fo")  # its component gradients are in the SFO
-    rows = {kind: list(_rows(results.panels, target, Price.of(kind))) for kind in kinds}
-    return [_compared(results), *_reached(results, target), *_fewest(rows, results.head)]
+    rows = {str(one.price): [_Row(panel) for panel in one.panels] for one in compared}
+    reached = _reached(results, target, next(iter(rows.values())))
+    everywhere = {name: of_kind for name, of_kind in rows.items() if _is_compared(results, name)}
+    if "SFO" in everywhere:
+        everywhere.pop("FO", None)  # its component gradients are in the SFO
+    return [_compared(results), *reached, *_fewest(everywhere, results.head)]
 
 
 def _compared(results: Results) -> str:
@@ -71,30 +81,21 @@ def _compared(results: Results) -> str:
     return f"{what}, of which {whole(lost.total())} failed ({ways})."
 
 
-def _is_compared(results: Results, kind: str) -> bool:
+def _is_compared(results: Results, name: str) -> bool:
     """Return whether every method makes such calls: else to need none of them says little."""
-    return all(group.makes(kind) for group in results if any(run.rows for run in group.runs))
+    return all(group.makes(name.lower()) for group in results if any(run.rows for run in group.runs))
 
 
-def _reached(results: Results, target: Stop) -> Iterator[str]:
-    """Yield what the target is, and where nobody reaches it."""
+def _reached(results: Results, target: Stop, rows: Sequence[_Row]) -> Iterator[str]:
+    """Yield what the target is, where nobody reaches it, and who never does."""
     level = f"{inside(target.measure)} ≤ {significant(target.target)}"
-    hits = {
-        panel.title: {
-            group.label: runtimes(group.runs, target, Price.of("iteration")).hits
-            for group in panel.groups
-        }
-        for panel in results.panels
-    }
-    reached = sum(sum(found.values()) for found in hits.values())
+    reached = sum(sum(row.hits.values()) for row in rows)
     if not reached:
         yield f"No method reaches the target, {level}."
         return
-    places = [title for title, found in hits.items() if not any(found.values())]
+    places = [row.title for row in rows if not any(row.hits.values())]
     methods = [
-        label
-        for label in results.study.labels
-        if not any(found.get(label) for found in hits.values())
+        label for label in results.study.labels if not any(row.hits.get(label) for row in rows)
     ]
     where = f"; nobody does on {listed(_most(places, _place(results.head)))}" if places else ""
     who = f"; never {listed(_most(methods, 'method'))}" if methods else ""
@@ -109,48 +110,40 @@ def _fewest(rows: Mapping[str, Sequence[_Row]], head: str) -> Iterator[str]:
     for kind, of_kind in rows.items():
         reached = [row for row in of_kind if row.order]
         if reached and len(of_kind) == 1:
-            yield _ranking(of_kind[0], f"{kind.upper()} calls")
+            yield _ranking(of_kind[0], f"{kind} calls")
         elif reached:
-            yield _winners(reached, f"{kind.upper()} calls", head)
-
-
-def _rows(panels: Sequence[Panel], target: Stop, price: Price) -> Iterator[_Row]:
-    found = [
-        {group.label: runtimes(group.runs, target, price) for group in panel.groups}
-        for panel in panels
-    ]
-    stand = standings([[one.calls for one in row.values()] for row in found])
-    for panel, row, standing in zip(panels, found, stand, strict=True):
-        yield _Row(panel.title, row, standing)
+            yield _winners(reached, f"{kind} calls", head)
 
 
 def _ranking(row: _Row, calls: str) -> str:
     """Return the order of the methods in the only panel."""
     (least, first), *others = row.order
-    named = [f"{label} {_calls(value)}{_hits(row.found[label])}" for value, label in others]
+    named = [f"{one.group.label} {_calls(value)}{_hits(one)}" for value, one in others]
     then = f", then {listed(_most(named, 'method'))}" if named else ""
-    sure = "" if row.standing.clear or not others else "; the seeds are too few to tell the first"
+    sure = "" if row.clear or not others else "; the seeds are too few to tell the first"
     return (
-        f"Fewest {calls}: {first}, {_calls(least)} expected{_hits(row.found[first])}{then}{sure}."
+        f"Fewest {calls}: {first.group.label}, {_calls(least)} expected{_hits(first)}{then}{sure}."
     )
 
 
 def _winners(reached: Sequence[_Row], calls: str, head: str) -> str:
     """Return who needs the fewest in how many panels, and by how much."""
-    wins = Counter(row.order[0][1] for row in reached)
+    wins = Counter(row.order[0][1].group.label for row in reached)
     named = [f"{label} on {whole(number)}" for label, number in wins.most_common()]
-    clear = sum(row.standing.clear for row in reached)
     text = (
         f"Fewest {calls}: {listed(_most(named, 'method'))} of "
-        f"{counted(len(reached), _place(head))}, on {whole(clear)} of them told from all others by "
-        "a rank test over the seeds"
+        f"{counted(len(reached), _place(head))}, on {whole(sum(row.clear for row in reached))} of "
+        "them told from all others by a rank test over the seeds"
     )
     several = [row for row in reached if len(row.order) > 1 and row.order[0][0]]
     if not several:
         return f"{text}."
     widest = max(several, key=lambda row: row.order[-1][0] / row.order[0][0])
     (low, first), *_, (high, last) = widest.order
-    return f"{text}; widest on {widest.title}: {_calls(low)} ({first}) to {_calls(high)} ({last})."
+    return (
+        f"{text}; widest on {widest.title}: {_calls(low)} ({first.group.label}) to "
+        f"{_calls(high)} ({last.group.label})."
+    )
 
 
 def _ends(results: Results) -> Iterator[str]:
@@ -191,9 +184,10 @@ def _calls(value: float) -> str:
     return whole(round(value)) if value < 1e7 else significant(value)
 
 
-def _hits(found: Runtimes) -> str:
-    number = found.calls.size
-    return "" if found.hits == number else f" ({found.hits} of {number} seeds)"
+def _hits(scored: Scored) -> str:
+    """Return how many runs reach the target, if not all."""
+    hits, number = scored.calls[-1].hits, len(scored.group.runs)
+    return "" if hits == number else f" ({hits} of {number} seeds)"
 
 
 def _most(names: Sequence[str], thing: str) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.counts import COUNTED
+from pfbench.reporting.comparison import at_equal_counts
 from pfbench.reporting.latex import latex_text
 from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import HOLDS, QUARTILES_FROM
@@ -96,7 +97,6 @@ def _study(results: Results, labels: Sequence[str]) -> dict[str, Any]:
         "algorithms": [labels.index(label) for label in study.labels],
         "measures": study.measures,
         "counts": counts,
-        "best": {},
         "rates": [],
         "targets": [{"measure": one.measure, "value": one.target} for one in study.targets],
         "panels": [
@@ -104,6 +104,8 @@ def _study(results: Results, labels: Sequence[str]) -> dict[str, Any]:
                 "problem": panel.problem,
                 "setting": panel.setting,
                 "title": panel.title if several else "",
+                "limits": dict(limits),
+                "best": panel.best_known,
                 "groups": [
                     {
                         "algorithm": labels.index(group.label),
@@ -112,7 +114,7 @@ def _study(results: Results, labels: Sequence[str]) -> dict[str, Any]:
                     for group in panel.groups
                 ],
             }
-            for panel in results.panels
+            for limits, panel in map(at_equal_counts, results.panels)
         ],
     }
 

@@ -46,7 +46,7 @@ def _study(part: Part, *, alone: bool) -> list[str]:
     results, study = part.results, part.study
     blocks = [] if alone else [f"## {markdown_text(study.title)}"]
     blocks += map(markdown_text, paragraphs(study.about))
-    said = (*answers(results), *summary.sentences(results))
+    said = (*answers(part.compared), *summary.sentences(results))
     blocks.append("\n".join(f"- {markdown_text(text)}" for text in said))
     shown = " ".join(_description(part.figure, measure, 0) for measure in study.measures)
     blocks.append(f"![{markdown_text(shown.translate(_IN_ALT))}]({part.picture})")

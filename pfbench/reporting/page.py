@@ -6,8 +6,8 @@ from typing import Any
 from pfbench.base.visible import visible
 from pfbench.reporting import figures_html, summary, tables
 from pfbench.reporting.answers import answers
-from pfbench.reporting.comparison import all_at_equal_counts
 from pfbench.reporting.contents import Contents, Part, failure_sentence, seeds_in_words
+from pfbench.reporting.result_tables import results_tables
 from pfbench.reporting.statistics import Final
 from pfbench.reporting.style import style
 from pfbench.reporting.words import measure_name
@@ -49,11 +49,13 @@ def page(contents: Contents) -> str:
         "final": lambda cell: isinstance(cell, Final),
         "numeric": tables.is_numeric,
     }
-    compared = [all_at_equal_counts(part.results) for part in contents.parts]
-    runs = figures_html.as_json(contents.spec, compared, contents.labels)
+    runs = figures_html.as_json(
+        contents.spec, [part.results for part in contents.parts], contents.labels
+    )
     values: dict[str, Any] = vars(contents) | {
         "date": contents.date,
         "provenance": contents.provenance(),
+        "TIED": tables.TIED,
         "parts": [_shown(part) for part in contents.parts],
         "styles": [style(number) for number in range(len(contents.labels))],
         # Not escaped: our own files, and base64.
@@ -86,7 +88,8 @@ def _shown(part: Part) -> dict[str, Any]:
     return {
         "id": f"study-{part.study.key or 'only'}",
         "study": part.study,
-        "answers": answers(results),
+        "answers": answers(part.compared),
+        "results": results_tables(part.compared),
         "sentences": summary.sentences(results),
         "medians": summary.medians(results),
         "ratios": summary.ratio_table(results),

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from made_runs import run
 
-from pfbench.reporting.answers import answers
+from pfbench.reporting.answers import answers as of_comparisons
+from pfbench.reporting.result_tables import comparisons
 from pfbench.reporting.results import Group, Panel, Results
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import Named, Setting, Study
@@ -44,12 +45,18 @@ def results(panels, targets=(EASY, HARD)):
     return Results(study, found)
 
 
+def answers(found):
+    return of_comparisons(comparisons(found))
+
+
 def runs(calls, number=3, **options):
-    """Runs that reach 0.1 after so many SFO, and LO half as many; with None never."""
-    reach = [0.05] if calls is not None else [0.4]
-    sfo = [0, 100 if calls is None else calls]
-    lo = [0, sfo[-1] // 2]
-    return [run([1.0, *reach], sfo, lo=lo, seed=seed, **options) for seed in range(number)]
+    """Runs that reach 0.1 after so many SFO on average, and LO half as many; with None never."""
+    ends = [1.0, 0.4 if calls is None else 0.05]
+    about = [(100 if calls is None else calls) + 2 * seed - number + 1 for seed in range(number)]
+    return [
+        run(ends, [0, sfo], lo=[0, sfo // 2], seed=seed, **options)
+        for seed, sfo in enumerate(about)
+    ]
 
 
 def test_one_problem_is_a_ranking_with_numbers():
@@ -71,7 +78,7 @@ def test_runs_that_miss_are_charged_and_said():
     some = [*runs(1000, 2), *runs(None, 1)]
     told = answers(results({"p": {"fast": some, "sure": runs(1000, 3)}}))
     assert told[1] == "5 of 6 runs reach the target, m ≤ 0.100."
-    # 1000 + 1000 + 100 spent in vain, over two hits.
+    # 999 + 1001 + 100 spent in vain, over two hits.
     assert "sure, 1\u202f000 expected, then fast 1\u202f050 (2 of 3 seeds)" in told[2]
 
 

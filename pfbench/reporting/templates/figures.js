@@ -34,9 +34,8 @@ const figures = (() => {
   })[state.x] ?? `${state.x.toUpperCase()} calls`;
 
   // The best known objective that is taken off, or 0.
-  function taken({study, state}, panel, measure) {
-    const best = study.best[panel.problem];
-    return state.gap && measure === "objective" && best !== undefined ? best : 0;
+  function taken({state}, panel, measure) {
+    return state.gap && measure === "objective" ? panel.best ?? 0 : 0;
   }
 
   const makes = (group, {study, state}) => group.runs.some((run) => (

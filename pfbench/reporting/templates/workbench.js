@@ -94,14 +94,14 @@ const workbench = (() => {
         element("span", {text: label}));
       const group = (legend, ...parts) => element("fieldset", {}, element("legend", {text: legend}), ...parts);
       const several = (list, made) => (list.length > 1 ? made : null);
-      const {problems, settings, measures, best} = this.study;
+      const {problems, settings, measures, panels} = this.study;
+      const isKnown = measures.includes("objective") && panels.some((panel) => panel.best !== null);
       this.controls.append(
         group("Shown",
           several(problems, select("problem", "Problem")),
           several(settings, select("setting", "Setting")),
           several(measures, select("measure", "Measure")),
-          Object.keys(best).length && measures.includes("objective")
-            ? tick("gap", "less the best known objective") : null,
+          isKnown ? tick("gap", "less the best known objective") : null,
           select("band", "Seeds")),
         group("Against", select("x", "x-axis"), this.priceSliders()),
         group("Scale", tick("logx", "logarithmic x"), tick("logy", "logarithmic y"),
@@ -349,6 +349,10 @@ const workbench = (() => {
         const prices = study.counts.map((kind) => `${state.prices[kind]} for ${kind.toUpperCase()}`);
         parts.push(`Prices of a call: ${words.listed(prices)}.`);
       }
+      const limits = new Set(panels.map((panel) => Object.entries(panel.limits)
+        .map(([kind, limit]) => `${words.spent(limit)} ${kind.toUpperCase()}`).join(", ")));
+      const all = words.listed([...limits].filter(Boolean));
+      if (all) parts.push(`Every run as far as a budget of ${all} goes.`);
       const absent = this.absent(view, panels);
       if (absent) parts.push(absent);
       if (state.gap && measures.includes("objective") && state.logy) {
@@ -425,7 +429,7 @@ const workbench = (() => {
 
     // The figure as it is shown, in the colours of paper.
     drawing() {
-      const view = {...this.view, colors: palette(this.report, true)};
+      const view = {...this.view, colors: {...palette(this.report, true), paper: "#ffffff"}};
       const {panels, measures} = this;
       const wanted = measures.flatMap((measure) => panels.map((panel) => ({panel, measure})));
       const size = wanted.length === 1 ? [760, 440] : [340, 240];
@@ -433,7 +437,7 @@ const workbench = (() => {
       return {
         heading: `${this.study.title}: ${words.listed(measures.map((one) => figures.title(this.report, one, this.state.gap && one === "objective")))}`,
         axisText: switches.axisName(this.report, this.state.x),
-        columns: Math.min(wanted.length, measures.length > 1 ? panels.length : Math.ceil(Math.sqrt(wanted.length)) + 1),
+        columns: Math.min(wanted.length, measures.length > 1 ? panels.length : Math.ceil(Math.sqrt(wanted.length))),
         size, font: view.font, colors: view.colors,
         legend: this.study.algorithms.filter((number) => !this.state.hidden.has(number)).map((number) => ({
           label: this.report.algorithms[number].label, look: this.report.algorithms[number], color: view.colors.lines[number]})),
