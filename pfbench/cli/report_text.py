@@ -43,7 +43,7 @@ def whole_report(contents: Contents) -> Iterator[RenderableType]:
 
 def _study(part: Part) -> Iterator[RenderableType]:
     study, results = part.study, part.results
-    said = [f"- {text}" for text in (*answers(results), *summary.sentences(results))]
+    said = [f"- {text}" for text in (*answers(part.compared), *summary.sentences(results))]
     failure = [failure_sentence(results)] if failure_sentence(results) else []
     yield heading(study.title, *paragraphs(study.about), *said, *failure)
     for table in (

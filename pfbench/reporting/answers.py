@@ -83,7 +83,9 @@ def _compared(results: Results) -> str:
 
 def _is_compared(results: Results, name: str) -> bool:
     """Return whether every method makes such calls: else to need none of them says little."""
-    return all(group.makes(name.lower()) for group in results if any(run.rows for run in group.runs))
+    return all(
+        group.makes(name.lower()) for group in results if any(run.rows for run in group.runs)
+    )
 
 
 def _reached(results: Results, target: Stop, rows: Sequence[_Row]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from pfbench.reporting.comparison import all_at_equal_counts
 from pfbench.reporting.contents import contents
 from pfbench.reporting.markdown import document
 from pfbench.reporting.panels import figure
+from pfbench.reporting.result_tables import comparisons
 from pfbench.reporting.results import Group, Panel, Report, Results
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import Named, Setting, Spec, Study
@@ -77,7 +78,7 @@ def test_final_values_and_curves_are_cut(targets):
 @pytest.mark.parametrize("targets", [TARGETS, ()])
 def test_the_words_and_tables_are_those_of_equal_runs(targets):
     alike = results(targets, rows=11, budget=100)
-    assert answers(results(targets)) == answers(alike)
+    assert answers(comparisons(results(targets))) == answers(comparisons(alike))
     (cut,) = (text for text in summary.sentences(results(targets)) if "went further" in text)
     assert "within SFO 100" in cut
     assert "3 runs went further" in cut
