@@ -161,11 +161,13 @@ def _curves(drawn: Figure, labels: Sequence[str], width: Width) -> "Canvas":
     lines = len(study.measures) * len(panels) * len(study.labels)
     most, markers = min(41, max(9, _POINTS // lines)), min(5, max(1, _MARKERS // lines))
     for (row, measure), (at, panel) in product(enumerate(study.measures), enumerate(panels)):
-        axes, scale = grid[row * deep + at // columns][at % columns], drawn.scales[measure]
+        axes = grid[row * deep + at // columns][at % columns]
+        scale = drawn.scales[measure, panel.problem]
+        first = at % columns == 0 or panel.problem != panels[at - 1].problem
         axes.set_visible(True)
         for line in drawn.lines[measure, at]:
             _draw(axes, line, labels.index(line.label), scale.low, most, markers)
-        _frame(axes, scale, drawn.widths[at], named=at % columns == 0)
+        _frame(axes, scale, drawn.widths[at], named=first)
         if row == 0 or deep > 1:
             axes.set_title(panel.title)
         if at % columns == 0:

@@ -25,7 +25,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Scale:
-    """The y-axis of one row of panels: `low` and `high` in units of the measure."""
+    """The y-axis of panels in a row: `low` and `high` in units of the measure."""
 
     log: bool
     low: float
@@ -47,14 +47,14 @@ class Figure:
     widths
         Greatest x by number of the panel.
     scales
-        By measure.
+        By measure and problem: values of different problems have no scale in common.
     """
 
     results: Results
     axis: str
     lines: Mapping[tuple[str, int], tuple[Line, ...]]
     widths: Sequence[float]
-    scales: Mapping[str, Scale]
+    scales: Mapping[tuple[str, str], Scale]
 
 
 def figure(results: Results) -> Figure:
@@ -79,8 +79,16 @@ def figure(results: Results) -> Figure:
         for at in columns
     ]
     scales = {
-        measure: _scale([line for at in columns for line in lines[measure, at]])
+        (measure, problem): _scale(
+            [
+                line
+                for at, panel in enumerate(results.panels)
+                if panel.problem == problem
+                for line in lines[measure, at]
+            ]
+        )
         for measure in measures
+        for problem in dict.fromkeys(panel.problem for panel in results.panels)
     }
     return Figure(results, axis, lines, widths, scales)
 

@@ -1,6 +1,7 @@
 """Twice the budget gains nothing, in whatever a report says or draws."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -85,3 +86,26 @@ def test_the_words_and_tables_are_those_of_equal_runs(targets):
     assert not any("went further" in text for text in summary.sentences(alike))
     # The counts of what was made are told as they are, and nothing else differs.
     assert "| twice | 0 | 200 |" in said(results(targets))
+
+
+def test_each_problem_has_its_own_scale():
+    found = results(())
+    (panel,) = found.panels
+    far = replace(
+        panel,
+        problem="q",
+        groups=tuple(
+            replace(
+                group,
+                problem="q",
+                runs=tuple(
+                    replace(one, rows=[(*row[:-1], 1e6 * row[-1]) for row in one.rows])
+                    for one in group.runs
+                ),
+            )
+            for group in panel.groups
+        ),
+    )
+    alone, both = figure(found), figure(replace(found, panels=(panel, far)))
+    assert both.scales["m", "p"] == alone.scales["m", "p"]
+    assert both.scales["m", "q"].low == pytest.approx(1e6 * alone.scales["m", "p"].low)
