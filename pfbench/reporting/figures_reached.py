@@ -1,15 +1,16 @@
-"""The figure of targets reached: the share of problems, targets and runs within so many calls."""
+"""Shares of targets: within so many calls, and within a factor of a stated reference."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pfbench.base.visible import visible
 from pfbench.reporting.comparison import Comparison
 from pfbench.reporting.figures_svg import PAGE, Drawing, Width, add_legend, begun, short
-from pfbench.reporting.statistics import Distribution, ecdf
+from pfbench.reporting.statistics import Distribution, Runtimes, ecdf, profile
 from pfbench.reporting.style import style
 from pfbench.reporting.words import AXES
 
@@ -41,39 +42,81 @@ def reached(
     return Drawing(title, partial(_reached, compared, labels, width))
 
 
+def profiles(
+    compared: Sequence[Comparison], labels: Sequence[str], width: Width = PAGE
+) -> Drawing | None:
+    """Return the performance profile of a study; None if it states no reference.
+
+    It is the share of problems and targets of which the expected calls are within a factor of those
+    that the study states: no line depends on the others.
+    """
+    if not compared[0].results.study.reference:
+        return None
+    title = f"{compared[0].results.study.title}: profile"
+    return Drawing(title, partial(_profiles, compared[0], labels, width))
+
+
 def shares(comparison: Comparison) -> dict[str, Distribution]:
     """Return the share of targets that each algorithm reaches, by the calls that it needs."""
-    found: dict[str, Distribution] = {}
+    return {label: ecdf(calls) for label, _, calls in _by_algorithm(comparison)}
+
+
+def factors(comparison: Comparison) -> dict[str, Distribution]:
+    """Return the share of targets within a factor of the reference, of each algorithm."""
+    stated = comparison.results.study.reference
+    known = {visible(label): calls for label, calls in stated.items()}
+    return {
+        label: profile(calls, [known[problem] for problem in problems])
+        for label, problems, calls in _by_algorithm(comparison)
+    }
+
+
+def _by_algorithm(
+    comparison: Comparison,
+) -> Iterator[tuple[str, list[str], list[tuple[Runtimes, ...]]]]:
+    """Yield each algorithm with the problems of its panels, and its calls to each target there."""
     for label in comparison.results.study.labels:
-        calls = [
-            scored.calls
+        found = [
+            (compared.panel.problem, scored.calls)
             for compared in comparison.panels
             for scored in compared.scored
             if scored.group.label == label
         ]
-        if calls:
-            found[label] = ecdf(calls)
-    return found
+        if found:
+            yield label, [problem for problem, _ in found], [calls for _, calls in found]
 
 
 def _reached(compared: Sequence[Comparison], labels: Sequence[str], width: Width) -> "Canvas":
     columns = min(len(compared), width.columns)
     canvas, grid = begun(width, math.ceil(len(compared) / columns), columns)
     for at, comparison in enumerate(compared):
-        axes = grid[at // columns][at % columns]
-        axes.set_visible(True)
-        found = shares(comparison)
-        known = [one.x[one.x > 0] for one in found.values()]
-        x = np.concatenate(known) if known else np.empty(0)
-        low, high = (x.min(), x.max()) if x.size else (1.0, 10.0)
-        for label, share in found.items():
-            _draw(axes, share, labels.index(label), _LEFT * low, high / _LEFT)
-        kind = str(comparison.price).lower()
-        _frame(axes, _LEFT * low, high / _LEFT, AXES.get(kind, kind))
+        axes, price = grid[at // columns][at % columns], str(comparison.price)
+        _fill(axes, shares(comparison), labels, AXES.get(price.lower(), price))
         if at % columns == 0:
             axes.set_ylabel("targets reached")
     add_legend(canvas, compared[0].results.study.labels, labels, width)
     return canvas
+
+
+def _profiles(comparison: Comparison, labels: Sequence[str], width: Width) -> "Canvas":
+    canvas, grid = begun(width, 1, 1)
+    axes = grid[0][0]
+    _fill(axes, factors(comparison), labels, f"expected {comparison.price}, over the reference")
+    axes.set_ylabel("targets within")
+    add_legend(canvas, comparison.results.study.labels, labels, width)
+    return canvas
+
+
+def _fill(
+    axes: "Axes", found: Mapping[str, Distribution], labels: Sequence[str], title: str
+) -> None:
+    axes.set_visible(True)
+    known = [one.x[one.x > 0] for one in found.values()]
+    x = np.concatenate(known) if known else np.empty(0)
+    low, high = (float(x.min()), float(x.max())) if x.size else (1.0, 10.0)
+    for label, share in found.items():
+        _draw(axes, share, labels.index(label), _LEFT * low, high / _LEFT)
+    _frame(axes, _LEFT * low, high / _LEFT, title)
 
 
 def _draw(axes: "Axes", share: Distribution, number: int, low: float, high: float) -> None:

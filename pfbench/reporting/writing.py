@@ -11,7 +11,7 @@ from pfbench.base.files import check_writable
 from pfbench.reporting import figures_svg, tables
 from pfbench.reporting.citations import bibliography
 from pfbench.reporting.contents import Contents, Part, contents, stem
-from pfbench.reporting.figures_reached import reached
+from pfbench.reporting.figures_reached import profiles, reached
 from pfbench.reporting.latex import latex
 from pfbench.reporting.macros import macros
 from pfbench.reporting.markdown import document
@@ -51,12 +51,12 @@ def write_report(
 
     For a report NAME with a study STUDY these are ``NAME.html`` (one page, opens offline);
     ``NAME.md`` with ``NAME-STUDY.svg`` for publication; and for papers the curves
-    (``NAME-STUDY``), the targets reached (``NAME-STUDY-targets``), each as SVG and PDF in the
-    width of a page and of a column (``-column``); the tables ``NAME-STUDY-results`` and
-    ``NAME-STUDY-counts`` as LaTeX, Markdown and CSV; ``NAME-macros.tex`` with every number by a
-    name; and ``NAME.bib``. It is without ``-STUDY`` where a study is the only one and has no key.
-    No file is put in its place before all are written. The same runs give the same bytes, up to
-    the last three arguments.
+    (``NAME-STUDY``), the targets reached (``NAME-STUDY-targets``), and the profile if a reference
+    is stated (``NAME-STUDY-profile``), each as SVG and PDF in the width of a page and of a column
+    (``-column``); the tables ``NAME-STUDY-results`` and ``NAME-STUDY-counts`` as LaTeX, Markdown
+    and CSV; ``NAME-macros.tex`` with every number by a name; and ``NAME.bib``. It is without
+    ``-STUDY`` where a study is the only one and has no key. No file is put in its place before all
+    are written. The same runs give the same bytes, up to the last three arguments.
 
     Parameters
     ----------
@@ -106,11 +106,14 @@ def _pictures(begin: str, part: Part, labels: Sequence[str]) -> dict[str, bytes]
     """Return the figures of a study as SVG and PDF, by the names of their files."""
     found = {}
     for suffix, width in {"": figures_svg.PAGE, "-column": figures_svg.COLUMN}.items():
-        drawings = {begin: figures_svg.curves(part.figure, labels, width)}
-        shares = reached(part.compared, labels, width)
-        if shares is not None:
-            drawings[f"{begin}-targets"] = shares
+        drawings = {
+            begin: figures_svg.curves(part.figure, labels, width),
+            f"{begin}-targets": reached(part.compared, labels, width),
+            f"{begin}-profile": profiles(part.compared, labels, width),
+        }
         for name, drawing in drawings.items():
+            if drawing is None:
+                continue
             found[f"{name}{suffix}.svg"] = figures_svg.svg(drawing)
             found[f"{name}{suffix}.pdf"] = figures_svg.pdf(drawing)
     return found

@@ -106,6 +106,15 @@ def test_a_kind_of_calls_that_nobody_needs_decides_nothing():
     assert by_lo.panels[0].by_target[0].best <= {1}
 
 
+def test_a_stated_price_is_compared_first():
+    study = results(fast(), slow())
+    study = replace(study, study=replace(study.study, price={"sfo": 2.0, "lo": 50.0}))
+    found = comparisons(study)
+    assert [str(one.price) for one in found] == ["2 SFO + 50 LO", "SFO"]
+    priced, plain_calls = (one.panels[0].scored[0].expected[0] for one in found)
+    assert priced.value == 2 * plain_calls.value
+
+
 def test_without_targets_the_last_values_decide():
     table = results_table(compare(results(slow(), fast(), targets=()), SFO))
     assert table.head[2:] == ("place", "last m")

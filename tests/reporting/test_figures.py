@@ -2,13 +2,14 @@
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from made_runs import failing, fast, idle, results, run, slow
 
 from pfbench.reporting.comparison import compare
-from pfbench.reporting.figures_reached import reached, shares
+from pfbench.reporting.figures_reached import factors, profiles, reached, shares
 from pfbench.reporting.figures_svg import COLUMN, PAGE, curves, pdf, svg
 from pfbench.reporting.panels import figure
 from pfbench.reporting.results import collect
@@ -71,3 +72,21 @@ def test_a_run_without_a_row_draws_nothing():
     labels = list(study.study.labels)
     assert svg(curves(figure(study), labels))
     assert svg(reached([compare(study, Price.of("sfo"))], labels))
+
+
+def with_reference(*groups):
+    study = results(*groups)
+    return replace(study, study=replace(study.study, reference={"p": (40.0, 80.0)}))
+
+
+def test_a_profile_is_against_the_stated_reference_and_depends_on_no_other_method():
+    alone = factors(compare(with_reference(slow()), Price.of("sfo")))
+    beside = factors(compare(with_reference(slow(), fast(), idle()), Price.of("sfo")))
+    # 123.5 and 243.5 calls on average, where 40 and 80 are factor 1.
+    assert alone["slow"].x.tolist() == [243.5 / 80, 123.5 / 40]
+    for name, values in vars(alone["slow"]).items():
+        assert values.tobytes() == getattr(beside["slow"], name).tobytes()
+    assert beside["idle"].x.size == 0
+    drawing = profiles([compare(with_reference(slow(), fast()), Price.of("sfo"))], ["slow", "fast"])
+    assert svg(drawing).startswith(b"<?xml")
+    assert profiles([compare(results(slow()), Price.of("sfo"))], ["slow"]) is None

@@ -200,3 +200,28 @@ def budget(field: str, value: Any) -> str:
 def limit(field: str, value: Any) -> float:
     """Return a number above 0."""
     return real(field, value, above=0.0)
+
+
+def price(field: str, value: Any) -> Mapping[str, float]:
+    """Return what a call of each kind costs; at least one costs something."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field} = {said(value)} must be a table, as in {{ sfo = 1, lo = 50 }}.")
+    for of, weight in value.items():
+        if of not in COUNTED:
+            raise unknown(f"field of {field}", of, COUNTED)
+        real(f"{field}.{of}", weight, least=0.0)
+    if not any(value.values()):
+        raise InputError(f"{field} = {said(value)}: no call costs anything.")
+    return {of: float(weight) for of, weight in value.items()}
+
+
+def reference(field: str, value: Any) -> Mapping[str, tuple[float, ...]]:
+    """Return the calls to each target that count as factor 1, by the label of the problem."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field} = {said(value)} must be a table: for each problem its calls.")
+    found = {}
+    for label, calls in value.items():
+        listed = calls if isinstance(calls, list) else [calls]
+        where = f"{field}.{label}"
+        found[label] = tuple(real(f"{where}[{k}]", one, above=0.0) for k, one in enumerate(listed))
+    return found

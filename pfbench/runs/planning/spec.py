@@ -41,6 +41,8 @@ OPTIONAL = (
     "targets",
     "time_limit",
     "memory_limit",
+    "price",
+    "reference",
 )
 """The fields that it may have; under ``[[study]]`` key, title and about, too."""
 
@@ -141,6 +143,8 @@ def _study(table: _Table, begun: Study) -> Study | None:
     before = len(table.noting)
     planned = _planned(table, begun)
     measured = _measured(table, planned or begun)
+    if planned:
+        _check_reference(table, measured)
     return measured if len(table.noting) == before else None
 
 
@@ -190,7 +194,27 @@ def _measured(table: _Table, begun: Study) -> Study:
         targets=tuple(replace(one, measure=in_trace(one.measure)) for one in targets),
         time_limit=table.take("time_limit", fields.limit, None),
         memory_limit=None if memory is None else memory * GIGABYTE,
+        price=table.take("price", fields.price, {}),
+        reference=table.take("reference", fields.reference, {}),
     )
+
+
+def _check_reference(table: _Table, study: Study) -> None:
+    """Note a reference that is not of every problem, or not of every target."""
+    where, labels = f"{table.where}: reference", [problem.label for problem in study.problems]
+    for label, calls in study.reference.items():
+        with table.noting():
+            if label not in labels:
+                raise unknown(f"problem in {where}", label, labels)
+            if len(calls) != len(study.targets):
+                raise InputError(
+                    f"{where}.{label} has {len(calls)} numbers, where there are "
+                    f"{len(study.targets)} targets: give one for each, the hardest last."
+                )
+    with table.noting():
+        missing = [label for label in labels if label not in study.reference]
+        if study.reference and missing:
+            raise InputError(f"{where} has no calls for {missing[0]!r}: each problem needs them.")
 
 
 def _named(entries: Sequence[Entry]) -> tuple[Named, ...]:

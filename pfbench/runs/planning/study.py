@@ -7,7 +7,7 @@ in ``{batch}``, stand in selectors, in `every` and in the budget for the values 
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from itertools import product
 from pathlib import Path
@@ -63,6 +63,11 @@ class Study:
         Levels of one measure, by its name in the trace, hardest last; a run stops at the hardest.
     time_limit, memory_limit
         Seconds, and bytes, of a run; None for no limit.
+    price
+        What a call of each kind costs, by which algorithms are compared, too; empty for none.
+    reference
+        The calls to each target, hardest last, that count as factor 1 in a profile, by the label of
+        the problem; in `price`, or else in the first kind that is compared. Empty for no profile.
     """
 
     key: str
@@ -79,6 +84,8 @@ class Study:
     targets: tuple[Stop, ...] = ()
     time_limit: float | None = None
     memory_limit: float | None = None
+    price: Mapping[str, float] = field(default_factory=dict)
+    reference: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def labels(self) -> tuple[str, ...]:

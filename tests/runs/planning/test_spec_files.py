@@ -77,6 +77,46 @@ def test_all_but_problems_and_algorithms_has_a_default(tmp_path):
     )
 
 
+PRICED = (
+    STUDIES
+    + """
+[study.price]
+sfo = 1
+lo = 50
+
+[study.reference]
+small = [100, 1e3]
+smaller = [200, 2000]
+"""
+)
+
+
+def test_a_price_and_a_reference(tmp_path):
+    assert valid(PRICED)
+    study = read(tmp_path, PRICED).studies[1]
+    assert study.price == {"sfo": 1.0, "lo": 50.0}
+    assert study.reference == {"small": (100.0, 1000.0), "smaller": (200.0, 2000.0)}
+    assert read(tmp_path, STUDIES).studies[1].price == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("lo = 50", "la = 50", "unknown field of"),
+        ("lo = 50", "lo = -1", "price.lo"),
+        ("sfo = 1\nlo = 50", "sfo = 0", "no call costs anything"),
+        ("small = [100, 1e3]", "small = [100]", "1 numbers, where there are 2 targets"),
+        ("small = [100, 1e3]", "", "has no calls for 'small'"),
+        ("small = [100, 1e3]", "small = [100, 0]", "reference.small[1]"),
+        ("smaller = [200", "smallest = [200", "did you mean 'smaller'"),
+    ],
+)
+def test_a_price_or_a_reference_that_is_none(tmp_path, old, new, says):
+    with pytest.raises(InputError) as refused:
+        read(tmp_path, PRICED.replace(old, new))
+    assert says in str(refused.value)
+
+
 def test_without_measures_that_of_the_targets_is_drawn(tmp_path):
     text = f'problems = "{SMALL}"\nalgorithms = "frank-wolfe"\ntargets = "{{}}=0.1"\n'
     (study,) = read(tmp_path, text.format("fw_gap")).studies
