@@ -59,7 +59,7 @@ def answers(compared: Sequence[Comparison]) -> list[str]:
         return [_compared(results), *_ends(results)]
     rows = {str(one.price): [_Row(panel) for panel in one.panels] for one in compared}
     reached = _reached(results, target, next(iter(rows.values())))
-    everywhere = {name: of_kind for name, of_kind in rows.items() if _is_compared(results, name)}
+    everywhere = {str(one.price): rows[str(one.price)] for one in compared if _is_compared(one)}
     if "SFO" in everywhere:
         everywhere.pop("FO", None)  # its component gradients are in the SFO
     return [_compared(results), *reached, *_fewest(everywhere, results.head)]
@@ -81,11 +81,10 @@ def _compared(results: Results) -> str:
     return f"{what}, of which {whole(lost.total())} failed ({ways})."
 
 
-def _is_compared(results: Results, name: str) -> bool:
+def _is_compared(comparison: Comparison) -> bool:
     """Return whether every method makes such calls: else to need none of them says little."""
-    return all(
-        group.makes(name.lower()) for group in results if any(run.rows for run in group.runs)
-    )
+    groups = [group.runs for group in comparison.results if any(run.rows for run in group.runs)]
+    return all(any(comparison.price.spent(run) for run in runs) for runs in groups)
 
 
 def _reached(results: Results, target: Stop, rows: Sequence[_Row]) -> Iterator[str]:

@@ -21,7 +21,6 @@ from pfbench.reporting.statistics import (
     ert,
     ert_interval,
     last_value,
-    middle,
     nothing_varies,
     runtimes,
     shortened,
@@ -72,6 +71,11 @@ class Scored:
     calls: tuple[Runtimes, ...]
     expected: tuple[Expected | None, ...]
     last: Mapping[str, tuple[float, ...]]
+
+    def median(self, measure: str) -> float:
+        """Return the median of the last values; infinite if half of the runs or more failed."""
+        values = self.last[measure]
+        return float(np.median(values)) if values else math.inf
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ def compare(results: Results, price: Price) -> Comparison:
     columns: list[_Column] = []
     for _, several in scored:
         columns += [_to_target(several, k) for k in range(len(results.study.targets))]
-        columns += [_last(several, measure) for measure in measures(results)]
+        columns += [_last(several, one, results.study.stop) for one in measures(results)]
     samples, shown, exact = zip(*columns, strict=True) if columns else ((), (), ())
     found = iter(standings(samples, exact, shown))
     return Comparison(
@@ -179,21 +183,15 @@ def _measured(group: Group) -> Iterator[Run]:
 def _scored(results: Results, panel: Panel, price: Price) -> tuple[Limits, tuple[Scored, ...]]:
     study = results.study
     limits, equal = at_equal_counts(panel)
-    hardest = study.targets[-1] if study.targets else None
     found = []
     for group in equal.groups:
         calls = tuple(runtimes(group.runs, target, price) for target in study.targets)
         last = {
-            measure: tuple(last_value(run, measure, _least(measure, hardest)) for run in group.runs)
+            measure: tuple(last_value(run, measure) for run in group.runs)
             for measure in measures(results)
         }
         found.append(Scored(group, calls, tuple(map(_expected, calls)), last))
     return limits, tuple(found)
-
-
-def _least(measure: str, hardest: Stop | None) -> float:
-    """Return the level at which a run stops, below which all values of its measure are equal."""
-    return hardest.target if hardest and hardest.measure == measure else -math.inf
 
 
 def _expected(calls: Runtimes) -> Expected | None:
@@ -215,6 +213,9 @@ def _to_target(scored: Sequence[Scored], target: int) -> _Column:
     return samples, shown, [nothing_varies(one.group.runs) for one in scored]
 
 
-def _last(scored: Sequence[Scored], measure: str) -> _Column:
-    samples = [np.array(one.last[measure]) for one in scored]
-    return samples, list(map(middle, samples)), [nothing_varies(one.group.runs) for one in scored]
+def _last(scored: Sequence[Scored], measure: str, stop: Stop | None) -> _Column:
+    """Return the last values; where runs stop at a target, all that reach it count as equal."""
+    least = stop.target if stop and stop.measure == measure else -math.inf
+    samples = [np.maximum(one.last[measure], least) for one in scored]
+    shown = [max(one.median(measure), least) for one in scored]
+    return samples, shown, [nothing_varies(one.group.runs) for one in scored]

@@ -74,7 +74,10 @@ def factors(comparison: Comparison) -> dict[str, Distribution]:
 def _by_algorithm(
     comparison: Comparison,
 ) -> Iterator[tuple[str, list[str], list[tuple[Runtimes, ...]]]]:
-    """Yield each algorithm with the problems of its panels, and its calls to each target there."""
+    """Yield each algorithm with the problems of its panels, and its calls to each target there.
+
+    One that reaches targets without any such calls is left out, as in the curves.
+    """
     for label in comparison.results.study.labels:
         found = [
             (compared.panel.problem, scored.calls)
@@ -82,7 +85,8 @@ def _by_algorithm(
             for scored in compared.scored
             if scored.group.label == label
         ]
-        if found:
+        asks = any(one.charged.any() or not one.hits for _, calls in found for one in calls)
+        if asks:
             yield label, [problem for problem, _ in found], [calls for _, calls in found]
 
 

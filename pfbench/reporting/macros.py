@@ -4,14 +4,11 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
-
 from pfbench.base.counts import COUNTED
 from pfbench.base.visible import visible
 from pfbench.reporting.comparison import Comparison, Scored
 from pfbench.reporting.latex import latex_text
 from pfbench.reporting.results import Group, Panel, Results
-from pfbench.reporting.statistics import middle
 from pfbench.reporting.tables import calls
 from pfbench.reporting.words import significant, whole
 
@@ -66,8 +63,8 @@ def _results(
             if expected is not None:
                 yield [price, *level], calls(expected.value)
                 yield [price, *level, "hits"], f"{expected.hits}/{expected.planned}"
-    for measure, values in scored[0].last.items() if scored else ():
-        yield ["last", measure], significant(middle(np.array(values)))
+    for measure in scored[0].last:
+        yield ["last", measure], significant(scored[0].median(measure))
 
 
 def _counts(group: Group) -> Iterator[tuple[list[str], str]]:

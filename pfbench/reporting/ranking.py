@@ -220,7 +220,6 @@ def _ranked(
             for kind in kinds
         }
     hardest = study.stop
-    least = hardest.target if hardest else -np.inf
     return Ranked(
         group,
         None if _lost(score) else places[score],
@@ -229,7 +228,7 @@ def _ranked(
         reached,
         calls,
         spent,
-        _middle([last_value(run, compared(results), least) for run in group.runs]),
+        _middle([last_value(run, compared(results)) for run in group.runs]),
     )
 
 

@@ -84,7 +84,8 @@ def _note(comparison: Comparison, last: bool) -> str:
             "95 % interval over seeds (bootstrap), then how many runs reached it."
         )
     if last:
-        parts.append(f"Last values are medians (least to greatest) {_where(comparison)}.")
+        equal = "; those that reach the hardest target count as equal" if comparison.targets else ""
+        parts.append(f"Last values are medians (least to greatest) {_where(comparison)}{equal}.")
     parts.append(ranked_by(comparison.results))
     parts.append(
         f"Bold: better than every other by a rank test over the seeds (Holm at 5 % over the "
@@ -132,10 +133,9 @@ def _mark(standing: Standing, at: int) -> str:
 def _last(scored: Scored, measure: str) -> Final:
     values = scored.last[measure]
     known = [value for value in values if math.isfinite(value)]
-    middle = sorted(values)[(len(values) - 1) // 2] if values else math.nan
     if not known:
         return Final(math.nan, math.nan, math.nan, 0, len(values))
-    return Final(middle, min(known), max(known), len(known), len(values))
+    return Final(scored.median(measure), min(known), max(known), len(known), len(values))
 
 
 def results_csv(comparisons: Sequence[Comparison]) -> str:

@@ -253,3 +253,39 @@ def test_missing_libraries_are_named_before_any_run(pfbench, folder, spec, monke
     monkeypatch.setattr(writing, "find_spec", lambda name: None)
     assert 'pip install "pfbench[report]"' in report(pfbench).refusal
     assert not (folder / ".pfbench").exists()
+
+
+def test_with_a_price_and_a_reference_every_file_is_written(pfbench, folder):
+    (folder / "priced.toml").write_text(f"""
+seeds = 2
+budget = "sfo=400"
+targets = ["fw_gap=2", "fw_gap=0.5"]
+price = {{ sfo = 1, lo = 50 }}
+[problems]
+"a & b" = "{SMALL}"
+[reference]
+"a & b" = [100, 200]
+[algorithms]
+FW = "frank-wolfe[iterations=8]"
+"SG_%" = "nfwu-sg[batch=5,iterations=8,step=0.1]"
+""")
+    outcome = pfbench("report", "priced.toml", "--jobs", 0, "-o", "out")
+    assert outcome.status == 0, outcome.err
+    found = {path.name for path in (folder / "out").iterdir()}
+    figures = {
+        f"priced{kind}{width}.{form}"
+        for kind in ("", "-targets", "-profile")
+        for width in ("", "-column")
+        for form in ("svg", "pdf")
+    }
+    tables = {
+        f"priced-{kind}.{form}" for kind in ("results", "counts") for form in ("tex", "md", "csv")
+    }
+    assert found == figures | tables | {
+        "priced.html",
+        "priced.md",
+        "priced-macros.tex",
+        "priced.bib",
+    }
+    assert "SFO + 50 LO to each target" in (folder / "out" / "priced-results.md").read_text()
+    assert "lacoste2016" in (folder / "out" / "priced.bib").read_text()

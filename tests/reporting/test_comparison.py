@@ -9,7 +9,19 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from made_runs import SEEDS, descending, failing, fast, group, idle, results, short, slow, slower
+from made_runs import (
+    SEEDS,
+    descending,
+    failing,
+    fast,
+    group,
+    idle,
+    results,
+    run,
+    short,
+    slow,
+    slower,
+)
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.bibliography import REFERENCES
@@ -104,6 +116,14 @@ def test_a_kind_of_calls_that_nobody_needs_decides_nothing():
     assert str(by_lo.price) == "LO"
     assert by_lo.panels[0].scored[0].expected == (None, None)
     assert by_lo.panels[0].by_target[0].best <= {1}
+
+
+def test_what_reaches_the_target_last_is_shown_as_it_is_and_counts_as_equal():
+    lower = group("lower", [run([16, 0.5], [0, 90], seed=k, status="target") for k in SEEDS])
+    found, rows = lines(fast(), lower, slow())
+    assert found["lower"]["last m"] == f"0.500 (0.500 to 0.500) {TIED}"
+    assert found["fast"]["last m"] == f"1.00 (1.00 to 1.00) {TIED}"
+    assert all(3 in row.tied for row in rows.values())
 
 
 def test_a_stated_price_is_compared_first():

@@ -62,6 +62,11 @@ def test_a_line_of_targets_reached_is_the_share_of_them():
     assert half == 47.0  # the slowest seed at the first target
 
 
+def test_a_method_that_needs_no_such_calls_has_no_line():
+    found = shares(compare(results(fast(), idle()), Price.of("lo")))
+    assert list(found) == ["idle"]  # which reaches nothing
+
+
 def test_there_is_no_such_figure_without_targets():
     assert reached([compare(results(fast(), targets=()), Price.of("sfo"))], ["fast"]) is None
 

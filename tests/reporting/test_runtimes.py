@@ -157,9 +157,8 @@ def test_without_the_common_budget_twice_the_budget_would_win():
     assert runtimes([shortened(double, {"sfo": 100})], TARGET, SFO).hits == 0
 
 
-def test_the_last_value_of_a_failure_is_none_and_below_the_target_all_are_equal():
+def test_the_last_value_of_a_failure_is_none():
     assert last_value(run([5, 0.3]), "m") == 0.3
-    assert last_value(run([5, 0.3]), "m", least=1.0) == 1.0
     assert last_value(run([5, 0.3], status="diverged"), "m") == INF
     assert last_value(run([], status="refused"), "m") == INF
 

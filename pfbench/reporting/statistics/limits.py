@@ -59,14 +59,8 @@ def shortened(run: Run, limits: Limits) -> Run:
     )
 
 
-def last_value(run: Run, measure: str, least: float = -math.inf) -> float:
-    """Return the last recorded value of a run that ends with an answer, infinity for any other.
-
-    Parameters
-    ----------
-    least
-        A target at which runs stop: values below it count as equal to it.
-    """
+def last_value(run: Run, measure: str) -> float:
+    """Return the last recorded value of a run that ends with an answer, infinity for any other."""
     values = column(run, measure)
     known = values[values == values]
-    return max(float(known[-1]), least) if run.status in HOLDS and known.size else math.inf
+    return float(known[-1]) if run.status in HOLDS and known.size else math.inf
