@@ -192,7 +192,7 @@ def _show(reports: "Sequence[Report]", output: Path | None, *, as_json: bool) ->
 
 
 def _describe(drawn: "Report", files: Sequence[Path]) -> dict[str, Any]:
-    from pfbench.reporting import ranking
+    from pfbench.cli.report_text import results_as_json
 
     runs = [run for results in drawn.results for _, run in results.runs]
     return {
@@ -201,7 +201,7 @@ def _describe(drawn: "Report", files: Sequence[Path]) -> dict[str, Any]:
         "title": drawn.spec.title,
         "runs": len(drawn.spec.runs()),
         "statuses": Counter(run.status for run in runs),
-        "results": [rank for results in drawn.results for rank in ranking.as_json(results)],
+        "results": results_as_json(drawn),
         "files": [str(file) for file in files],
     }
 

@@ -1,6 +1,8 @@
 """A report in the terminal."""
 
 from collections.abc import Iterator
+from math import comb
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -14,18 +16,29 @@ from pfbench.reporting.page import paragraphs
 from pfbench.reporting.result_tables import results_tables
 from pfbench.reporting.results import Report
 
-_MOST_ROWS = 200
-"""So many rows of results stand below a sweep; a report has them all."""
+_MOST_PAIRS = 20_000
+"""So many pairs of algorithms are tested below a sweep, which takes seconds; a report tests all."""
 
 
 def results_of(report: Report) -> Iterator[RenderableType]:
-    """Yield the table of results of each study; not of very many."""
-    rows = sum(1 for results in report.results for _ in results)
-    if rows > _MOST_ROWS:
-        yield heading("results", f"there are {rows:,} rows: `pfbench report --text` shows them.")
+    """Yield the table of results of each study; a remark, if there are very many algorithms."""
+    if _is_large(report):
+        yield heading("results", "very many algorithms: `pfbench report --text` compares them all.")
         return
     for results in report.results:
         yield table_of(ranking.table(results))
+
+
+def results_as_json(report: Report) -> list[dict[str, Any]] | None:
+    """Return the same for programs; None, if there are very many algorithms."""
+    if _is_large(report):
+        return None
+    return [rank for results in report.results for rank in ranking.as_json(results)]
+
+
+def _is_large(report: Report) -> bool:
+    panels = (panel for results in report.results for panel in results.panels)
+    return sum(comb(len(panel.groups), 2) for panel in panels) > _MOST_PAIRS
 
 
 def whole_report(contents: Contents) -> Iterator[RenderableType]:

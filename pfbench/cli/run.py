@@ -99,9 +99,8 @@ def _log(path: Path | None) -> Iterator[Log]:
 def _run(
     planned: "Spec", folder: Path, engine: "Engine", log: Log, *, as_json: bool, quiet: bool
 ) -> None:
-    from pfbench.cli.report_text import results_of
+    from pfbench.cli.report_text import results_as_json, results_of
     from pfbench.reporting import collect
-    from pfbench.reporting.ranking import as_json as ranking
     from pfbench.reporting.ranking import essence
     from pfbench.runs.execute import sweep
     from pfbench.runs.loop.stop import reached
@@ -150,7 +149,6 @@ def _run(
     if as_json or not quiet:
         runs = [described[plan] for plan in plans] if as_json else []
         report = collect(planned, outcomes)
-        ranks = [rank for results in report.results for rank in ranking(results)] if as_json else []
         statuses = ", ".join(f"{n:,} {status}" for status, n in board.statuses.most_common())
         facts = [
             Fact("name", planned.name, "sweep"),
@@ -160,7 +158,7 @@ def _run(
             Fact("failed", board.failed),
             Fact("statuses", board.statuses, "status", statuses),
             Fact("", None, "took", duration(time.monotonic() - started)),
-            Fact("results", ranks),
+            Fact("results", results_as_json(report) if as_json else []),
             Fact("runs", runs),
         ]
         shown = [] if as_json else results_of(report)

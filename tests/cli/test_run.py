@@ -59,6 +59,16 @@ def test_it_ends_with_the_results(pfbench, spec):
     assert "censored" in results
 
 
+def test_of_very_many_algorithms_no_table_is_made(pfbench, spec, monkeypatch, conforms):
+    from pfbench.cli import report_text
+
+    monkeypatch.setattr(report_text, "_MOST_PAIRS", 0)
+    assert "very many algorithms: `pfbench report --text`" in run(pfbench).out
+    found = run(pfbench, "--json").json
+    conforms(found, "run.json")
+    assert found["results"] is None
+
+
 def test_a_second_call_makes_nothing(pfbench, folder, spec):
     run(pfbench)
     assert "4: 4 stored before" in run(pfbench).out
