@@ -93,3 +93,19 @@ def test_a_sweep_with_a_name_that_acts(pfbench, folder):
     text = outcome.out + outcome.err + (folder / "s.log").read_text()
     assert not ACTS.search(text)
     assert r"\x1b[2J" in text
+
+
+def test_a_report_of_what_is_stored_is_shown_and_not_obeyed(pfbench, folder):
+    store = Store(folder / ".pfbench" / "store")
+    acts = "\x1b[2J\u202e\n\x07"
+    for seed, reason in enumerate([acting(), "x"]):
+        run = made_run(seed, problem=f"a[x={acts}]", algorithm=f"b[y={acts}]", stop_reason=reason)
+        store.put(key_of(seed), run, {**ENVIRONMENT, "python": acting()})
+    outcome = pfbench("report", "--store", ".pfbench/store", "--text")
+    assert outcome.status == 0
+    assert not ACTS.search(outcome.out)
+    outcome = pfbench("report", "--store", ".pfbench/store", "-o", "out")
+    assert outcome.status == 0
+    for path in (folder / "out").iterdir():
+        if path.suffix not in (".pdf", ".html"):
+            assert not ACTS.search(path.read_text(encoding="utf-8").replace("\t", " ")), path.name
