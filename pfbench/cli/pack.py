@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pfbench import __version__
-from pfbench.base.checks import integer, real
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
 from pfbench.cli import options
@@ -109,6 +108,7 @@ def _facts(about: Mapping[str, Any]) -> list[Fact]:
 
 
 def _check(path: Path, share: float, jobs: int | None, *, as_json: bool) -> None:
+    from pfbench.base.checks import integer
     from pfbench.runs import pack as packing
     from pfbench.runs.engines.engine import LocalProcesses
     from pfbench.runs.storage.archive import opened
@@ -166,6 +166,8 @@ def _told(quiet: bool) -> Callable[[str], None]:
 
 def _part(share: str) -> float:
     """Read a share, ``5%`` or ``0.05``."""
+    from pfbench.base.checks import real
+
     number, percent = share.strip().removesuffix("%"), share.strip().endswith("%")
     try:
         part = float(number) / (100 if percent else 1)

@@ -82,9 +82,9 @@ def test_sentences_tables_and_progress(capsys):
     assert told.err.count("\n") == 2
 
 
-def test_a_sweep_with_a_name_that_acts(pfbench, folder):
+def test_a_sweep_with_a_title_that_acts(pfbench, folder):
     (folder / "s.toml").write_text(
-        'name = "\\u001b[31m\\u009b1m\\nforged"\n'
+        'title = "\\u001b[31m\\u009b1m\\nforged"\n'
         'problems = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"\n'
         'algorithms = "misbehaving:Shouts"\n'
     )
