@@ -57,7 +57,7 @@ class Algorithm(ABC):
     Class attributes
     ----------------
     name
-        The name on the command line.
+        The name on the command line; that of the class where none is stated.
     summary
         One line on what it does.
     source
@@ -89,6 +89,10 @@ class Algorithm(ABC):
     scheduled: ClassVar[frozenset[str]] = frozenset({"iterations", "step", "batch", "period"})
 
     output: str = parameter("last", "last, or uniform among the x_t")
+
+    def __init_subclass__(cls) -> None:
+        if not hasattr(cls, "name"):
+            cls.name = cls.__name__
 
     def __post_init__(self) -> None:
         check_output(self.output)

@@ -6,6 +6,7 @@ from math import inf, nan
 import pytest
 from helpers import assert_one_sentence
 
+import pfbench as pf
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.errors import InputError, Refused
 
@@ -149,3 +150,19 @@ def test_every_algorithm_says_what_it_is(name):
     assert cls.name == name
     assert all((cls.summary, cls.source, cls.counts, cls.requires))
     assert all(cls.parameters().values())
+
+
+def test_a_class_without_a_name_has_its_own_and_inherits_a_stated_one():
+    class Mine(pf.Algorithm):
+        requires = frozenset({"gradient"})
+
+        def run(self, ask, x, rng):
+            yield pf.State(x)
+
+    class Named(Mine):
+        name = "my-method"
+
+    class Further(Named):
+        pass
+
+    assert (Mine.name, Named.name, Further.name) == ("Mine", "my-method", "my-method")
