@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from math import comb
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from pfbench.base.visible import visible
-from pfbench.cli.tables import columns, fields, heading
+from pfbench.cli.tables import fields, folded, heading
 from pfbench.reporting import ranking, summary, tables
 from pfbench.reporting.answers import answers
 from pfbench.reporting.contents import Contents, Part, failure_sentence
@@ -79,8 +79,9 @@ def table_of(table: tables.Table) -> RenderableType:
     ]
     parts: list[RenderableType] = []
     for name, rows in table.groups():
-        shown = columns(table.head[1:], map(_line, rows), right=numeric)
-        parts.append(Group(Text(visible(name), style="italic"), shown) if name else shown)
+        shown = folded(table.head[1:], [*map(_line, rows)], right=numeric)
+        above = [Text(visible(name), style="italic")] if name else []
+        parts += [*([""] if parts else []), *above, shown]
     note = [Text(visible(table.note), style="dim")] if table.note else []
     return heading(table.caption, *parts, *note)
 

@@ -91,14 +91,18 @@ def lines_of(facts: Iterable[Fact]) -> list[Line]:
 
 
 def columns(
-    names: Sequence[str], rows: Iterable[Sequence[Cell]], *, right: Sequence[str] = ()
+    names: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    right: Sequence[str] = (),
+    wrap: bool = True,
 ) -> Table:
     """Return a table with a line of names; the first column and those in `right` never wrap."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for place, name in enumerate(names):
         table.add_column(
             visible(name),
-            no_wrap=place == 0 or name in right,
+            no_wrap=not wrap or place == 0 or name in right,
             justify="right" if name in right else "left",
             overflow="fold",
         )
@@ -109,6 +113,13 @@ def columns(
 
 def numbers(names: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableType:
     """Return a table of numbers; what does not fit beside comes below, behind the first column."""
+    return folded(names, rows, right=names)
+
+
+def folded(
+    names: Sequence[str], rows: Sequence[Sequence[str | Text]], *, right: Sequence[str] = ()
+) -> RenderableType:
+    """Return a table whose cells never wrap; what does not fit comes below, as in `numbers`."""
     widths = [max(map(len, cells)) + 2 for cells in zip(names, *rows, strict=True)]
     blocks = [[0]]
     for k in range(1, len(names)):
@@ -117,7 +128,12 @@ def numbers(names: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableTy
             blocks.append([0])
         blocks[-1].append(k)
     tables = [
-        columns([names[k] for k in block], [[row[k] for k in block] for row in rows], right=names)
+        columns(
+            [names[k] for k in block],
+            [[row[k] for k in block] for row in rows],
+            right=right,
+            wrap=False,
+        )
         for block in blocks
     ]
     return Group(tables[0], *(part for table in tables[1:] for part in ("", table)))

@@ -135,7 +135,7 @@ def table(results: Results) -> Table:
         for one in ranked:
             cells: list[Cell] = [_place(one)]
             if study.targets:
-                cells.append(f"{one.hits} of {len(one.group.runs)}")
+                cells.append(f"{one.hits}/{len(one.group.runs)}")
             if several:
                 cells.append(f"{one.target.target:g}" if one.target else None)
             cells += [_calls(one, kind) for kind in kinds]

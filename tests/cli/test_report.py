@@ -196,6 +196,18 @@ def test_a_report_in_the_terminal_needs_no_files(pfbench, folder, spec, drawn, m
         assert says in outcome.out
 
 
+def test_no_cell_of_a_printed_report_is_broken(pfbench, spec, drawn, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    out = report(pfbench, "--text").out
+    (table,) = (part for part in out.split("Small: ") if part.startswith("exact counts"))
+    heads = [line.split() for line in table.splitlines() if line.strip().startswith("algorithm")]
+    assert len(heads) > 1
+    assert [name for head in heads for name in head[1:] if name == name.upper()] == [
+        *("FO", "SFO", "SSO", "HVP", "LO", "PO", "FV")
+    ]
+    assert max(map(len, out.splitlines())) <= 50
+
+
 def test_two_specs_of_one_name_are_refused(pfbench, folder, spec, drawn):
     (folder / "other").mkdir()
     (folder / "other" / "small.toml").write_text(SPEC)

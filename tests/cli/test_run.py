@@ -55,7 +55,7 @@ def test_it_ends_with_the_results(pfbench, spec):
     out = run(pfbench).out
     (results,) = (block for block in out.split("\n\n") if "small: results" in block)
     assert "SVRG" in results
-    assert "0 of 2" in results
+    assert "0/2" in results
     assert "censored" in results
 
 

@@ -151,7 +151,7 @@ def test_the_table_has_the_calls_or_what_was_spent_without_reaching():
         *("SFO to target", "last m", "ended"),
     )
     assert [row.cells for row in table.rows] == [
-        ["1≈", "3 of 3", "0.1", "6", 0.05, "3 target"],
-        ["2≈", "0 of 3", None, "> 100", 1.0, "3 finished"],
+        ["1≈", "3/3", "0.1", "6", 0.05, "3 target"],
+        ["2≈", "0/3", None, "> 100", 1.0, "3 finished"],
     ]
     assert tables.markdown(table).count("\n") == 3
