@@ -10,9 +10,9 @@ from pfbench.base.visible import spreadsheet_text
 from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
 from pfbench.reporting.ranking import ranked_by, ranking
 from pfbench.reporting.results import Results
-from pfbench.reporting.statistics import Final, Price, Standing
+from pfbench.reporting.statistics import Final, Price, Standing, seeds_needed
 from pfbench.reporting.tables import TIED, Cell, Row, Table
-from pfbench.reporting.words import AXES, inside, significant
+from pfbench.reporting.words import AXES, counted, inside, significant
 
 CSV_HEAD = (
     "problem",
@@ -67,7 +67,7 @@ def results_table(comparison: Comparison, *, last: bool = True) -> Table:
     return Table(
         f"{study.title}: {comparison.price} to each target"
         if targets
-        else f"{study.title}: last values at equal counts",
+        else f"{study.title}: last values{' at equal counts' if _limited(comparison) else ''}",
         _note(comparison, last),
         (comparison.results.head, "algorithm", "place", *targets, *measures),
         rows,
@@ -91,7 +91,23 @@ def _note(comparison: Comparison, last: bool) -> str:
         f"Bold: better than every other by a rank test over the seeds (Holm at 5 % over the "
         f"table). {TIED}: the best, and what the test cannot tell from it."
     )
-    return " ".join(parts)
+    return " ".join([*parts, *_too_few(comparison)])
+
+
+def _too_few(comparison: Comparison) -> Iterator[str]:
+    """Yield a sentence where so few seeds can tell nothing, whatever they are."""
+    columns = len(comparison.targets) + len(comparison.measures)
+    pairs = columns * sum(math.comb(len(one.scored), 2) for one in comparison.panels)
+    seeds, needed = len(comparison.results.study.seeds), seeds_needed(pairs) if pairs else 0
+    if seeds < needed:
+        yield (
+            f"{counted(seeds, 'seed')} can tell no two methods apart in a table of "
+            f"{counted(pairs, 'pair')}, unless nothing varies over the seeds: it takes {needed}."
+        )
+
+
+def _limited(comparison: Comparison) -> bool:
+    return any(one.limits for one in comparison.panels)
 
 
 def _where(comparison: Comparison) -> str:

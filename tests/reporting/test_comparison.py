@@ -159,6 +159,16 @@ def test_the_suboptimality_is_compared_where_the_least_objective_is_known():
     assert table(known(fast(), None), known(slow(), 0.75)).head[-1] == "last objective Ψ(x)"
 
 
+def test_so_few_seeds_that_nothing_can_be_told_are_said():
+    few = [replace(one, plans=one.plans[:3], runs=one.runs[:3]) for one in (fast(), slow())]
+    study = results(*few)
+    study = replace(study, study=replace(study.study, seeds=(0, 1, 2)))
+    note = results_table(compare(study, SFO)).note
+    assert "3 seeds can tell no two methods apart in a table of 3 pairs" in note
+    assert note.endswith("it takes 5.")
+    assert "apart" not in results_table(compare(results(fast(), slow()), SFO)).note
+
+
 def test_csv_has_every_number():
     rows = list(csv.DictReader(io.StringIO(results_csv(comparisons(results(fast(), failing()))))))
     by = {(row["algorithm"], row["price"], row["target"]): row for row in rows}

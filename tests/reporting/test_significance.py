@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pfbench.reporting.statistics import holm, rank_test, standings
+from pfbench.reporting.statistics import holm, rank_test, seeds_needed, standings
 
 INF = math.inf
 few = st.lists(st.integers(0, 4).map(float) | st.just(INF), min_size=1, max_size=5)
@@ -101,6 +101,16 @@ def test_three_seeds_can_never_tell_two_methods_apart():
     (found,) = standings([row([1, 2, 3], [10, 20, 30])])
     assert found.best == {0}
     assert found.tied == {1}
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 9, 50])
+def test_from_so_many_seeds_on_a_table_can_have_a_significant_pair(pairs):
+    needed = seeds_needed(pairs)
+    for seeds, clear in ((needed, True), (needed - 1, False)):
+        apart = row(np.arange(seeds), np.arange(seeds) + 100)
+        same = row(np.arange(seeds), np.arange(seeds))
+        found, *_ = standings([apart, *[same] * (pairs - 1)])
+        assert found.clear == clear
 
 
 def test_the_correction_is_over_the_whole_table():

@@ -25,7 +25,14 @@ from pfbench.reporting.statistics.distributions import Distribution, ecdf, profi
 from pfbench.reporting.statistics.limits import common_limits, last_value, shortened
 from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.statistics.runtimes import Runtimes, ert, runtimes
-from pfbench.reporting.statistics.significance import Standing, holm, middle, rank_test, standings
+from pfbench.reporting.statistics.significance import (
+    Standing,
+    holm,
+    middle,
+    rank_test,
+    seeds_needed,
+    standings,
+)
 from pfbench.reporting.statistics.suboptimality import OBJECTIVE, SUBOPTIMALITY, with_suboptimality
 
 __all__ = [
@@ -60,6 +67,7 @@ __all__ = [
     "profile",
     "rank_test",
     "runtimes",
+    "seeds_needed",
     "shortened",
     "standings",
     "with_suboptimality",

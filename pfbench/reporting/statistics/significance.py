@@ -8,7 +8,7 @@ rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, count
 from math import comb
 
 import numpy as np
@@ -88,6 +88,14 @@ def holm(p: Sequence[float]) -> list[float]:
         least = max(least, (len(p) - number) * p[at])
         found[int(at)] = min(1.0, least)
     return found
+
+
+def seeds_needed(pairs: int) -> int:
+    """Return from how many seeds on a table with so many pairs can have a significant one.
+
+    The least p-value of two samples of n values is 2 over the ways to choose n of 2n.
+    """
+    return next(n for n in count(1) if 2 * pairs <= SIGNIFICANT * comb(2 * n, n))
 
 
 def standings(
