@@ -91,7 +91,7 @@ def _by_algorithm(
 
 
 def _reached(compared: Sequence[Comparison], labels: Sequence[str], width: Width) -> "Canvas":
-    columns = min(len(compared), width.columns)
+    columns = width.side_by_side(len(compared))
     canvas, grid = begun(width, math.ceil(len(compared) / columns), columns)
     for at, comparison in enumerate(compared):
         axes, price = grid[at // columns][at % columns], str(comparison.price)

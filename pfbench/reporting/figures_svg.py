@@ -68,8 +68,12 @@ class Width:
     keys: int
     row: float
 
+    def side_by_side(self, panels: int) -> int:
+        """Return how many panels stand in a row, so that the rows have about as many."""
+        return math.ceil(panels / math.ceil(panels / self.columns))
 
-PAGE, COLUMN = Width(6.75, 4, 6, 1.6), Width(3.25, 2, 3, 1.35)
+
+PAGE, COLUMN = Width(6.75, 5, 6, 1.6), Width(3.25, 2, 3, 1.35)
 """The width of a page of text, and that of a column of two."""
 
 
@@ -155,7 +159,7 @@ def curves(drawn: Figure, labels: Sequence[str], width: Width = PAGE) -> Drawing
 
 def _curves(drawn: Figure, labels: Sequence[str], width: Width) -> "Canvas":
     study, panels = drawn.results.study, drawn.results.panels
-    columns = min(len(panels), width.columns)
+    columns = width.side_by_side(len(panels))
     deep = math.ceil(len(panels) / columns)  # rows of each measure
     canvas, grid = begun(width, len(study.measures) * deep, columns)
     lines = len(study.measures) * len(panels) * len(study.labels)
@@ -239,7 +243,7 @@ def _frame(axes: "Axes", scale: Scale, width: float, *, named: bool) -> None:
     axes.set_yticks([value for value, _ in scale.ticks], texts)
     axes.grid(axis="y")
     axes.set_xlim(0.0, 1.02 * width or 1.0)
-    axes.locator_params(axis="x", nbins=4)
+    axes.locator_params(axis="x", nbins=3)
     axes.xaxis.set_major_formatter(lambda x, _: short(x))
 
 

@@ -33,13 +33,15 @@ CSV_HEAD = (
 def comparisons(results: Results) -> list[Comparison]:
     """Return the comparison of a study in its price, if it states one, then in each kind of calls.
 
-    Full gradients are no kind of their own where their component gradients are in the SFO.
+    Full gradients are no kind of their own where their component gradients are in the SFO. Without
+    targets there are no calls to them, and one comparison.
     """
     made = [kind for kind in AXES if kind in COUNTED and any(one.makes(kind) for one in results)]
     kinds = [kind for kind in made if kind != "fo" or "sfo" not in made]
     prices = [Price.of(kind) for kind in kinds or ["sfo"]]
     stated = [Price.of(results.study.price)] if results.study.price else []
-    return [compare(results, price) for price in dict.fromkeys([*stated, *prices])]
+    several = list(dict.fromkeys([*stated, *prices]))
+    return [compare(results, price) for price in several[: None if results.study.targets else 1]]
 
 
 def results_tables(compared: Sequence[Comparison]) -> list[Table]:

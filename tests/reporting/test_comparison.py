@@ -139,6 +139,9 @@ def test_without_targets_the_last_values_decide():
     table = results_table(compare(results(slow(), fast(), targets=()), SFO))
     assert table.head[2:] == ("place", "last m")
     assert "Ranked by the last m" in table.note
+    priced = results(slow(), fast(), targets=())
+    priced = replace(priced, study=replace(priced.study, price={"sfo": 1.0, "lo": 2.0}))
+    assert len(comparisons(priced)) == 1
 
 
 def test_the_suboptimality_is_compared_where_the_least_objective_is_known():

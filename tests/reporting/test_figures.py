@@ -34,6 +34,13 @@ def test_a_figure_is_as_wide_as_a_page_or_a_column(width):
         assert float(box[1]) == pytest.approx(72 * width.inches)
 
 
+@pytest.mark.parametrize(
+    ("panels", "columns"), [(1, 1), (4, 4), (5, 5), (6, 3), (8, 4), (9, 5), (11, 4)]
+)
+def test_rows_have_about_as_many_panels(panels, columns):
+    assert PAGE.side_by_side(panels) == columns
+
+
 def test_the_same_runs_give_the_same_bytes():
     for one, other in zip(drawings(PAGE), drawings(PAGE), strict=True):
         assert svg(one) == svg(other)
