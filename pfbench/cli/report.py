@@ -63,8 +63,10 @@ def report(
     nothing is run, and nothing that a store names is imported.
     """
     from pfbench.base.checks import file_name
+    from pfbench.cli.theory import with_theory
     from pfbench.reporting import prepare
     from pfbench.reporting.results import together as joined
+    from pfbench.runs.storage.store import Store
 
     if compare is not None:
         if spec:
@@ -90,6 +92,8 @@ def report(
         reports = _stored(folders, problem or [], algorithm or [])
     if together is not None:
         reports = [joined(together, together, reports)]
+    looked_up = Store(folders[0]) if outcomes else None
+    reports = [with_theory(one, looked_up) for one in reports]
     _show(reports, None if text else output, as_json=as_json)
     failed = [outcome for outcome in outcomes if outcome.entry.run.status in FAILURES]
     exit_if_failed(failed, ", and the reports show them as such")

@@ -15,6 +15,7 @@ from pfbench.reporting.comparison import Comparison
 from pfbench.reporting.panels import Figure, figure
 from pfbench.reporting.result_tables import comparisons
 from pfbench.reporting.results import Environment, Report, Results
+from pfbench.reporting.theory import Theory
 from pfbench.reporting.words import counted, listed, measure_name, significant
 from pfbench.runs.planning.study import Spec, Study
 
@@ -56,6 +57,7 @@ class Contents:
     commit: str
     version: str
     made: datetime
+    theory: Theory
 
     @property
     def labels(self) -> list[str]:
@@ -99,6 +101,7 @@ def contents(report: Report, command: str, commit: str | None, made: datetime) -
         commit=commit or "unknown (not a git checkout)",
         version=_version(),
         made=made,
+        theory=report.theory or Theory(),
     )
 
 

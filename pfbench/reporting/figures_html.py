@@ -19,6 +19,7 @@ from pfbench.reporting.latex import latex_text
 from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import HOLDS, QUARTILES_FROM
 from pfbench.reporting.style import Style, style
+from pfbench.reporting.theory import Rate, rates_of
 from pfbench.reporting.words import AXES, measure_name
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
@@ -47,13 +48,17 @@ def packed(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode("utf-8"), 9, mtime=0)).decode("ascii")
 
 
-def as_json(spec: Spec, studies: Sequence[Results], labels: Sequence[str]) -> str:
+def as_json(
+    spec: Spec, studies: Sequence[Results], labels: Sequence[str], rates: Sequence[Rate] = ()
+) -> str:
     """Return all that the script needs.
 
     Parameters
     ----------
     labels
         All algorithms of the report; the position of one is the number of its style.
+    rates
+        What is claimed of the methods.
     """
     content = {
         "name": spec.name,
@@ -66,7 +71,7 @@ def as_json(spec: Spec, studies: Sequence[Results], labels: Sequence[str]) -> st
         "holds": sorted(HOLDS),
         "quartilesFrom": QUARTILES_FROM,
         "whole": _WHOLE,
-        "studies": [_study(results, labels) for results in studies],
+        "studies": [_study(results, labels, rates) for results in studies],
     }
     used = {*json.dumps(content, ensure_ascii=False), *_WRITTEN}
     content["latex"] = {one: latex_text(one) for one in sorted(used) if latex_text(one) != one}
@@ -84,7 +89,7 @@ def _measured(results: Results) -> list[str]:
     return list(dict.fromkeys((*results.study.measures, *targets)))
 
 
-def _study(results: Results, labels: Sequence[str]) -> dict[str, Any]:
+def _study(results: Results, labels: Sequence[str], rates: Sequence[Rate]) -> dict[str, Any]:
     study = results.study
     counts = [kind for kind in AXES if kind in COUNTED and any(one.makes(kind) for one in results)]
     columns = ("iteration", *counts, "seconds", *_measured(results))
@@ -97,7 +102,16 @@ def _study(results: Results, labels: Sequence[str]) -> dict[str, Any]:
         "algorithms": [labels.index(label) for label in study.labels],
         "measures": study.measures,
         "counts": counts,
-        "rates": [],
+        "rates": [
+            {
+                "algorithm": labels.index(label),
+                "measure": rate.measure,
+                "axis": rate.count,
+                "power": rate.power,
+                "text": f"{label}: {rate.text}",
+            }
+            for label, rate in rates_of(results, rates)
+        ],
         "targets": [{"measure": one.measure, "value": one.target} for one in study.targets],
         "panels": [
             {

@@ -10,6 +10,7 @@ from pfbench.reporting.contents import Contents, Part, failure_sentence, seeds_i
 from pfbench.reporting.result_tables import results_tables
 from pfbench.reporting.statistics import Final
 from pfbench.reporting.style import style
+from pfbench.reporting.theory import Theory, claims_table
 from pfbench.reporting.words import measure_name
 
 _TEMPLATES = files("pfbench.reporting") / "templates"
@@ -49,14 +50,14 @@ def page(contents: Contents) -> str:
         "final": lambda cell: isinstance(cell, Final),
         "numeric": tables.is_numeric,
     }
-    runs = figures_html.as_json(
-        contents.spec, [part.results for part in contents.parts], contents.labels
-    )
+    studies = [part.results for part in contents.parts]
+    rates = contents.theory.rates
+    runs = figures_html.as_json(contents.spec, studies, contents.labels, rates)
     values: dict[str, Any] = vars(contents) | {
         "date": contents.date,
         "provenance": contents.provenance(),
         "TIED": tables.TIED,
-        "parts": [_shown(part) for part in contents.parts],
+        "parts": [_shown(part, contents.theory) for part in contents.parts],
         "styles": [style(number) for number in range(len(contents.labels))],
         # Not escaped: our own files, and base64.
         "css": Markup(_own("report.css")),
@@ -82,7 +83,7 @@ def _own(name: str) -> str:
     return (_TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def _shown(part: Part) -> dict[str, Any]:
+def _shown(part: Part, theory: Theory) -> dict[str, Any]:
     """Return what the template shows of one study, by the names that it has there."""
     results = part.results
     return {
@@ -96,6 +97,7 @@ def _shown(part: Part) -> dict[str, Any]:
         "extents": summary.extents(results),
         "early": tables.ended_early(results),
         "counts": tables.counts(results),
+        "claims": claims_table(results, theory.claims),
         "runs": tables.runs(results),
         "seeds": seeds_in_words(part.study),
         "certified": part.certified,

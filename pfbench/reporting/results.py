@@ -17,6 +17,7 @@ from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Named, Setting, Spec, Study
 
 if TYPE_CHECKING:
+    from pfbench.reporting.theory import Theory
     from pfbench.runs.execute import Outcome
     from pfbench.runs.storage.content import Entry
 
@@ -127,11 +128,12 @@ class Environment:
 
 @dataclass(frozen=True)
 class Report:
-    """What was planned, what became of it, and where."""
+    """What was planned, what became of it, and where; and what is claimed of the methods."""
 
     spec: Spec
     results: tuple[Results, ...]
     environments: tuple[Environment, ...]
+    theory: "Theory | None" = None
 
 
 def collect(spec: Spec, outcomes: "Sequence[Outcome]") -> Report:

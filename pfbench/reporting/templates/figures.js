@@ -162,16 +162,16 @@ const figures = (() => {
     }];
   }
 
-  // The slope that is chosen: {power, constant, text}, or null where it cannot be drawn.
+  // The slope that is chosen: {power, constant, text}, or null where it cannot be drawn. A claim
+  // says the power; the constant is that of the runs, where the curve ends.
   function slope(view, panel, measure) {
     const {report, study, state} = view;
     if (state.slope === "none") return null;
     if (state.slope.startsWith("claim")) {
       const rate = study.rates[Number(state.slope.slice(5))];
       if (rate.measure !== measure || rate.axis !== state.x) return null;
-      if (rate.constant !== null) return rate;
       const own = panel.groups.filter((group) => group.algorithm === rate.algorithm);
-      return through(view, panel, own, measure, rate.power, `${rate.text}, its constant fitted`);
+      return through(view, panel, own, measure, rate.power, rate.text);
     }
     const power = switches.powerOf(state.slope);
     const shown = panel.groups.filter((group) => !isHidden(view, group) && !isBehind(view, group));

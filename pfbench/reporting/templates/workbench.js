@@ -372,7 +372,7 @@ const workbench = (() => {
     slopeSentence(slopes) {
       if (!slopes.length) return "The chosen slope has no place here: it is about another measure or axis.";
       const constants = slopes.map((one) => words.significant(one.constant));
-      return `Long dashes: ${slopes[0].text}, with C = ${words.listed([...new Set(constants)])}.`;
+      return `Long dashes: ${slopes[0].text}, with C = ${words.listed([...new Set(constants)])} through the end of a curve.`;
     }
 
     absent(view, panels) {

@@ -1,0 +1,79 @@
+"""What a report says of claims about its methods: rates, and the verdicts that a store has."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pfbench.reporting.theory import Rate, Stated, Theory
+from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.engines.workers import Result, Task
+
+if TYPE_CHECKING:
+    from pfbench.reporting.results import Report
+    from pfbench.runs.storage.store import Store
+    from pfbench.verification.claim import Claim
+    from pfbench.verification.verdict import Verdict
+
+_MEASURES = {
+    "V <= eps": ("fw_gap", 1.0),
+    "|G|^2 <= eps": ("gradient_mapping_sq", 1.0),
+    "|G| <= eps": ("gradient_mapping_sq", 2.0),
+}
+"""By criterion, the measure of the trace and the power of eps that it is."""
+
+
+class _NothingDone(ThisProcess):
+    """Does no task: what is asked is only looked up."""
+
+    def do(self, tasks: Sequence[Task]) -> Iterator[Result]:
+        """See `Engine.do`."""
+        return (Result(index, None, "lost", "", 0.0) for index, _ in enumerate(tasks))
+
+
+def with_theory(report: "Report", store: "Store | None") -> "Report":
+    """Return a report with what is claimed of its methods.
+
+    Parameters
+    ----------
+    store
+        Where verdicts are looked up, made from the present source; nothing is put to the test.
+        Without one, no verdict is known.
+    """
+    from pfbench.claims.catalogue import claims_about
+
+    methods = dict.fromkeys(group.algorithm for results in report.results for group in results)
+    claims = [claim for method in methods for claim in claims_about(method)]
+    known = _verdicts(claims, store) if store else {}
+    theory = Theory(
+        tuple(rate for claim in claims for rate in _rates(claim)),
+        tuple(_stated(claim, known.get(claim.name)) for claim in claims),
+    )
+    return replace(report, theory=theory)
+
+
+def _verdicts(claims: "Sequence[Claim]", store: "Store") -> "dict[str, Verdict]":
+    """Return what the store knows of claims, by their names: the full effort before the quick."""
+    from pfbench.verification.session import Session
+
+    found: dict[str, Verdict] = {}
+    for effort in ("quick", "full"):
+        session = Session(engine=_NothingDone(), effort=effort, store=store)
+        found |= {row.claim.name: row for row in session.verify(claims).rows if not row.failed}
+    return found
+
+
+def _stated(claim: "Claim", verdict: "Verdict | None") -> Stated:
+    said = (verdict.verdict, verdict.reason) if verdict else ("", "")
+    return Stated(claim.name, claim.algorithm, claim.source, claim.statement, *said)
+
+
+def _rates(claim: "Claim") -> Iterator[Rate]:
+    """Yield the rates of a claim: eps^-a calls to eps are the power 1/a of the calls."""
+    if claim.orders is None:
+        return
+    measure, of_eps = _MEASURES[claim.orders.criterion]
+    for kind, order in claim.orders.orders.items():
+        if order.eps > 0.0:
+            text = f"{claim.name}, {order} {kind} to {claim.orders.criterion}"
+            power = of_eps / order.eps
+            yield Rate(claim.name, claim.algorithm, measure, kind.lower(), power, text)
