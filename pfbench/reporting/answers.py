@@ -1,12 +1,12 @@
 """The answer of a study in words: what was compared, and who needs the fewest calls for what."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pfbench.reporting.comparison import Compared, Comparison, Scored, all_at_equal_counts
 from pfbench.reporting.results import Panel, Results
-from pfbench.reporting.statistics import HOLDS, final
+from pfbench.reporting.statistics import HOLDS, Price, final
 from pfbench.reporting.words import counted, inside, listed, measure_name, significant, whole
 from pfbench.runs.loop.stop import Stop
 
@@ -57,12 +57,13 @@ def answers(compared: Sequence[Comparison]) -> list[str]:
     target = results.study.stop
     if target is None:
         return [_compared(results), *_ends(results)]
-    rows = {str(one.price): [_Row(panel) for panel in one.panels] for one in compared}
-    reached = _reached(results, target, next(iter(rows.values())))
-    everywhere = {str(one.price): rows[str(one.price)] for one in compared if _is_compared(one)}
-    if "SFO" in everywhere:
-        everywhere.pop("FO", None)  # its component gradients are in the SFO
-    return [_compared(results), *reached, *_fewest(everywhere, results.head)]
+    reached = _reached(results, target, [_Row(panel) for panel in compared[0].panels])
+    kinds = [one for one in compared if _is_compared(results, one.price)]
+    if any(str(one.price) == "SFO" for one in kinds):
+        # The component gradients of an FO are in the SFO.
+        kinds = [one for one in kinds if str(one.price) != "FO"]
+    fewest = (_fewest(one, results.head) for one in kinds)
+    return [_compared(results), *reached, *filter(None, fewest)]
 
 
 def _compared(results: Results) -> str:
@@ -81,10 +82,10 @@ def _compared(results: Results) -> str:
     return f"{what}, of which {whole(lost.total())} failed ({ways})."
 
 
-def _is_compared(comparison: Comparison) -> bool:
+def _is_compared(results: Results, price: Price) -> bool:
     """Return whether every method makes such calls: else to need none of them says little."""
-    groups = [group.runs for group in comparison.results if any(run.rows for run in group.runs)]
-    return all(any(comparison.price.spent(run) for run in runs) for runs in groups)
+    recorded = [group for group in results if any(run.rows for run in group.runs)]
+    return all(any(group.makes(name) for name, _ in price.weights) for group in recorded)
 
 
 def _reached(results: Results, target: Stop, rows: Sequence[_Row]) -> Iterator[str]:
@@ -106,14 +107,14 @@ def _reached(results: Results, target: Stop, rows: Sequence[_Row]) -> Iterator[s
     )
 
 
-def _fewest(rows: Mapping[str, Sequence[_Row]], head: str) -> Iterator[str]:
-    """Yield for each kind of calls which methods need the fewest."""
-    for kind, of_kind in rows.items():
-        reached = [row for row in of_kind if row.order]
-        if reached and len(of_kind) == 1:
-            yield _ranking(of_kind[0], f"{kind} calls")
-        elif reached:
-            yield _winners(reached, f"{kind} calls", head)
+def _fewest(comparison: Comparison, head: str) -> str:
+    """Return which methods need the fewest calls of a kind; nothing if none reaches the target."""
+    rows = [_Row(panel) for panel in comparison.panels]
+    reached = [row for row in rows if row.order]
+    if not reached:
+        return ""
+    calls = f"{comparison.price} calls"
+    return _ranking(rows[0], calls) if len(rows) == 1 else _winners(reached, calls, head)
 
 
 def _ranking(row: _Row, calls: str) -> str:

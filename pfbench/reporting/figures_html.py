@@ -102,6 +102,7 @@ def _study(results: Results, labels: Sequence[str], rates: Sequence[Rate]) -> di
         "algorithms": [labels.index(label) for label in study.labels],
         "measures": study.measures,
         "counts": counts,
+        "price": {kind: study.price.get(kind, 0) for kind in counts} if study.price else None,
         "rates": [
             {
                 "algorithm": labels.index(label),

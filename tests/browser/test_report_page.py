@@ -6,9 +6,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from generated_reports import MARKUP, report_of
+from generated_reports import MARKUP, SPEC, report_of
 
 from pfbench.reporting import collect, write_report
+from pfbench.reporting.theory import Rate, Theory
 from pfbench.runs.execute import execute
 from pfbench.runs.planning.spec import read_spec
 from pfbench.runs.storage.store import Store
@@ -95,7 +96,7 @@ def switches(browser):
         return [...one.options].filter((option) => option.value !== one.value)
           .map((option) => [one.name, option.value]);
       }
-      if (one.type === 'checkbox') return [[one.name, null]];
+      if (one.type === 'checkbox' && one.checkVisibility()) return [[one.name, null]];
       return [];
     }))()""")
 
@@ -136,6 +137,60 @@ def test_every_price_and_a_level_of_ones_own_change_what_is_drawn(opened):
     change(opened, "level", "0.2")
     text = opened.run("document.querySelector('.live').textContent")
     assert "Expected at these prices to Frank-Wolfe gap V(x) ≤ 0.200" in text
+
+
+def test_suboptimality_is_the_objective_less_the_best_known(opened):
+    shown = "document.querySelector('[name=gap]').checkVisibility()"
+    assert not opened.run(shown)
+    change(opened, "measure", "objective")
+    assert opened.run(shown)
+    value = "document.querySelector('.plot').data.find((one) => one.name === 'line').y"
+    before = opened.run(value)
+    change(opened, "gap")
+    assert opened.run(value) == pytest.approx([y - 0.25 for y in before])
+    assert "Objective Ψ(x) − best known" in opened.run(
+        "document.querySelector('.caption').textContent"
+    )
+
+
+def test_a_claimed_rate_is_a_slope_with_its_constant(browser, tmp_path):
+    rate = Rate("a-claim", "frank-wolfe", "fw_gap", "lo", 0.5, "eps^-2 LO")
+    page, _ = report_of(SPEC, tmp_path, theory=Theory(rates=(rate,)))
+    browser.open(page.as_uri() + "#study.slope=claim0&study.logx=1")
+    assert "The chosen slope has no place here" in browser.run(
+        "document.querySelector('.caption').textContent"
+    )
+    change(browser, "x", "lo")
+    lines = browser.run("""[...document.querySelectorAll('.plot')].map((plot) => {
+      const slope = plot.data.find((one) => one.name === 'slope');
+      const own = plot.data.find((one) => one.name === 'line' && one.meta === 0);
+      return [slope.x, slope.y, own.x.at(-1), own.y.at(-1)];
+    })""")
+    assert len(lines) == 4
+    for x, y, end, value in lines:
+        constants = [b * a**0.5 for a, b in zip(x, y, strict=True)]
+        assert constants == pytest.approx([value * end**0.5] * len(x))
+    said = browser.run("document.querySelector('.caption').textContent")
+    assert "Long dashes: steady: eps^-2 LO, with C = " in said
+    assert browser.complaints == []
+
+
+def test_a_price_of_the_spec_is_on_the_axis_at_first(browser, tmp_path):
+    page, _ = report_of(
+        SPEC.replace("[problems]", "[price]\nsfo = 1\nlo = 37\n[problems]"), tmp_path
+    )
+    browser.open(page.as_uri())
+    assert browser.run(f"{BENCH}.state.x") == "price"
+    assert "Prices of a call: 1 for SFO, 37 for LO" in browser.run(
+        "document.querySelector('.caption').textContent"
+    )
+    assert browser.run("document.querySelector('[name=price-lo]').ariaValueText") == "37"
+    first = browser.run(DRAWN)
+    change(browser, "price-lo", "3")
+    assert browser.run(DRAWN) != first
+    reset(browser)
+    assert browser.run(DRAWN) == first
+    assert browser.complaints == []
 
 
 def test_the_address_keeps_every_switch(opened, generated):

@@ -142,3 +142,11 @@ def test_another_method_changes_no_number_of_the_others():
     assert "a, 1\u202f000 expected" in more
     assert "b 3\u202f000" in alone
     assert "b 3\u202f000" in more
+
+
+def test_a_price_of_the_spec_is_compared_first():
+    found = results({"p": {"a": runs(1000), "b": runs(3000)}})
+    priced = replace(found, study=replace(found.study, price={"sfo": 1.0, "lo": 10.0}))
+    told = answers(priced)
+    assert told[2].startswith("Fewest SFO + 10 LO calls: a, ")
+    assert told[3].startswith("Fewest SFO calls: a, 1\u202f000 expected")

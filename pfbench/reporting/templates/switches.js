@@ -8,6 +8,10 @@ const switches = (() => {
   const SLOPES = [0.25, 1 / 3, 0.5, 1, 2];
   const PRICE_STEPS = [0, 0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 1000, 10000];
 
+  // What a slider can be set to: round prices, and those of the specification.
+  const priceSteps = (study) => [...new Set([...PRICE_STEPS, ...Object.values(study.price ?? {})])]
+    .sort((a, b) => a - b);
+
   const AXES_BESIDE = {price: "price of all calls", iteration: "iterations", seconds: "seconds"};
 
   const axisName = (report, axis) => report.axes[axis] ?? AXES_BESIDE[axis];
@@ -50,8 +54,8 @@ const switches = (() => {
       problem: many || problems.length === 1 ? "0" : ALL,
       setting: settings.length === 1 ? "0" : ALL,
       measure: hardest && measures.includes(hardest.measure) ? hardest.measure : measures[0],
-      x: study.counts[0] ?? "iteration",
-      prices: Object.fromEntries(study.counts.map((kind) => [kind, 1])),
+      x: study.price ? "price" : study.counts[0] ?? "iteration",
+      prices: study.price ?? Object.fromEntries(study.counts.map((kind) => [kind, 1])),
       logx: false,
       logy: true,
       gap: false,
@@ -73,7 +77,7 @@ const switches = (() => {
     return typeof value === "boolean" ? (value ? "1" : "0") : String(value ?? "");
   }
 
-  function readOne(name, text, base, choices, labels) {
+  function readOne(name, text, base, choices, labels, steps) {
     if (name in choices) return choices[name].some(([one]) => one === text) ? text : undefined;
     if (typeof base === "boolean") return {1: true, 0: false}[text];
     const numbers = text.split(",").map(Number);
@@ -85,7 +89,7 @@ const switches = (() => {
     const prices = {...base};
     for (const part of text.split(",")) {
       const [kind, each] = part.split(":");
-      if (!Object.hasOwn(prices, kind) || !PRICE_STEPS.includes(Number(each))) return undefined;
+      if (!Object.hasOwn(prices, kind) || !steps.includes(Number(each))) return undefined;
       prices[kind] = Number(each);
     }
     return prices;
@@ -98,7 +102,8 @@ const switches = (() => {
     for (const name of Object.keys(state)) {
       const text = address.get(`${study.key}.${name}`);
       if (text === null) continue;
-      const value = readOne(name, text, state[name], choices, report.algorithms.length);
+      const value = readOne(
+        name, text, state[name], choices, report.algorithms.length, priceSteps(study));
       if (value !== undefined) state[name] = value;
     }
     return state;
@@ -126,5 +131,5 @@ const switches = (() => {
     return study.targets.find((one) => `${one.measure}<=${one.value}` === state.target) ?? null;
   }
 
-  return {ALL, PRICE_STEPS, axisName, defaults, offered, powerOf, read, target, write};
+  return {ALL, axisName, defaults, offered, powerOf, priceSteps, read, target, write};
 })();

@@ -112,7 +112,7 @@ const workbench = (() => {
     }
 
     priceSliders() {
-      const steps = switches.PRICE_STEPS;
+      const steps = switches.priceSteps(this.study);
       this.prices = element("div", {class: "prices"}, ...this.study.counts.map((kind) => {
         const set = (event) => this.set(
           {prices: {...this.state.prices, [kind]: steps[Number(event.target.value)]}});
@@ -219,12 +219,14 @@ const workbench = (() => {
       for (const input of this.controls.elements) {
         if (input.name.startsWith("price-")) {
           const price = state.prices[input.name.slice(6)];
-          input.value = switches.PRICE_STEPS.indexOf(price);
+          input.value = switches.priceSteps(this.study).indexOf(price);
           input.setAttribute("aria-valuetext", String(price));
           input.nextElementSibling.value = String(price);
         } else if (input.type === "checkbox") input.checked = state[input.name];
         else if (input.name) input.value = state[input.name];
       }
+      const gap = this.controls.elements.gap;
+      if (gap) gap.parentElement.hidden = !this.measures.includes("objective");
       this.prices.hidden = state.x !== "price";
       this.levelField.hidden = state.target !== "own";
     }
