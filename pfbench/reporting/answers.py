@@ -84,8 +84,8 @@ def _compared(results: Results) -> str:
 
 def _is_compared(results: Results, price: Price) -> bool:
     """Return whether every method makes such calls: else to need none of them says little."""
-    recorded = [group for group in results if any(run.rows for run in group.runs)]
-    return all(any(group.makes(name) for name, _ in price.weights) for group in recorded)
+    recorded = [group.runs for group in results if any(run.rows for run in group.runs)]
+    return all(any(price.spent(run) for run in runs) for runs in recorded)
 
 
 def _reached(results: Results, target: Stop, rows: Sequence[_Row]) -> Iterator[str]:
