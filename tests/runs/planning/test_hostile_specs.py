@@ -1,8 +1,13 @@
 """Specs that would run away: each is refused at once, in one sentence, by file and field."""
 
+import json
 import os
 import time
+import tomllib
+from importlib.resources import files
+from pathlib import Path
 
+import jsonschema
 import pytest
 from command_line import SMALL
 from hypothesis import example, given, settings
@@ -13,6 +18,10 @@ from pfbench.runs.planning import toml
 from pfbench.runs.planning.plan import MOST_RUNS, own_in_full
 from pfbench.runs.planning.spec import NEEDED, OPTIONAL, read_spec
 from pfbench.runs.planning.template import LONGEST, filled, names_in
+
+SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((Path(str(files("pfbench.cli"))) / "schemas" / "spec.json").read_text("utf-8"))
+)
 
 MORE = int(os.environ.get("PFBENCH_FUZZ", "1"))
 """So many times as many cases as usual."""
@@ -228,6 +237,9 @@ def test_any_spec_is_read_or_refused_in_a_sentence(tmp_path_factory, fields, rep
         assert 0 < len(read_spec(path).runs()) <= MOST_RUNS
     except PfbenchError as error:
         assert str(error)  # noqa: PT017
+    else:
+        # The published schema takes whatever the reader takes.
+        SCHEMA.validate(tomllib.loads(path.read_text(encoding="utf-8")))
 
 
 @settings(max_examples=200 * MORE)
