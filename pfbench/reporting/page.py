@@ -22,6 +22,7 @@ _SCRIPTS = (
     "figures.js",
     "tables.js",
     "saved.js",
+    "elements.js",
     "workbench.js",
     "report.js",
 )

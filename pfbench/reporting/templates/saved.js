@@ -59,7 +59,8 @@ const saved = (() => {
       `viewBox="0 0 ${full + 2 * MARGIN} ${total}" width="${full + 2 * MARGIN}" height="${total}" ` +
       `font-family="${escaped(font)}" font-size="12" fill="${colors.ink}">` +
       `<rect width="100%" height="100%" fill="${colors.paper}"/>` +
-      `<g transform="translate(${MARGIN} ${MARGIN})"><text y="11" font-weight="600">${escaped(heading)}</text>` +
+      `<g transform="translate(${MARGIN} ${MARGIN})">` +
+      `<text y="11" font-weight="600">${escaped(heading)}</text>` +
       `<g transform="translate(0 ${LINE})">${drawn.join("")}</g>` +
       `<text x="${full / 2}" y="${stage + LINE + 6}" text-anchor="middle">${escaped(axisText)}</text>` +
       `<g transform="translate(0 ${stage + 2 * LINE + 6})">${entries.map(legendMark).join("")}</g></g></svg>`;

@@ -1,8 +1,8 @@
 // How the page writes numbers and names, as pfbench/reporting/words.py does.
 const words = (() => {
-  const SUPERSCRIPT = {"-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹"};
+  const DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
   const FRACTIONS = {0.25: "1/4", 0.5: "1/2", 0.75: "3/4"};
-  const raised = (text) => [...String(text)].map((one) => SUPERSCRIPT[one] ?? one).join("");
+  const raised = (text) => [...String(text)].map((one) => (one === "-" ? "⁻" : DIGITS[one])).join("");
   const powerOfTen = (exponent) => `10${raised(exponent)}`;
 
   // An integer with every digit, in groups of three.

@@ -2,56 +2,7 @@
 const workbench = (() => {
   const {ALL} = switches;
   const LEAST_WIDTH = 250;
-  const SVG = "http://www.w3.org/2000/svg";
-
-  // An element with attributes (functions are listeners, `text` its text) and children.
-  function element(tag, attributes = {}, ...children) {
-    const made = ["svg", "path"].includes(tag)
-      ? document.createElementNS(SVG, tag) : document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) {
-      if (name === "text") made.textContent = value;
-      else if (typeof value === "function") made.addEventListener(name, value);
-      else if (value === true) made.setAttribute(name, "");
-      else if (value !== false && value !== null) made.setAttribute(name, value);
-    }
-    made.append(...children.filter((child) => child !== null));
-    return made;
-  }
-
-  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-  // The colours of the page as they are now, or those of paper.
-  function palette(report, paper = false) {
-    const of = paper ? (name) => css(`--light-${name}`) : (name) => css(`--${name}`);
-    return {
-      ...Object.fromEntries(
-        ["ink", "muted", "rule", "paper", "accent"].map((name) => [name, of(name)])),
-      lines: report.algorithms.map((_, number) => of(`line-${number}`)),
-    };
-  }
-
-  function tableElement(table) {
-    const cell = (one, k) => {
-      if (k === 0) return element("th", {scope: "row", text: tables.said(one)});
-      const number = tables.isNumber(one);
-      const made = element("td", {class: number ? "number" : null});
-      if (one.share !== undefined) {
-        made.classList.add("share");
-        made.style.setProperty("--share", one.share);
-      }
-      if (one.mark) made.append(element("span", {class: "least", text: "●", title: "the least", role: "img", "aria-label": "least:"}), " ");
-      made.append(tables.said(one));
-      if (one.below) made.append(element("span", {class: "extent", text: one.below}));
-      return made;
-    };
-    const head = table.head.map((name, k) => element("th", {
-      scope: "col", text: name, class: k && tables.isNumber(table.rows[0]?.[k] ?? "") ? "number long" : null}));
-    return element("div", {class: "table", role: "region", tabindex: "0", "aria-label": table.caption},
-      element("table", {},
-        element("caption", {class: "unseen", text: table.caption}),
-        element("thead", {}, element("tr", {}, ...head)),
-        element("tbody", {}, ...table.rows.map((row) => element("tr", {}, ...row.map(cell))))));
-  }
+  const {css, element, palette, tableElement} = elements;
 
   class Workbench {
     constructor(report, study, place, number) {
@@ -118,7 +69,8 @@ const workbench = (() => {
           {prices: {...this.state.prices, [kind]: steps[Number(event.target.value)]}});
         return element("label", {class: "switch"},
           element("span", {text: `price of a call of ${kind.toUpperCase()}`}),
-          element("input", {type: "range", min: 0, max: steps.length - 1, step: 1, name: `price-${kind}`, input: set}),
+          element("input", {
+            type: "range", min: 0, max: steps.length - 1, step: 1, name: `price-${kind}`, input: set}),
           element("output", {}));
       }));
       return this.prices;
@@ -138,7 +90,8 @@ const workbench = (() => {
         const dashes = dash === "solid" ? null : dash.replace(/px/g, "");
         const stroke = `var(--line-${number})`;
         const mark = element("svg", {width: 34, height: 12, viewBox: "-17 -6 34 12", "aria-hidden": "true"},
-          element("path", {d: "M-17,0H17", fill: "none", stroke, "stroke-width": 1.8, "stroke-dasharray": dashes}),
+          element("path", {
+            d: "M-17,0H17", fill: "none", stroke, "stroke-width": 1.8, "stroke-dasharray": dashes}),
           element("path", {d: path, fill: stroke}));
         return element("li", {},
           element("input", {type: "checkbox", "data-number": number, "aria-label": `show ${label}`,
@@ -149,7 +102,8 @@ const workbench = (() => {
     }
 
     savers() {
-      const button = (text, label, click) => element("button", {type: "button", class: "plain", text, "aria-label": label, click});
+      const button = (text, label, click) => element(
+        "button", {type: "button", class: "plain", text, "aria-label": label, click});
       this.failed = element("span", {class: "failed-save", role: "status"});
       return element("p", {class: "savers"}, element("span", {text: "Save figure: "}),
         button("SVG", "Save figure as SVG", () => this.saveFigure("svg")),
@@ -201,6 +155,12 @@ const workbench = (() => {
 
     get measures() {
       return this.state.measure === ALL ? this.study.measures : [this.state.measure];
+    }
+
+    // What is on the y-axes, in words.
+    get titles() {
+      return this.measures.map(
+        (one) => figures.title(this.report, one, this.state.gap && one === "objective"));
     }
 
     draw() {
@@ -256,10 +216,12 @@ const workbench = (() => {
         const plot = this.grid.querySelectorAll(".plot")[k];
         const extents = heights.get(`${panel.problem}\n${measure}`);
         const x = figures.extent(view, [panel], measure).x;
-        const layout = figures.layout(view, panel, measure, {x, y: extents.y}, this.sizeOf(plot, wanted.length));
+        const size = this.sizeOf(plot, wanted.length);
+        const layout = figures.layout(view, panel, measure, {x, y: extents.y}, size);
         layout.uirevision = JSON.stringify([this.state.x, this.state.logx, this.state.logy, key]);
         plot.setAttribute("aria-label", figures.description(view, panel, measure));
-        Plotly.react(plot, figures.traces(view, panel, measure), layout, {displayModeBar: false, doubleClick: "reset"});
+        const options = {displayModeBar: false, doubleClick: "reset"};
+        Plotly.react(plot, figures.traces(view, panel, measure), layout, options);
         if (!plot.dataset.listens) this.listen(plot);
         return plot;
       });
@@ -295,9 +257,11 @@ const workbench = (() => {
         });
         const name = panel.title || this.study.title;
         const heading = panels.length > 1
-          ? element("button", {type: "button", class: "setting", text: name, title: "show alone", click: choose})
+          ? element("button", {
+            type: "button", class: "setting", text: name, title: "show alone", click: choose})
           : element("p", {class: "setting", text: panel.title});
-        this.grid.append(element("div", {class: "panel"}, heading, element("div", {class: "plot", role: "img"})));
+        const plot = element("div", {class: "plot", role: "img"});
+        this.grid.append(element("div", {class: "panel"}, heading, plot));
       }
       if (panels.length < this.study.panels.length) {
         this.grid.prepend(element("button", {type: "button", class: "plain back", text: "← all panels",
@@ -338,7 +302,7 @@ const workbench = (() => {
     // What the figure shows, in words.
     sentence(view, panels, measures) {
       const {report, study, state} = this;
-      const names = measures.map((measure) => figures.title(report, measure, state.gap && measure === "objective"));
+      const names = this.titles;
       const seeds = Math.max(...panels.flatMap((panel) => panel.groups.map((group) => group.runs.length)), 0);
       const shown = {
         seeds: "a line for each seed",
@@ -363,7 +327,9 @@ const workbench = (() => {
       const slopes = panels.flatMap((panel) => measures.map((measure) => figures.slope(view, panel, measure)));
       if (state.slope !== "none") parts.push(this.slopeSentence(slopes.filter(Boolean)));
       const target = switches.target(study, state);
-      if (target && measures.includes(target.measure)) parts.push(`Dotted: the target, ${words.significant(target.value)}.`);
+      if (target && measures.includes(target.measure)) {
+        parts.push(`Dotted: the target, ${words.significant(target.value)}.`);
+      }
       if (panels.some((panel) => panel.groups.some((group) => group.runs.some(
         (run) => !["finished", "target"].includes(run.status))))) {
         parts.push("A cross marks a run that ends otherwise than by its schedule or target.");
@@ -373,8 +339,8 @@ const workbench = (() => {
 
     slopeSentence(slopes) {
       if (!slopes.length) return "The chosen slope has no place here: it is about another measure or axis.";
-      const constants = slopes.map((one) => words.significant(one.constant));
-      return `Long dashes: ${slopes[0].text}, with C = ${words.listed([...new Set(constants)])} through the end of a curve.`;
+      const all = words.listed([...new Set(slopes.map((one) => words.significant(one.constant)))]);
+      return `Long dashes: ${slopes[0].text}, with C = ${all} through the end of a curve.`;
     }
 
     absent(view, panels) {
@@ -398,7 +364,9 @@ const workbench = (() => {
       const cover = this.block(tables.coverage(view, target));
       const fold = element("details", {"data-name": "values", open: open.has("values")},
         element("summary", {text: "The figure as a table"}));
-      const fill = () => { if (fold.childElementCount < 2) fold.append(this.block(tables.values(view, panels, measures))); };
+      const fill = () => {
+        if (fold.childElementCount < 2) fold.append(this.block(tables.values(view, panels, measures)));
+      };
       if (fold.open) fill();
       fold.addEventListener("toggle", fill);
       this.tables.replaceChildren(fold, ...results, cover);
@@ -406,10 +374,13 @@ const workbench = (() => {
 
     block(table) {
       const name = `${this.report.name}-${this.study.key}-${table.name}`;
-      const button = (text, label, content, type) => element("button", {type: "button", class: "plain", text,
-        "aria-label": `Save ${table.caption} as ${label}`, click: () => saved.download(`${name}.${text.toLowerCase()}`, content(), type)});
+      const button = (text, label, content, type) => element("button", {
+        type: "button", class: "plain", text, "aria-label": `Save ${table.caption} as ${label}`,
+        click: () => saved.download(`${name}.${text.toLowerCase()}`, content(), type),
+      });
       return element("section", {class: "block", "aria-label": table.caption},
-        element("h3", {text: table.caption}), tableElement(table), element("p", {class: "note", text: table.note}),
+        element("h3", {text: table.caption}), tableElement(table),
+        element("p", {class: "note", text: table.note}),
         element("p", {class: "savers"}, element("span", {text: "Save table: "}),
           button("CSV", "CSV", () => tables.csv(table), "text/csv"),
           button("TEX", "LaTeX", () => tables.latex(table, this.report.latex), "text/x-tex")));
@@ -437,23 +408,30 @@ const workbench = (() => {
       const size = wanted.length === 1 ? [760, 440] : [340, 240];
       const heights = this.heightsOf(view, panels, measures);
       return {
-        heading: `${this.study.title}: ${words.listed(measures.map((one) => figures.title(this.report, one, this.state.gap && one === "objective")))}`,
+        heading: `${this.study.title}: ${words.listed(this.titles)}`,
         axisText: switches.axisName(this.report, this.state.x),
-        columns: Math.min(wanted.length, measures.length > 1 ? panels.length : Math.ceil(Math.sqrt(wanted.length))),
+        columns: measures.length > 1 ? panels.length : Math.ceil(Math.sqrt(wanted.length)),
         size, font: view.font, colors: view.colors,
         legend: this.study.algorithms.filter((number) => !this.state.hidden.has(number)).map((number) => ({
-          label: this.report.algorithms[number].label, look: this.report.algorithms[number], color: view.colors.lines[number]})),
+          label: this.report.algorithms[number].label,
+          look: this.report.algorithms[number],
+          color: view.colors.lines[number],
+        })),
         panels: wanted.map(({panel, measure}) => {
-          const extents = {x: figures.extent(view, [panel], measure).x, y: heights.get(`${panel.problem}\n${measure}`).y};
+          const {y} = heights.get(`${panel.problem}\n${measure}`);
+          const extents = {x: figures.extent(view, [panel], measure).x, y};
           const name = panel.title || this.study.title;
           return {
             title: measures.length > 1 ? `${this.report.measures[measure]}, ${name}` : name,
-            figure: {data: figures.traces(view, panel, measure), layout: figures.layout(view, panel, measure, extents, size)},
+            figure: {
+              data: figures.traces(view, panel, measure),
+              layout: figures.layout(view, panel, measure, extents, size),
+            },
           };
         }),
       };
     }
   }
 
-  return {Workbench, element, palette};
+  return {Workbench};
 })();
