@@ -55,7 +55,7 @@ class Price:
         columns = [weight * column(run, name) for name, weight in self.weights]
         if any(one.size != len(run.rows) for one in columns):
             return np.empty(0)
-        return np.sum(columns, axis=0)
+        return np.asarray(np.sum(columns, axis=0))
 
     def spent(self, run: Run) -> float:
         """Return what the whole run spent, an incomplete last iteration included."""

@@ -141,7 +141,7 @@ def standings(
 
 def _side(x: Array, y: Array) -> int:
     """Return -1 if the first sample has the smaller values by rank, 1 if the larger, 0 if none."""
-    above = np.sum(x[:, None] > y) - np.sum(x[:, None] < y)
+    above = np.count_nonzero(x[:, None] > y) - np.count_nonzero(x[:, None] < y)
     return int(np.sign(above))
 
 
