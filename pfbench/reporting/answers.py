@@ -38,6 +38,13 @@ class _Row:
         return sorted(reached, key=lambda pair: pair[0])
 
     @property
+    def first(self) -> str:
+        """Who needs the fewest calls; all that need as few."""
+        least = self.order[0][0]
+        labels = [one.group.label for value, one in self.order if value == least]
+        return labels[0] if len(labels) == 1 else f"{listed(labels)} alike"
+
+    @property
     def clear(self) -> bool:
         """Whether a rank test over the seeds tells the first from all others."""
         return self.compared.by_target[-1].clear
@@ -119,25 +126,24 @@ def _fewest(comparison: Comparison, head: str) -> str:
 
 def _ranking(row: _Row, calls: str) -> str:
     """Return the order of the methods in the only panel."""
-    (least, first), *others = row.order
+    least, best = row.order[0]
+    others = [pair for pair in row.order if pair[0] > least]
     named = [f"{one.group.label} {_calls(value)}{_hits(one)}" for value, one in others]
     then = f", then {listed(_most(named, 'method'))}" if named else ""
     sure = "" if row.clear or not others else "; the seeds are too few to tell the first"
-    return (
-        f"Fewest {calls}: {first.group.label}, {_calls(least)} expected{_hits(first)}{then}{sure}."
-    )
+    return f"Fewest {calls}: {row.first}, {_calls(least)} expected{_hits(best)}{then}{sure}."
 
 
 def _winners(reached: Sequence[_Row], calls: str, head: str) -> str:
     """Return who needs the fewest in how many panels, and by how much."""
-    wins = Counter(row.order[0][1].group.label for row in reached)
+    wins = Counter(row.first for row in reached)
     named = [f"{label} on {whole(number)}" for label, number in wins.most_common()]
     text = (
         f"Fewest {calls}: {listed(_most(named, 'method'))} of "
         f"{counted(len(reached), _place(head))}, on {whole(sum(row.clear for row in reached))} of "
         "them told from all others by a rank test over the seeds"
     )
-    several = [row for row in reached if len(row.order) > 1 and row.order[0][0]]
+    several = [row for row in reached if 0.0 < row.order[0][0] < row.order[-1][0]]
     if not several:
         return f"{text}."
     widest = max(several, key=lambda row: row.order[-1][0] / row.order[0][0])

@@ -100,6 +100,17 @@ def test_several_problems_are_counted():
     ]
 
 
+def test_those_that_need_as_few_are_named_alike():
+    alike = {"a": runs(100), "b": runs(100), "c": runs(200)}
+    (_, _, one, _) = answers(results({"p": alike}))
+    assert one == f"Fewest SFO calls: a and b alike, 100 expected, then c 200{FEW}."
+    (_, _, several, _) = answers(results({"p": alike, "q": {"a": runs(9), "b": runs(9)}}))
+    assert several == (
+        "Fewest SFO calls: a and b alike on 2 of 2 problems, on 0 of them told from all others by "
+        "a rank test over the seeds; widest on p: 100 (a) to 200 (c)."
+    )
+
+
 def test_without_a_hit_nobody_is_first():
     told = answers(results({"p": {"a": runs(None), "b": runs(None)}}))
     assert told[1:] == ["No method reaches the target, m ≤ 0.100."]
