@@ -144,7 +144,7 @@ def test_an_interrupted_run_shows_how_far_it_came(start, folder):
     assert len((folder / "t.csv").read_text().splitlines()) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_an_interrupted_report_goes_on_where_it_stopped(start, finish, folder):
     (folder / "long.toml").write_text(

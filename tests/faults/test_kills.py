@@ -35,6 +35,7 @@ def test_nothing_is_lost_and_nothing_differs(killing, expected, tmp_path, victim
     assert found == expected
 
 
+@pytest.mark.long
 def test_a_lost_scheduler_is_told_and_its_runs_are_made_elsewhere(killing, expected, tmp_path):
     pytest.importorskip("distributed", reason="needs distributed")
     found, _ = killing.kill_scheduler(tmp_path, random.Random(2))

@@ -36,6 +36,7 @@ def test_what_is_written_otherwise_is_the_same_run(after):
     assert equivalent(written_as(NFWUSPIDERG, SPIDERG.__module__, SPIDER, after)) == "runs"
 
 
+@pytest.mark.long
 def test_what_is_drawn_otherwise_is_the_same_in_law():
     before = "ask.batch(self.draw(ask, rng), x)"
     after = "ask.batch(ask.n - 1 - rng.integers(ask.n, size=self.batch), x)"
