@@ -63,6 +63,12 @@ def reports() -> Iterator[Item]:
         yield Item(name, "report", str(path), summary)
 
 
+MAIN_REPORT = "gradient-estimators"
+"""What ``pfbench report`` draws if it is asked for nothing else."""
+
+PAPER = "paper"
+"""The folder of the reports at the scale of a paper, which take hours."""
+
 KINDS: Mapping[str, Callable[[], Iterator[Item]]] = MappingProxyType(
     {
         "algorithms": partial(_items, "algorithm", "pfbench.algorithms:ALGORITHMS"),
@@ -111,13 +117,16 @@ def find(name: str) -> Item:
 
 
 def specs() -> dict[str, Path]:
-    """Return the specs of the known reports by name: those of ./reports first, then our own."""
+    """Return the specs of the known reports by name: those of ./reports first, then our own.
+
+    Those at the scale of a paper lie in the folder paper, which is part of their names.
+    """
     package = Path(str(files("pfbench")))
     folders = (Path("reports"), package / "reporting" / "specs", package.parent / "reports")
     found: dict[str, Path] = {}
     for folder in folders:
-        for path in sorted(folder.glob("*.toml")):
-            found.setdefault(path.stem, path)
+        for path in (*sorted(folder.glob("*.toml")), *sorted(folder.glob(f"{PAPER}/*.toml"))):
+            found.setdefault(path.relative_to(folder).with_suffix("").as_posix(), path)
     return found
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pfbench.base.errors import InputError, Noting
 from pfbench.base.names import unknown
 from pfbench.cli import options
-from pfbench.cli.catalogue import specs
+from pfbench.cli.catalogue import MAIN_REPORT, PAPER, specs
 from pfbench.cli.changes import show_changes
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.printing import FAILURES, announce, exit_if_failed, keeping, note, print_json
@@ -43,6 +43,7 @@ def report(
     algorithm: list[str] | None = option(
         "NAME", "Draw what is stored of this algorithm: a name, or a selector. May be repeated."
     ),
+    everything: bool = flag("Draw all reports at quick scale.", "--all"),
     together: str | None = option("NAME", "Draw all on one page, NAME.html."),
     text: bool = flag("Print the reports, and write no file.", "--text"),
     output: Path = option("DIR", "Where the reports go.", "--output", "-o", default=OUTPUT),
@@ -56,7 +57,8 @@ def report(
     """Draw comparison reports of many runs.
 
     Each SPEC.toml is a path to any sweep, or the name of a report that `pfbench list reports`
-    shows; without any, all of those are drawn. What the store lacks is run first; after an
+    shows; without any, gradient-estimators is drawn, and with --all every one of those, but for
+    the long ones under paper/. What the store lacks is run first; after an
     interruption the same command goes on where it stopped.
 
     With --store, --problem or --algorithm, and without SPEC.toml, what is stored is drawn as it is:
@@ -80,14 +82,16 @@ def report(
         prepare(output)
     folders = store or [options.store_folder()]
     outcomes: list[Outcome] = []
-    if spec or not (store or problem or algorithm):
+    if everything and (spec or problem or algorithm or len(folders) > 1):
+        raise InputError("--all draws all reports from one store: leave other choices out.")
+    if spec or everything or not (store or problem or algorithm):
         if problem or algorithm or len(folders) > 1:
             raise InputError(
                 "--problem, --algorithm and several --store choose what is drawn of what is "
                 "stored: leave SPEC.toml out."
             )
         with closing(options.engine_of(jobs, scheduler)) as engine:
-            reports, outcomes = _made(_paths(spec or [*specs()]), folders[0], engine, quiet=as_json)
+            reports, outcomes = _made(_paths(_names_of(spec, everything)), folders[0], engine, quiet=as_json)
     else:
         reports = _stored(folders, problem or [], algorithm or [])
     if together is not None:
@@ -99,11 +103,16 @@ def report(
     exit_if_failed(failed, ", and the reports show them as such")
 
 
+def _names_of(given: Sequence[str] | None, everything: bool) -> Sequence[str]:
+    """Return the names or paths of the reports that are asked for."""
+    if everything:
+        return [name for name in specs() if not name.startswith(f"{PAPER}/")]
+    return given or [MAIN_REPORT]
+
+
 def _paths(given: Sequence[str]) -> list[Path]:
     """Return the file of each spec, given as a path or as the name of a known report."""
     known = specs()
-    if not given:
-        raise InputError("there are no reports here: give the path of a SPEC.toml.")
     found: dict[Path, Path] = {}
     for text in given:
         path = known.get(text, Path(text))
@@ -197,6 +206,7 @@ def _show(reports: "Sequence[Report]", output: Path | None, *, as_json: bool) ->
 
 def _describe(drawn: "Report", files: Sequence[Path]) -> dict[str, Any]:
     from pfbench.cli.report_text import results_as_json
+    from pfbench.reporting import orderings
 
     runs = [run for results in drawn.results for _, run in results.runs]
     return {
@@ -206,6 +216,9 @@ def _describe(drawn: "Report", files: Sequence[Path]) -> dict[str, Any]:
         "runs": len(drawn.spec.runs()),
         "statuses": Counter(run.status for run in runs),
         "results": results_as_json(drawn),
+        "orderings": [
+            one for results in drawn.results for one in orderings.as_json(orderings.tested(results))
+        ],
         "files": [str(file) for file in files],
     }
 

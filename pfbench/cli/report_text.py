@@ -9,7 +9,7 @@ from rich.text import Text
 
 from pfbench.base.visible import visible
 from pfbench.cli.tables import fields, folded, heading
-from pfbench.reporting import ranking, summary, tables
+from pfbench.reporting import orderings, ranking, summary, tables
 from pfbench.reporting.answers import answers
 from pfbench.reporting.contents import Contents, Part, failure_sentence
 from pfbench.reporting.page import paragraphs
@@ -56,10 +56,13 @@ def whole_report(contents: Contents) -> Iterator[RenderableType]:
 
 def _study(part: Part) -> Iterator[RenderableType]:
     study, results = part.study, part.results
-    said = [f"- {text}" for text in (*answers(part.compared), *summary.sentences(results))]
+    orders = orderings.sentences(part.tested)
+    told = (*orders, *answers(part.compared), *summary.sentences(results))
+    said = [f"- {text}" for text in told]
     failure = [failure_sentence(results)] if failure_sentence(results) else []
     yield heading(study.title, *paragraphs(study.about), *said, *failure)
     for table in (
+        orderings.table(study.title, part.tested),
         ranking.table(results),
         *results_tables(part.compared),
         summary.ratio_table(results),

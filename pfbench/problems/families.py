@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+import numpy as np
+
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import choice, integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import check_known, declared, parameter
@@ -133,12 +136,29 @@ class LinearFamily(OverAnySet):
     penalty: str | None = parameter(
         None, "penalty h on the whole space, see `pfbench list sets`", "none"
     )
+    start: str = parameter(
+        "own", "where runs start: own (that of the set; 0 without), or normal (standard normal)"
+    )
+    start_seed: int = parameter(0, "seed of a random start")
 
     def build(self) -> linear_models.LinearModel:
         """Return the model."""
         features, labels = self._drawn(self.source)
         feasible, added = self._domain(features.shape[1])
-        return self.problem(features, labels, feasible, penalty=added)
+        first = self._first(feasible)
+        return self.problem(features, labels, feasible, penalty=added, first=first)
+
+    def _first(self, feasible: AnySet) -> Floats | None:
+        """Return a random start, None for the set's own."""
+        seed = np.random.SeedSequence(integer("start_seed", self.start_seed, least=0))
+        if choice("start", self.start, ("own", "normal")) == "own":
+            return None
+        if not isinstance(feasible, WholeSpace):
+            raise InputError(
+                f"start=normal may lie outside the set {feasible.name}: write set=none, or give a "
+                "penalty."
+            )
+        return np.random.default_rng(seed).standard_normal(feasible.shape)
 
     def _domain(self, d: int) -> tuple[AnySet, Penalty | None]:
         """Return the feasible set and the penalty; the l1 ball if neither is given."""
@@ -170,7 +190,8 @@ class LogisticFamily(LinearFamily):
         """Return the problem; its labels are the signs of what the source has."""
         features, labels = self._drawn(self.source)
         feasible, added = self._domain(features.shape[1])
-        return self.problem(features, signs_of(labels), feasible, self.alpha, added)
+        first = self._first(feasible)
+        return self.problem(features, signs_of(labels), feasible, self.alpha, added, first)
 
 
 class RobustRegressionFamily(LinearFamily):

@@ -21,6 +21,7 @@ from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import linear
 from pfbench.problems.base import FiniteSum, digest_of
 from pfbench.problems.features import checked_csr
+from pfbench.problems.least_known import LEAST_KNOWN
 from pfbench.problems.moments import certified_by, least_moment, moment_norm
 from pfbench.problems.shared_terms import SlopeTable
 from pfbench.sets.body import AnySet
@@ -100,6 +101,8 @@ class LinearModel(FiniteSum):
         Weight of the non-convex regulariser, at least 0.
     penalty
         A penalty h on the whole space; not together with a set.
+    first
+        Where runs start; by default at the start of the set.
 
     Raises
     ------
@@ -114,6 +117,7 @@ class LinearModel(FiniteSum):
     set: AnySet
     alpha: float = 0.0
     penalty: Penalty | None = None
+    first: Floats | None = None
 
     def __post_init__(self) -> None:
         real("alpha", self.alpha, least=0.0)
@@ -124,6 +128,8 @@ class LinearModel(FiniteSum):
         self._check_labels(labels)
         if self.penalty is not None and self.bounded:
             raise InputError("a problem has a feasible set or a penalty, not both: leave one out.")
+        if self.first is not None:
+            finite_array("the start", self.first, shape=(d,))
         if self.set.shape != (d,):
             raise InputError(
                 f"the set has dimension {self.set.shape[0]}, the data have {d} features: make them "
@@ -152,8 +158,10 @@ class LinearModel(FiniteSum):
         """The least known value of f + h with where it comes from, None if none is known.
 
         It is known where least squares solve the problem: for the square loss, and for another
-        loss of the residual if they leave none.
+        loss of the residual if they leave none; and for the problems of `least_known`.
         """
+        if self.function in LEAST_KNOWN:
+            return LEAST_KNOWN[self.function]
         if self.penalty is not None or self.alpha > 0.0 or self.loss.kind == linear.LOGISTIC:
             return None
         n, d = self._csr.shape
@@ -197,8 +205,20 @@ class LinearModel(FiniteSum):
 
     @cached_property
     def digest(self) -> str:
-        """A hash of rows and labels, the set, the penalty and alpha."""
-        return digest_of((self._csr.shape, self.set, self.penalty, self.alpha), *self.data[:-1])
+        """A hash of rows and labels, the set, the penalty, alpha, and a start of its own."""
+        own = () if self.first is None else (self.first,)
+        numbers = self._csr.shape, self.set, self.penalty, self.alpha
+        return digest_of(numbers, *self.data[:-1], *own)
+
+    @cached_property
+    def function(self) -> str:
+        """A hash of f, the set and the penalty, wherever runs start."""
+        numbers = self.loss.kind, self._csr.shape, self.set, self.penalty, self.alpha
+        return digest_of(numbers, *self.data[:-1])[:16]
+
+    def start(self) -> Floats:
+        """Return a fresh copy of the start point."""
+        return np.array(super().start() if self.first is None else self.first)
 
     # --- oracles ------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from pfbench.base.visible import visible
 from pfbench.reporting import statistics
 from pfbench.reporting.comparison import Comparison
+from pfbench.reporting.orderings import Tested, tested
 from pfbench.reporting.panels import Figure, figure
 from pfbench.reporting.result_tables import comparisons
 from pfbench.reporting.results import Environment, Report, Results
@@ -27,6 +28,8 @@ class Part:
     results: Results
     compared: tuple[Comparison, ...]
     """How its algorithms compare in each kind of calls."""
+    tested: tuple[Tested, ...]
+    """What becomes of its published orders."""
     figure: Figure
     picture: str
     """Name of the file that holds its figure as SVG."""
@@ -91,6 +94,7 @@ def contents(report: Report, command: str, commit: str | None, made: datetime) -
             Part(
                 results,
                 tuple(comparisons(results)),
+                tuple(tested(results)),
                 figure(results),
                 f"{stem(report.spec, results.study)}.svg",
             )

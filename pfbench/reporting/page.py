@@ -4,7 +4,7 @@ from importlib.resources import files
 from typing import Any
 
 from pfbench.base.visible import visible
-from pfbench.reporting import figures_html, summary, tables
+from pfbench.reporting import figures_html, orderings, summary, tables
 from pfbench.reporting.answers import answers
 from pfbench.reporting.contents import Contents, Part, failure_sentence, seeds_in_words
 from pfbench.reporting.result_tables import results_tables
@@ -91,6 +91,8 @@ def _shown(part: Part, theory: Theory) -> dict[str, Any]:
         "id": f"study-{part.study.key or 'only'}",
         "study": part.study,
         "answers": answers(part.compared),
+        "orders": orderings.sentences(part.tested),
+        "tested": orderings.table(part.study.title, part.tested),
         "results": results_tables(part.compared),
         "sentences": summary.sentences(results),
         "medians": summary.medians(results),

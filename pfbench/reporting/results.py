@@ -14,7 +14,7 @@ from pfbench.base.selectors import Selector
 from pfbench.base.visible import visible
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import Named, Setting, Spec, Study
+from pfbench.runs.planning.study import Named, Ordering, Setting, Spec, Study
 
 if TYPE_CHECKING:
     from pfbench.reporting.theory import Theory
@@ -167,11 +167,23 @@ def _shown(spec: Spec) -> Spec:
             problems=tuple(replace(one, label=visible(one.label)) for one in study.problems),
             algorithms=tuple(replace(one, label=visible(one.label)) for one in study.algorithms),
             settings=tuple(replace(one, title=visible(one.title)) for one in study.settings),
+            orderings=tuple(map(_shown_ordering, study.orderings)),
         )
         for study in spec.studies
     )
     title, about = visible(spec.title), visible(spec.about, "\n\t")
     return replace(spec, title=title, about=about, studies=studies, text=visible(spec.text, "\n\t"))
+
+
+def _shown_ordering(one: Ordering) -> Ordering:
+    return replace(
+        one,
+        source=visible(one.source),
+        says=visible(one.says),
+        order=tuple(tuple(map(visible, place)) for place in one.order),
+        problems=tuple(map(visible, one.problems)),
+        settings=tuple(map(visible, one.settings)),
+    )
 
 
 def together(name: str, title: str, reports: Sequence[Report]) -> Report:

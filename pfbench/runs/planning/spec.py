@@ -20,6 +20,7 @@ from pfbench.runs.loop.stop import Stop, in_trace, recorded
 from pfbench.runs.planning import fields
 from pfbench.runs.planning.fields import Entry
 from pfbench.runs.planning.labels import labels_of, title_of
+from pfbench.runs.planning.orderings import known_ordering, orderings
 from pfbench.runs.planning.plan import check_number
 from pfbench.runs.planning.study import Named, Setting, Spec, Study, canonical, frequency
 from pfbench.runs.planning.template import filled, names_in
@@ -43,6 +44,7 @@ OPTIONAL = (
     "memory_limit",
     "price",
     "reference",
+    "ordering",
 )
 """The fields that it may have; under ``[[study]]`` key, title and about, too."""
 
@@ -145,6 +147,7 @@ def _study(table: _Table, begun: Study) -> Study | None:
     measured = _measured(table, planned or begun)
     if planned:
         _check_reference(table, measured)
+        measured = _check_orderings(table, measured)
     return measured if len(table.noting) == before else None
 
 
@@ -196,6 +199,7 @@ def _measured(table: _Table, begun: Study) -> Study:
         memory_limit=None if memory is None else memory * GIGABYTE,
         price=table.take("price", fields.price, {}),
         reference=table.take("reference", fields.reference, {}),
+        orderings=tuple(table.take("ordering", orderings, ())),
     )
 
 
@@ -215,6 +219,15 @@ def _check_reference(table: _Table, study: Study) -> None:
         missing = [label for label in labels if label not in study.reference]
         if study.reference and missing:
             raise InputError(f"{where} has no calls for {missing[0]!r}: each problem needs them.")
+
+
+def _check_orderings(table: _Table, study: Study) -> Study:
+    """Note orders of what the study does not have; return it with the measure of each."""
+    found = []
+    for number, one in enumerate(study.orderings, 1):
+        with table.noting():
+            found.append(known_ordering(f"{table.where}: ordering {number}", one, study))
+    return replace(study, orderings=tuple(found))
 
 
 def _named(entries: Sequence[Entry]) -> tuple[Named, ...]:

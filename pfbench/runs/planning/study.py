@@ -40,6 +40,33 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Ordering:
+    """An order of algorithms that somebody has published, best first, to be put to the test.
+
+    Attributes
+    ----------
+    source, says
+        Where it is published, and what is said there.
+    order
+        Labels of algorithms by place; those of one place are not compared with each other.
+    measure
+        What is compared, by its name in the trace.
+    target
+        The level of the measure to which calls are compared; None for values at equal calls.
+    problems, settings
+        Labels of the problems and titles of the settings that it speaks of; empty for all.
+    """
+
+    source: str
+    says: str
+    order: tuple[tuple[str, ...], ...]
+    measure: str = ""
+    target: float | None = None
+    problems: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Study:
     """A comparison of algorithms on problems.
 
@@ -68,6 +95,8 @@ class Study:
     reference
         The calls to each target, hardest last, that count as factor 1 in a profile, by the label of
         the problem; in `price`, or else in the first kind that is compared. Empty for no profile.
+    orderings
+        Published orders of the algorithms.
     """
 
     key: str
@@ -86,6 +115,7 @@ class Study:
     memory_limit: float | None = None
     price: Mapping[str, float] = field(default_factory=dict)
     reference: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    orderings: tuple[Ordering, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:

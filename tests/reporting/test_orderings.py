@@ -1,0 +1,124 @@
+"""Published orders against runs that are made to follow, to reverse, or to leave them open."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_runs import SEEDS, failing, fast, group, idle, results, run, slow, slower
+
+from pfbench.reporting import orderings
+from pfbench.reporting.orderings import FLIPS, OPEN, REPRODUCED
+from pfbench.runs.planning.study import Ordering
+
+
+def put_to_the_test(*groups, order, target=1.0, **more):
+    found = results(*groups)
+    one = Ordering("a paper", "", tuple((p,) if isinstance(p, str) else p for p in order), "m")
+    one = replace(one, target=target, **more)
+    return orderings.tested(replace(found, study=replace(found.study, orderings=(one,))))
+
+
+def verdicts(*groups, **more):
+    return {str(one.price): one.verdict for one in put_to_the_test(*groups, **more)}
+
+
+@pytest.mark.parametrize("target", [4.0, 1.0, None])
+def test_a_right_order_a_flipped_one_and_a_tie(target):
+    right = verdicts(fast(), slow(), order=["fast", "slow"], target=target)
+    flipped = verdicts(fast(), slow(), order=["slow", "fast"], target=target)
+    tie = verdicts(slow(), slower(), order=["slow", "slower"], target=target)
+    assert right == {"SFO": REPRODUCED, "seconds": REPRODUCED}
+    assert flipped == {"SFO": FLIPS, "seconds": FLIPS}
+    assert set(tie.values()) == {OPEN}
+
+
+def test_one_flipped_pair_flips_the_order_and_an_open_one_leaves_it_open():
+    everyone = fast(), slow(), slower()
+    assert verdicts(*everyone, order=["fast", "slow", "slower"])["SFO"] == OPEN
+    assert verdicts(*everyone, order=["slow", "fast", "slower"])["SFO"] == FLIPS
+    # Those of one place are not compared with each other.
+    assert verdicts(*everyone, order=["fast", ("slow", "slower")])["SFO"] == REPRODUCED
+
+
+def test_who_misses_the_target_or_fails_is_behind():
+    # Who makes no calls of a kind is not compared by it.
+    assert verdicts(fast(), idle(), order=["idle", "fast"]) == {"seconds": FLIPS}
+    assert verdicts(slow(), failing(), order=["slow", "failing"])["SFO"] == REPRODUCED
+    assert verdicts(slow(), failing(), order=["failing", "slow"], target=None)["SFO"] == FLIPS
+    (pair,) = put_to_the_test(failing(), slow(), order=["failing", "slow"])[0].pairs
+    assert pair.values[0] == float("inf")
+
+
+def test_where_nothing_varies_the_counts_decide_and_the_seconds_are_tested():
+    def constant(label, calls):
+        return group(label, [run([4, 1], [0, calls], status="target") for _ in SEEDS])
+
+    found = put_to_the_test(constant("a", 10), constant("b", 11), order=["b", "a"])
+    assert [one.verdict for one in found] == [FLIPS, FLIPS]
+    assert [one.evidence.p == 0.0 for one in found] == [True, False]
+
+
+def test_values_are_compared_at_the_calls_that_both_have_spent():
+    far = group("far", [run([16, 8, 1], [0, 10, 500], seed=k) for k in SEEDS])
+    near = group("near", [run([16, 6], [0, 10], seed=k) for k in SEEDS])
+    (one, _) = put_to_the_test(near, far, order=["near", "far"], target=None)
+    assert (one.verdict, one.evidence.values) == (REPRODUCED, (6.0, 8.0))
+
+
+def test_an_order_speaks_of_its_panels_alone():
+    assert verdicts(fast(), slow(), order=["fast", "slow"], settings=("hard",)) == {}
+    assert verdicts(fast(), slow(), order=["fast", "slow"], problems=("q",)) == {}
+    assert verdicts(fast(), slow(), order=["fast", "slow"], settings=("easy",), problems=("p",))
+
+
+def test_more_orders_make_no_difference_surer():
+    found = results(fast(), slow(), slower())
+    one = Ordering("a", "", (("fast",), ("slow",)), "m", 1.0)
+    other = Ordering("b", "", (("slow",), ("slower",)), "m", 1.0)
+
+    def p(*of):
+        study = replace(found.study, orderings=of)
+        return orderings.tested(replace(found, study=study))[0].pairs[0].p
+
+    assert 0.0 < p(one) < p(one, other)
+
+
+def test_what_speaks_against_an_order_is_said_first_with_numbers():
+    found = results(fast(), slow(), slower())
+    of = [
+        Ordering("right", "", (("fast",), ("slow",)), "m", 1.0),
+        Ordering("open", "", (("slow",), ("slower",)), "m", 1.0),
+        Ordering("wrong", "it says so", (("slow",), ("fast",)), "m", 1.0),
+    ]
+    several = orderings.tested(replace(found, study=replace(found.study, orderings=tuple(of))))
+    said = orderings.sentences(several)
+    assert ["wrong" in text for text in said] == [True, True, False, False, False, False]
+    assert ["open" in text for text in said[2:]] == [True, True, False, False]
+    assert "“it says so”): flips; slow 243, fast 83.0, p = " in said[0]
+    table = orderings.table("T", several)
+    assert [row.cells[1] for row in table.rows] == [REPRODUCED] * 2 + [OPEN] * 2 + [FLIPS] * 2
+    assert [one["verdict"] for one in orderings.as_json(several)] == [
+        r.cells[1] for r in table.rows
+    ]
+
+
+def test_a_study_without_orders_says_nothing():
+    assert orderings.tested(results(fast())) == []
+    assert orderings.sentences([]) == []
+    assert orderings.table("T", []) is None
+
+
+@given(
+    st.lists(st.integers(1, 50), min_size=8, max_size=8),
+    st.lists(st.integers(1, 50), min_size=8, max_size=8),
+)
+def test_turning_an_order_round_turns_its_verdict_round(x, y):
+    def made(label, calls):
+        return group(
+            label, [run([4, 1], [0, k], seed=s) for s, k in zip(SEEDS, calls, strict=True)]
+        )
+
+    one = verdicts(made("x", x), made("y", y), order=["x", "y"])["SFO"]
+    other = verdicts(made("x", x), made("y", y), order=["y", "x"])["SFO"]
+    assert other == {REPRODUCED: FLIPS, FLIPS: REPRODUCED, OPEN: OPEN}[one]
