@@ -19,17 +19,19 @@ _MOST_POSITIONS = 1 << 62
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticEntries:
-    """A part of the entries of the low-rank matrix of shen2019 section 6.
+    """A part of the entries of a low-rank matrix, by default that of shen2019 section 6.
 
-    Singular values 50 2^(k-rank), k = 1..rank, and uniform singular vectors; a share `outliers`
-    of all entries is changed by uniform noise in [-noise, noise]; a share `density` of all
-    entries, uniform without replacement, is observed.
+    Singular values largest decay^(k-rank), k = 1..rank, and uniform singular vectors; a share
+    `outliers` of all entries is changed by uniform noise in [-noise, noise]; a share `density` of
+    all entries, uniform without replacement, is observed.
     """
 
     seed: int = parameter(0, "seed of the problem's data")
     rows: int = parameter(200, "rows of the matrix (M)")
     columns: int = parameter(200, "columns of the matrix (N)")
     rank: int = parameter(5, "rank of the underlying matrix")
+    largest: float = parameter(50.0, "largest singular value of the underlying matrix")
+    decay: float = parameter(2.0, "factor from one of its singular values to the next larger one")
     noise: float = parameter(10.0, "uniform in [-noise, noise] on the outliers")
     outliers: float = parameter(0.05, "share of all entries that are changed by noise")
     density: float = parameter(0.1, "share of all entries that are observed")
@@ -57,7 +59,8 @@ class SyntheticEntries:
                 f"density={density} observes no entry of a {M} x {N} matrix: raise it."
             )
         left, right = (np.linalg.qr(rng.standard_normal((size, rank)))[0] for size in (M, N))
-        weights = 50.0 * 2.0 ** np.arange(1.0 - rank, 1.0)
+        decay = real("decay", self.decay, least=1.0)
+        weights = real("largest", self.largest, above=0.0) * decay ** np.arange(1.0 - rank, 1.0)
         truth = Factors(weights, np.ascontiguousarray(left.T), np.ascontiguousarray(right.T))
         positions = np.sort(rng.choice(M * N, size=n, replace=False, shuffle=False))
         i, j = np.divmod(positions, N)

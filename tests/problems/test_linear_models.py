@@ -377,6 +377,71 @@ def test_without_residuals_the_best_value_is_known(name):
     assert MODELS[name](features, labels, WholeSpace(4), penalty=penalty).best_known is None
 
 
+BREAST_CANCER = [
+    (name, domain)
+    for name in ("nonconvex-logistic", "robust-regression")
+    for domain in ({"set": "none"}, {"penalty": "l1", "weight": 0.1})
+]
+
+
+@pytest.mark.parametrize(("name", "domain"), BREAST_CANCER)
+def test_a_stated_value_is_reached_and_not_passed(name, domain):
+    """By another method, from where runs start; with a wrong value it would fail."""
+    problem = pf.problem(name, source="breast-cancer", **domain)
+    value, words = problem.best_known
+    L, x = problem.constants(problem.start()).L_f, problem.start()
+    y, t = x, 1.0
+    for _ in range(6000):
+        further = problem.prox(y, problem.gradient(y), 1 / L)
+        t = 1.0 if (y - further) @ (further - x) > 0 else t
+        x, y, t = further, further + t / (t + 3.0) * (further - x), t + 1.0
+    reached = problem.value(x) + (0.0 if problem.penalty is None else problem.penalty.value(x))
+    assert -1e-12 <= reached - value <= 1e-9
+    assert "norm of the gradient mapping" in words
+
+
+def test_what_is_known_is_of_the_function_alone():
+    own = pf.problem("nonconvex-logistic", source="breast-cancer", set="none")
+    random = pf.problem("nonconvex-logistic", source="breast-cancer", set="none", start="normal")
+    assert own.best_known == random.best_known is not None
+    assert own.digest != random.digest
+    for other in ({"set": "l1"}, {"set": "none", "alpha": 0.2}, {"penalty": "l1", "weight": 0.2}):
+        assert pf.problem("nonconvex-logistic", source="breast-cancer", **other).best_known is None
+
+
+# --- where runs start -----------------------------------------------------------------------------
+
+
+def test_a_normal_start_is_standard_normal_and_of_its_own_seed():
+    def start(**given):
+        return pf.problem("log-cosh", columns=4000, rows=2, set="none", **given).start()
+
+    assert not start().any()
+    first = start(start="normal")
+    assert abs(first.mean()) < 5 / np.sqrt(4000)
+    assert abs(first.std() - 1.0) < 5 / np.sqrt(8000)
+    assert (start(start="normal", seed=7) == first).all()
+    assert (start(start="normal", start_seed=7) != first).all()
+
+
+def test_runs_start_there_and_leave_it_as_it_is():
+    problem = pf.problem("log-cosh", penalty="l1", weight=0.1, start="normal")
+    before = problem.start()
+    run = pf.solve(
+        problem, pf.algorithm("prox-gd", iterations=3, step=0.1), measures=["objective"]
+    )
+    added = problem.penalty.value(before)
+    assert run.trace["objective"][0] == problem.value(before) + added
+    assert (problem.start() == before).all()
+
+
+def test_a_start_that_is_none():
+    with pytest.raises(InputError, match="may lie outside the set l1: write set=none"):
+        pf.problem("log-cosh", start="normal")
+    with pytest.raises(InputError, match="did you mean 'normal'"):
+        pf.problem("log-cosh", start="norml", set="none")
+
+
 def test_large_least_squares_are_left_alone(monkeypatch):
     monkeypatch.setattr(linear_models, "_LEAST_SQUARES", 17 * 4 * 4 - 1)
     assert model("quadratic", n=17).best_known is None

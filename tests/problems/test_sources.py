@@ -40,6 +40,12 @@ def test_singular_values_double_up_to_fifty(rank):
     assert found[rank:].max(initial=0.0) < 1e-10
 
 
+def test_other_singular_values():
+    truth = observations.synthetic(seed=1, rank=3, largest=1.5, decay=1.0).truth
+    assert truth.weights.tolist() == [1.5] * 3
+    assert observations.synthetic(rank=3, largest=9, decay=3).truth.weights.tolist() == [1, 3, 9]
+
+
 def test_the_share_of_outliers_is_that_of_all_entries():
     """Hypergeometric: 5 % of 4000 with a standard deviation of 13.1; over 40 seeds, of 2.1."""
     numbers = [changed(observations.synthetic(seed=seed)).sum() for seed in range(40)]

@@ -1,11 +1,11 @@
 """Find the least objectives of the experiments' non-convex problems, for `problems/least_known.py`.
 
-    python tests/tools/least_known.py >> pfbench/problems/least_known.py
+    python tests/tools/least_known.py
 
-Each problem is minimised from 0 and from standard normal starts, by L-BFGS where it is smooth and by
-accelerated proximal gradients with restarts where it has a penalty. The least value is printed with
-the norm of the gradient mapping where it was found, how many starts lead there, and how many lead
-elsewhere. Other points may be lower: the problems are not convex.
+Each problem is minimised from 0 and from standard normal starts, by L-BFGS where it is smooth and
+by accelerated proximal gradients with restarts where it has a penalty. The least value is printed
+with the norm of the gradient mapping where it was found, and how many starts lead there. Other
+points may be lower: the problems are not convex.
 """
 
 from collections.abc import Iterator, Sequence

@@ -117,6 +117,59 @@ def test_a_price_or_a_reference_that_is_none(tmp_path, old, new, says):
     assert says in str(refused.value)
 
 
+ORDERED = (
+    STUDIES.replace('SG = "nfwu', 'FW = "frank-wolfe[iterations=3]"\nSG = "nfwu')
+    + """
+[[study.ordering]]
+source = "a paper, figure 1"
+says = "FW is better"
+order = ["FW", ["SG"]]
+measure = "fw_gap"
+target = 0.3
+problems = "small"
+settings = ["few"]
+
+[[study.ordering]]
+source = "a paper, figure 2"
+order = ["SG", "FW"]
+"""
+)
+
+
+def test_published_orders(tmp_path):
+    assert valid(ORDERED)
+    first, second = read(tmp_path, ORDERED).studies[1].orderings
+    assert first.order == second.order[::-1] == (("FW",), ("SG",))
+    assert (first.measure, first.target, first.problems, first.settings) == (
+        *("fw_gap", 0.3),
+        *(("small",), ("few",)),
+    )
+    # Without a measure it is that of the targets.
+    assert (second.measure, second.target, second.problems) == ("fw_gap", None, ())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('["FW", ["SG"]]', '["FW", ["SC"]]', "did you mean 'SG'"),
+        ('["FW", ["SG"]]', '["FW", ["FW"]]', "each label once"),
+        ('["FW", ["SG"]]', '["FW"]', "two labels or more"),
+        ('["FW", ["SG"]]', '["FW", []]', "no empty place"),
+        ('problems = "small"', 'problems = "smal"', "did you mean 'small'"),
+        ('settings = ["few"]', 'settings = ["many"]', "unknown setting"),
+        ('measure = "fw_gap"', 'measure = "gap"', "unknown measure"),
+        ('source = "a paper, figure 1"', "", "ordering 1: the field source is missing"),
+        ('order = ["SG", "FW"]', 'ordre = ["SG", "FW"]', "did you mean 'order'"),
+        ("target = 0.3", "target = inf", "target"),
+    ],
+)
+def test_an_order_that_is_none(tmp_path, old, new, says):
+    assert old in ORDERED
+    with pytest.raises(InputError) as refused:
+        read(tmp_path, ORDERED.replace(old, new, 1))
+    assert says in str(refused.value)
+
+
 def test_without_measures_that_of_the_targets_is_drawn(tmp_path):
     text = f'problems = "{SMALL}"\nalgorithms = "frank-wolfe"\ntargets = "{{}}=0.1"\n'
     (study,) = read(tmp_path, text.format("fw_gap")).studies
