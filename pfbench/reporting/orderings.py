@@ -116,10 +116,10 @@ def tested(results: Results) -> list[Tested]:
 
 
 def sentences(several: Sequence[Tested]) -> list[str]:
-    """Return a sentence for each order and price, with its evidence; what flips comes first."""
-    grouped: dict[tuple[int, str], list[Tested]] = {}
+    """Return a sentence for each order, with its evidence; what flips comes first."""
+    grouped: dict[int, list[Tested]] = {}
     for one in several:
-        grouped.setdefault((id(one.ordering), str(one.price)), []).append(one)
+        grouped.setdefault(id(one.ordering), []).append(one)
     return [_sentence(of) for of in sorted(grouped.values(), key=_worst)]
 
 
@@ -243,22 +243,25 @@ def _worst(several: Sequence[Tested]) -> int:
 
 
 def _sentence(several: Sequence[Tested]) -> str:
-    """Return what becomes of one order in one price, over its panels."""
-    ordering, price = several[0].ordering, several[0].price
-    number = Counter(one.verdict for one in several)
-    total = len(several)
-    if total == 1:
-        becomes = several[0].verdict
-    else:
-        ways = [f"{way} on {whole(number[way])}" for way in _VERDICTS if number[way]]
-        becomes = f"{listed(ways)} of {counted(total, 'panel')}"
+    """Return what becomes of one order in each price."""
+    ordering = several[0].ordering
+    by_price: dict[str, list[Tested]] = {}
+    for one in several:
+        by_price.setdefault(str(one.price), []).append(one)
+    becomes = "; ".join(f"by {price} {_becomes(of)}" for price, of in by_price.items())
+    said = f": “{ordering.says}”" if ordering.says else ""
+    return f"{_order(ordering)} in {_compared(ordering)} ({ordering.source}{said}): {becomes}."
+
+
+def _becomes(several: Sequence[Tested]) -> str:
+    """Return what becomes of an order in one price over its panels, with the evidence of one."""
     shown = min(several, key=lambda one: _VERDICTS.index(one.verdict))
-    where = f"at {shown.panel.title}: " if total > 1 else ""
-    said = f" (“{ordering.says}”)" if ordering.says else ""
-    return (
-        f"{_order(ordering)} in {_compared(ordering)} by {price}, as {ordering.source} has "
-        f"it{said}: {becomes}; {where}{_evidence(shown)}."
-    )
+    if len(several) == 1:
+        return f"{shown.verdict} ({_evidence(shown)})"
+    number = Counter(one.verdict for one in several)
+    ways = [f"{way} on {whole(number[way])}" for way in _VERDICTS if number[way]]
+    total = counted(len(several), "panel")
+    return f"{listed(ways)} of {total} (at {shown.panel.title}: {_evidence(shown)})"
 
 
 def _order(ordering: Ordering) -> str:

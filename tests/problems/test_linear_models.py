@@ -427,9 +427,7 @@ def test_a_normal_start_is_standard_normal_and_of_its_own_seed():
 def test_runs_start_there_and_leave_it_as_it_is():
     problem = pf.problem("log-cosh", penalty="l1", weight=0.1, start="normal")
     before = problem.start()
-    run = pf.solve(
-        problem, pf.algorithm("prox-gd", iterations=3, step=0.1), measures=["objective"]
-    )
+    run = pf.solve(problem, pf.algorithm("prox-gd", iterations=3, step=0.1), measures=["objective"])
     added = problem.penalty.value(before)
     assert run.trace["objective"][0] == problem.value(before) + added
     assert (problem.start() == before).all()
