@@ -91,7 +91,8 @@ def report(
                 "stored: leave SPEC.toml out."
             )
         with closing(options.engine_of(jobs, scheduler)) as engine:
-            reports, outcomes = _made(_paths(_names_of(spec, everything)), folders[0], engine, quiet=as_json)
+            paths = _paths(_names_of(spec, everything))
+            reports, outcomes = _made(paths, folders[0], engine, quiet=as_json)
     else:
         reports = _stored(folders, problem or [], algorithm or [])
     if together is not None:
