@@ -91,7 +91,7 @@ def report(
                 "stored: leave SPEC.toml out."
             )
         with closing(options.engine_of(jobs, scheduler)) as engine:
-            paths = _paths(_names_of(spec, everything))
+            paths = _paths(_names_of(spec, everything=everything))
             reports, outcomes = _made(paths, folders[0], engine, quiet=as_json)
     else:
         reports = _stored(folders, problem or [], algorithm or [])
@@ -104,7 +104,7 @@ def report(
     exit_if_failed(failed, ", and the reports show them as such")
 
 
-def _names_of(given: Sequence[str] | None, everything: bool) -> Sequence[str]:
+def _names_of(given: Sequence[str] | None, *, everything: bool) -> Sequence[str]:
     """Return the names or paths of the reports that are asked for."""
     if everything:
         return [name for name in specs() if not name.startswith(f"{PAPER}/")]

@@ -1,8 +1,11 @@
 """``pfbench report``: which runs are made, what is drawn of them, what a failure leaves."""
 
+from pathlib import Path
+
 import pytest
 from command_line import SMALL
 
+import pfbench.cli.report as report_command
 import pfbench.reporting
 
 SPEC = f"""
@@ -99,9 +102,23 @@ def test_json_names_the_files_and_counts_the_statuses(pfbench, spec, drawn):
             "title": "A small comparison",
             "runs": 4,
             "statuses": {"finished": 4},
+            "orderings": [],
             "files": ["build/report/small.html"],
         }
     ]
+
+
+def test_without_names_the_main_report_is_drawn_and_with_all_those_of_quick_scale(monkeypatch):
+    known = {"gradient-estimators": Path("g.toml"), "b": Path("b.toml"), "paper/b": Path("p.toml")}
+    monkeypatch.setattr(report_command, "specs", lambda: known)
+    chosen = report_command._names_of
+    assert list(chosen(None, everything=False)) == ["gradient-estimators"]
+    assert list(chosen(["paper/b"], everything=False)) == ["paper/b"]
+    assert list(chosen(None, everything=True)) == ["gradient-estimators", "b"]
+
+
+def test_all_excludes_other_choices(pfbench):
+    assert "leave other choices out" in pfbench("report", "--all", "--problem", "quadratic").refusal
 
 
 def test_a_known_report_is_drawn_by_its_name(pfbench, folder, spec, drawn):
