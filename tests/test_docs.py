@@ -14,6 +14,12 @@ from pfbench.runs.planning.spec import NEEDED, OPTIONAL, PAGE
 ROOT = Path(__file__).parents[1]
 
 
+SUITE = """
+[candidate]
+iterations = 50
+"""
+
+
 def blocks(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     return re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
@@ -47,18 +53,22 @@ def test_comparing_your_method(tmp_path, monkeypatch):
     Path("mine.toml").write_text(spec)
     Path("other.toml").write_text(spec.replace("seeds = 3", "seeds = 2"))
     commands = "".join(re.findall(r"```\n(pfbench .*?)```", text, flags=re.DOTALL)).splitlines()
-    assert len(commands) == 5
+    assert len(commands) == 6
     out = {}
     try:
         for command in commands:
             arguments = shlex.split(command)[1:]
-            own = ["--jobs", "0"] if "mine.toml" in arguments else []
+            own = ["--jobs", "0"] if {"mine.toml", "compare"} & {*arguments} else []
+            if "compare" in arguments:
+                # The same, on a suite of one problem.
+                Path("suite.toml").write_text(spec + SUITE)
+                own += ["--suite", "suite.toml"]
             result = CliRunner().invoke(app, [*arguments, *own])
             assert result.exit_code == 0, result.stderr
             out[command] = result.stdout
     finally:
         sys.modules.pop("my_methods", None)
-    run, page, printed, stored, both = out.values()
+    run, page, printed, compared, stored, both = out.values()
     assert re.search(r"mine +1", run)
     assert "seeds to 0.05" in run
     assert page.startswith("build/report/mine.html")
@@ -66,6 +76,7 @@ def test_comparing_your_method(tmp_path, monkeypatch):
     assert stored.startswith("build/report/store.html")
     assert both.startswith("build/report/both.html")
     assert Path("build/report/both-other.svg").is_file()
+    assert "mine to Frank-Wolfe gap V(x) ≤ 0.200: fewest SFO on" in compared
 
 
 def test_the_fields_of_a_spec_are_all_told():

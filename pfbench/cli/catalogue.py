@@ -121,11 +121,20 @@ def specs() -> dict[str, Path]:
 
     Those at the scale of a paper lie in the folder paper, which is part of their names.
     """
+    return _specs_in("*.toml", f"{PAPER}/*.toml")
+
+
+def suites() -> dict[str, Path]:
+    """Return the specs of the known suites by name, likewise."""
+    return {name.rpartition("/")[2]: path for name, path in _specs_in("suites/*.toml").items()}
+
+
+def _specs_in(*patterns: str) -> dict[str, Path]:
     package = Path(str(files("pfbench")))
     folders = (Path("reports"), package / "reporting" / "specs", package.parent / "reports")
     found: dict[str, Path] = {}
     for folder in folders:
-        for path in (*sorted(folder.glob("*.toml")), *sorted(folder.glob(f"{PAPER}/*.toml"))):
+        for path in (path for pattern in patterns for path in sorted(folder.glob(pattern))):
             found.setdefault(path.relative_to(folder).with_suffix("").as_posix(), path)
     return found
 

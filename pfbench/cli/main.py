@@ -18,7 +18,19 @@ from typer.core import TyperGroup
 
 from pfbench import __version__
 from pfbench.base.errors import Diverged, Mistakes, PfbenchError, StalePoint, WorkerDied
-from pfbench.cli import adversary, data, info, listing, pack, report, run, solve, store, verify
+from pfbench.cli import (
+    adversary,
+    compare,
+    data,
+    info,
+    listing,
+    pack,
+    report,
+    run,
+    solve,
+    store,
+    verify,
+)
 from pfbench.cli.options import flag
 from pfbench.cli.printing import complain
 
@@ -102,6 +114,7 @@ app.command("solve")(solve.solve)
 app.add_typer(data.app, name="data")
 app.command("run")(run.run)
 app.command("report")(report.report)
+app.command("compare")(compare.compare)
 app.command("pack")(pack.pack)
 app.command("adversary")(adversary.adversary)
 app.command("verify")(verify.verify)

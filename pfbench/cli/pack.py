@@ -9,6 +9,7 @@ from pfbench import __version__
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
 from pfbench.cli import options
+from pfbench.cli.making import searched
 from pfbench.cli.options import argument, option
 from pfbench.cli.printing import (
     FAILURES,
@@ -76,11 +77,15 @@ def _write(path: Path, output: Path, folder: Path, engine: "Engine", *, as_json:
     sweep = read_spec(path)
     announce(sweep.own_selectors, path)
     kept = Store(folder)
+    searches = sweep.searches()
+    sweep = searched(sweep, kept, engine, quiet=as_json)
     with (
         keeping("run", folder),
         Steps(sweep.name, len(sweep.runs()), "runs", quiet=as_json) as steps,
     ):
         outcomes = execute(sweep.runs(), kept, engine=engine, progress=steps.count)
+        # They are in the store by now.
+        outcomes += execute(searches, kept, engine=engine)
     about = packing.pack(sweep.name, sweep.text, outcomes, kept, output, version=__version__)
     number, length = len(outcomes), output.stat().st_size
     facts = [

@@ -15,6 +15,7 @@ from pfbench.base.names import unknown
 from pfbench.cli import options
 from pfbench.cli.catalogue import MAIN_REPORT, PAPER, specs
 from pfbench.cli.changes import show_changes
+from pfbench.cli.making import searched
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.printing import FAILURES, announce, exit_if_failed, keeping, note, print_json
 from pfbench.cli.progress import Steps
@@ -147,7 +148,8 @@ def _made(
     reports: list[Report] = []
     everything: list[Outcome] = []
     with keeping("run", folder):
-        for one in read:
+        for planned in read:
+            one = searched(planned, kept, engine, quiet=quiet)
             plans = one.runs()
             with Steps(one.name, len(plans), "runs", quiet=quiet) as steps:
                 outcomes = execute(plans, kept, engine=engine, progress=steps.count)

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from pfbench.base.visible import visible
 from pfbench.cli.tables import fields, folded, heading
-from pfbench.reporting import orderings, ranking, summary, tables
+from pfbench.reporting import orderings, ranking, summary, tables, tuning
 from pfbench.reporting.answers import answers
 from pfbench.reporting.contents import Contents, Part, failure_sentence
 from pfbench.reporting.page import paragraphs
@@ -56,8 +56,9 @@ def whole_report(contents: Contents) -> Iterator[RenderableType]:
 
 def _study(part: Part) -> Iterator[RenderableType]:
     study, results = part.study, part.results
+    tuned = tuning.sentences(results, part.compared)
     orders = orderings.sentences(part.tested)
-    told = (*orders, *answers(part.compared), *summary.sentences(results))
+    told = (*orders, *answers(part.compared), *summary.sentences(results), *tuned)
     said = [f"- {text}" for text in told]
     failure = [failure_sentence(results)] if failure_sentence(results) else []
     yield heading(study.title, *paragraphs(study.about), *said, *failure)
@@ -65,6 +66,7 @@ def _study(part: Part) -> Iterator[RenderableType]:
         orderings.table(study.title, part.tested),
         ranking.table(results),
         *results_tables(part.compared),
+        *tuning.tuning_tables(results, part.compared),
         summary.ratio_table(results),
         tables.counts(results),
         tables.ended_early(results),

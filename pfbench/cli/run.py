@@ -15,6 +15,7 @@ from pfbench.base.errors import InputError, PfbenchError, StorageError
 from pfbench.base.visible import visible
 from pfbench.cli import options
 from pfbench.cli.board import Board
+from pfbench.cli.making import searched
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.printing import FAILURES, announce, exit_if_failed, fail, in_brief
 from pfbench.cli.progress import Steps
@@ -107,6 +108,7 @@ def _run(
     from pfbench.runs.storage.store import Store
 
     kept = Store(folder)
+    planned = searched(planned, kept, engine, quiet=quiet or as_json)
     plans = planned.runs()
     total = len(plans)
     log(f"begin {planned.name}: {plural(total, 'run')}, store {folder}")
@@ -214,7 +216,8 @@ def _dry_run(planned: "Spec", folder: Path, engine: "Engine", *, as_json: bool) 
     from pfbench.runs.execute import expected
     from pfbench.runs.forecast import trial_of
 
-    plans = planned.runs()
+    plans = list(dict.fromkeys([*planned.searches(), *planned.runs()]))
+    tuned = sum(len(study.seeds) for study in planned.studies for _ in study.tuned())
     origins = expected(plans, folder, engine)
     lacking = [plan for plan in plans if origins[plan] == "made"]
     settings: dict[tuple[str, str], list[PlannedRun]] = {}
@@ -247,6 +250,7 @@ def _dry_run(planned: "Spec", folder: Path, engine: "Engine", *, as_json: bool) 
         Fact("planned", len(plans), "runs", _kinds(plans)),
         *(Fact(name, counts[name]) for name in _ORIGINS),
         Fact("", None, "of these", _told(counts, _EXPECTED)),
+        Fact("tuned", tuned, "then" if tuned else "", f"{whole(tuned)} at what the search chooses"),
         Fact("jobs", engine.slots, "jobs"),
         Fact("bytes", most, "memory", known(most, lambda count: f"about {size(count)}")),
         Fact("seconds", seconds, "time", known(seconds, lambda time: f"about {duration(time)}")),

@@ -2,7 +2,7 @@
 
 import math
 
-from pfbench.reporting import orderings, summary, tables
+from pfbench.reporting import orderings, summary, tables, tuning
 from pfbench.reporting.answers import answers
 from pfbench.reporting.contents import Contents, Part, failure_sentence
 from pfbench.reporting.page import paragraphs
@@ -46,8 +46,9 @@ def _study(part: Part, *, alone: bool) -> list[str]:
     results, study = part.results, part.study
     blocks = [] if alone else [f"## {markdown_text(study.title)}"]
     blocks += map(markdown_text, paragraphs(study.about))
+    tuned = tuning.sentences(results, part.compared)
     orders = orderings.sentences(part.tested)
-    said = (*orders, *answers(part.compared), *summary.sentences(results))
+    said = (*orders, *answers(part.compared), *summary.sentences(results), *tuned)
     blocks.append("\n".join(f"- {markdown_text(text)}" for text in said))
     shown = " ".join(_description(part.figure, measure, 0) for measure in study.measures)
     blocks.append(f"![{markdown_text(shown.translate(_IN_ALT))}]({part.picture})")
@@ -56,6 +57,7 @@ def _study(part: Part, *, alone: bool) -> list[str]:
     for table in (
         orderings.table(study.title, part.tested),
         *results_tables(part.compared),
+        *tuning.tuning_tables(results, part.compared),
         summary.medians(results),
         summary.ratio_table(results),
         tables.counts(results),

@@ -4,7 +4,7 @@ from importlib.resources import files
 from typing import Any
 
 from pfbench.base.visible import visible
-from pfbench.reporting import figures_html, orderings, summary, tables
+from pfbench.reporting import figures_html, orderings, summary, tables, tuning
 from pfbench.reporting.answers import answers
 from pfbench.reporting.contents import Contents, Part, failure_sentence, seeds_in_words
 from pfbench.reporting.result_tables import results_tables
@@ -95,6 +95,8 @@ def _shown(part: Part, theory: Theory) -> dict[str, Any]:
         "tested": orderings.table(part.study.title, part.tested),
         "results": results_tables(part.compared),
         "sentences": summary.sentences(results),
+        "tuned": tuning.sentences(results, part.compared),
+        "tuning": tuning.tuning_tables(results, part.compared),
         "medians": summary.medians(results),
         "ratios": summary.ratio_table(results),
         "extents": summary.extents(results),

@@ -168,6 +168,7 @@ def _shown(spec: Spec) -> Spec:
             algorithms=tuple(replace(one, label=visible(one.label)) for one in study.algorithms),
             settings=tuple(replace(one, title=visible(one.title)) for one in study.settings),
             orderings=tuple(map(_shown_ordering, study.orderings)),
+            tune=study.tune and study.tune.printable(),
         )
         for study in spec.studies
     )

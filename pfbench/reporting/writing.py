@@ -18,6 +18,7 @@ from pfbench.reporting.markdown import document
 from pfbench.reporting.page import page
 from pfbench.reporting.result_tables import results_csv, results_tables
 from pfbench.reporting.results import Report
+from pfbench.reporting.tuning import tuning_csv
 
 EXTRA = 'pip install "pfbench[report]"'
 
@@ -125,6 +126,7 @@ def _tables(begin: str, part: Part) -> dict[str, str]:
     found = {
         f"{begin}-results.csv": results_csv(part.compared),
         f"{begin}-counts.csv": tables.counts_csv(part.results),
+        **({f"{begin}-tuning.csv": tuning_csv(part.study)} if part.study.choices else {}),
     }
     for name, several in shown.items():
         found[f"{begin}-{name}.tex"] = "\n".join(map(latex, several))

@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pfbench.base.checks import file_name, integer, real
+from pfbench.base.checks import choice, file_name, integer, real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError, Noting
 from pfbench.base.names import unknown
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.labels import title_of, written
+from pfbench.runs.planning.plan import check_number
 from pfbench.runs.planning.study import Setting
+from pfbench.runs.planning.template import names_in
 from pfbench.runs.planning.toml import said
+from pfbench.runs.planning.tune import Tuned
 
 T = TypeVar("T")
 
@@ -225,3 +228,68 @@ def reference(field: str, value: Any) -> Mapping[str, tuple[float, ...]]:
         where = f"{field}.{label}"
         found[label] = tuple(real(f"{where}[{k}]", one, above=0.0) for k, one in enumerate(listed))
     return found
+
+
+def tune(field: str, value: Any) -> Mapping[str, Any]:
+    """Return how methods are tuned: the arguments of a `Tune` that are given."""
+    known = ("trials", "seeds", "methods", "target", "count")
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field} = {said(value)} must be a table.")
+    noting = Noting()
+    for of in value:
+        with noting():
+            if of not in known:
+                raise unknown(f"field of {field}", of, known)
+    for of in ("trials", "seeds", "methods"):
+        with noting():
+            if of not in value:
+                raise InputError(f"{field}.{of} is missing.")
+    noting.refuse()
+    found: dict[str, Any] = {}
+    with noting():
+        found["trials"] = integer(f"{field}.trials", value["trials"], least=1)
+    with noting():
+        found["seeds"] = tuple(seeds(f"{field}.seeds", value["seeds"]))
+    with noting():
+        found["methods"] = _methods(f"{field}.methods", value["methods"])
+    with noting():
+        if "target" in value:
+            found["target"] = _parsed(f"{field}.target", text(f"{field}.target", value["target"]))
+    with noting():
+        found["count"] = choice(f"{field}.count", value.get("count", "sfo"), COUNTED)
+    noting.refuse()
+    for method in found["methods"]:
+        check_number(f"{field}.methods.{method.label}", {"points of its grid": method.size})
+    return found
+
+
+def _methods(field: str, value: Any) -> tuple[Tuned, ...]:
+    """Return the methods that are tuned: for each label its selector, and values to be tried."""
+    if not isinstance(value, Mapping) or not value:
+        raise InputError(f"{field} = {said(value)} must be tables, a label and its grid each.")
+    noting = Noting()
+    found: dict[str, Tuned] = {}
+    for label, table in value.items():
+        with noting():
+            where = f"{field}.{text(f'{field}: a label', label)}"
+            if not isinstance(table, Mapping) or "selector" not in table:
+                raise InputError(f"{where} needs a selector, and lists of values to be tried.")
+            selector = text(f"{where}.selector", table["selector"])
+            if selector in found:
+                raise InputError(f"{where}.selector = {said(selector)} is there twice.")
+            values = {of: one for of, one in table.items() if of != "selector"}
+            found[selector] = Tuned(label, selector, grid(where, values))
+            unused = [of for of in values if of not in names_in(selector, where=where)]
+            if not values or unused:
+                lacking = f"{unused[0]} is used nowhere" if unused else "no values are named"
+                raise InputError(f"{where}: {lacking}: write {{NAME}} in its selector, and a list.")
+    noting.refuse()
+    return tuple(found.values())
+
+
+def candidate(field: str, value: Any) -> Mapping[str, Any]:
+    """Return parameters by name: numbers or texts, and lists of them."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field} = {said(value)} must be a table of parameters.")
+    grid(field, {of: one if isinstance(one, list) else [one] for of, one in value.items()})
+    return value

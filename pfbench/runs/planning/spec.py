@@ -4,7 +4,6 @@ Its top level is one study, or it has several under ``[[study]]``. The JSON sche
 ``pfbench/cli/schemas/spec.json``. All mistakes of a file are told at once.
 """
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,6 +24,7 @@ from pfbench.runs.planning.plan import check_number
 from pfbench.runs.planning.study import Named, Setting, Spec, Study, canonical, frequency
 from pfbench.runs.planning.template import filled, names_in
 from pfbench.runs.planning.toml import read_toml, said
+from pfbench.runs.planning.tune import Tune, tuned_label
 
 PAGE = ("name", "title", "about")
 """What a spec may say of itself."""
@@ -45,8 +45,12 @@ OPTIONAL = (
     "price",
     "reference",
     "ordering",
+    "tune",
 )
 """The fields that it may have; under ``[[study]]`` key, title and about, too."""
+
+SUITE = ("candidate",)
+"""What the spec of a suite may say, too: parameters of a method that is compared on it."""
 
 GIGABYTE = 1e9
 """Bytes; memory limits are given in GB."""
@@ -68,7 +72,7 @@ def read_spec(path: Path) -> Spec:
     """
     table, text = read_toml(path)
     noting, where = Noting(), str(path)
-    own = PAGE if "study" in table else (*PAGE, *NEEDED, *OPTIONAL)
+    own = PAGE if "study" in table else (*PAGE, *NEEDED, *OPTIONAL, *SUITE)
     of_spec = _Table(where, table, noting, (*own, "study") if "study" in table else own)
     name = of_spec.take("name", fields.name, path.stem)
     title = of_spec.take("title", fields.text, name)
@@ -82,13 +86,15 @@ def read_spec(path: Path) -> Spec:
             _check_keys(where, [study for study in studies if study])
     else:
         studies = [_study(of_spec, replace(_EMPTY, title=title))]
+    candidate: Mapping[str, Any] = of_spec.take("candidate", fields.candidate, {})
     noting.refuse()
     whole = [study for study in studies if study]
     many = sum(_number(study) for study in whole)
     check_number(where, {"runs of all studies": many})
-    spec = Spec(name, title, about, tuple(whole), text, path)
+    spec = Spec(name, title, about, tuple(whole), text, path, candidate)
     try:
         spec.runs()
+        spec.searches()
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     return spec
@@ -148,7 +154,38 @@ def _study(table: _Table, begun: Study) -> Study | None:
     if planned:
         _check_reference(table, measured)
         measured = _check_orderings(table, measured)
+    with table.noting():
+        measured = _tuned(table, measured)
     return measured if len(table.noting) == before else None
+
+
+def _tuned(table: _Table, study: Study) -> Study:
+    """Return a study with the methods that are tuned."""
+    given: dict[str, Any] = dict(table.take("tune", fields.tune, {}))
+    if not given:
+        return study
+    where = f"{table.where}: tune"
+    for name in {name for setting in study.settings for name in setting.values}:
+        if any(name in method.grid for method in given["methods"]):
+            raise InputError(f"{where}.methods: {name} has values in the grid, too: rename one.")
+    both = sorted({*given["seeds"]} & {*study.seeds})
+    if both:
+        raise InputError(
+            f"{where}.seeds has the seed {both[0]}, which is one of the study: what is chosen is "
+            "run on fresh seeds, so name others."
+        )
+    target: Stop | None = given.pop("target", study.stop)
+    if target is None:
+        raise InputError(f"{where}.target is missing, and the study has no targets: give one.")
+    target = replace(target, measure=in_trace(target.measure))
+    if study.measures and target.measure not in (*study.measures, *map(_measure, study.targets)):
+        raise unknown(f"measure of {where}.target", target.measure, study.measures)
+    tune = Tune(target=target, **given)
+    labels = [tuned_label(method.label) for method in tune.methods]
+    taken = [*study.labels, *labels]
+    if len(set(taken)) < len(taken):
+        raise InputError(f"{where}.methods: rename a method, as its name is already there.")
+    return replace(study, tune=tune)
 
 
 def _planned(table: _Table, begun: Study) -> Study | None:
@@ -181,6 +218,10 @@ def _planned(table: _Table, begun: Study) -> Study | None:
     )
     _check_templates(table, study, [*problems, *algorithms])
     return study
+
+
+def _measure(target: Stop) -> str:
+    return target.measure
 
 
 def _measured(table: _Table, begun: Study) -> Study:
@@ -267,6 +308,8 @@ def _check_templates(table: _Table, study: Study, entries: Sequence[Entry]) -> N
                     raise InputError(f"{field} = {said(text)}: {error}") from None
     with table.noting():
         used = set().union(*(names_in(text, where=field) for field, text, _ in templates))
+        for method in table.take("tune", fields.tune, {}).get("methods", ()):
+            used |= names_in(method.selector, where=f"{where}: tune")
         for name in dict.fromkeys(name for one in study.settings for name in one.values):
             if name not in used:
                 place = "setting" if "setting" in table.table else "grid"
@@ -277,5 +320,8 @@ def _check_templates(table: _Table, study: Study, entries: Sequence[Entry]) -> N
 
 def _number(study: Study) -> int:
     """Return how many runs a study has; those that are equal count each time."""
-    factors = study.problems, study.algorithms, study.settings, study.seeds
-    return math.prod(map(len, factors))
+    algorithms = len(study.algorithms) * len(study.seeds)
+    if study.tune:
+        runs = len(study.seeds) + study.tune.trials * len(study.tune.seeds)
+        algorithms += len(study.tune.methods) * runs
+    return len(study.problems) * len(study.settings) * algorithms

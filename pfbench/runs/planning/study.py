@@ -7,7 +7,7 @@ in ``{batch}``, stand in selectors, in `every` and in the budget for the values 
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from itertools import product
 from pathlib import Path
@@ -21,6 +21,7 @@ from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.template import filled
 from pfbench.runs.planning.toml import said
+from pfbench.runs.planning.tune import Choice, Tune, Tuned, Values, key_of
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,10 @@ class Study:
         the problem; in `price`, or else in the first kind that is compared. Empty for no profile.
     orderings
         Published orders of the algorithms.
+    tune
+        The methods that are tuned before they are compared, None if there are none.
+    choices
+        What the search has chosen for them; empty before it.
     """
 
     key: str
@@ -116,6 +121,8 @@ class Study:
     price: Mapping[str, float] = field(default_factory=dict)
     reference: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     orderings: tuple[Ordering, ...] = ()
+    tune: Tune | None = None
+    choices: tuple[Choice, ...] = ()
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -135,13 +142,18 @@ class Study:
         InputError
             If a name in braces has no value, or what is filled in is no selector, number or budget.
         """
+        chosen = self._chosen.get(key_of(problem.selector, algorithm.selector, setting.values))
+        values = {**setting.values, **(chosen.best.values if chosen else {})}
+        return self._run(problem, algorithm.selector, Setting(setting.title, values), seed)
+
+    def _run(self, problem: Named, algorithm: str, setting: Setting, seed: int) -> PlannedRun:
         where, giver = f"study {self.key or self.title!r}", f"the setting {setting.title!r}"
         values = {**setting.values, "seed": seed}
         fill = partial(filled, where=where, giver=giver, values=values)
         limits = fill(self.budget)
         return PlannedRun(
             canonical(fill(problem.selector)),
-            canonical(fill(algorithm.selector)),
+            canonical(fill(algorithm)),
             seed,
             self.recorded,
             frequency(where, fill(self.every)),
@@ -150,6 +162,33 @@ class Study:
             self.time_limit,
             self.memory_limit,
         )
+
+    @cached_property
+    def _chosen(self) -> dict[tuple[str, ...], Choice]:
+        return {choice.key: choice for choice in self.choices}
+
+    def trials(
+        self, problem: Named, method: Tuned, setting: Setting
+    ) -> Iterator[tuple[Values, tuple[PlannedRun, ...]]]:
+        """Yield the points that a method tries, each with its runs by the seeds of the search."""
+        if self.tune is None:
+            return
+        for point in method.points(self.tune.trials):
+            at = Setting(setting.title, {**setting.values, **point})
+            runs = (self._run(problem, method.selector, at, seed) for seed in self.tune.seeds)
+            yield point, tuple(replace(run, stop=self.tune.target) for run in runs)
+
+    def tuned(self) -> Iterator[tuple[Named, Tuned, Setting]]:
+        """Yield what is tuned: each method on each problem at each setting."""
+        methods = self.tune.methods if self.tune else ()
+        for setting, problem, method in product(self.settings, self.problems, methods):
+            yield problem, method, setting
+
+    def searches(self) -> Iterator[PlannedRun]:
+        """Yield the runs of the search."""
+        for problem, method, setting in self.tuned():
+            for _, runs in self.trials(problem, method, setting):
+                yield from runs
 
     def plans(self, problem: Named, algorithm: Named, setting: Setting) -> tuple[PlannedRun, ...]:
         """Return the runs of an algorithm on a problem at a setting, by seed."""
@@ -171,6 +210,8 @@ class Spec:
         A short name, which the files of its report have.
     text, path
         The spec as it was read, and where; empty, and None, where it was read from no file.
+    candidate
+        Parameters of a method that `pfbench compare` puts on this suite: lists are tuned over.
     """
 
     name: str
@@ -179,6 +220,7 @@ class Spec:
     studies: tuple[Study, ...]
     text: str = ""
     path: Path | None = None
+    candidate: Mapping[str, Any] = field(default_factory=dict)
 
     def runs(self) -> list[PlannedRun]:
         """Return all runs, each once."""
@@ -196,7 +238,12 @@ class Spec:
     @property
     def own_selectors(self) -> list[str]:
         """The selectors MODULE:NAME of what the runs import and call, each once."""
-        return list(dict.fromkeys(text for plan in self.targets for text in plan.own_selectors))
+        plans = (*self.targets, *self.searches())
+        return list(dict.fromkeys(text for plan in plans for text in plan.own_selectors))
+
+    def searches(self) -> list[PlannedRun]:
+        """Return the runs of the searches of all studies, each once."""
+        return list(dict.fromkeys(run for study in self.studies for run in study.searches()))
 
 
 @lru_cache(maxsize=4096)

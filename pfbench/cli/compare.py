@@ -1,0 +1,291 @@
+"""``pfbench compare``: one method against the catalogue, on a suite of problems."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pfbench import __version__
+from pfbench.base.errors import InputError
+from pfbench.base.files import check_writable
+from pfbench.base.names import unknown
+from pfbench.cli import options
+from pfbench.cli.catalogue import suites
+from pfbench.cli.making import made, searched
+from pfbench.cli.options import argument, flag, option
+from pfbench.cli.printing import FAILURES, announce, exit_if_failed
+from pfbench.cli.report import OUTPUT, command_line, commit
+from pfbench.cli.report_text import table_of
+from pfbench.cli.tables import Fact, heading, show, show_facts
+from pfbench.cli.words import plural, size
+
+if TYPE_CHECKING:
+    from pfbench.reporting.results import Report
+    from pfbench.runs.engines.engine import Engine
+    from pfbench.runs.execute import Outcome
+    from pfbench.runs.planning.plan import PlannedRun
+    from pfbench.runs.planning.study import Spec
+    from pfbench.runs.shipped import Shipped
+    from pfbench.runs.storage.store import Store
+
+
+def compare(
+    method: str | None = argument(
+        "METHOD", "A known method, or your own as MODULE:NAME; parameters in brackets."
+    ),
+    suite: str = option("SUITE", "quick, standard, or the SPEC.toml of a suite.", default="quick"),
+    output: Path = option("DIR", "Where the report goes.", "--output", "-o", default=OUTPUT),
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    rerun: bool = flag("Make the runs of all methods here, so that seconds compare.", "--rerun"),
+    text: bool = flag("Write no file.", "--text"),
+    archive: Path | None = option(
+        "FILE", "Compare nothing; make the suite's own runs, and write them to this archive."
+    ),
+    as_json: bool = options.AS_JSON,
+) -> None:
+    """Compare a method with the catalogue, on a suite of problems.
+
+    The method alone is run, with parameters of the suite where it needs some that are not given,
+    tuned with as many trials as all others. The runs of the others are shipped: their counts hold
+    on every machine. At the end stands where the method wins and loses.
+    """
+    from pfbench.reporting import prepare
+    from pfbench.runs.planning.spec import read_spec
+    from pfbench.runs.storage.store import Store
+
+    options.check_place(jobs, None)
+    path = _path(suite)
+    if (method is None) == (archive is None):
+        raise InputError("give a METHOD, or --archive FILE.")
+    spec, kept = read_spec(path), Store(store)
+    announce(spec.own_selectors, path)
+    with closing(options.engine_of(jobs, None)) as engine:
+        if archive is not None:
+            _archive(spec, archive, kept, engine, as_json=as_json)
+        elif method is not None:
+            if not text:
+                prepare(output)
+            announce([method])
+            runs = _Runs(None if rerun else _shipped(path), kept, engine, as_json)
+            compared = _compared(spec, method, runs, rerun=rerun)
+            _tell(compared, None if text else output, as_json=as_json)
+            failed = [one for one in compared.mine if one.entry.run.status in FAILURES]
+            exit_if_failed(failed, ", and the report shows them as such")
+
+
+def _path(suite: str) -> Path:
+    known = suites()
+    path = known.get(suite, Path(suite))
+    if suite not in known and not path.exists() and path.suffix != ".toml":
+        raise unknown("suite", suite, known)
+    return path
+
+
+def _shipped(path: Path) -> "Shipped | None":
+    """Return what is shipped with a suite, None if nothing is."""
+    from pfbench.runs.shipped import SUFFIX, read_shipped
+
+    beside = path.with_name(path.stem + SUFFIX)
+    return read_shipped(beside) if beside.exists() else None
+
+
+# --- comparing ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """A method on a suite: its labels there, its runs, and the report of all."""
+
+    labels: tuple[str, ...]
+    mine: "Sequence[Outcome]"
+    report: "Report"
+
+
+def _compared(suite: "Spec", method: str, runs: "_Runs", *, rerun: bool) -> _Compared:
+    from pfbench.reporting import collect
+    from pfbench.runs.planning.candidate import entered
+    from pfbench.runs.tuning import settled
+
+    spec, labels = entered(suite, method)
+    name = re.sub(r"[^A-Za-z0-9.-]+", "-", f"{labels[0]} on {suite.name}").strip("-.")[:100]
+    spec = replace(spec, name=name, title=f"{labels[0]} on the suite {suite.name}")
+    every = _labels(spec)
+    if not rerun:
+        spec = _with_searches(spec, labels, runs)
+    trials = _trials(spec, labels)
+    spec = settled(spec, lambda plans: runs.of(f"{name}, search", plans, trials))
+    if not rerun:
+        spec = _with_runs(spec, labels, runs)
+    outcomes = runs.of(name, spec.runs(), _plans(spec, labels))
+    mine = _plans(spec, labels)
+    left_out = [label for label in every if label not in _labels(spec)]
+    spec = replace(spec, about="\n\n".join([spec.about, *runs.told(outcomes, left_out)]))
+    report = collect(spec, outcomes)
+    return _Compared(labels, [one for one in outcomes if one.plan in mine], report)
+
+
+def _labels(spec: "Spec") -> list[str]:
+    """Return the labels of all methods of a suite, tuned ones among them."""
+    from pfbench.runs.planning.tune import tuned_label
+
+    (study,) = spec.studies
+    tuned = study.tune.methods if study.tune else ()
+    return list(dict.fromkeys([*study.labels, *(tuned_label(one.label) for one in tuned)]))
+
+
+def _plans(spec: "Spec", labels: Collection[str]) -> "set[PlannedRun]":
+    """Return the runs of some methods."""
+    (study,) = spec.studies
+    return {
+        plan
+        for setting in study.settings
+        for problem in study.problems
+        for one in study.algorithms
+        if one.label in labels
+        for plan in study.plans(problem, one, setting)
+    }
+
+
+def _trials(spec: "Spec", labels: Collection[str]) -> "set[PlannedRun]":
+    """Return the runs of the search for some methods."""
+    from pfbench.runs.planning.tune import tuned_label
+
+    (study,) = spec.studies
+    return {
+        plan
+        for problem, method, setting in study.tuned()
+        if tuned_label(method.label) in labels
+        for _, plans in study.trials(problem, method, setting)
+        for plan in plans
+    }
+
+
+def _with_searches(spec: "Spec", labels: Collection[str], runs: "_Runs") -> "Spec":
+    """Return a suite without the tuned methods whose search has not been made, but for some."""
+    from pfbench.runs.planning.tune import tuned_label
+
+    (study,) = spec.studies
+    if study.tune is None:
+        return spec
+    tuned = {tuned_label(method.label): method for method in study.tune.methods}
+    of = {label: _trials(spec, [label]) for label in tuned}
+    there = runs.there([plan for label in tuned if label not in labels for plan in of[label]])
+    kept = tuple(one for label, one in tuned.items() if label in labels or of[label] <= there)
+    tune = replace(study.tune, methods=kept) if kept else None
+    return replace(spec, studies=(replace(study, tune=tune),))
+
+
+def _with_runs(spec: "Spec", labels: Collection[str], runs: "_Runs") -> "Spec":
+    """Return a suite without the methods whose runs have not been made, but for some."""
+    (study,) = spec.studies
+    of = {label: _plans(spec, [label]) for label in study.labels}
+    there = runs.there([plan for label in of if label not in labels for plan in of[label]])
+    kept = tuple(one for one in study.algorithms if one.label in labels or of[one.label] <= there)
+    return replace(spec, studies=(replace(study, algorithms=kept),))
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Where the runs of a comparison come from: an archive, or this machine."""
+
+    shipped: "Shipped | None"
+    store: "Store"
+    engine: "Engine"
+    quiet: bool
+
+    def there(self, plans: "Sequence[PlannedRun]") -> "set[PlannedRun]":
+        """Return those runs that need not be made."""
+        from pfbench.runs.execute import expected
+
+        known = self.shipped.runs if self.shipped else {}
+        others = [plan for plan in plans if plan not in known]
+        origins = expected(others, self.store.folder, self.engine) if others else {}
+        return {plan for plan in plans if origins.get(plan) != "made"}
+
+    def of(
+        self, title: str, plans: "Sequence[PlannedRun]", mine: "Collection[PlannedRun]"
+    ) -> "list[Outcome]":
+        """Return what became of runs; those of the method itself are made here."""
+        from pfbench.runs.execute import Outcome
+
+        known = self.shipped.runs if self.shipped else {}
+        away = [plan for plan in plans if plan in known and plan not in mine]
+        here = [plan for plan in plans if plan not in known or plan in mine]
+        outcomes = made(title, here, self.store, self.engine, quiet=self.quiet) if here else []
+        found = {one.plan: one for one in outcomes}
+        found |= {plan: Outcome(plan, known[plan], "shipped") for plan in away}
+        return [found[plan] for plan in plans]
+
+    def told(self, outcomes: "Sequence[Outcome]", left_out: Sequence[str]) -> list[str]:
+        """Return where the runs come from, in words."""
+        shipped = {one.plan.algorithm for one in outcomes if one.origin == "shipped"}
+        said = []
+        if shipped and self.shipped:
+            number = sum(one.origin == "shipped" for one in outcomes)
+            said.append(
+                f"{plural(number, 'run')} are archived (pfbench {self.shipped.made}), "
+                f"{plural(len(outcomes) - number, 'run')} made on this machine: counts compare "
+                "across machines, seconds do not (--rerun makes all runs here)."
+            )
+        if left_out:
+            said.append(f"Without runs here, and left out: {', '.join(left_out)}; see --rerun.")
+        return said
+
+
+# --- telling --------------------------------------------------------------------------------------
+
+
+def _tell(compared: _Compared, output: Path | None, *, as_json: bool) -> None:
+    """Say where a method wins and loses, and write the report."""
+    from pfbench.reporting import versus, write_report
+
+    report, labels = compared.report, compared.labels
+    comparison = versus.dominating(*report.results)
+    said = [text for one in labels for text in versus.sentences(comparison, one, labels)]
+    about = "\n\n".join([*said, report.spec.about])
+    report = replace(report, spec=replace(report.spec, about=about))
+    files: list[Path] = []
+    if output is not None:
+        files = write_report(report, output, command=command_line(), commit=commit())
+    tables = [versus.table(comparison, one, labels) for one in labels]
+    facts = [
+        Fact("name", report.spec.name),
+        Fact("runs", len(report.spec.runs())),
+        Fact("sentences", said),
+        Fact("duels", [row for one in labels for row in versus.as_json(comparison, one, labels)]),
+        Fact("files", [str(file) for file in files]),
+    ]
+    if as_json:
+        show_facts(facts, as_json=True)
+        return
+    show(*map(table_of, tables), heading("in words", *said), *map(str, files))
+
+
+# --- the archive ----------------------------------------------------------------------------------
+
+
+def _archive(spec: "Spec", path: Path, store: "Store", engine: "Engine", *, as_json: bool) -> None:
+    """Make all runs of a suite, and write them to an archive."""
+    from pfbench.runs.shipped import CURVE, ship
+
+    check_writable(path, f"--archive {path}")
+    whole = searched(spec, store, engine, quiet=as_json)
+    outcomes = made(whole.name, whole.runs(), store, engine, quiet=as_json)
+    searches = made(f"{spec.name}, search", spec.searches(), store, engine, quiet=True)
+    rows = [(one, whole.targets[one.plan], CURVE) for one in outcomes]
+    rows += [(one, (one.plan.stop,) if one.plan.stop else (), 0) for one in searches]
+    today = datetime.now(UTC).date().isoformat()
+    ship(path, rows, made=f"{__version__}, {today}")
+    length = path.stat().st_size
+    facts = [
+        Fact("archive", str(path), "archive"),
+        Fact("runs", len(rows), "runs"),
+        Fact("bytes", length, "size", size(length)),
+        Fact("statuses", Counter(one.entry.run.status for one, _, _ in rows)),
+    ]
+    show_facts(facts, as_json=as_json)

@@ -1,0 +1,233 @@
+"""One method against all others of a study: where it wins and loses, in words and as a table."""
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
+from pfbench.reporting.ranking import kinds_of
+from pfbench.reporting.results import Results
+from pfbench.reporting.statistics import Price, holm, nothing_varies, rank_test
+from pfbench.reporting.statistics.significance import SIGNIFICANT
+from pfbench.reporting.tables import TIED, Cell, Row, Table
+from pfbench.reporting.words import counted, inside, listed, significant, whole
+from pfbench.runs.loop.stop import Stop
+
+
+@dataclass(frozen=True)
+class Duel:
+    """A method against the best of the others, to one target on one problem.
+
+    Attributes
+    ----------
+    title, target
+        The panel, and what is to be reached.
+    mine, other
+        The method, and the other of the fewest expected calls; None if no other reaches it.
+    place, number
+        The place of the method among how many; None if it does not reach the target.
+    sure
+        Whether a rank test over the seeds tells the two.
+    """
+
+    title: str
+    target: Stop
+    mine: Scored
+    other: Scored | None
+    at: int
+    place: int | None
+    number: int
+    sure: bool = False
+
+    @property
+    def calls(self) -> float:
+        """The expected calls of the method."""
+        return _calls(self.mine, self.at)
+
+    @property
+    def others(self) -> float:
+        """The expected calls of the best of the others."""
+        return _calls(self.other, self.at) if self.other else math.inf
+
+    @property
+    def wins(self) -> bool:
+        """Whether the method needs fewer calls than every other."""
+        return self.calls < self.others
+
+    @property
+    def loses(self) -> bool:
+        """Whether another needs fewer."""
+        return self.others < self.calls
+
+
+def duels(comparison: Comparison, label: str, mine: Collection[str]) -> list[Duel]:
+    """Return a method against the best of the others, by panel and target.
+
+    Parameters
+    ----------
+    comparison
+        The study, in the calls that are counted.
+    label, mine
+        The method, and all labels under which it stands in the study: it is no rival of itself.
+    """
+    found = [
+        _duel(panel, at, target, label, mine)
+        for panel in comparison.panels
+        for at, target in enumerate(comparison.targets)
+        if any(one.group.label == label for one in panel.scored)
+    ]
+    told = _told(found)
+    return [replace(duel, sure=sure) for duel, sure in zip(found, told, strict=True)]
+
+
+def _duel(panel: Compared, at: int, target: Stop, label: str, mine: Collection[str]) -> Duel:
+    me = next(one for one in panel.scored if one.group.label == label)
+    others = [one for one in panel.scored if one.group.label not in mine]
+    reaching = [one for one in others if math.isfinite(_calls(one, at))]
+    best = min(reaching, key=lambda one: _calls(one, at), default=None)
+    calls = _calls(me, at)
+    place = 1 + sum(_calls(one, at) < calls for one in others) if math.isfinite(calls) else None
+    return Duel(panel.panel.title, target, me, best, at, place, len(others) + 1)
+
+
+def _calls(scored: Scored, at: int) -> float:
+    expected = scored.expected[at]
+    return math.inf if expected is None else expected.value
+
+
+def _told(found: Sequence[Duel]) -> list[bool]:
+    """Return whether the rank test tells each two, with Holm's correction over all of them."""
+    told = [False] * len(found)
+    tested: dict[int, float] = {}
+    for k, duel in enumerate(found):
+        if duel.other is None:
+            continue
+        if all(nothing_varies(one.group.runs) for one in (duel.mine, duel.other)):
+            told[k] = duel.calls != duel.others
+        else:
+            tested[k] = rank_test(duel.mine.calls[duel.at].calls, duel.other.calls[duel.at].calls)
+    for k, p in zip(tested, holm(list(tested.values())), strict=True):
+        told[k] = p <= SIGNIFICANT
+    return told
+
+
+def dominating(results: Results) -> Comparison:
+    """Return a study, compared in the kind of calls by which its methods are ranked."""
+    return compare(results, Price.of(kinds_of(results)[0]))
+
+
+def sentences(comparison: Comparison, label: str, mine: Collection[str]) -> list[str]:
+    """Return where a method wins and loses, for each target; then where it has no answer."""
+    found = duels(comparison, label, mine)
+    said = [
+        _to_target(label, str(comparison.price), [duel for duel in found if duel.target == target])
+        for target in comparison.targets
+    ]
+    return [*said, *_failures(comparison.results, label)]
+
+
+def _to_target(label: str, kind: str, found: Sequence[Duel]) -> str:
+    """Return how a method stands on all panels at one target."""
+    target = found[0].target
+    level = f"{inside(target.measure)} ≤ {significant(target.target)}"
+    wins = [duel for duel in found if duel.wins]
+    loses = [duel for duel in found if duel.loses]
+    level_with = [duel for duel in found if duel.place and not (duel.wins or duel.loses)]
+    nobody = [duel for duel in found if duel.place is None and duel.other is None]
+    parts = []
+    if wins:
+        parts.append(f"wins on {_each(wins, _won)}")
+    if level_with:
+        parts.append(f"is level with the best on {listed([duel.title for duel in level_with])}")
+    if loses:
+        parts.append(f"loses on {_each(loses, _lost)}")
+    if nobody:
+        parts.append(f"nobody reaches it on {listed([duel.title for duel in nobody])}")
+    number = f"fewest {kind} on {len(wins)} of {counted(len(found), 'problem')}"
+    text = f"{label} to {level}: {number}. It {'; it '.join(parts)}."
+    unsure = any(not duel.sure for duel in (*wins, *loses) if duel.place and duel.other)
+    mark = f" {TIED}: a rank test over the seeds cannot tell the two." if unsure else ""
+    return text.replace("it nobody", "nobody").replace("It nobody", "Nobody") + mark
+
+
+def _each(found: Sequence[Duel], words: Callable[[Duel], str]) -> str:
+    return listed([f"{duel.title} ({words(duel)})" for duel in found])
+
+
+def _won(duel: Duel) -> str:
+    if duel.other is None:
+        return f"{_whole(duel.calls)}, and no other reaches it"
+    return f"{_whole(duel.calls)}, {duel.other.group.label} {_whole(duel.others)}{_sure(duel)}"
+
+
+def _lost(duel: Duel) -> str:
+    best = duel.other.group.label if duel.other else ""
+    if duel.place is None:
+        return f"never reaches it, {best} after {_whole(duel.others)}"
+    factor = significant(duel.calls / duel.others, 2)
+    return f"place {duel.place} of {duel.number}, {factor} times {best}{_sure(duel)}"
+
+
+def _sure(duel: Duel) -> str:
+    return "" if duel.sure else f" {TIED}"
+
+
+def _whole(calls: float) -> str:
+    return whole(round(calls))
+
+
+def _failures(results: Results, label: str) -> Iterator[str]:
+    """Yield where a method was refused or failed, and why."""
+    for panel in results.panels:
+        group = panel.of(label)
+        lost = [run for run in group.runs if run.status in _NO_ANSWER] if group else []
+        if lost:
+            first = lost[0]
+            reason = first.stop_reason.rstrip(".")
+            yield f"{label} is {first.status} on {panel.title}: {reason}."
+
+
+_NO_ANSWER = ("refused", "diverged", "error", "killed")
+
+
+def table(comparison: Comparison, label: str, mine: Collection[str]) -> Table:
+    """Return the same as a table: for each problem and target the place, the calls and the best."""
+    rows = []
+    for duel in duels(comparison, label, mine):
+        best = duel.other.group.label if duel.other else None
+        ratio = duel.calls / duel.others if duel.place and duel.other else None
+        told = None if duel.other is None else ("yes" if duel.sure else "no")
+        place = f"{duel.place} of {duel.number}" if duel.place else None
+        cells: list[Cell] = [place, duel.mine.expected[duel.at], best]
+        cells += [duel.other.expected[duel.at] if duel.other else None, ratio, told]
+        target = f"{inside(duel.target.measure)} ≤ {duel.target.target:g}"
+        rows.append(Row(duel.title, target, cells))
+    head = ("target", "place", label, "best other", "its calls", "ratio", "told apart")
+    return Table(
+        f"{label} against all others",
+        f"Expected {comparison.price} calls at equal counts, with 95 % intervals and hits. Told "
+        "apart: by a rank test over the seeds (Holm over this table).",
+        (comparison.results.head, *head),
+        rows,
+    )
+
+
+def as_json(comparison: Comparison, label: str, mine: Collection[str]) -> list[dict[str, Any]]:
+    """Return the same for programs; what is infinite is None."""
+    return [
+        {
+            "problem": duel.title,
+            "measure": duel.target.measure,
+            "target": duel.target.target,
+            "algorithm": label,
+            "count": str(comparison.price).lower(),
+            "place": duel.place,
+            "of": duel.number,
+            "calls": duel.calls if duel.place else None,
+            "best": duel.other.group.label if duel.other else None,
+            "best_calls": duel.others if duel.other else None,
+            "told_apart": duel.sure,
+        }
+        for duel in duels(comparison, label, mine)
+    ]

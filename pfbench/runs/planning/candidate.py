@@ -1,0 +1,89 @@
+"""A method that is put on a suite: with what parameters, and which of them are tuned."""
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown
+from pfbench.base.selectors import Selector
+from pfbench.runs.planning.study import Named, Spec, Study
+from pfbench.runs.planning.tune import Tuned, tuned_label
+from pfbench.runs.planning.user_code import load
+
+
+def entered(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
+    """Return a suite with a method on it, and the labels that the method has there.
+
+    A method of the catalogue without parameters has those of the suite, where the suite has it.
+    Parameters that the class needs, and the selector does not give, are those of the suite's
+    ``[candidate]``; where that lists several values, the method is tuned over them as all are.
+    A MODULE:NAME is imported: tell the user before.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or the suite has several studies.
+    """
+    if len(suite.studies) != 1:
+        raise InputError(f"the suite {suite.name} has several studies: compare on one of a single.")
+    (study,), selector = suite.studies, Selector.parse(text)
+    own = ":" in selector.name
+    if not own and selector.name not in ALGORITHMS:
+        raise unknown("algorithm", selector.name, ALGORITHMS)
+    there = _labels(study, selector.name)
+    if there and not selector.texts:
+        return suite, there
+    label = selector.name.rpartition(":")[2] if own else str(selector)
+    given = _needed(selector, suite.candidate)
+    tried = {name: value for name, value in given.items() if isinstance(value, list)}
+    if not tried:
+        label = _free(label, study.labels)
+        fixed = Named(label, _with(selector, given))
+        return _on(suite, replace(study, algorithms=(*study.algorithms, fixed))), (label,)
+    if study.tune is None:
+        raise InputError(f"the suite {suite.name} has lists in candidate, and no [tune]: add it.")
+    label = _free(label, [method.label for method in study.tune.methods])
+    braces = given | {name: f"{{{name}}}" for name in tried}
+    tuned = Tuned(label, _with(selector, braces), tried)
+    tune = replace(study.tune, methods=(*study.tune.methods, tuned))
+    return _on(suite, replace(study, tune=tune)), (tuned_label(label),)
+
+
+def _on(suite: Spec, study: Study) -> Spec:
+    return replace(suite, studies=(study,))
+
+
+def _labels(study: Study, name: str) -> tuple[str, ...]:
+    """Return the labels under which a study has a method, as published and tuned."""
+    tuned = study.tune.methods if study.tune else ()
+    named = [(one.label, one.selector) for one in study.algorithms]
+    named += [(tuned_label(one.label), one.selector) for one in tuned]
+    return tuple(label for label, text in named if text.partition("[")[0].strip() == name)
+
+
+def _needed(selector: Selector, offered: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is offered of the parameters that a class needs, and its selector lacks."""
+    own = ":" in selector.name
+    kind = load(selector.name) if own else ALGORITHMS[selector.name]
+    if not callable(kind) or "epsilon" in selector.texts:
+        return {}
+    try:
+        parameters = inspect.signature(kind).parameters
+    except ValueError:
+        return {}
+    needed = [name for name, one in parameters.items() if one.default is one.empty]
+    return {name: offered[name] for name in needed if name in offered.keys() - selector.texts}
+
+
+def _with(selector: Selector, values: Mapping[str, Any]) -> str:
+    """Return a selector with further parameters."""
+    pairs = [f"{name}={value}" for name, value in {**selector.texts, **values}.items()]
+    return f"{selector.name}[{','.join(pairs)}]" if pairs else selector.name
+
+
+def _free(label: str, taken: list[str] | tuple[str, ...]) -> str:
+    """Return a label that nothing else has."""
+    return label if label not in taken else f"{label} (compared)"

@@ -1,0 +1,299 @@
+"""``pfbench compare``: a method of one's own against those of a suite."""
+
+import sys
+
+import pytest
+
+import pfbench.reporting
+from pfbench.cli.catalogue import suites
+from pfbench.reporting.result_tables import comparisons, results_csv
+from pfbench.runs.engines.making import make
+from pfbench.runs.execute import Outcome
+from pfbench.runs.planning.spec import read_spec
+from pfbench.runs.shipped import read_shipped
+from pfbench.runs.tuning import settled
+
+SUITE = """
+title = "Two problems"
+seeds = 2
+measures = "fw_gap"
+budget = "sfo=4000,lo=60,po=60"
+targets = ["fw_gap=0.3", "fw_gap=0.1"]
+
+[problems]
+cosh = "log-cosh[rows=60,columns=6,seed={seed}]"
+easy = "quadratic[rows=60,columns=6,radius=5]"
+
+[algorithms]
+frank-wolfe = "frank-wolfe[step=open-loop]"
+sfw = "sfw[epsilon=0.1]"
+
+[tune]
+trials = 2
+seeds = [100]
+methods.sfw = { selector = "sfw[iterations=1000,step={step},batch=8]", step = [0.1, 0.01] }
+
+[candidate]
+iterations = 1000
+step = [0.3, 0.1]
+batch = 8
+"""
+OWN = '''
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pfbench.algorithms import Algorithm
+from pfbench.base.state import State
+from pfbench.points import combine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps(Algorithm):
+    """Stochastic Frank-Wolfe with a fixed step."""
+
+    name = "steps"
+    summary = "a test"
+    source = "mine"
+    counts = "T iterations: SFO ST, LO T"
+    requires = frozenset({"batch", "lo"})
+
+    iterations: int = field(metadata={"about": "T"})
+    step: float = field(metadata={"about": "gamma"})
+    batch: int = field(default=4, metadata={"about": "S"})
+
+    def run(self, ask, x, rng):
+        for t in range(self.iterations):
+            g = ask.batch(rng.integers(ask.n, size=self.batch), x)
+            at, x = x, combine(x, ask.lo(g), self.step)
+            yield State(x, at, g)
+
+
+class Idle(Steps):
+    """Moves nowhere."""
+
+    def run(self, ask, x, rng):
+        for t in range(self.iterations):
+            ask.batch(rng.integers(ask.n, size=self.batch), x)
+            yield State(x)
+
+
+class Elsewhere(Steps):
+    """Asks for what none of the problems has."""
+
+    requires = frozenset({"smooth"})
+'''
+
+
+@pytest.fixture
+def suite(folder, monkeypatch):
+    """A suite with its archive, and a module of one's own."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (folder / "suite.toml").write_text(SUITE)
+    (folder / "mine.py").write_text(OWN)
+    yield folder / "suite.toml"
+    sys.modules.pop("mine", None)
+
+
+@pytest.fixture
+def archived(suite, pfbench):
+    arguments = ("--archive", "suite.runs.gz", "--suite", suite, "--store", "theirs", "--jobs", 0)
+    outcome = pfbench("compare", *arguments, "--json")
+    assert outcome.json["runs"] == 4 + 4 * 3
+    return outcome
+
+
+def compare(pfbench, *more, folder="mine-only"):
+    return pfbench("compare", *more, "--suite", "suite.toml", "--store", folder, "--jobs", 0)
+
+
+def test_an_own_method_alone_is_run_and_told_where_it_wins(pfbench, folder, archived):
+    outcome = compare(pfbench, "mine:Steps", "-o", "out")
+    assert outcome.status == 0, outcome.err
+    assert "importing mine:Steps" in outcome.err
+    assert "Steps, tuned against all others" in outcome.out
+    for level in ("0.300", "0.100"):
+        assert f"Steps, tuned to Frank-Wolfe gap V(x) ≤ {level}: fewest SFO on" in outcome.out
+    # Two trials and two seeds on two problems.
+    assert len(list((folder / "mine-only").rglob("*.parquet"))) == 2 * 2 + 2 * 2
+    page = (folder / "out" / "Steps-tuned-on-suite.html").read_text()
+    assert "12 runs are archived" in page
+    assert "4 runs made on this machine" in page
+    assert "Steps, tuned to Frank-Wolfe gap" in page
+
+
+def test_a_second_time_nothing_is_made(pfbench, folder, archived):
+    compare(pfbench, "mine:Steps", "--text")
+    before = sorted((folder / "mine-only").rglob("*.parquet"))
+    outcome = compare(pfbench, "mine:Steps", "--text")
+    assert "0 of them made now" in outcome.err
+    assert sorted((folder / "mine-only").rglob("*.parquet")) == before
+
+
+@pytest.fixture
+def pages(monkeypatch):
+    """What would be drawn, in place of drawing it."""
+    drawn = []
+
+    def write_report(report, folder, *, command, commit):
+        drawn.append(report)
+        return []
+
+    monkeypatch.setattr(pfbench.reporting, "write_report", write_report)
+    return drawn
+
+
+@pytest.fixture
+def results(pfbench, pages, conforms):
+    """Compare, and return what programs read, and the results as CSV."""
+
+    def compared(method, *more):
+        outcome = compare(pfbench, method, "--json", *more)
+        conforms(outcome.json, "compare.json")
+        return outcome.json, results_csv(comparisons(*pages[-1].results)).splitlines()
+
+    return compared
+
+
+def test_another_method_changes_no_number_of_the_others(results, archived):
+    """Bit by bit, but for the marks, which are about the set of methods."""
+    _, with_one = results("mine:Steps")
+    _, with_other = results("mine:Idle")
+    found = [
+        [line.rpartition(",")[0] for line in lines if "Steps" not in line and "Idle" not in line]
+        for lines in (with_one, with_other)
+    ]
+    assert found[0] == found[1]
+    assert len(found[0]) > 20
+
+
+def test_who_does_nothing_is_last_everywhere(results, archived):
+    found, _ = results("mine:Idle")
+    assert [duel["place"] for duel in found["duels"]] == [None] * 4
+    assert all("fewest SFO on 0 of 2 problems" in text for text in found["sentences"])
+
+
+def test_what_does_not_fit_is_refused_and_said(results, archived):
+    found, _ = results("mine:Elsewhere[iterations=5,step=0.1]")
+    refused = [text for text in found["sentences"] if "is refused on" in text]
+    assert len(refused) == 2
+    assert "Elsewhere is refused on cosh" in refused[0]
+
+
+def test_the_runs_of_all_can_be_made_here(results, pages, folder, archived):
+    found, shipped = results("mine:Steps")
+    again, here = results("mine:Steps", "--rerun")
+    assert again["duels"] == found["duels"]
+    assert here == shipped
+    assert len(list((folder / "mine-only").rglob("*.parquet"))) == 8 + 16
+    assert "are archived" in pages[0].spec.about
+    assert "are archived" not in pages[1].spec.about
+
+
+def test_without_an_archive_others_are_left_out_and_named(pfbench, pages, suite):
+    outcome = compare(pfbench, "mine:Steps[iterations=50,step=0.1]")
+    assert outcome.status == 0, outcome.err
+    assert "and no other reaches it" in outcome.out
+    assert "left out: frank-wolfe, sfw, sfw, tuned; see --rerun" in pages[-1].spec.about
+
+
+def test_what_is_stored_is_taken_too(pfbench, pages, suite):
+    compare(pfbench, "mine:Steps[iterations=50,step=0.1]", "--rerun", "--text")
+    outcome = compare(pfbench, "mine:Steps[iterations=50,step=0.1]")
+    assert "frank-wolfe" in outcome.out
+    assert "left out" not in pages[-1].spec.about
+
+
+def test_a_known_method_is_compared_as_stated_and_tuned(results, archived):
+    found, _ = results("sfw")
+    assert {duel["algorithm"] for duel in found["duels"]} == {"sfw", "sfw, tuned"}
+    assert {duel["best"] for duel in found["duels"]} <= {"frank-wolfe", None}
+
+
+def test_known_methods_take_parameters(results, archived):
+    found, _ = results("svfw[iterations=30,step=0.1,batch=3,period=4]")
+    assert {duel["of"] for duel in found["duels"]} == {4}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("sfww",), "unknown algorithm 'sfww': did you mean 'sfw'"),
+        ((), "give a METHOD, or --archive FILE"),
+        (("sfw", "--archive", "x"), "give a METHOD, or --archive FILE"),
+        (("mine:Steps[step=0.1,stop=3]",), "stop"),
+        (("mine:Step",), "did you mean 'Steps'"),
+        (("mine:Steps", "--suite", "qick"), "did you mean 'quick'"),
+        (("mine:Steps", "--jobs", "-1"), "--jobs=-1 must be at least 0"),
+    ],
+)
+def test_bad_input_is_refused_in_a_sentence(pfbench, suite, arguments, says):
+    given = () if "--suite" in arguments else ("--suite", "suite.toml")
+    outcome = pfbench("compare", *arguments, *given, "--text")
+    assert outcome.status == 2
+    assert says in outcome.err.splitlines()[-1]
+    assert not list(suite.parent.rglob("*.parquet"))
+
+
+def test_a_damaged_archive_is_refused(pfbench, suite):
+    (suite.parent / "suite.runs.gz").write_bytes(b"nothing")
+    assert "--rerun" in compare(pfbench, "mine:Steps", "--text").err.splitlines()[-1]
+
+
+# --- tuning in the other verbs --------------------------------------------------------------------
+
+
+def test_run_report_and_pack_make_the_search_first(pfbench, suite, conforms):
+    stored = ("--store", "s", "--jobs", 0)
+    found = pfbench("run", "suite.toml", *stored, "--json").json
+    conforms(found, "run.json")
+    assert {row["algorithm"] for row in found["results"]} == {"frank-wolfe", "sfw", "sfw, tuned"}
+    plan = pfbench("run", "suite.toml", "--store", "new", "--jobs", 0, "--dry-run", "--json").json
+    conforms(plan, "run.json")
+    assert (plan["planned"], plan["tuned"]) == (4 + 8, 4)
+    text = pfbench("report", "suite.toml", *stored, "--text").out
+    assert "what tuning chose" in text
+    assert "calls to the target against the parameters" in text
+    assert "1 method tuned, 2 trials each on each problem" in text
+    packed = pfbench("pack", "suite.toml", "-o", "suite.zip", *stored, "--json").json
+    assert packed["runs"] == 12 + 4
+    outcome = pfbench("report", "suite.toml", *stored, "-o", "out")
+    (trials,) = (line for line in outcome.out.splitlines() if line.endswith("-tuning.csv"))
+    assert len((suite.parent / trials).read_text().splitlines()) == 1 + 4
+
+
+# --- the shipped suites ---------------------------------------------------------------------------
+
+
+def test_the_shipped_suites_can_be_read_and_name_embedded_data_alone():
+    assert {"quick", "standard"} <= suites().keys()
+    for path in suites().values():
+        spec = read_spec(path)
+        (study,) = spec.studies
+        assert len(study.targets) >= 3
+        assert study.budget
+        assert spec.candidate
+        for problem in study.problems:
+            source = problem.selector.partition("source=")[2].partition(",")[0].strip("]")
+            assert source in ("", "synthetic", "breast-cancer", "digits"), problem
+
+
+def test_the_shipped_runs_are_those_of_the_suite():
+    path = suites()["quick"]
+    spec, found = read_spec(path), read_shipped(path.with_name("quick.runs.gz"))
+    whole = settled(spec, lambda plans: [Outcome(plan, found.runs[plan]) for plan in plans])
+    assert {*spec.searches(), *whole.runs()} == found.runs.keys()
+    assert path.with_name("quick.runs.gz").stat().st_size < 3e6
+
+
+@pytest.mark.slow
+def test_the_shipped_counts_are_those_of_this_version():
+    """A few of the shipped runs, made again."""
+    found = read_shipped(suites()["quick"].with_name("quick.runs.gz"))
+    kinds = ("log-cosh", "quadratic", "nonconvex", "simplex")
+    quick = [plan for plan in found.runs if plan.problem.startswith(kinds)]
+    for plan in quick[:: len(quick) // 12]:
+        run, shipped = make(plan), found.runs[plan].run
+        assert (run.status, run.iterations) == (shipped.status, shipped.iterations), plan
+        assert run.counts == shipped.counts, plan

@@ -1,0 +1,128 @@
+"""Runs that are shipped: nothing that a table shows is lost, and anybody's file is refused."""
+
+import gzip
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_runs import TARGETS, descending, group, plan, results, run
+
+from pfbench.base.errors import InputError
+from pfbench.reporting.comparison import compare
+from pfbench.reporting.statistics import Price
+from pfbench.runs import shipped
+from pfbench.runs.execute import Outcome
+from pfbench.runs.shipped import read_shipped, ship, thinned
+from pfbench.runs.storage.content import Entry
+
+NOTES = {"best_known": {"value": 0.5, "source": "x"}, "dimension": 3, "family": "f"}
+
+
+def outcomes(number=3):
+    return [
+        (
+            Outcome(plan(seed=k), Entry("0" * 64, descending(7, seed=k), {"python": "3"}, NOTES)),
+            TARGETS,
+            shipped.CURVE,
+        )
+        for k in range(number)
+    ]
+
+
+def test_what_is_shipped_comes_back(tmp_path):
+    ship(tmp_path / "a.gz", outcomes(), made="0.1, today")
+    back = read_shipped(tmp_path / "a.gz")
+    assert back.made == "0.1, today"
+    assert len(back.runs) == 3
+    for outcome, _, _ in outcomes():
+        entry = back.runs[outcome.plan]
+        assert entry.run.as_json() == outcome.entry.run.as_json()
+        assert entry.run.rows == outcome.entry.run.rows
+        assert entry.environment == {"python": "3"}
+        assert entry.notes["best_known"] == NOTES["best_known"]
+
+
+def test_the_same_runs_give_the_same_bytes(tmp_path):
+    for name in "ab":
+        ship(tmp_path / name, outcomes(), made="m")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 400), st.integers(1, 30))
+def test_a_thinned_run_has_the_numbers_of_the_whole_one(seed, rows, between):
+    rng = np.random.default_rng(seed)
+    values = 8 * rng.random(rows) * np.linspace(1, 0.05, rows)
+    values[rng.random(rows) < 0.1] = np.nan
+    whole = run(values.tolist(), np.cumsum(rng.integers(1, 9, rows)).tolist(), status="budget")
+    short = thinned(whole, TARGETS, between)
+    assert len(short.rows) <= between + len(TARGETS) + 5
+    both = [
+        compare(results(group("a", [one] * 8, 10**9)), Price.of("sfo")) for one in (whole, short)
+    ]
+    for one, other in zip(*(c.panels[0].scored for c in both), strict=True):
+        assert one.expected == other.expected
+        assert one.last == other.last
+
+
+def test_curves_keep_some_rows_between():
+    whole = descending(1)
+    long = replace(whole, rows=[(k, *whole.rows[0][1:]) for k in range(1000)])
+    short = thinned(long, TARGETS)
+    assert 15 < len(short.rows) < 40
+    assert [row[0] for row in short.rows] == sorted({row[0] for row in short.rows})
+    assert len(thinned(long, TARGETS, 0).rows) <= 5
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda d: d | {"schema": 2},
+        lambda d: d | {"runs": 3},
+        lambda d: d | {"runs": [{}]},
+        lambda d: d | {"made": None},
+        lambda d: d | {"environments": []},
+        lambda d: d | {"runs": [d["runs"][0] | {"environment": -9}]},
+        lambda d: d | {"runs": [d["runs"][0] | {"columns": ["a"]}]},
+        lambda d: d | {"runs": [d["runs"][0] | {"rows": [[1, 2]]}]},
+        lambda d: d | {"runs": [d["runs"][0] | {"rows": [["x"] * 10]}]},
+        lambda d: d | {"runs": [d["runs"][0] | {"rows": 5}]},
+        lambda d: d | {"runs": [d["runs"][0] | {"notes": {}}]},
+        lambda d: d | {"runs": [d["runs"][0] | {"run": d["runs"][0]["run"] | {"status": "x"}}]},
+        lambda d: [],
+        lambda d: "x",
+    ],
+)
+def test_a_damaged_file_is_refused_in_a_sentence(tmp_path, spoil):
+    ship(tmp_path / "a.gz", outcomes(1), made="m")
+    found = json.loads(gzip.decompress((tmp_path / "a.gz").read_bytes()))
+    (tmp_path / "b.gz").write_bytes(gzip.compress(json.dumps(spoil(found)).encode()))
+    with pytest.raises(InputError, match=r"b\.gz is no whole archive of runs .*--rerun"):
+        read_shipped(tmp_path / "b.gz")
+
+
+@given(st.binary(max_size=60), st.integers(0, 300))
+def test_any_bytes_are_refused(tmp_path_factory, data, at):
+    folder = tmp_path_factory.getbasetemp()
+    ship(folder / "whole.gz", outcomes(1), made="m")
+    whole = (folder / "whole.gz").read_bytes()
+    for spoiled in (data, whole[:at], whole[:at] + data):
+        (folder / "spoiled.gz").write_bytes(spoiled)
+        with pytest.raises(InputError):
+            read_shipped(folder / "spoiled.gz")
+
+
+def test_a_file_that_would_unpack_to_very_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(shipped, "MOST_BYTES", 10_000)
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b" " * 1_000_000))
+    with pytest.raises(InputError, match="too large"):
+        read_shipped(tmp_path / "a.gz")
+
+
+def test_no_link_is_followed(tmp_path):
+    ship(tmp_path / "a.gz", outcomes(1), made="m")
+    (tmp_path / "b.gz").symlink_to("a.gz")
+    with pytest.raises(InputError, match="link"):
+        read_shipped(tmp_path / "b.gz")

@@ -1,0 +1,156 @@
+"""The search before a comparison: what it chooses, on which seeds, and that it is made once."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_runs import run
+
+from pfbench.runs.execute import Outcome, execute
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.spec import read_spec
+from pfbench.runs.planning.tune import Choice, Tune
+from pfbench.runs.storage.content import Entry
+from pfbench.runs.storage.store import Store
+from pfbench.runs.tuning import settled, trial
+
+TUNE = Tune((), 3, (10, 11), Stop("m", 1.0), "sfo")
+SPEC = """
+problems = { one = "p[k=1]", two = "p[k=2]" }
+algorithms = "a[x=7]"
+seeds = [0, 1]
+measures = "m"
+targets = "m=1"
+
+[tune]
+trials = 4
+seeds = [10, 11]
+methods.A = { selector = "a[x={x}]", x = [1, 2, 3, 4] }
+methods.B = { selector = "b[x={x},y={y}]", x = [1, 2, 3], y = [1, 2, 3] }
+"""
+
+
+def parameter(plan, name="x"):
+    return int(plan.algorithm.partition(f"{name}=")[2][0])
+
+
+def of_plans(found):
+    """What becomes of plans, where `found` makes the run of one."""
+    asked = []
+
+    def make(plans):
+        asked.append(list(plans))
+        return [Outcome(plan, Entry("0" * 64, found(plan), {})) for plan in plans]
+
+    return make, asked
+
+
+def spec_of(tmp_path, text=SPEC):
+    (tmp_path / "spec.toml").write_text(text)
+    return read_spec(tmp_path / "spec.toml")
+
+
+def test_the_planted_best_is_chosen(tmp_path):
+    """On the first problem 3 needs the fewest calls, on the second 2."""
+    best = {"p[k=1]": 3, "p[k=2]": 2}
+
+    def found(plan):
+        calls = 100 * (1 + abs(parameter(plan) - best[plan.problem]))
+        return run([2.0, 0.5], [0, calls + plan.seed], seed=plan.seed, status="target")
+
+    make, _ = of_plans(found)
+    (study,) = settled(spec_of(tmp_path), make).studies
+    assert study.labels == ("a", "A, tuned", "B, tuned")
+    tuned = study.algorithms[1]
+    for problem in study.problems:
+        (setting,) = study.settings
+        plans = study.plans(problem, tuned, setting)
+        assert {plan.algorithm for plan in plans} == {f"a[x={best[problem.selector]}]"}
+        assert [plan.seed for plan in plans] == [0, 1]
+
+
+def test_no_seed_of_the_search_is_used_again_and_all_have_the_same_trials(tmp_path):
+    make, asked = of_plans(lambda plan: run([2.0], seed=plan.seed))
+    spec = settled(spec_of(tmp_path), make)
+    (searched,) = asked
+    assert {plan.seed for plan in searched} == {10, 11}
+    assert {plan.seed for plan in spec.runs()} == {0, 1}
+    (study,) = spec.studies
+    assert {len(choice.trials) for choice in study.choices} == {4}
+    assert len(study.choices) == 2 * 2
+
+
+def test_what_the_runs_cost_does_not_depend_on_the_other_methods(tmp_path):
+    """Whatever else is tuned, a method's trials and its choice are the same."""
+    make, asked = of_plans(lambda plan: run([2.0, 0.5], [0, 10 * parameter(plan)]))
+    settled(spec_of(tmp_path), make)
+    alone = "\n".join(line for line in SPEC.splitlines() if not line.startswith("methods.B"))
+    (study,) = settled(spec_of(tmp_path, alone), make).studies
+    both, one = asked
+    assert [plan for plan in both if plan.algorithm[0] == "a"] == one
+    assert [choice.best.values for choice in study.choices] == [{"x": 1}] * 2
+
+
+def test_a_spec_without_tuning_stays_as_it_is(tmp_path):
+    make, asked = of_plans(lambda plan: pytest.fail("nothing is searched"))
+    spec = spec_of(tmp_path, SPEC.partition("[tune]")[0])
+    assert settled(spec, make) is spec
+    assert asked == []
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 1000), st.booleans()),  # calls, and whether they reach the target
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_expected_calls_charge_each_failed_run_its_own(parts):
+    runs = [run([2.0, 0.5 if hit else 2.0], [0, calls]) for calls, hit in parts]
+    hits = sum(hit for _, hit in parts)
+    found = trial(TUNE, {}, runs)
+    assert found.hits == hits
+    total = sum(calls for calls, _ in parts)
+    assert found.expected == (total / hits if hits else math.inf)
+
+
+def test_where_nobody_reaches_the_target_the_last_value_decides():
+    trials = [
+        trial(TUNE, {"x": k}, [run([9.0, last], status=status)])
+        for k, (last, status) in enumerate(
+            [(3.0, "budget"), (2.0, "budget"), (2.0, "finished"), (1.5, "diverged")]
+        )
+    ]
+    assert Choice("p", "s", {}, tuple(trials)).best.values == {"x": 1}
+
+
+def test_a_hit_goes_before_any_last_value():
+    missed = trial(TUNE, {"x": 0}, [run([9.0, 1.1], [0, 5])])
+    late = trial(TUNE, {"x": 1}, [run([9.0, 0.9], [0, 5000])])
+    assert Choice("p", "s", {}, (missed, late)).best is late
+
+
+def test_the_search_is_stored_and_made_once(tmp_path):
+    text = """
+problems = "quadratic[rows=30,columns=4,seed={seed}]"
+algorithms = "frank-wolfe[iterations=3]"
+targets = "fw_gap=0.01"
+budget = "sfo=300"
+[tune]
+trials = 2
+seeds = [5]
+methods.sfw = { selector = "sfw[batch=3,iterations=50,step={step}]", step = [0.5, 0.05] }
+"""
+    spec, fresh = spec_of(tmp_path, text), []
+
+    def make(plans):
+        store = Store(tmp_path / "store")
+        return execute(plans, store, progress=lambda _, made: fresh.append(made))
+
+    first = settled(spec, make)
+    assert fresh == [True, True]
+    assert settled(spec, make).studies == first.studies
+    assert fresh == [True, True, False, False]
+    make(first.runs())
+    assert fresh[4:] == [True, True]
