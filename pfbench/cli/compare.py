@@ -121,6 +121,7 @@ def _compared(suite: "Spec", method: str, runs: "_Runs", *, rerun: bool) -> _Com
     spec = settled(spec, lambda plans: runs.of(f"{name}, search", plans, trials))
     if not rerun:
         spec = _with_runs(spec, labels, runs)
+    spec = _first(spec, labels)
     outcomes = runs.of(name, spec.runs(), _plans(spec, labels))
     mine = _plans(spec, labels)
     left_out = [label for label in every if label not in _labels(spec)]
@@ -136,6 +137,13 @@ def _labels(spec: "Spec") -> list[str]:
     (study,) = spec.studies
     tuned = study.tune.methods if study.tune else ()
     return list(dict.fromkeys([*study.labels, *(tuned_label(one.label) for one in tuned)]))
+
+
+def _first(spec: "Spec", labels: Collection[str]) -> "Spec":
+    """Return a suite that lists some methods before the others."""
+    (study,) = spec.studies
+    ordered = sorted(study.algorithms, key=lambda one: one.label not in labels)
+    return replace(spec, studies=(replace(study, algorithms=tuple(ordered)),))
 
 
 def _plans(spec: "Spec", labels: Collection[str]) -> "set[PlannedRun]":

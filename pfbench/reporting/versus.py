@@ -118,13 +118,29 @@ def dominating(results: Results) -> Comparison:
 
 
 def sentences(comparison: Comparison, label: str, mine: Collection[str]) -> list[str]:
-    """Return where a method wins and loses, for each target; then where it has no answer."""
+    """Return where a method wins and loses, for each target; then where it has no answer.
+
+    Of a method that never projects it is also said how it stands among those that do not.
+    """
+    kind, results = str(comparison.price), comparison.results
     found = duels(comparison, label, mine)
-    said = [
-        _to_target(label, str(comparison.price), [duel for duel in found if duel.target == target])
-        for target in comparison.targets
-    ]
-    return [*said, *_failures(comparison.results, label)]
+    said = [_to_target(label, kind, each) for each in _by_target(comparison, found)]
+    others = projecting(results)
+    if others and label not in others:
+        found = duels(comparison, label, {*mine, *others})
+        among = f"{label} among methods that never project,"
+        said += [_to_target(among, kind, each) for each in _by_target(comparison, found)]
+    return [*said, *_failures(results, label)]
+
+
+def projecting(results: Results) -> set[str]:
+    """Return the methods that make projections, or proximal steps."""
+    return {group.label for group in results if group.makes("po")}
+
+
+def _by_target(comparison: Comparison, found: Sequence[Duel]) -> Iterator[list[Duel]]:
+    for target in comparison.targets:
+        yield [duel for duel in found if duel.target == target]
 
 
 def _to_target(label: str, kind: str, found: Sequence[Duel]) -> str:

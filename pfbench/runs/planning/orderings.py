@@ -11,6 +11,7 @@ from pfbench.runs.loop.stop import in_trace
 from pfbench.runs.planning import fields
 from pfbench.runs.planning.study import Ordering, Study
 from pfbench.runs.planning.toml import said
+from pfbench.runs.planning.tune import tuned_label
 
 FIELDS = ("source", "says", "order", "measure", "target", "problems", "settings")
 """What an ordering may say; source and order must be there."""
@@ -39,10 +40,12 @@ def known_ordering(where: str, ordering: Ordering, study: Study) -> Ordering:
         If it names an algorithm, a problem, a setting or a measure that the study does not have.
     """
     named = [label for place in ordering.order for label in place]
+    methods = study.tune.methods if study.tune else ()
+    tuned = [tuned_label(method.label) for method in methods]
     titles = [setting.title for setting in study.settings]
     problems = [problem.label for problem in study.problems]
     for thing, given, known in (
-        ("algorithm", named, list(study.labels)),
+        ("algorithm", named, [*study.labels, *tuned]),
         ("problem", ordering.problems, problems),
         ("setting", ordering.settings, titles),
         ("measure", [ordering.measure] if ordering.measure else [], _measures(study)),

@@ -151,11 +151,11 @@ def _study(table: _Table, begun: Study) -> Study | None:
     before = len(table.noting)
     planned = _planned(table, begun)
     measured = _measured(table, planned or begun)
+    with table.noting():
+        measured = _tuned(table, measured)
     if planned:
         _check_reference(table, measured)
         measured = _check_orderings(table, measured)
-    with table.noting():
-        measured = _tuned(table, measured)
     return measured if len(table.noting) == before else None
 
 

@@ -1,0 +1,138 @@
+"""One method against all others: wins, losses, and what is not told apart, on known runs."""
+
+import math
+
+import pytest
+from made_runs import descending, fast, group, idle, results, run, slow, slower
+
+from pfbench.reporting import tuning, versus
+from pfbench.reporting.comparison import compare
+from pfbench.reporting.statistics import Price
+from pfbench.runs.planning.tune import Choice, Trial, Tune, Tuned
+
+SFO = Price.of("sfo")
+
+
+def against(label, *groups):
+    """The duels of a method at the easy and the hard target."""
+    return versus.duels(compare(results(*groups), SFO), label, {label})
+
+
+def test_who_needs_fewer_calls_wins_and_is_told():
+    for duel in against("fast", fast(), slow()):
+        assert (duel.wins, duel.loses, duel.place, duel.number) == (True, False, 1, 2)
+        assert duel.other.group.label == "slow"
+        assert duel.sure
+
+
+def test_who_needs_more_loses_to_the_best_of_the_others():
+    for duel in against("slower", fast(), slow(), slower(), idle()):
+        assert (duel.wins, duel.loses, duel.place, duel.number) == (False, True, 3, 4)
+        assert duel.other.group.label == "fast"
+        assert duel.calls > duel.others
+
+
+def test_what_differs_by_luck_is_not_told():
+    assert not any(duel.sure for duel in against("slow", slow(), slower()))
+
+
+def test_who_does_nothing_has_no_place():
+    for duel in against("idle", idle(), fast()):
+        assert (duel.place, duel.wins, duel.loses) == (None, False, True)
+        assert math.isinf(duel.calls)
+
+
+def test_the_place_does_not_depend_on_who_is_worse():
+    few = against("slow", fast(), slow())
+    more = against("slow", fast(), slow(), slower(), idle())
+    for one, other in zip(few, more, strict=True):
+        assert (one.place, one.calls, one.others) == (other.place, other.calls, other.others)
+
+
+def test_it_is_no_rival_of_itself():
+    comparison = compare(results(fast(), slow()), SFO)
+    assert all(duel.other is None for duel in versus.duels(comparison, "slow", {"slow", "fast"}))
+
+
+def projecting():
+    runs = [descending(10, seed=seed) for seed in range(8)]
+    for one in runs:
+        object.__setattr__(one, "counts", type(one.counts)(sfo=one.counts.sfo, po=3))
+    return group("projecting", runs)
+
+
+def test_the_words_say_what_was_found():
+    comparison = compare(results(projecting(), fast(), slow(), idle()), SFO)
+    easy, hard, easy_among, _ = versus.sentences(comparison, "fast", {"fast"})
+    assert easy.startswith("fast to m ≤ 4.00: fewest SFO on 0 of 1 problem. It loses on easy")
+    assert "place 2 of 4, 1.9 times projecting" in easy
+    assert "m ≤ 1.00" in hard
+    assert easy_among.startswith(
+        "fast among methods that never project, to m ≤ 4.00: fewest SFO on 1"
+    )
+    assert "slow" in easy_among
+    assert len(versus.sentences(comparison, "projecting", {"projecting"})) == 2
+
+
+def test_that_nobody_reaches_a_target_is_said():
+    comparison = compare(results(idle(), group("lazy", [run([9.0], [0])] * 8)), SFO)
+    said = versus.sentences(comparison, "idle", {"idle"})
+    assert said[0].endswith("0 of 1 problem. Nobody reaches it on easy.")
+
+
+def test_the_table_has_a_row_for_each_panel_and_target():
+    comparison = compare(results(fast(), slow()), SFO)
+    table = versus.table(comparison, "slow", {"slow"})
+    assert [row.cells[0] for row in table.rows] == ["2 of 2"] * 2
+    assert all(
+        row.cells[4] == pytest.approx(duel.calls / duel.others)
+        for row, duel in zip(table.rows, versus.duels(comparison, "slow", {"slow"}), strict=True)
+    )
+
+
+# --- tuning ---------------------------------------------------------------------------------------
+
+
+def renamed(found, label):
+    return group(label, found.runs)
+
+
+def tuned(*groups):
+    """A study in which a and b stand as stated and tuned."""
+    made = results(*groups)
+    study = made.study
+    methods = tuple(Tuned(label, f"{label}[x={{x}}]", {"x": [1, 2]}) for label in "ab")
+    tune = Tune(methods, 2, (100,), study.targets[-1], "sfo")
+    trials = (Trial({"x": 1}, 1, 50.0, 1.0), Trial({"x": 2}, 0, math.inf, 2.0))
+    choices = tuple(Choice("p", one.selector, {}, trials) for one in methods)
+    object.__setattr__(study, "tune", tune)
+    object.__setattr__(study, "choices", choices)
+    return made, [compare(made, SFO)]
+
+
+def test_a_planted_flip_is_found():
+    stated = renamed(fast(), "a"), renamed(slow(), "b")
+    made, compared = tuned(*stated, renamed(slow(), "a, tuned"), renamed(fast(), "b, tuned"))
+    found = tuning.flips(compared, made.study.tune)
+    assert (found.pairs, len(found.table.rows)) == (1, 1)
+    assert found.table.rows[0].cells[0].startswith("a (")
+    assert found.table.rows[0].cells[1].startswith("b, tuned (")
+    assert "1 of 1 ordering of two methods flips" in found.sentence
+
+
+def test_where_none_flips_there_is_no_row():
+    stated = renamed(fast(), "a"), renamed(slow(), "b")
+    made, compared = tuned(*stated, renamed(fast(), "a, tuned"), renamed(slow(), "b, tuned"))
+    found = tuning.flips(compared, made.study.tune)
+    assert (found.pairs, found.table.rows) == (1, [])
+    chosen, trials = tuning.tuning_tables(made, compared)
+    assert [row.cells[:3] for row in chosen.rows] == [["x = 1", 2, 1]] * 2
+    assert [row.cells[-1] for row in trials.rows] == ["chosen", None] * 2
+    assert "2 methods tuned, 2 trials each" in tuning.sentences(made, compared)[0]
+    assert tuning.tuning_csv(made.study).count("\n") == 1 + 4
+
+
+def test_who_never_reaches_the_target_has_no_order_with_its_like():
+    stated = renamed(idle(), "a"), renamed(idle(), "b")
+    made, compared = tuned(*stated, renamed(slow(), "a, tuned"), renamed(fast(), "b, tuned"))
+    assert tuning.flips(compared, made.study.tune) is None
