@@ -125,7 +125,7 @@ def _compared(suite: "Spec", method: str, runs: "_Runs", *, rerun: bool) -> _Com
     outcomes = runs.of(name, spec.runs(), _plans(spec, labels))
     mine = _plans(spec, labels)
     left_out = [label for label in every if label not in _labels(spec)]
-    spec = replace(spec, about="\n\n".join([spec.about, *runs.told(outcomes, left_out)]))
+    spec = replace(spec, about="\n\n".join([spec.about, *runs.told(spec, outcomes, left_out)]))
     report = collect(spec, outcomes)
     return _Compared(labels, [one for one in outcomes if one.plan in mine], report)
 
@@ -229,16 +229,23 @@ class _Runs:
         found |= {plan: Outcome(plan, known[plan], "shipped") for plan in away}
         return [found[plan] for plan in plans]
 
-    def told(self, outcomes: "Sequence[Outcome]", left_out: Sequence[str]) -> list[str]:
+    def told(
+        self, spec: "Spec", outcomes: "Sequence[Outcome]", left_out: Sequence[str]
+    ) -> list[str]:
         """Return where the runs come from, in words."""
-        shipped = {one.plan.algorithm for one in outcomes if one.origin == "shipped"}
+        away = {one.plan for one in outcomes if one.origin == "shipped"}
+        rows = {label: _plans(spec, [label]) <= away for label in _labels(spec)}
         said = []
-        if shipped and self.shipped:
-            number = sum(one.origin == "shipped" for one in outcomes)
+        if away and self.shipped:
+            archived = [label for label in rows if rows[label]]
+            others = [label for label in rows if not rows[label]]
+            which = ", ".join(archived)
+            if len(others) < len(archived):
+                which = f"all but {', '.join(others)}"
             said.append(
-                f"{plural(number, 'run')} are archived (pfbench {self.shipped.made}), "
-                f"{plural(len(outcomes) - number, 'run')} made on this machine: counts compare "
-                "across machines, seconds do not (--rerun makes all runs here)."
+                f"Archived rows: {which} "
+                f"({plural(len(away), 'run')} of pfbench {self.shipped.made}). Counts compare "
+                "across machines, seconds do not: --rerun makes all runs here."
             )
         if left_out:
             said.append(f"Without runs here, and left out: {', '.join(left_out)}; see --rerun.")
