@@ -201,6 +201,23 @@ def test_a_run_of_two_studies_has_the_targets_of_both(tmp_path):
     assert [one.target for one in targets] == [0.5, 0.1]
 
 
+def test_each_figure_of_the_papers_has_a_spec_of_both_scales_with_its_orders():
+    figures = {"shen2019": 4, "qu2018": 3, "li2019": 2, "wang2019": 3}
+    for paper, number in figures.items():
+        for k in range(1, number + 1):
+            name = f"{paper}-fig{k}"
+            quick = read_spec(ROOT / "reports" / f"{name}.toml")
+            whole = read_spec(ROOT / "reports" / "paper" / f"{name}.toml")
+            assert (quick.name, whole.name) == (name, f"{name}-paper")
+            for spec in (quick, whole):
+                assert all(study.orderings for study in spec.studies), spec.name
+            said = [
+                {(one.source, one.order) for study in spec.studies for one in study.orderings}
+                for spec in (quick, whole)
+            ]
+            assert said[0] == said[1]
+
+
 def test_the_published_schema_takes_every_report():
     paths = [*(ROOT / "reports").rglob("*.toml")]
     assert paths
