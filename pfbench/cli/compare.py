@@ -19,7 +19,6 @@ from pfbench.cli.making import made, searched
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.printing import FAILURES, announce, exit_if_failed
 from pfbench.cli.report import OUTPUT, command_line, commit
-from pfbench.cli.report_text import table_of
 from pfbench.cli.tables import Fact, heading, show, show_facts
 from pfbench.cli.words import plural, size
 
@@ -257,6 +256,7 @@ class _Runs:
 
 def _tell(compared: _Compared, output: Path | None, *, as_json: bool) -> None:
     """Say where a method wins and loses, and write the report."""
+    from pfbench.cli.report_text import table_of
     from pfbench.reporting import versus, write_report
 
     report, labels = compared.report, compared.labels

@@ -35,7 +35,8 @@ def info(name: str = argument("NAME", default=...), as_json: bool = AS_JSON) -> 
     NAME is one that `pfbench list` shows. A problem may have parameters, as in
     "robust-matrix-recovery[source=digits]": its constants are then those on these data.
     """
-    selector = Selector.parse(name)
+    a_report = name.removeprefix("report:") in specs()  # whose name may have a folder
+    selector = Selector(name) if a_report else Selector.parse(name)
     item = find(selector.name)
     facts, parts = _KINDS[item.kind](replace(selector, name=item.name), item)
     show_facts([*item.facts, *facts], *parts, as_json=as_json)
