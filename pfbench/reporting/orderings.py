@@ -197,7 +197,7 @@ def _pairs(ordering: Ordering, panel: Panel, name: str) -> Iterator[Pair]:
 
 def _pair(ordering: Ordering, one: Group, other: Group, price: Price) -> Pair:
     x, y = _samples(ordering, one, other, price)
-    above = np.sum(x[:, None] > y) - np.sum(x[:, None] < y)
+    above = np.count_nonzero(x[:, None] > y) - np.count_nonzero(x[:, None] < y)
     timed = any(name == "seconds" for name, _ in price.weights)
     exact = not timed and nothing_varies(one.runs) and nothing_varies(other.runs)
     p = 0.0 if exact else rank_test(x, y)
