@@ -98,8 +98,9 @@ def report(
         reports = _stored(folders, problem or [], algorithm or [])
     if together is not None:
         reports = [joined(together, together, reports)]
-    looked_up = Store(folders[0]) if outcomes else None
-    reports = [with_theory(one, looked_up) for one in reports]
+    if not text:  # only the page tells of claims
+        looked_up = Store(folders[0]) if outcomes else None
+        reports = [with_theory(one, looked_up) for one in reports]
     _show(reports, None if text else output, as_json=as_json)
     failed = [outcome for outcome in outcomes if outcome.entry.run.status in FAILURES]
     exit_if_failed(failed, ", and the reports show them as such")

@@ -9,11 +9,9 @@ from rich.text import Text
 
 from pfbench.base.visible import visible
 from pfbench.cli.tables import fields, folded, heading
-from pfbench.reporting import orderings, ranking, summary, tables, tuning
-from pfbench.reporting.answers import answers
+from pfbench.reporting import orderings, ranking, summary, tables
 from pfbench.reporting.contents import Contents, Part, failure_sentence
 from pfbench.reporting.page import paragraphs
-from pfbench.reporting.result_tables import results_tables
 from pfbench.reporting.results import Report
 
 _MOST_PAIRS = 20_000
@@ -56,17 +54,14 @@ def whole_report(contents: Contents) -> Iterator[RenderableType]:
 
 def _study(part: Part) -> Iterator[RenderableType]:
     study, results = part.study, part.results
-    tuned = tuning.sentences(results, part.compared)
-    orders = orderings.sentences(part.tested)
-    told = (*orders, *answers(part.compared), *summary.sentences(results), *tuned)
-    said = [f"- {text}" for text in told]
+    said = [f"- {text}" for text in part.said]
     failure = [failure_sentence(results)] if failure_sentence(results) else []
     yield heading(study.title, *paragraphs(study.about), *said, *failure)
     for table in (
         orderings.table(study.title, part.tested),
         ranking.table(results),
-        *results_tables(part.compared),
-        *tuning.tuning_tables(results, part.compared),
+        *part.results_tables,
+        *part.tuning_tables,
         summary.ratio_table(results),
         tables.counts(results),
         tables.ended_early(results),

@@ -7,15 +7,18 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 
 from pfbench.base.visible import visible
-from pfbench.reporting import statistics
+from pfbench.reporting import orderings, statistics, summary, tuning
+from pfbench.reporting.answers import answers
 from pfbench.reporting.comparison import Comparison
-from pfbench.reporting.orderings import Tested, tested
+from pfbench.reporting.orderings import Tested
 from pfbench.reporting.panels import Figure, figure
-from pfbench.reporting.result_tables import comparisons
+from pfbench.reporting.result_tables import comparisons, results_tables
 from pfbench.reporting.results import Environment, Report, Results
+from pfbench.reporting.tables import Table
 from pfbench.reporting.theory import Theory
 from pfbench.reporting.words import counted, listed, measure_name, significant
 from pfbench.runs.planning.study import Spec, Study
@@ -23,7 +26,7 @@ from pfbench.runs.planning.study import Spec, Study
 
 @dataclass(frozen=True)
 class Part:
-    """One study of a report."""
+    """One study of a report; what is computed of it is computed once, for all formats."""
 
     results: Results
     compared: tuple[Comparison, ...]
@@ -38,6 +41,46 @@ class Part:
     def study(self) -> Study:
         """The study itself."""
         return self.results.study
+
+    @cached_property
+    def orders(self) -> list[str]:
+        """What becomes of the published orders, in words."""
+        return orderings.sentences(self.tested)
+
+    @cached_property
+    def answers(self) -> list[str]:
+        """Who needs the fewest calls for what, in words."""
+        return answers(self.compared)
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """What the runs show, in words."""
+        return summary.sentences(self.results)
+
+    @cached_property
+    def tuned(self) -> list[str]:
+        """How methods were tuned, in words."""
+        return tuning.sentences(self.results, self.compared)
+
+    @property
+    def said(self) -> list[str]:
+        """All that is said of the study in words."""
+        return [*self.orders, *self.answers, *self.sentences, *self.tuned]
+
+    @cached_property
+    def results_tables(self) -> list[Table]:
+        """The results, a table for each kind of calls."""
+        return results_tables(self.compared)
+
+    @cached_property
+    def tuning_tables(self) -> list[Table]:
+        """What tuning chose, and what flips."""
+        return tuning.tuning_tables(self.results, self.compared)
+
+    @cached_property
+    def medians(self) -> Table:
+        """Final medians."""
+        return summary.medians(self.results)
 
     @property
     def certified(self) -> str:
@@ -94,7 +137,7 @@ def contents(report: Report, command: str, commit: str | None, made: datetime) -
             Part(
                 results,
                 tuple(comparisons(results)),
-                tuple(tested(results)),
+                tuple(orderings.tested(results)),
                 figure(results),
                 f"{stem(report.spec, results.study)}.svg",
             )

@@ -2,12 +2,10 @@
 
 import math
 
-from pfbench.reporting import orderings, summary, tables, tuning
-from pfbench.reporting.answers import answers
+from pfbench.reporting import orderings, summary, tables
 from pfbench.reporting.contents import Contents, Part, failure_sentence
 from pfbench.reporting.page import paragraphs
 from pfbench.reporting.panels import Figure
-from pfbench.reporting.result_tables import results_tables
 from pfbench.reporting.statistics import Final, band_means, final
 from pfbench.reporting.tables import Table, markdown, markdown_text, middle
 from pfbench.reporting.words import listed, measure_name
@@ -46,19 +44,16 @@ def _study(part: Part, *, alone: bool) -> list[str]:
     results, study = part.results, part.study
     blocks = [] if alone else [f"## {markdown_text(study.title)}"]
     blocks += map(markdown_text, paragraphs(study.about))
-    tuned = tuning.sentences(results, part.compared)
-    orders = orderings.sentences(part.tested)
-    said = (*orders, *answers(part.compared), *summary.sentences(results), *tuned)
-    blocks.append("\n".join(f"- {markdown_text(text)}" for text in said))
+    blocks.append("\n".join(f"- {markdown_text(text)}" for text in part.said))
     shown = " ".join(_description(part.figure, measure, 0) for measure in study.measures)
     blocks.append(f"![{markdown_text(shown.translate(_IN_ALT))}]({part.picture})")
     caption = f"{band_means(len(study.seeds))}{part.certified} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
     for table in (
         orderings.table(study.title, part.tested),
-        *results_tables(part.compared),
-        *tuning.tuning_tables(results, part.compared),
-        summary.medians(results),
+        *part.results_tables,
+        *part.tuning_tables,
+        part.medians,
         summary.ratio_table(results),
         tables.counts(results),
     ):

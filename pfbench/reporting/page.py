@@ -4,10 +4,8 @@ from importlib.resources import files
 from typing import Any
 
 from pfbench.base.visible import visible
-from pfbench.reporting import figures_html, orderings, summary, tables, tuning
-from pfbench.reporting.answers import answers
+from pfbench.reporting import figures_html, orderings, summary, tables
 from pfbench.reporting.contents import Contents, Part, failure_sentence, seeds_in_words
-from pfbench.reporting.result_tables import results_tables
 from pfbench.reporting.statistics import Final
 from pfbench.reporting.style import style
 from pfbench.reporting.theory import Theory, claims_table
@@ -90,14 +88,14 @@ def _shown(part: Part, theory: Theory) -> dict[str, Any]:
     return {
         "id": f"study-{part.study.key or 'only'}",
         "study": part.study,
-        "answers": answers(part.compared),
-        "orders": orderings.sentences(part.tested),
+        "answers": part.answers,
+        "orders": part.orders,
         "tested": orderings.table(part.study.title, part.tested),
-        "results": results_tables(part.compared),
-        "sentences": summary.sentences(results),
-        "tuned": tuning.sentences(results, part.compared),
-        "tuning": tuning.tuning_tables(results, part.compared),
-        "medians": summary.medians(results),
+        "results": part.results_tables,
+        "sentences": part.sentences,
+        "tuned": part.tuned,
+        "tuning": part.tuning_tables,
+        "medians": part.medians,
         "ratios": summary.ratio_table(results),
         "extents": summary.extents(results),
         "early": tables.ended_early(results),

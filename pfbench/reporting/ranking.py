@@ -77,7 +77,11 @@ class Ranked:
         return ", ".join(f"{number} {status}" for status, number in statuses.most_common())
 
 
-def ranking(results: Results) -> list[tuple[Panel, list[Ranked]]]:
+Ranking = list[tuple[Panel, list[Ranked]]]
+"""How the algorithms of each panel rank, the first first."""
+
+
+def ranking(results: Results) -> Ranking:
     """Return how the algorithms of each panel rank, the first first."""
     kinds = kinds_of(results)
     panels = [at_equal_counts(panel)[1].groups for panel in results.panels]

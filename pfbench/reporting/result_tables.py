@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pfbench.base.counts import COUNTED
 from pfbench.base.visible import spreadsheet_text
 from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
-from pfbench.reporting.ranking import ranked_by, ranking
+from pfbench.reporting.ranking import Ranking, ranked_by, ranking
 from pfbench.reporting.results import Results
 from pfbench.reporting.statistics import Final, Price, Standing, seeds_needed
 from pfbench.reporting.tables import TIED, Cell, Row, Table
@@ -46,22 +46,28 @@ def comparisons(results: Results) -> list[Comparison]:
 
 def results_tables(compared: Sequence[Comparison]) -> list[Table]:
     """Return a table for each kind of calls; the first has the last values, which have no kind."""
-    return [results_table(one, last=number == 0) for number, one in enumerate(compared)]
+    ranked = ranking(compared[0].results)
+    return [results_table(one, ranked, last=number == 0) for number, one in enumerate(compared)]
 
 
-def results_table(comparison: Comparison, *, last: bool = True) -> Table:
+def results_table(
+    comparison: Comparison, ranked: Ranking | None = None, *, last: bool = True
+) -> Table:
     """Return who needs how many calls to each target, where all end, and in which order.
 
     Parameters
     ----------
+    ranked
+        The ranking of the study, where it is known already.
     last
         Whether the last values stand in it.
     """
+    ranked = ranked or ranking(comparison.results)
     study = comparison.results.study
     shown = comparison.measures if last else ()
     rows = []
-    for compared, (_, ranked) in zip(comparison.panels, ranking(comparison.results), strict=True):
-        places = {one.group.label: one.place for one in ranked}
+    for compared, (_, ordered) in zip(comparison.panels, ranked, strict=True):
+        places = {one.group.label: one.place for one in ordered}
         for at, scored in enumerate(compared.scored):
             rows.append(_row(compared, at, places[scored.group.label], shown))
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]

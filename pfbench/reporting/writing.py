@@ -16,7 +16,7 @@ from pfbench.reporting.latex import latex
 from pfbench.reporting.macros import macros
 from pfbench.reporting.markdown import document
 from pfbench.reporting.page import page
-from pfbench.reporting.result_tables import results_csv, results_tables
+from pfbench.reporting.result_tables import results_csv
 from pfbench.reporting.results import Report
 from pfbench.reporting.tuning import tuning_csv
 
@@ -122,7 +122,7 @@ def _pictures(begin: str, part: Part, labels: Sequence[str]) -> dict[str, bytes]
 
 def _tables(begin: str, part: Part) -> dict[str, str]:
     """Return the tables of a study in each format, by the names of their files."""
-    shown = {"results": results_tables(part.compared), "counts": [tables.counts(part.results)]}
+    shown = {"results": part.results_tables, "counts": [tables.counts(part.results)]}
     found = {
         f"{begin}-results.csv": results_csv(part.compared),
         f"{begin}-counts.csv": tables.counts_csv(part.results),
