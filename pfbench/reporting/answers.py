@@ -69,7 +69,7 @@ def answers(compared: Sequence[Comparison]) -> list[str]:
     if any(str(one.price) == "SFO" for one in kinds):
         # The component gradients of an FO are in the SFO.
         kinds = [one for one in kinds if str(one.price) != "FO"]
-    fewest = (_fewest(one, results.head) for one in kinds)
+    fewest = (_fewest(one, results.place) for one in kinds)
     return [_compared(results), *reached, *filter(None, fewest)]
 
 
@@ -106,7 +106,7 @@ def _reached(results: Results, target: Stop, rows: Sequence[_Row]) -> Iterator[s
     methods = [
         label for label in results.study.labels if not any(row.hits.get(label) for row in rows)
     ]
-    where = f"; nobody does on {listed(_most(places, _place(results.head)))}" if places else ""
+    where = f"; nobody does on {listed(_most(places, results.place))}" if places else ""
     who = f"; never {listed(_most(methods, 'method'))}" if methods else ""
     yield (
         f"{whole(reached)} of {counted(len(results.runs), 'run')} reach the target, "
@@ -114,14 +114,14 @@ def _reached(results: Results, target: Stop, rows: Sequence[_Row]) -> Iterator[s
     )
 
 
-def _fewest(comparison: Comparison, head: str) -> str:
+def _fewest(comparison: Comparison, place: str) -> str:
     """Return which methods need the fewest calls of a kind; nothing if none reaches the target."""
     rows = [_Row(panel) for panel in comparison.panels]
     reached = [row for row in rows if row.order]
     if not reached:
         return ""
     calls = f"{comparison.price} calls"
-    return _ranking(rows[0], calls) if len(rows) == 1 else _winners(reached, calls, head)
+    return _ranking(rows[0], calls) if len(rows) == 1 else _winners(reached, calls, place)
 
 
 def _ranking(row: _Row, calls: str) -> str:
@@ -134,13 +134,13 @@ def _ranking(row: _Row, calls: str) -> str:
     return f"Fewest {calls}: {row.first}, {_calls(least)} expected{_hits(best)}{then}{sure}."
 
 
-def _winners(reached: Sequence[_Row], calls: str, head: str) -> str:
+def _winners(reached: Sequence[_Row], calls: str, place: str) -> str:
     """Return who needs the fewest in how many panels, and by how much."""
     wins = Counter(row.first for row in reached)
     named = [f"{label} on {whole(number)}" for label, number in wins.most_common()]
     text = (
         f"Fewest {calls}: {listed(_most(named, 'method'))} of "
-        f"{counted(len(reached), _place(head))}, on {whole(sum(row.clear for row in reached))} of "
+        f"{counted(len(reached), place)}, on {whole(sum(row.clear for row in reached))} of "
         "them told from all others by a rank test over the seeds"
     )
     several = [row for row in reached if 0.0 < row.order[0][0] < row.order[-1][0]]
@@ -164,7 +164,7 @@ def _ends(results: Results) -> Iterator[str]:
         wins = Counter(found[0][1] for found in known)
         named = [f"{label} on {whole(number)}" for label, number in wins.most_common()]
         winner = listed(_most(named, "method")) if len(known) > 1 else known[0][0][1]
-        where = f" of {counted(len(known), _place(results.head))}" if len(known) > 1 else ""
+        where = f" of {counted(len(known), results.place)}" if len(known) > 1 else ""
         lowest, highest = ([found[at][0] for found in known] for at in (0, -1))
         yield (
             f"{measure_name(measure)} ends lowest for {winner}{where}: {_span(lowest)}; "
@@ -181,11 +181,6 @@ def _medians(panel: Panel, measure: str) -> list[tuple[float, str]]:
 def _span(values: Sequence[float]) -> str:
     low, high = significant(min(values)), significant(max(values))
     return low if low == high else f"{low} to {high}"
-
-
-def _place(head: str) -> str:
-    """Return what a panel is, in one word."""
-    return "panel" if "," in head else head
 
 
 def _calls(value: float) -> str:

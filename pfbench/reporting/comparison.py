@@ -72,6 +72,11 @@ class Scored:
     expected: tuple[Expected | None, ...]
     last: Mapping[str, tuple[float, ...]]
 
+    def needs(self, target: int) -> float:
+        """Return the expected calls to a target, by its number; infinite where it needs none."""
+        expected = self.expected[target]
+        return math.inf if expected is None else expected.value
+
     def median(self, measure: str) -> float:
         """Return the median of the last values; infinite if half of the runs or more failed."""
         values = self.last[measure]
@@ -207,9 +212,8 @@ _Column = tuple[list[Array], list[float], list[bool]]
 def _to_target(scored: Sequence[Scored], target: int) -> _Column:
     samples, shown = [], []
     for one in scored:
-        expected = one.expected[target]
-        shown.append(math.inf if expected is None else expected.value)
-        samples.append(np.empty(0) if expected is None else one.calls[target].calls)
+        shown.append(one.needs(target))
+        samples.append(np.empty(0) if one.expected[target] is None else one.calls[target].calls)
     return samples, shown, [nothing_varies(one.group.runs) for one in scored]
 
 

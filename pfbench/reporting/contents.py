@@ -159,7 +159,7 @@ def stem(spec: Spec, study: Study) -> str:
 
 def seeds_in_words(study: Study) -> str:
     """Return the seeds of a study."""
-    first, *_, last = study.seeds[0], study.seeds[-1]
+    first, last = study.seeds[0], study.seeds[-1]
     if len(study.seeds) > 2 and study.seeds == tuple(range(first, last + 1)):
         return f"{first} to {last}"
     return listed([str(seed) for seed in study.seeds])

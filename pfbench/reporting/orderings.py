@@ -29,7 +29,7 @@ from pfbench.reporting.statistics import (
     runtimes,
 )
 from pfbench.reporting.statistics.curves import Array
-from pfbench.reporting.statistics.significance import SIGNIFICANT
+from pfbench.reporting.statistics.significance import SIGNIFICANT, side_of
 from pfbench.reporting.tables import Row, Table
 from pfbench.reporting.words import counted, inside, listed, significant, whole
 from pfbench.runs.loop.run import Run
@@ -197,11 +197,10 @@ def _pairs(ordering: Ordering, panel: Panel, name: str) -> Iterator[Pair]:
 
 def _pair(ordering: Ordering, one: Group, other: Group, price: Price) -> Pair:
     x, y = _samples(ordering, one, other, price)
-    above = np.count_nonzero(x[:, None] > y) - np.count_nonzero(x[:, None] < y)
     timed = any(name == "seconds" for name, _ in price.weights)
     exact = not timed and nothing_varies(one.runs) and nothing_varies(other.runs)
     p = 0.0 if exact else rank_test(x, y)
-    return Pair(one.label, other.label, (middle(x), middle(y)), int(np.sign(above)), p)
+    return Pair(one.label, other.label, (middle(x), middle(y)), side_of(x, y), p)
 
 
 def _samples(ordering: Ordering, one: Group, other: Group, price: Price) -> tuple[Array, Array]:

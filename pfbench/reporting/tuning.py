@@ -188,17 +188,12 @@ def _ordered(
     """Return who of two needs fewer calls, and the order in words; None if they have none."""
     if first not in known or second not in known:
         return None
-    calls = {label: _calls(known[label], at) for label in (first, second)}
+    calls = {label: known[label].needs(at) for label in (first, second)}
     less, more = sorted(calls, key=calls.__getitem__)
     if calls[less] == calls[more]:
         return None
     words = [f"{label} ({_written(calls[label])})" for label in (less, more)]
     return less, ", ".join(words)
-
-
-def _calls(scored: Scored, at: int) -> float:
-    expected = scored.expected[at]
-    return math.inf if expected is None else expected.value
 
 
 def _written(calls: float) -> str:

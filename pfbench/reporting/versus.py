@@ -8,7 +8,7 @@ from typing import Any
 from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
 from pfbench.reporting.ranking import kinds_of
 from pfbench.reporting.results import Results
-from pfbench.reporting.statistics import Price, holm, nothing_varies, rank_test
+from pfbench.reporting.statistics import HOLDS, Price, holm, nothing_varies, rank_test
 from pfbench.reporting.statistics.significance import SIGNIFICANT
 from pfbench.reporting.tables import TIED, Cell, Row, Table
 from pfbench.reporting.words import counted, inside, listed, significant, whole
@@ -43,12 +43,12 @@ class Duel:
     @property
     def calls(self) -> float:
         """The expected calls of the method."""
-        return _calls(self.mine, self.at)
+        return self.mine.needs(self.at)
 
     @property
     def others(self) -> float:
         """The expected calls of the best of the others."""
-        return _calls(self.other, self.at) if self.other else math.inf
+        return self.other.needs(self.at) if self.other else math.inf
 
     @property
     def wins(self) -> bool:
@@ -84,16 +84,11 @@ def duels(comparison: Comparison, label: str, mine: Collection[str]) -> list[Due
 def _duel(panel: Compared, at: int, target: Stop, label: str, mine: Collection[str]) -> Duel:
     me = next(one for one in panel.scored if one.group.label == label)
     others = [one for one in panel.scored if one.group.label not in mine]
-    reaching = [one for one in others if math.isfinite(_calls(one, at))]
-    best = min(reaching, key=lambda one: _calls(one, at), default=None)
-    calls = _calls(me, at)
-    place = 1 + sum(_calls(one, at) < calls for one in others) if math.isfinite(calls) else None
+    reaching = [one for one in others if math.isfinite(one.needs(at))]
+    best = min(reaching, key=lambda one: one.needs(at), default=None)
+    calls = me.needs(at)
+    place = 1 + sum(one.needs(at) < calls for one in others) if math.isfinite(calls) else None
     return Duel(panel.panel.title, target, me, best, at, place, len(others) + 1)
-
-
-def _calls(scored: Scored, at: int) -> float:
-    expected = scored.expected[at]
-    return math.inf if expected is None else expected.value
 
 
 def _told(found: Sequence[Duel]) -> list[bool]:
@@ -153,18 +148,18 @@ def _to_target(label: str, kind: str, found: Sequence[Duel]) -> str:
     nobody = [duel for duel in found if duel.place is None and duel.other is None]
     parts = []
     if wins:
-        parts.append(f"wins on {_each(wins, _won)}")
+        parts.append(f"it wins on {_each(wins, _won)}")
     if level_with:
-        parts.append(f"is level with the best on {listed([duel.title for duel in level_with])}")
+        parts.append(f"it is level with the best on {listed([duel.title for duel in level_with])}")
     if loses:
-        parts.append(f"loses on {_each(loses, _lost)}")
+        parts.append(f"it loses on {_each(loses, _lost)}")
     if nobody:
         parts.append(f"nobody reaches it on {listed([duel.title for duel in nobody])}")
     number = f"fewest {kind} on {len(wins)} of {counted(len(found), 'problem')}"
-    text = f"{label} to {level}: {number}. It {'; it '.join(parts)}."
+    told = "; ".join(parts)
     unsure = any(not duel.sure for duel in (*wins, *loses) if duel.place and duel.other)
     mark = f" {TIED}: a rank test over the seeds cannot tell the two." if unsure else ""
-    return text.replace("it nobody", "nobody").replace("It nobody", "Nobody") + mark
+    return f"{label} to {level}: {number}. {told[0].upper()}{told[1:]}.{mark}"
 
 
 def _each(found: Sequence[Duel], words: Callable[[Duel], str]) -> str:
@@ -197,14 +192,11 @@ def _failures(results: Results, label: str) -> Iterator[str]:
     """Yield where a method was refused or failed, and why."""
     for panel in results.panels:
         group = panel.of(label)
-        lost = [run for run in group.runs if run.status in _NO_ANSWER] if group else []
+        lost = [run for run in group.runs if run.status not in HOLDS] if group else []
         if lost:
             first = lost[0]
             reason = first.stop_reason.rstrip(".")
             yield f"{label} is {first.status} on {panel.title}: {reason}."
-
-
-_NO_ANSWER = ("refused", "diverged", "error", "killed")
 
 
 def table(comparison: Comparison, label: str, mine: Collection[str]) -> Table:

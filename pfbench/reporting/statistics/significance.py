@@ -126,7 +126,7 @@ def standings(
             x, y = samples[one], samples[other]
             if not (x.size and y.size):
                 continue
-            side = _side(x, y)
+            side = side_of(x, y)
             pair = (row, one, other) if side < 0 else (row, other, one)
             if exact is not None and exact[row][one] and exact[row][other]:
                 worse |= {pair} if side else set()
@@ -139,7 +139,7 @@ def standings(
     return [_standing(row, table[row], numbers[row], worse) for row in range(len(table))]
 
 
-def _side(x: Array, y: Array) -> int:
+def side_of(x: Array, y: Array) -> int:
     """Return -1 if the first sample has the smaller values by rank, 1 if the larger, 0 if none."""
     above = np.count_nonzero(x[:, None] > y) - np.count_nonzero(x[:, None] < y)
     return int(np.sign(above))
