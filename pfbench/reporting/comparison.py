@@ -20,7 +20,6 @@ from pfbench.reporting.statistics import (
     common_limits,
     ert,
     ert_interval,
-    last_value,
     nothing_varies,
     runtimes,
     shortened,
@@ -192,8 +191,7 @@ def _scored(results: Results, panel: Panel, price: Price) -> tuple[Limits, tuple
     for group in equal.groups:
         calls = tuple(runtimes(group.runs, target, price) for target in study.targets)
         last = {
-            measure: tuple(last_value(run, measure) for run in group.runs)
-            for measure in measures(results)
+            measure: tuple(run.last(measure) for run in group.runs) for measure in measures(results)
         }
         found.append(Scored(group, calls, tuple(map(_expected, calls)), last))
     return limits, tuple(found)

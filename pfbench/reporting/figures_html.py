@@ -171,17 +171,9 @@ def kept_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> frozenset[f
     at = np.unique(np.concatenate([evenly, by_factors]).round().astype(int))
     kept = set(every[at].tolist()) | {iterations[-1] for iterations in recorded if iterations}
     for run, iterations in zip(runs, recorded, strict=True):
-        kept |= {iterations[row] for target in targets for row in _first(run, target)}
+        firsts = (run.first(target.measure, target.target) for target in targets)
+        kept |= {iterations[row] for row in firsts if row is not None}
     return frozenset(kept)
-
-
-def _first(run: Run, target: Stop) -> list[int]:
-    """Return the number of the first row that reaches a target, or nothing."""
-    if target.measure not in run.columns:
-        return []
-    at = run.columns.index(target.measure)
-    values = (math.inf if row[at] is None else row[at] for row in run.rows)
-    return [row for row, value in enumerate(values) if value <= target.target][:1]
 
 
 def _column(values: Sequence[Any], name: str) -> list[float | None]:

@@ -15,15 +15,7 @@ import numpy as np
 
 from pfbench.reporting.comparison import at_equal_counts
 from pfbench.reporting.results import Group, Panel, Results
-from pfbench.reporting.statistics import (
-    Price,
-    column,
-    last_value,
-    middle,
-    nothing_varies,
-    runtimes,
-    standings,
-)
+from pfbench.reporting.statistics import Price, column, middle, nothing_varies, runtimes, standings
 from pfbench.reporting.tables import TIED, Cell, Row, Table
 from pfbench.reporting.words import inside, listed, whole
 from pfbench.runs.loop.run import Run
@@ -109,10 +101,8 @@ def essence(run: Run, targets: Sequence[Stop]) -> Run:
 
     These are the first that reach each target, and the last with a value of each measure.
     """
-    needed: set[int] = set()
-    for target in targets:
-        values = column(run, target.measure)
-        needed |= {int(at) for at in np.flatnonzero(values <= target.target)[:1]}
+    firsts = (run.first(target.measure, target.target) for target in targets)
+    needed = {at for at in firsts if at is not None}
     for name in run.columns:
         needed |= {int(at) for at in np.flatnonzero(~np.isnan(column(run, name)))[-1:]}
     return replace(run, rows=[run.rows[at] for at in sorted(needed)], x=None)
@@ -193,7 +183,7 @@ def _scores(results: Results, group: Group, kind: str) -> list[Score]:
         reached = [k for k in range(len(targets)) if np.isfinite(calls[k, at])]
         spent = float(calls[reached[-1], at]) if reached else np.inf
         missed = len(targets) - 1 - reached[-1] if reached else len(targets)
-        found.append((missed, spent, np.inf if reached else last_value(run, measure)))
+        found.append((missed, spent, np.inf if reached else run.last(measure)))
     return found
 
 
@@ -232,7 +222,7 @@ def _ranked(
         reached,
         calls,
         spent,
-        _middle([last_value(run, compared(results)) for run in group.runs]),
+        _middle([run.last(compared(results)) for run in group.runs]),
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pfbench.reporting.comparison import all_at_equal_counts, at_equal_counts
 from pfbench.reporting.results import Group, Panel, Results
-from pfbench.reporting.statistics import final, first, last_value, nothing_varies, standings
+from pfbench.reporting.statistics import final, first, nothing_varies, standings
 from pfbench.reporting.tables import TIED, Row, Table, ended_as_planned
 from pfbench.reporting.words import counted, inside, listed, measure_name, significant, whole
 from pfbench.runs.loop.run import Run
@@ -129,7 +129,7 @@ def medians(results: Results) -> Table:
     where = list(product(study.measures, results.panels))
     runs = [[_runs(panel, label) for label in study.labels] for _, panel in where]
     samples = [
-        [np.array([last_value(run, measure) for run in some]) for some in row]
+        [np.array([run.last(measure) for run in some]) for some in row]
         for (measure, _), row in zip(where, runs, strict=True)
     ]
     exact = [[bool(some) and nothing_varies(some) for some in row] for row in runs]

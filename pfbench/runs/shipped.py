@@ -69,10 +69,8 @@ def thinned(run: Run, targets: Iterable[Stop], between: int = CURVE) -> Run:
     number_of_rows = len(run.rows)
     kept = {0, *range(max(0, number_of_rows - 2), number_of_rows)} if number_of_rows else set()
     for target in targets:
-        if target.measure in run.columns:
-            place = run.columns.index(target.measure)
-            below = (at for at, row in enumerate(run.rows) if row[place] <= target.target)
-            kept |= set(islice(below, 1))
+        first = run.first(target.measure, target.target)
+        kept |= set() if first is None else {first}
     for place in range(len(TRACE_COLUMNS), len(run.columns)):
         known = (at for at in reversed(range(number_of_rows)) if not isnan(run.rows[at][place]))
         kept |= set(islice(known, 1))

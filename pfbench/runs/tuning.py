@@ -56,14 +56,5 @@ def trial(tune: Tune, values: Mapping[str, Any], runs: Sequence[Run]) -> Trial:
         (first or run.counts.as_dict())[tune.count] for first, run in zip(firsts, runs, strict=True)
     ]
     hits = sum(first is not None for first in firsts)
-    lasts = sorted(_last(run, tune.target.measure) for run in runs)
+    lasts = sorted(run.last(tune.target.measure) for run in runs)
     return Trial(values, hits, sum(spent) / hits if hits else math.inf, lasts[len(lasts) // 2])
-
-
-def _last(run: Run, measure: str) -> float:
-    """Return the last value of a run that ended with an answer, infinity for any other."""
-    if run.status in ("diverged", "error", "killed", "refused") or measure not in run.columns:
-        return math.inf
-    place = run.columns.index(measure)
-    values = (row[place] for row in reversed(run.rows))
-    return next((value for value in values if value == value and value is not None), math.inf)

@@ -19,7 +19,6 @@ from pfbench.reporting.statistics import (
     ecdf,
     ert,
     ert_interval,
-    last_value,
     profile,
     runtimes,
     shortened,
@@ -147,7 +146,7 @@ def test_a_method_with_twice_the_budget_gains_nothing_from_it(path, data):
     mine, fair = (runtimes([one], target, SFO) for one in (seen, half))
     np.testing.assert_array_equal(mine.calls, fair.calls)
     assert mine.spent[0] >= fair.spent[0]
-    assert last_value(seen, "m") == last_value(half, "m")
+    assert seen.last("m") == half.last("m")
 
 
 def test_without_the_common_budget_twice_the_budget_would_win():
@@ -158,9 +157,9 @@ def test_without_the_common_budget_twice_the_budget_would_win():
 
 
 def test_the_last_value_of_a_failure_is_none():
-    assert last_value(run([5, 0.3]), "m") == 0.3
-    assert last_value(run([5, 0.3], status="diverged"), "m") == INF
-    assert last_value(run([], status="refused"), "m") == INF
+    assert run([5, 0.3]).last("m") == 0.3
+    assert run([5, 0.3], status="diverged").last("m") == INF
+    assert run([], status="refused").last("m") == INF
 
 
 # --- suboptimality ---
@@ -225,7 +224,7 @@ def test_a_method_that_does_nothing_is_last_in_every_view():
     assert ert(idle) > ert(slow)
     assert ecdf([[idle]]).x.size == 0
     assert profile([[idle]], [[1.0]]).x.size == 0
-    assert last_value(nothing[0], "m") > max(last_value(one, "m") for one in poor)
+    assert nothing[0].last("m") > max(one.last("m") for one in poor)
 
 
 # --- intervals ------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ test that says which differences are more than luck.
 
 from pfbench.reporting.statistics.bootstrap import LEVEL, RESAMPLES, Interval, ert_interval
 from pfbench.reporting.statistics.curves import (
-    HOLDS,
     QUARTILES_FROM,
     Band,
     Ending,
@@ -22,7 +21,7 @@ from pfbench.reporting.statistics.curves import (
     nothing_varies,
 )
 from pfbench.reporting.statistics.distributions import Distribution, ecdf, profile
-from pfbench.reporting.statistics.limits import common_limits, last_value, shortened
+from pfbench.reporting.statistics.limits import common_limits, shortened
 from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.statistics.runtimes import Runtimes, ert, runtimes
 from pfbench.reporting.statistics.significance import (
@@ -34,6 +33,7 @@ from pfbench.reporting.statistics.significance import (
     standings,
 )
 from pfbench.reporting.statistics.suboptimality import OBJECTIVE, SUBOPTIMALITY, with_suboptimality
+from pfbench.runs.loop.run import HOLDS
 
 __all__ = [
     "HOLDS",
@@ -61,7 +61,6 @@ __all__ = [
     "final",
     "first",
     "holm",
-    "last_value",
     "middle",
     "nothing_varies",
     "profile",

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.run import HOLDS, Run
 
 Array = npt.NDArray[np.float64]
-
-HOLDS = frozenset({"finished", "target", "budget", "timeout"})
-"""Statuses of runs that end with an answer: at any later count, it is still their answer."""
 
 QUARTILES_FROM = 5
 """From so many seeds on a band shows quartiles; with fewer they would be made up, so the range."""

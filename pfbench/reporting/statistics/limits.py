@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from pfbench.base.counts import COUNTED, Counts
-from pfbench.reporting.statistics.curves import HOLDS, column
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun
 
@@ -57,10 +56,3 @@ def shortened(run: Run, limits: Limits) -> Run:
         oracle_seconds=math.nan,
         rows=run.rows[:number],
     )
-
-
-def last_value(run: Run, measure: str) -> float:
-    """Return the last recorded value of a run that ends with an answer, infinity for any other."""
-    values = column(run, measure)
-    known = values[values == values]
-    return float(known[-1]) if run.status in HOLDS and known.size else math.inf

@@ -1,5 +1,6 @@
 """The result of one run."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,9 @@ STATUSES: Mapping[str, str] = {
     "refused": "the run was refused before its first call",
 }
 """Every status of a run, with what it means."""
+
+HOLDS = frozenset({"finished", "target", "budget", "timeout"})
+"""Statuses of runs that end with an answer: at any later count, it is still their answer."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -92,6 +96,22 @@ class Run:
         import pandas as pd
 
         return pd.DataFrame.from_records(self.rows, columns=list(self.columns))
+
+    def last(self, measure: str) -> float:
+        """Return the last recorded value; infinite without one, and where there is no answer."""
+        if self.status not in HOLDS or measure not in self.columns:
+            return math.inf
+        at = self.columns.index(measure)
+        values = (row[at] for row in reversed(self.rows))
+        return next((float(v) for v in values if v is not None and not math.isnan(v)), math.inf)
+
+    def first(self, measure: str, target: float) -> int | None:
+        """Return the number of the first row whose measure is at most `target`, None if none is."""
+        if measure not in self.columns:
+            return None
+        at = self.columns.index(measure)
+        values = enumerate(row[at] for row in self.rows)
+        return next((row for row, v in values if v is not None and v <= target), None)
 
     def as_json(self) -> dict[str, Any]:
         """Return the run as ``pfbench solve --json`` prints it (schema 1)."""
