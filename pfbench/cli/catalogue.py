@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError
+from pfbench.base.names import unknown
 from pfbench.cli.tables import Fact
 
 
@@ -127,6 +128,20 @@ def specs() -> dict[str, Path]:
 def suites() -> dict[str, Path]:
     """Return the specs of the known suites by name, likewise."""
     return {name.rpartition("/")[2]: path for name, path in _specs_in("suites/*.toml").items()}
+
+
+def spec_path(kind: str, text: str, known: Mapping[str, Path]) -> Path:
+    """Return the file of a spec, given by a known name of its kind or as a path.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    path = known.get(text, Path(text))
+    if text not in known and not path.exists() and path.suffix != ".toml":
+        raise unknown(kind, text, known)
+    return path
 
 
 def _specs_in(*patterns: str) -> dict[str, Path]:

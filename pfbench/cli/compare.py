@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from pfbench import __version__
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
-from pfbench.base.names import unknown
 from pfbench.cli import options
-from pfbench.cli.catalogue import suites
+from pfbench.cli.catalogue import spec_path, suites
 from pfbench.cli.making import made, searched
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.printing import FAILURES, announce, exit_if_failed
@@ -58,7 +57,7 @@ def compare(
     from pfbench.runs.storage.store import Store
 
     options.check_place(jobs, None)
-    path = _path(suite)
+    path = spec_path("suite", suite, suites())
     if (method is None) == (archive is None):
         raise InputError("give a METHOD, or --archive FILE.")
     spec, kept = read_spec(path), Store(store)
@@ -75,14 +74,6 @@ def compare(
             _tell(compared, None if text else output, as_json=as_json)
             failed = [one for one in compared.mine if one.entry.run.status in FAILURES]
             exit_if_failed(failed, ", and the report shows them as such")
-
-
-def _path(suite: str) -> Path:
-    known = suites()
-    path = known.get(suite, Path(suite))
-    if suite not in known and not path.exists() and path.suffix != ".toml":
-        raise unknown("suite", suite, known)
-    return path
 
 
 def _shipped(path: Path) -> "Shipped | None":

@@ -32,12 +32,13 @@ def made(
     engine: "Engine",
     *,
     quiet: bool = False,
+    then: str = "",
 ) -> "list[Outcome]":
-    """Make the runs that a store lacks, and tell how far they are."""
+    """Make the runs that a store lacks, and tell how far they are; `then` says what follows."""
     from pfbench.runs.execute import execute
 
     with keeping("run", Path(store.folder)), Steps(title, len(plans), "runs", quiet=quiet) as steps:
         outcomes = execute(plans, store, engine=engine, progress=steps.count)
     if not quiet:
-        note(f"{title}: {steps.made_in_words()}")
+        note(f"{title}: {steps.made_in_words()}{then}")
     return outcomes

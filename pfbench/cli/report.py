@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError, Noting
-from pfbench.base.names import unknown
 from pfbench.cli import options
-from pfbench.cli.catalogue import MAIN_REPORT, PAPER, specs
+from pfbench.cli.catalogue import MAIN_REPORT, PAPER, spec_path, specs
 from pfbench.cli.changes import show_changes
-from pfbench.cli.making import searched
+from pfbench.cli.making import made, searched
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.printing import FAILURES, announce, exit_if_failed, keeping, note, print_json
-from pfbench.cli.progress import Steps
+from pfbench.cli.printing import FAILURES, announce, exit_if_failed, print_json
 from pfbench.cli.tables import show
 
 if TYPE_CHECKING:
@@ -118,9 +116,7 @@ def _paths(given: Sequence[str]) -> list[Path]:
     known = specs()
     found: dict[Path, Path] = {}
     for text in given:
-        path = known.get(text, Path(text))
-        if text not in known and not path.exists() and path.suffix != ".toml":
-            raise unknown("report", text, known)
+        path = spec_path("report", text, known)
         found.setdefault(path.resolve(), path)
     return list(found.values())
 
@@ -130,7 +126,6 @@ def _made(
 ) -> "tuple[list[Report], list[Outcome]]":
     """Make the runs of all reports that the store lacks."""
     from pfbench.reporting import collect
-    from pfbench.runs.execute import execute
     from pfbench.runs.planning.spec import read_spec
     from pfbench.runs.storage.store import Store
 
@@ -148,16 +143,11 @@ def _made(
     kept = Store(folder)
     reports: list[Report] = []
     everything: list[Outcome] = []
-    with keeping("run", folder):
-        for planned in read:
-            one = searched(planned, kept, engine, quiet=quiet)
-            plans = one.runs()
-            with Steps(one.name, len(plans), "runs", quiet=quiet) as steps:
-                outcomes = execute(plans, kept, engine=engine, progress=steps.count)
-            reports.append(collect(one, outcomes))
-            everything += outcomes
-            if not quiet:
-                note(f"{one.name}: {steps.made_in_words()}; drawing")
+    for planned in read:
+        one = searched(planned, kept, engine, quiet=quiet)
+        outcomes = made(one.name, one.runs(), kept, engine, quiet=quiet, then="; drawing")
+        reports.append(collect(one, outcomes))
+        everything += outcomes
     return reports, everything
 
 
