@@ -1,7 +1,8 @@
 """Kill a sweep at random moments, resume it, and compare its store with an undisturbed one.
 
 As a program it does so many times: ``python tests/faults/killing.py [TIMES] [VICTIM...]``, with
-victims parent, worker and scheduler.
+victims parent, worker, stopped (a worker that stands still, and is then woken or killed),
+scheduler and dask-worker.
 """
 
 import json
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,9 @@ PATIENCE = 150.0
 
 
 class Sweep:
-    """A sweep in a folder of its own, as a process."""
+    """A sweep in a folder, as a process."""
+
+    kept = "store"
 
     def __init__(self, folder, *where, spec=SPEC):
         self.folder, self.where = folder, where or ("--jobs", "2")
@@ -42,7 +45,7 @@ class Sweep:
         (folder / "spec.toml").write_text(spec)
 
     def start(self):
-        command = ["run", "spec.toml", "--store", "store", "--log", "log", "--quiet", *self.where]
+        command = ["run", "spec.toml", "--store", self.kept, "--log", "log", "--quiet", *self.where]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "pfbench", *command],
             cwd=self.folder,
@@ -58,7 +61,7 @@ class Sweep:
 
     @property
     def stored(self):
-        return len(list(self.folder.glob("store/runs/*/*.parquet")))
+        return len(list(self.folder.glob(f"{self.kept}/runs/*/*.parquet")))
 
     def reach(self, number):
         """Wait until so many runs are stored, or the sweep has ended; return whether it runs."""
@@ -83,7 +86,7 @@ class Sweep:
 
     def results(self):
         """Everything that is stored of each run but its times."""
-        store, found = Store(self.folder / "store"), {}
+        store, found = Store(self.folder / self.kept), {}
         for entry in map(store.get, store.keys()):
             run = entry.run
             place = run.columns.index("seconds")
@@ -126,27 +129,43 @@ def kill_parent(folder, rng, times):
 
 def kill_worker(folder, rng, times):
     """Kill workers of one sweep at random moments; it goes on by itself."""
+    return disturb_workers(folder, rng, times, psutil.Process.kill)
+
+
+def stop_worker(folder, rng, times):
+    """Stop workers (SIGSTOP) at random moments for a while, then wake them or kill them."""
+
+    def stop(worker):
+        worker.suspend()
+        time.sleep(rng.uniform(0.05, 1.0))
+        rng.choice([worker.resume, worker.kill])()
+
+    return disturb_workers(folder, rng, times, stop)
+
+
+def disturb_workers(folder, rng, times, disturb):
     sweep = Sweep(folder)
     sweep.start()
-    kills = 0
+    hits = 0
     for number in sorted(rng.sample(range(RUNS - 4), times)):
         if sweep.reach(number):
             time.sleep(rng.uniform(0.0, 0.1))
             workers = sweep.workers()
             if workers:
                 with suppress(psutil.NoSuchProcess):
-                    rng.choice(workers).kill()
-                    kills += 1
+                    disturb(rng.choice(workers))
+                    hits += 1
     status, complaint = sweep.end()
     if status:  # somebody killed the workers of one run three times
         assert "SIGKILL" in complaint
         sweep.start()
         assert sweep.end() == (0, "")
-    return sweep.results(), kills
+    return sweep.results(), hits
 
 
-def kill_scheduler(folder, rng, times=1):
-    """Kill the Dask scheduler at a random moment; then let the sweep end on local processes."""
+@contextmanager
+def cluster(folder):
+    """A Dask scheduler and its two workers, each in a process: its address, and the processes."""
     from distributed import Client
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -174,6 +193,20 @@ def kill_scheduler(folder, rng, times=1):
         where = json.loads(address.read_text())["address"]
         with Client(where, timeout=60, set_as_default=False) as client:
             client.wait_for_workers(2, timeout=PATIENCE)
+        yield where, psutil.Process(scheduler.pid), psutil.Process(worker.pid)
+    finally:
+        for process in (worker, scheduler):
+            with suppress(psutil.NoSuchProcess):
+                for child in psutil.Process(process.pid).children(recursive=True):
+                    with suppress(psutil.NoSuchProcess):
+                        child.kill()
+            process.kill()
+            process.wait()
+
+
+def kill_scheduler(folder, rng, times=1):
+    """Kill the Dask scheduler at a random moment; then let the sweep end on local processes."""
+    with cluster(folder) as (where, scheduler, _):
         sweep = Sweep(folder, "--scheduler", where)
         sweep.start()
         running = sweep.reach(rng.randrange(1, RUNS // 2))
@@ -183,21 +216,44 @@ def kill_scheduler(folder, rng, times=1):
             assert status == 1
             assert "lost" in complaint, complaint
             assert sweep.stored == RUNS
-    finally:
-        for process in (worker, scheduler):
-            with suppress(psutil.NoSuchProcess):
-                for child in psutil.Process(process.pid).children(recursive=True):
-                    with suppress(psutil.NoSuchProcess):
-                        child.kill()
-            process.kill()
-            process.wait()
     again = Sweep(folder)
     again.start()
     assert again.end() == (0, "")
     return again.results(), int(running)
 
 
-VICTIMS = {"parent": kill_parent, "worker": kill_worker, "scheduler": kill_scheduler}
+def kill_dask_worker(folder, rng, times):
+    """Kill Dask's workers at random moments; their nannies start others, and the sweep goes on."""
+    with cluster(folder) as (where, _, nannies):
+        sweep = Sweep(folder, "--scheduler", where)
+        sweep.start()
+        hits = 0
+        for number in sorted(rng.sample(range(RUNS - 4), times)):
+            if sweep.reach(number):
+                workers = [
+                    child
+                    for child in nannies.children()
+                    if "multiproc" in " ".join(child.cmdline())
+                ]
+                if workers:
+                    with suppress(psutil.NoSuchProcess):
+                        rng.choice(workers).kill()
+                        hits += 1
+        status, complaint = sweep.end()
+    if status:  # the workers of one run were killed more often than it is tried again
+        again = Sweep(folder)
+        again.start()
+        assert again.end() == (0, ""), complaint
+    return sweep.results(), hits
+
+
+VICTIMS = {
+    "parent": kill_parent,
+    "worker": kill_worker,
+    "stopped": stop_worker,
+    "scheduler": kill_scheduler,
+    "dask-worker": kill_dask_worker,
+}
 
 
 def main(times=20, *victims):

@@ -1,6 +1,6 @@
 """A sweep that is killed and resumed stores what an undisturbed one does, bit for bit."""
 
-import importlib.util
+import importlib
 import random
 import sys
 from pathlib import Path
@@ -14,14 +14,17 @@ pytestmark = [
 ]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def programs():
+    """The programs beside this file, which do the same many times."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(Path(__file__).parent)
+        yield
+
+
 @pytest.fixture(scope="module")
-def killing():
-    """The program beside this file, which does the same many times."""
-    path = Path(__file__).with_name("killing.py")
-    spec = importlib.util.spec_from_file_location("killing", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def killing(programs):
+    return importlib.import_module("killing")
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +32,9 @@ def expected(killing, tmp_path_factory):
     return killing.undisturbed(tmp_path_factory.mktemp("undisturbed"))
 
 
-@pytest.mark.parametrize("victim", ["parent", "worker"])
+@pytest.mark.parametrize(
+    "victim", ["parent", pytest.param("worker", marks=pytest.mark.long), "stopped"]
+)
 def test_nothing_is_lost_and_nothing_differs(killing, expected, tmp_path, victim):
     found, _ = killing.VICTIMS[victim](tmp_path, random.Random(1), 2)
     assert found == expected
@@ -40,3 +45,18 @@ def test_a_lost_scheduler_is_told_and_its_runs_are_made_elsewhere(killing, expec
     pytest.importorskip("distributed", reason="needs distributed")
     found, _ = killing.kill_scheduler(tmp_path, random.Random(2))
     assert found == expected
+
+
+@pytest.mark.long
+def test_lost_dask_workers_are_replaced(killing, expected, tmp_path):
+    pytest.importorskip("distributed", reason="needs distributed")
+    found, _ = killing.kill_dask_worker(tmp_path, random.Random(3), 2)
+    assert found == expected
+
+
+@pytest.mark.long
+def test_four_sweeps_beside_all_verbs(expected, tmp_path):
+    crowding = importlib.import_module("crowding")
+    stored, merged, done = crowding.crowd(tmp_path / "crowded", random.Random(4))
+    assert stored == merged == expected
+    assert len(done) == 5
