@@ -3,12 +3,21 @@
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError
 
-_FORM = re.compile(r"\s*([A-Za-z0-9_.:-]+)\s*(?:\[(.*)\])?\s*", re.DOTALL)
+FILE = ".py"
+"""How the place of a name ends that is a file, as in ``my_methods.py:MySpider``."""
+
+OWN_PARTS = ("set", "penalty")
+"""The parameters of a problem that may be somebody's own, MODULE:NAME or FILE.py:NAME."""
+
+_PATH = r"(?=\S)[^\[\]=,\x00-\x1f]+\.py"
+_FORM = re.compile(rf"\s*((?:{_PATH}:)?[A-Za-z0-9_.:-]+)\s*(?:\[(.*)\])?\s*", re.DOTALL)
+_FILES = re.compile(rf"(^\s*|[\[,]\s*(?:{'|'.join(OWN_PARTS)})\s*=\s*)({_PATH})(?=:)")
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,22 @@ class Selector:
 def matches(selector: str, asked: str) -> bool:
     """Return whether a selector, or its name alone, is the one that is asked for."""
     return asked in (selector, selector.partition("[")[0])
+
+
+def module_of(name: str) -> str:
+    """Return MODULE of MODULE:NAME; of FILE.py:NAME the module that the file is imported as."""
+    place = name.rpartition(":")[0].strip()
+    return PurePath(place).stem if place.endswith(FILE) else place
+
+
+def by_module(selector: str) -> str:
+    """Return a selector with MODULE:NAME for FILE.py:NAME: what it is wherever the file lies."""
+    return _FILES.sub(lambda found: found[1] + PurePath(found[2]).stem, selector)
+
+
+def beside(selector: str, file: Path) -> str:
+    """Return a selector that names files from the folder of another file, as named from here."""
+    return _FILES.sub(lambda found: found[1] + str(file.parent / found[2]), selector)
 
 
 def _value(text: str) -> Any:

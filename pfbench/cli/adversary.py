@@ -27,7 +27,7 @@ ALL = "all"
 """In place of a selector: every algorithm of the catalogue that the theorem speaks of."""
 
 _ALGORITHM = (
-    'As in "frank-wolfe[step=open-loop]", or MODULE:NAME; may come several times; '
+    'As in "frank-wolfe[step=open-loop]", or FILE.py:NAME; may come several times; '
     "all for every one that the theorem speaks of."
 )
 
@@ -66,7 +66,7 @@ def adversary(
 
     It chooses the objective while it answers, so that the Frank-Wolfe gap of every point stays at
     0.04 D or more before T calls. A certificate says so of one algorithm, and can be checked from
-    its files; the algorithm is made anew for that, and a MODULE:NAME is imported. A certificate
+    its files; the algorithm is made anew for that, and a FILE.py:NAME is imported. A certificate
     that the store has is not made again, unless its files or a figure are asked for.
 
     Give one of --horizon, --family and --check.

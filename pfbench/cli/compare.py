@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def compare(
     method: str | None = argument(
-        "METHOD", "A known method, or your own as MODULE:NAME; parameters in brackets."
+        "METHOD", "A known method, or your own as FILE.py:NAME; parameters in brackets."
     ),
     suite: str = option("SUITE", "quick, standard, or the SPEC.toml of a suite.", default="quick"),
     output: Path = option("DIR", "Where the report goes.", "--output", "-o", default=OUTPUT),

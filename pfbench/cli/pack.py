@@ -46,7 +46,7 @@ def pack(
 ) -> None:
     """Write a sweep and all its runs to one archive, or check one.
 
-    An archive has the spec, the modules MODULE:NAME that it names, the digests of its problems and
+    An archive has the spec, the modules of your own that it names, the digests of its problems and
     data, the versions, and every run; what the store lacks is run first.
 
     With --check, runs of an archive that are chosen at random are made again. Where versions and

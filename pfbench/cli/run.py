@@ -52,7 +52,7 @@ def run(
     """Make the many runs that a sweep plans.
 
     A sweep is a TOML file with problems, algorithms, measures, parameters and seeds. Problems,
-    algorithms and measures may be your own, MODULE:NAME[...]; these are printed, then imported and
+    algorithms and measures may be your own, FILE.py:NAME[...]; these are printed, then imported and
     called: a spec is a program, so read one that is not yours before you run it.
 
     What the store has is not run again; after an interruption, or a crash, the same command goes on

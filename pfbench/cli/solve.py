@@ -29,7 +29,7 @@ TRACED = "objective,fw_gap"
 
 _SUFFIXES = (".csv", ".parquet")
 
-_AS_IN = 'As in "{}", or your own, MODULE:NAME[...].'
+_AS_IN = 'As in "{}", or your own, FILE.py:NAME[...].'
 
 
 def solve(
@@ -50,7 +50,7 @@ def solve(
     ),
     measure: str | None = option(
         "NAME,...",
-        f"What the trace records ({TRACED}, if there is a trace); your own: MODULE:NAME.",
+        f"What the trace records ({TRACED}, if there is a trace); your own: FILE.py:NAME.",
     ),
     every: int = option("K", "Record, and look at the target, every K iterations.", default=1),
     trace: Path | None = option("FILE", "Write the trace to this .csv or .parquet file."),

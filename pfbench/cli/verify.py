@@ -42,7 +42,7 @@ def verify(
     claims: list[str] | None = argument("CLAIM"),
     quick: bool = flag("Claims that take seconds each (default).", "--quick"),
     full: bool = flag("All claims, with full effort.", "--full"),
-    algorithm: str | None = option("MODULE:NAME", "Hold your own algorithm to the claims."),
+    algorithm: str | None = option("FILE.py:NAME", "Hold your own algorithm to the claims."),
     mutants: bool = flag("Show which claim catches which planted or generated fault.", "--mutants"),
     faults: int | None = option("N", "Generated faults of each method at most (12; --full: all)."),
     worst_case: bool = flag(
@@ -253,7 +253,7 @@ def _repeat(work: Work) -> None:
 
 def _conformance(algorithm: str, work: Work) -> None:
     """Say that no claim was named, and hold the algorithm to what every algorithm keeps."""
-    from pfbench.runs.planning.user_code import load
+    from pfbench.base.user_code import load
     from pfbench.verification.conformance import conform
 
     outcome = conform(load(algorithm), algorithm)

@@ -20,6 +20,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
 from pfbench.base.sample import Indices, weighted
+from pfbench.base.selectors import by_module
 from pfbench.base.state import Point
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class FiniteSum(ABC):
         Here it is one of name and parameters: these, and the source of the module, are then
         taken to determine the data. A problem that reads them from elsewhere states its own.
         """
-        known = type(self).__qualname__, self.name, sorted(self.parameters.items())
+        known = type(self).__qualname__, by_module(self.name), sorted(self.parameters.items())
         return digest_of(known)
 
     @derived

@@ -10,6 +10,7 @@ from pfbench.algorithms.frank_wolfe import STEPS
 from pfbench.algorithms.nfwu import NFWU
 from pfbench.algorithms.proximal import ProximalMethod
 from pfbench.algorithms.sliding import CGS, Sliding
+from pfbench.base import user_code
 from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
@@ -17,7 +18,6 @@ from pfbench.base.names import unknown
 from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import Selector
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
-from pfbench.runs.planning import user_code
 
 OFFERED = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "set"})
 """What the resisting oracle answers: everything of first order."""

@@ -30,6 +30,7 @@ from pfbench.base.errors import Diverged, InputError
 from pfbench.base.protocols import Algorithm
 from pfbench.base.sample import Indices
 from pfbench.base.state import State
+from pfbench.base.user_code import blamed
 from pfbench.kernels import chain
 from pfbench.kernels.libraries import one_blas_thread
 from pfbench.oracles import Ledger, Oracles
@@ -38,7 +39,6 @@ from pfbench.problems.base import drawn
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.resisting.exchange import INSIDE, Exchange, gap
 from pfbench.resisting.transcript import Recorder, Transcript, fingerprint
-from pfbench.runs.planning.user_code import blamed
 
 Floats = npt.NDArray[np.float64]
 

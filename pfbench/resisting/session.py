@@ -7,7 +7,7 @@ from typing import Any
 
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import Selector
+from pfbench.base.selectors import Selector, by_module, module_of
 from pfbench.resisting import certificate
 from pfbench.resisting.certificate import Certificate, Outcome, certify
 from pfbench.resisting.contestants import Contestant, contestant
@@ -105,11 +105,11 @@ def question(
 ) -> Question:
     """Return the question that a certificate answers; see `certificates`."""
     # A function of somebody's module may return what a class of another one made.
-    module, own, _ = Selector.parse(one.selector).name.partition(":")
-    named = {module} if own else set()
+    name = Selector.parse(one.selector).name
+    named = {module_of(name)} if ":" in name else set()
     return Question(
         "certificate",
-        {"certificate": one.selector, "horizon": T, "dimension": d, "seed": seed},
+        {"certificate": by_module(one.selector), "horizon": T, "dimension": d, "seed": seed},
         frozenset({certificate.__name__, type(one.algorithm).__module__, *named}),
         Task(_outcome, (one.label, T, d, iterations, seed)),
         row=_row,

@@ -15,7 +15,8 @@ from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import storing
-from pfbench.base.selectors import Selector
+from pfbench.base.selectors import Selector, by_module
+from pfbench.base.user_code import is_ours
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.digests import file_digest
 from pfbench.problems.data.management import status
@@ -23,7 +24,6 @@ from pfbench.runs.engines.engine import Engine
 from pfbench.runs.execute import Outcome
 from pfbench.runs.planning.plan import PlannedRun, own_names
 from pfbench.runs.planning.resolve import resolve
-from pfbench.runs.planning.user_code import is_ours
 from pfbench.runs.rerun import Rerun, rerun
 from pfbench.runs.storage.archive import CODE, SPEC, Archive, write_archive
 from pfbench.runs.storage.keys import reachable
@@ -200,8 +200,14 @@ def check(content: Unpacked, share: float, engine: Engine, told: Callable[[str],
 
 def missing(content: Unpacked, plans: Collection[PlannedRun]) -> int:
     """Return how many runs that its spec plans are not in an archive."""
-    there = {(row["problem"], row["algorithm"], row["seed"]) for row in content.store.rows()}
-    return sum((plan.problem, plan.algorithm, plan.seed) not in there for plan in plans)
+    rows = content.store.rows()
+    there = {_named(row["problem"], row["algorithm"], row["seed"]) for row in rows}
+    return sum(_named(plan.problem, plan.algorithm, plan.seed) not in there for plan in plans)
+
+
+def _named(problem: str, algorithm: str, seed: int) -> tuple[str, str, int]:
+    """Return what a run is, wherever the files lie that its selectors name."""
+    return by_module(problem), by_module(algorithm), seed
 
 
 def _module(name: str) -> str:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from pfbench.base.user_code import is_ours
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Result, Task
-from pfbench.runs.planning.user_code import is_ours
 from pfbench.runs.storage import keys
 from pfbench.runs.storage.store import Store
 

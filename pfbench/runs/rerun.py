@@ -9,18 +9,18 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import Selector
+from pfbench.base.selectors import Selector, by_module, module_of
+from pfbench.base.user_code import is_ours
 from pfbench.runs.engines.engine import Engine, one_thread
 from pfbench.runs.engines.making import make, memory_limited
 from pfbench.runs.engines.workers import Result, Task
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun, own_names
-from pfbench.runs.planning.user_code import is_ours
 from pfbench.runs.storage.content import Entry
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.keys import source_digest
@@ -112,8 +112,7 @@ def rerun(
             continue
         entries.append((entry, bool(other)))
         told(f"{entry.run.algorithm} on {entry.run.problem}, seed {entry.run.seed}")
-    plans = [PlannedRun.of_json(entry.notes["plan"]) for entry, _ in entries]
-    tasks = [Task(_again, (plan, environment), MOST_SECONDS) for plan in plans]
+    tasks = [Task(_again, (_plan_of(entry), environment), MOST_SECONDS) for entry, _ in entries]
     differing, agree = [], []
     for result in engine.do(tasks) if tasks else ():
         entry, elsewhere = entries[result.index]
@@ -143,7 +142,7 @@ def _why_not(entry: Entry, modules: Collection[str]) -> str:
         return "stored without its plan"
     if (plan.problem, plan.algorithm, plan.seed) != (run.problem, run.algorithm, run.seed):
         return "stored with the plan of another run"
-    if any(name.partition(":")[0] not in modules for name in own_names(plan.own_selectors)):
+    if any(module_of(name) not in modules for name in own_names(plan.own_selectors)):
         return "of somebody's own modules, which are not imported"
     if any(map(_names_a_file, (plan.problem, plan.algorithm))):
         return "of a file that its selector names, which is not opened"
@@ -177,6 +176,17 @@ def _again(plan: PlannedRun, environment: Mapping[str, str]) -> tuple[str, Run]:
     """Return the key of a run, and the run, made here."""
     with memory_limited(MOST_MEMORY), one_thread():
         return keys_of([plan], environment)[plan].key, make(plan)
+
+
+def _plan_of(entry: Entry) -> PlannedRun:
+    """Return the plan of a stored run; the files that it names are among the modules at hand."""
+    plan = PlannedRun.of_json(entry.notes["plan"])
+    return replace(
+        plan,
+        problem=by_module(plan.problem),
+        algorithm=by_module(plan.algorithm),
+        measures=tuple(map(by_module, plan.measures)),
+    )
 
 
 def _differs(entry: Entry, result: Result) -> str:

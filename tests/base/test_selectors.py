@@ -1,12 +1,14 @@
 """Selectors as the command line takes them."""
 
+from pathlib import Path
+
 import pytest
 from helpers import assert_one_sentence
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import Selector
+from pfbench.base.selectors import Selector, beside, by_module, module_of
 
 NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
 WORDS = NAMES.filter(lambda text: text not in ("true", "false", "inf", "nan", "infinity"))
@@ -32,6 +34,37 @@ def test_an_example_of_the_design():
 def test_a_value_may_be_a_path():
     path = "/home/me/ml-1m/ratings.dat"
     assert Selector.parse(f"r[edition={path}]").parameters["edition"] == path
+
+
+FILES = [
+    ("my.py:X", "my.py:X", "my:X"),
+    (" sub/my.py:X[a=1]", "sub/my.py:X", " my:X[a=1]"),
+    ("../a b/my-own.py:X[a=1]", "../a b/my-own.py:X", "my-own:X[a=1]"),
+    ("pack.py.my:X", "pack.py.my:X", "pack.py.my:X"),
+    ("pack.my:X[source=a.py:B]", "pack.my:X", "pack.my:X[source=a.py:B]"),
+    ("quadratic[set=s/my.py:X, penalty = my.py:Y]", "quadratic", None),
+    ("quadratic[set=l1]", "quadratic", "quadratic[set=l1]"),
+]
+
+
+@pytest.mark.parametrize(("text", "name", "by"), FILES)
+def test_a_name_may_be_in_a_file(text, name, by):
+    assert Selector.parse(text).name == name
+    assert by_module(text) == (by or "quadratic[set=my:X, penalty = my:Y]")
+    # The same thing, wherever the file is named from.
+    moved = beside(text, Path("up/spec.toml"))
+    assert by_module(moved) == by_module(text)
+    assert (moved == text) == (by_module(text) == text)
+    assert beside(moved, Path("spec.toml")) == moved
+
+
+def test_where_the_file_of_a_spec_lies():
+    spec = Path("sweeps/mine.toml")
+    assert beside("my.py:X[seed={seed}]", spec) == "sweeps/my.py:X[seed={seed}]"
+    assert beside("/home/my.py:X", spec) == "/home/my.py:X"
+    assert beside("q[set=../my.py:X]", spec) == "q[set=sweeps/../my.py:X]"
+    assert beside("my:X[a=1]", spec) == "my:X[a=1]"
+    assert [module_of("a/my.py:X"), module_of("my.sub:X")] == ["my", "my.sub"]
 
 
 @pytest.mark.parametrize(

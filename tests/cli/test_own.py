@@ -1,4 +1,4 @@
-"""MODULE:NAME on the command line and in specs: somebody's own problem, method and measure."""
+"""FILE.py:NAME and MODULE:NAME on the command line and in specs: somebody's own things."""
 
 import json
 import os
@@ -234,6 +234,71 @@ def test_modules_of_the_current_folder_in_workers(folder):
     edited, _ = command(*run)
     assert edited["made"] == 1
     assert edited["runs"][0]["key"] != first["runs"][0]["key"]
+
+
+def test_files_beside_a_spec_in_workers_and_from_anywhere(folder):
+    """A file lies where its spec does; its runs are known wherever that is, and by its module."""
+    place = folder / "some where"
+    place.mkdir()
+    (place / "own_module.py").write_text(MODULE)
+    (place / "own_helper.py").write_text("RADIUS = 1.0\n")
+    (place / "own.toml").write_text(MINE.replace("own_module:", "own_module.py:"))
+    run = ("run", "some where/own.toml", "--jobs", "1", "--json")
+    first, told = command(*run)
+    assert (first["made"], first["statuses"]) == (1, {"finished": 1})
+    assert first["runs"][0]["problem"] == "some where/own_module.py:make[rows=6]"
+    assert told[:3] == [
+        "pfbench: importing some where/own_module.py:make[rows=6], which some where/own.toml "
+        "names.",
+        "pfbench: importing some where/own_module.py:distance, which some where/own.toml names.",
+        "imported",
+    ]
+    os.chdir(place)
+    (place / "by_module.toml").write_text(MINE)
+    store = ("--store", str(folder / ".pfbench/store"))
+    for spec in ("own.toml", "by_module.toml"):
+        again, _ = command("run", spec, *store, "--jobs", "0", "--json")
+        assert (again["stored"], again["runs"][0]["key"]) == (1, first["runs"][0]["key"])
+    (place / "own_module.py").write_text(MODULE.replace("abs(state.x)", "2 * abs(state.x)"))
+    edited, _ = command("run", "own.toml", *store, "--jobs", "0", "--json")
+    assert edited["made"] == 1
+
+
+PARABOLA = """
+import numpy as np
+from pfbench.problems import FiniteSum
+from own_helper import ball
+
+
+class make(FiniteSum):
+    n = 1
+
+    def __init__(self, rows):
+        self.set = ball(rows)
+
+    def value(self, x):
+        return float(x @ x) / 2
+
+    def gradient(self, x):
+        return x
+
+
+def distance(problem, state):
+    return np.abs(state.x).sum()
+"""
+
+
+def test_an_archive_of_files_is_checked_by_them(folder):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "own_module.py").write_text(PARABOLA)
+    (folder / "sub" / "own_helper.py").write_text("from pfbench.sets import L2Ball as ball\n")
+    (folder / "sub" / "own.toml").write_text(MINE.replace("own_module:", "own_module.py:"))
+    command("pack", "sub/own.toml", "-o", "own.zip", "--jobs", "0", "--json")
+    (folder / "elsewhere").mkdir()
+    os.chdir(folder / "elsewhere")
+    found, told = command("pack", "--check", "../own.zip", "--share", "1", "--json")
+    assert (found["agree"], found["same_bits"], found["missing"]) == (1, 1, 0)
+    assert "pfbench: importing own_module, which is in ../own.zip." in told
 
 
 def test_a_report_of_own_things(pfbench, folder):

@@ -6,16 +6,18 @@ Each thread of a Dask worker does its tasks in a process of its own, which can b
 
 import logging
 import multiprocessing
+import os
 import queue
 import socket
 import threading
 from asyncio import CancelledError
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
@@ -202,7 +204,7 @@ class Cluster:
         caller = uuid4().hex
         self._client.subscribe_topic(_TOPIC, lambda event: begun.update([event[1]]))
         futures = self._client.map(
-            partial(_do, expected=self._expected),
+            partial(_do, expected=self._expected, folder=os.getcwd()),
             range(len(tasks)),
             tasks,
             pure=False,
@@ -279,22 +281,32 @@ def _environment() -> tuple[dict[str, str], str]:
     return result.value, source_digest(frozenset({_MAKING}))
 
 
-def _do(index: int, task: Task, *, expected: tuple[Mapping[str, str], str] | None) -> Result:
+def _do(
+    index: int, task: Task, *, expected: tuple[Mapping[str, str], str] | None, folder: str
+) -> Result:
     """Do a task in this thread's process; begin it again if that is killed from outside.
 
-    A worker that came later, and differs from the others, does none.
+    A worker that came later, and differs from the others, does none. Where a worker has the folder
+    from which the command was given, files are named from there.
     """
     if expected is not None and getattr(_local, "checked", None) != expected:
         if _environment() != expected:
             raise WorkerDied("this worker's pfbench, libraries or BLAS differ from the others'.")
         _local.checked = expected
     import_module("distributed").get_worker().log_event(_TOPIC, index)
+    task = replace(task, function=_in_folder, arguments=(folder, task.function, task.arguments))
     result = _in_process(task)
     retries = 0
     while result.status == "lost" and retries < RETRIES:
         result = _in_process(task)
         retries += 1
     return replace(result, retries=retries)
+
+
+def _in_folder(folder: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    if Path(folder).is_dir():
+        os.chdir(folder)
+    return function(*arguments)
 
 
 def _in_process(task: Task) -> Result:

@@ -9,9 +9,9 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.selectors import Selector
+from pfbench.base.user_code import load
 from pfbench.runs.planning.study import Named, Spec, Study
 from pfbench.runs.planning.tune import Tuned, tuned_label
-from pfbench.runs.planning.user_code import load
 
 
 def entered(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:

@@ -8,8 +8,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from pfbench.base.user_code import is_ours
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.user_code import is_ours
 
 
 def limits_of(plan: PlannedRun, algorithm: Any) -> dict[str, float]:

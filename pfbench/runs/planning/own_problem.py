@@ -9,9 +9,9 @@ from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
+from pfbench.base.user_code import blamed
 from pfbench.points import Factored
 from pfbench.problems import FiniteSum
-from pfbench.runs.planning.user_code import blamed
 
 OF_A_SET = ("name", "diameter", "has_projection", "contains(x)", "lo(g)", "minimum(g)")
 """What the feasible set of a problem must have."""

@@ -26,7 +26,7 @@ class PlannedRun:
     Attributes
     ----------
     problem, algorithm
-        Selectors; either may be somebody's own, ``MODULE:NAME[...]``.
+        Selectors; either may be somebody's own, ``MODULE:NAME[...]`` or ``FILE.py:NAME[...]``.
     seed
         The algorithm's seed.
     measures, every
@@ -95,7 +95,7 @@ class PlannedRun:
 
 
 def own_names(selectors: Iterable[str]) -> list[str]:
-    """Return the names MODULE:NAME among those of selectors, each once."""
+    """Return the names MODULE:NAME and FILE.py:NAME among those of selectors, each once."""
     names = (text.partition("[")[0].strip() for text in selectors)
     return list(dict.fromkeys(name for name in names if ":" in name))
 

@@ -8,13 +8,13 @@ from pfbench.algorithms.catalogue import AlgorithmChoice, named_algorithm
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.selectors import Selector
+from pfbench.base.user_code import load, made, own_algorithm
 from pfbench.measures import MEANING, available, named
 from pfbench.measures.own import OwnMeasure
 from pfbench.problems.catalogue import named_problem
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.stop import in_trace
 from pfbench.runs.planning.own_problem import own_problem
-from pfbench.runs.planning.user_code import load, made, own_algorithm
 
 _TAKEN = frozenset({*TRACE_COLUMNS, *MEANING, "key", "seed"})
 """Names that a column of a trace, alone or beside others, already has."""

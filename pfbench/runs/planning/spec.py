@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError, Noting
 from pfbench.base.names import unknown
+from pfbench.base.selectors import beside
 from pfbench.runs.loop.stop import Stop, in_trace, recorded
 from pfbench.runs.planning import fields
 from pfbench.runs.planning.fields import Entry
@@ -49,6 +50,9 @@ OPTIONAL = (
 )
 """The fields that it may have; under ``[[study]]`` key, title and about, too."""
 
+_NAMING = ("problems", "algorithms", "measures", "targets", "grid", "setting", "tune")
+"""The fields in which somebody's own things may be named."""
+
 SUITE = ("candidate",)
 """What the spec of a suite may say, too: parameters of a method that is compared on it."""
 
@@ -71,6 +75,7 @@ def read_spec(path: Path) -> Spec:
         message names the field. `Mistakes`, which tell of each, if there are several.
     """
     table, text = read_toml(path)
+    table = _files_beside(path, table)
     noting, where = Noting(), str(path)
     own = PAGE if "study" in table else (*PAGE, *NEEDED, *OPTIONAL, *SUITE)
     of_spec = _Table(where, table, noting, (*own, "study") if "study" in table else own)
@@ -98,6 +103,28 @@ def read_spec(path: Path) -> Spec:
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     return spec
+
+
+def _files_beside(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a spec; what they name as FILE.py:NAME lies in the folder of the spec.
+
+    Paths are then those from the current folder.
+    """
+
+    def beside_it(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: beside_it(part) for name, part in value.items()}
+        if isinstance(value, list):
+            return [beside_it(part) for part in value]
+        return beside(value, path) if isinstance(value, str) else value
+
+    of_studies = table.get("study")
+    found = {name: beside_it(part) if name in _NAMING else part for name, part in table.items()}
+    if isinstance(of_studies, list):
+        found["study"] = [
+            _files_beside(path, one) if isinstance(one, Mapping) else one for one in of_studies
+        ]
+    return found
 
 
 class _Table:

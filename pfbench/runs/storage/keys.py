@@ -22,8 +22,8 @@ from typing import Any
 from threadpoolctl import threadpool_info
 
 from pfbench.base.errors import InputError, WorkerDied
+from pfbench.base.user_code import is_ours
 from pfbench.kernels.compiled import threads
-from pfbench.runs.planning.user_code import is_ours
 
 _LIBRARIES = ("numpy", "scipy", "numba", "llvmlite")
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from pfbench.algorithms.base import parameters_of
-from pfbench.base.selectors import Selector
+from pfbench.base.selectors import Selector, by_module, module_of
 from pfbench.runs.planning.limits import anytime, limits_of
 from pfbench.runs.planning.plan import PlannedRun, own_names
 from pfbench.runs.planning.resolve import Resolved, plain, resolve_each
@@ -82,7 +82,7 @@ def modules_of(plan: PlannedRun, there: Resolved) -> frozenset[str]:
     made = {type(part).__module__ for part in parts if part is not None}
     algorithm = type(there.fit.algorithm).__module__ if there.fit else _ALGORITHMS
     measures = {getattr(measure, "__module__", _LOOP) for measure in there.measures.values()}
-    own = {text.partition(":")[0].strip() for text in plan.own_selectors}
+    own = {module_of(name) for name in own_names(plan.own_selectors)}
     need_sources(own)
     return frozenset({_LOOP, *made, algorithm, *measures, *own})
 
@@ -114,14 +114,14 @@ def _content(plan: PlannedRun, there: Resolved, *, limited: bool = True) -> dict
             "memory_limit": plan.memory_limit if limited else None,
         },
         "measures": sorted(there.measures),
-        "own": sorted(own_names(plan.own_selectors)),
+        "own": sorted(map(by_module, own_names(plan.own_selectors))),
     }
 
 
 def _algorithm(plan: PlannedRun, there: Resolved, limited: bool) -> list[Any]:
     """Return an algorithm's class and parameters; of one that does not fit, its selector."""
     if there.fit is None:
-        return ["refused", plan.algorithm]
+        return ["refused", by_module(plan.algorithm)]
     algorithm = there.fit.algorithm
     parameters = parameters_of(algorithm)
     selector = Selector.parse(plan.algorithm)

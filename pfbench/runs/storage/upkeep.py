@@ -13,8 +13,9 @@ import numpy as np
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import PARTIAL
+from pfbench.base.selectors import by_module
+from pfbench.base.user_code import is_ours
 from pfbench.runs.loop.run import Run
-from pfbench.runs.planning.user_code import is_ours
 from pfbench.runs.storage.content import Entry, parse
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.keys import source_digest
@@ -293,10 +294,16 @@ def difference(kind: str, ours: Any, theirs: Any) -> str | None:
     """
     if kind != "run":
         return _first_difference(_timeless(ours), _timeless(theirs))
-    found = _first_difference(_timeless(ours.run.as_json()), _timeless(theirs.run.as_json()))
+    found = _first_difference(_comparable(ours.run), _comparable(theirs.run))
     if found is None and dict(ours.environment) != dict(theirs.environment):
         return "environment"
     return found or _trace_difference(ours.run, theirs.run)
+
+
+def _comparable(run: Run) -> dict[str, Any]:
+    """Return a run without its times; a file that its selectors name may lie anywhere."""
+    names = {"problem": by_module(run.problem), "algorithm": by_module(run.algorithm)}
+    return _timeless(run.as_json()) | names
 
 
 def _timeless(row: Mapping[str, Any]) -> dict[str, Any]:

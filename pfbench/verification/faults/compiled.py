@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pfbench.runs.planning.user_code import is_ours
+from pfbench.base.user_code import is_ours
 from pfbench.runs.storage.keys import reachable
 from pfbench.verification.faults.fault import Edit, Fault, edited
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from pfbench.base.errors import InputError
+from pfbench.base.selectors import by_module
+from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Spec
@@ -44,6 +46,10 @@ Planned = tuple[str, str, int]
 """By what a stored run is found in a spec: its problem, algorithm and seed."""
 
 
+def _planned(of: PlannedRun | Run) -> Planned:
+    return by_module(of.problem), by_module(of.algorithm), of.seed
+
+
 def namings(spec: Spec) -> Mapping[Planned, Naming]:
     """Return what a spec calls each run; of equal runs, the first counts."""
     found: dict[Planned, Naming] = {}
@@ -53,14 +59,14 @@ def namings(spec: Spec) -> Mapping[Planned, Naming]:
             targets = tuple(map(_written, study.targets))
             naming = Naming(spec.name, setting.title, algorithm.label, targets)
             for plan in study.plans(problem, algorithm, setting):
-                found.setdefault((plan.problem, plan.algorithm, plan.seed), naming)
+                found.setdefault(_planned(plan), naming)
     return found
 
 
 def naming_of(entry: Entry, names: Mapping[Planned, Naming]) -> Naming:
     """Return what a stored run is called; of one that no spec names, its target where known."""
     run = entry.run
-    known = names.get((run.problem, run.algorithm, run.seed))
+    known = names.get(_planned(run))
     if known is not None:
         return known
     try:

@@ -1,4 +1,4 @@
-"""Somebody's own code, named MODULE:NAME."""
+"""Somebody's own code, named FILE.py:NAME or MODULE:NAME."""
 
 import importlib
 import inspect
@@ -6,13 +6,16 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
+from keyword import iskeyword
+from pathlib import Path
 from typing import Any
 
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.names import unknown
 from pfbench.base.parameters import check_known
 from pfbench.base.protocols import Algorithm
-from pfbench.base.selectors import Selector
+from pfbench.base.selectors import FILE, Selector, module_of
 
 
 def is_ours(module: str) -> bool:
@@ -21,21 +24,23 @@ def is_ours(module: str) -> bool:
 
 
 def load(name: str) -> Any:
-    """Import MODULE:NAME, from the current folder too, and return what it names.
+    """Import FILE.py:NAME, or MODULE:NAME from the current folder too; return what it names.
 
-    This runs the module. Names come from the command line or a spec, and are shown before.
+    This runs the module. Names come from the command line or a spec, and are shown before. A file
+    is the module of its name, and finds its neighbours, as where Python runs it.
 
     Raises
     ------
     InputError
-        If the name has another form, there is no such module or name, or its import fails.
+        If the name has another form, there is no such file, module or name, or its import fails.
     """
-    module, colon, attribute = name.partition(":")
-    if not (module and colon and attribute):
-        raise InputError(f"{name!r} must have the form MODULE:NAME, as in my_methods:MySpider.")
-    # Not "": processes that are started later would not know which folder was meant.
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+    place, _, attribute = name.rpartition(":")
+    if not (place and attribute):
+        raise InputError(
+            f"{name!r} must have the form FILE.py:NAME or MODULE:NAME, as in "
+            "my_methods.py:MySpider."
+        )
+    module = _module(place, module_of(name))
     try:
         found = importlib.import_module(module)
     except ModuleNotFoundError as error:
@@ -49,8 +54,39 @@ def load(name: str) -> Any:
         ) from error
     if not hasattr(found, attribute):
         public = [known for known in vars(found) if not known.startswith("_")]
-        raise unknown(f"name in {module}", attribute, public)
+        raise unknown(f"name in {place}", attribute, public)
     return getattr(found, attribute)
+
+
+def _module(place: str, module: str) -> str:
+    """Return the module that a place is imported as; its folder is looked into first."""
+    path = Path(place) if place.endswith(FILE) else None
+    if path is not None and not path.is_file():
+        raise InputError(f"there is no file {place}: give its path from the current folder.")
+    # Not "": processes that are started later would not know which folder was meant.
+    folder = os.getcwd() if path is None else str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    # A file may be new.
+    importlib.invalidate_caches()
+    if path is not None:
+        _check_file(path, module)
+    return module
+
+
+def _check_file(path: Path, module: str) -> None:
+    """Refuse a file that Python would not find by its name."""
+    if not module.isidentifier() or iskeyword(module):
+        raise InputError(
+            f"Python can not import {path}: rename it, with letters, digits and underscores alone."
+        )
+    try:
+        spec = find_spec(module)
+    except ValueError:  # it is the program that runs
+        spec = None
+    found = spec.origin if spec and spec.origin else "another"
+    if module in sys.stdlib_module_names or Path(found).resolve() != path.resolve():
+        raise InputError(f"{path} has the name of another module ({module} is {found}): rename it.")
 
 
 def made(selector: Selector) -> Any:

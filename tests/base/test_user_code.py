@@ -1,0 +1,79 @@
+"""FILE.py:NAME and MODULE:NAME: what it finds, and each way it can fail."""
+
+import sys
+
+import pytest
+
+from pfbench.base.errors import InputError
+from pfbench.base.user_code import load
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "mine_for_tests.py").write_text("class MySpider:\n    pass\n")
+    (tmp_path / "broken_for_tests.py").write_text("1 / 0\n")
+    (tmp_path / "needy_for_tests.py").write_text("import no_such_library\n")
+    (tmp_path / "leaving_for_tests.py").write_text("raise SystemExit(3)\n")
+    folder = tmp_path / "my methods"
+    folder.mkdir()
+    (folder / "apart_for_tests.py").write_text("from beside_for_tests import Spider\n")
+    (folder / "beside_for_tests.py").write_text("class Spider:\n    pass\n")
+    (folder / "mine_for_tests.py").write_text("class Other:\n    pass\n")
+    (folder / "colorsys.py").write_text("X = 1\n")
+    (folder / "numpy.py").write_text("X = 1\n")
+    (folder / "2nd-method.py").write_text("X = 1\n")
+    (tmp_path / "__main__.py").write_text("X = 1\n")
+    yield
+    for name in [name for name in sys.modules if name.endswith("_for_tests")]:
+        del sys.modules[name]
+
+
+@pytest.mark.usefixtures("module")
+def test_a_name_in_a_module_of_the_current_folder():
+    assert load("mine_for_tests:MySpider").__name__ == "MySpider"
+
+
+@pytest.mark.usefixtures("module")
+def test_a_name_in_a_file_which_finds_its_neighbours(tmp_path):
+    found = load("my methods/apart_for_tests.py:Spider")
+    assert found.__module__ == "beside_for_tests"
+    assert load(f"{tmp_path}/my methods/apart_for_tests.py:Spider") is found
+    # It is the module of its name: pickles and keys know it so.
+    assert load("apart_for_tests:Spider") is found
+
+
+@pytest.mark.usefixtures("module")
+def test_of_two_files_of_one_name_the_second_is_refused():
+    assert load("mine_for_tests.py:MySpider") is load("mine_for_tests:MySpider")
+    with pytest.raises(InputError, match="has the name of another module"):
+        load("my methods/mine_for_tests.py:Other")
+
+
+@pytest.mark.usefixtures("module")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("mine_for_tests", "MODULE:NAME"),
+        (":MySpider", "MODULE:NAME"),
+        ("mine_for_tests:", "MODULE:NAME"),
+        ("mine_for_test:MySpider", "there is no module mine_for_test"),
+        ("mine_for_tests:MySpidr", "did you mean 'MySpider'"),
+        ("broken_for_tests:X", "fails with ZeroDivisionError"),
+        ("needy_for_tests:X", "no_such_library"),
+        ("leaving_for_tests:X", "fails with SystemExit: 3"),
+        ("mine_for_tests.py", "FILE.py:NAME"),
+        ("mine_for_tests.py:", "FILE.py:NAME"),
+        ("mine_for_tests.py:MySpidr", "mine_for_tests.py 'MySpidr': did you mean 'MySpider'"),
+        ("broken_for_tests.py:X", "fails with ZeroDivisionError"),
+        ("no/such.py:X", "there is no file no/such.py"),
+        ("my methods/colorsys.py:X", "has the name of another module"),
+        ("my methods/numpy.py:X", "has the name of another module"),
+        ("my methods/2nd-method.py:X", "letters, digits and underscores"),
+        ("__main__.py:X", "has the name of another module"),
+    ],
+)
+def test_what_cannot_be_loaded(name, words):
+    with pytest.raises(InputError, match=words):
+        load(name)
