@@ -42,16 +42,15 @@ class Spool:
     def add(self, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Append rows that have these columns."""
         places = [self._places.setdefault(name, len(self._places)) for name in names]
-        empty = [None] * len(self._places)
-        for row in rows:
-            cells = list(empty)
-            for place, value in zip(places, row, strict=True):
-                cells[place] = value
-            self._file.write(f"{json.dumps(cells)}\n")
+        self._file.write(f"{json.dumps([places, [tuple(row) for row in rows]])}\n")
 
     def __iter__(self) -> Iterator[list[Any]]:
         self._file.seek(0)
-        width = len(self._places)
+        empty = [None] * len(self._places)
         for line in self._file:
-            cells: list[Any] = json.loads(line)
-            yield cells + [None] * (width - len(cells))
+            places, rows = json.loads(line)
+            for row in rows:
+                cells: list[Any] = list(empty)
+                for place, value in zip(places, row, strict=True):
+                    cells[place] = value
+                yield cells

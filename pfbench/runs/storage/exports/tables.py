@@ -52,9 +52,11 @@ def write_wide(selected: Selected, view: View, folder: Path) -> list[Path]:
             runs.add(*_run(entry, view))
             key = (entry.key,)
             traces.add(("key", *entry.run.columns), (key + row for row in entry.run.rows))
+        head = traces.names if view.raw else _safe(traces.names)
         return [
             write_csv(folder / "runs.csv", runs.names, runs, raw=view.raw),
-            write_csv(folder / "trace.csv", traces.names, traces, raw=view.raw),
+            # A key of hexadecimal digits and numbers: nothing to be made safe.
+            write_csv(folder / "trace.csv", head, traces, raw=True),
         ]
 
 
@@ -65,12 +67,13 @@ def write_long(selected: Selected, view: View, folder: Path) -> list[Path]:
         def lines() -> Iterator[Sequence[Any]]:
             for entry in selected:
                 runs.add(*_run(entry, view))
+                names = entry.run.columns if view.raw else _safe(entry.run.columns)
                 for row in entry.run.rows:
-                    for name, value in zip(entry.run.columns[1:], row[1:], strict=True):
+                    for name, value in zip(names[1:], row[1:], strict=True):
                         yield [entry.key, row[0], name, value]
 
         head = ("key", "iteration", "column", "value")
-        trace = write_csv(folder / "trace.csv", head, lines(), raw=view.raw)
+        trace = write_csv(folder / "trace.csv", head, lines(), raw=True)
         return [write_csv(folder / "runs.csv", runs.names, runs, raw=view.raw), trace]
 
 
