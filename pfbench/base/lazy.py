@@ -35,6 +35,8 @@ def on_first_use(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]
     def load(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if homes[name] == package:  # a module of it
+            return import_module(f"{package}.{name}")
         return getattr(import_module(homes[name]), name)
 
     return load

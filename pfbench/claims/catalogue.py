@@ -11,6 +11,7 @@ from pfbench.base.names import unknown
 from pfbench.base.user_code import load
 from pfbench.claims import jaggi2013, lacoste2016, li2019, methods, qu2018, shen2019, wang2019
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
+from pfbench.verification.own import check_ready, is_own, stated
 from pfbench.verification.scales import Change, change
 from pfbench.verification.subject import Subject
 
@@ -44,13 +45,19 @@ ERRATA: Mapping[str, Erratum] = MappingProxyType(
 
 
 def claim(name: str) -> Claim:
-    """Return a claim by its name.
+    """Return a claim by its name, or somebody's own, which is the only one of its reference.
 
     Raises
     ------
     InputError
-        If the name is unknown (the nearest is suggested).
+        If the name is unknown (the nearest is suggested), or names several.
     """
+    if is_own(name):
+        found = stated(name).claims
+        if len(found) > 1:
+            names = ", ".join(one.name for one in found)
+            raise InputError(f"{name} states several claims ({names}): name one, as FILE.py:NAME.")
+        return found[0]
     if name not in CLAIMS:
         raise unknown("claim", name, CLAIMS)
     return CLAIMS[name]
@@ -59,7 +66,8 @@ def claim(name: str) -> Claim:
 def selected(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
     """Return the claims to test: the named ones, else those of a quick or full verification.
 
-    The name of a method stands for all claims about it.
+    The name of a method stands for all claims about it, FILE.py, FILE.py:NAME or MODULE:NAME for
+    the claims that somebody states there.
 
     Raises
     ------
@@ -69,12 +77,17 @@ def selected(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
     from pfbench.verification.session import of_effort
 
     every = of_effort(CLAIMS.values(), effort)
-    return [one for name in dict.fromkeys(names) for one in _named(name)] or every
+    chosen: dict[str, Claim] = {}
+    for one in (one for name in names for one in _named(name)):
+        if chosen.setdefault(one.name, one).home != one.home:
+            raise InputError(f"two claims are called {one.name}: rename one of them.")
+    check_ready(chosen.values(), effort)
+    return list(chosen.values()) or every
 
 
 def _named(name: str) -> list[Claim]:
-    """Return the claim of a name, or all claims about the method of that name."""
-    return claims_about(name) or [claim(name)]
+    """Return the claim of a name, all claims about the method of that name, or somebody's own."""
+    return list(stated(name).claims) if is_own(name) else claims_about(name) or [claim(name)]
 
 
 def claims_about(method: str) -> list[Claim]:
@@ -92,8 +105,25 @@ def mutants_of(names: Iterable[str] = ()) -> list[Mutant]:
     InputError
         If a name is unknown (the nearest is suggested).
     """
-    wanted = {one.name for name in names for one in _named(name)}
-    return [m for m in MUTANTS.values() if not wanted or wanted & {c.name for c in m.expected}]
+    named = list(names)
+    wanted = {one.name for name in named for one in _named(name)}
+    ours = [m for m in MUTANTS.values() if not wanted or wanted & {c.name for c in m.expected}]
+    return ours + [mutant for paper in own_papers(named) for mutant in paper.mutants]
+
+
+def own_papers(names: Iterable[str]) -> list[Paper]:
+    """Return what somebody states in the files and modules among some names."""
+    return [stated(name) for name in dict.fromkeys(names) if is_own(name)]
+
+
+def paper_of(claim: Claim) -> Paper:
+    """Return the paper, or the file of somebody's own, that states a claim."""
+    return stated(claim.home) if claim.home else PAPERS[claim.paper]
+
+
+def titles_of(papers: Iterable[Paper]) -> dict[str, str]:
+    """Return the titles of papers, by the keys that their claims' names begin with."""
+    return {one.paper: paper.title for paper in papers for one in paper.claims}
 
 
 def algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any, list[Claim]]:
@@ -132,7 +162,8 @@ def verify(
     Parameters
     ----------
     names
-        Claims, or methods for all claims about them; all of the chosen effort if none is named.
+        Claims, methods for all claims about them, or somebody's own FILE.py, FILE.py:NAME or
+        MODULE:NAME; all claims of the chosen effort if none is named.
     effort
         "quick" or "full".
     algorithm

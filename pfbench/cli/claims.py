@@ -11,7 +11,8 @@ from pfbench.cli.tables import Fact, heading, show_facts
 from pfbench.cli.words import duration
 
 if TYPE_CHECKING:
-    from pfbench.verification.claim import Claim, Instance
+    from pfbench.verification.claim import Claim
+    from pfbench.verification.instances import Instance
 
 
 def explain(claim: "Claim") -> None:
@@ -23,20 +24,21 @@ def explain(claim: "Claim") -> None:
 
 def describe(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
     """Return what is known of a claim, and the instances on which it is tested."""
-    from pfbench.claims.catalogue import ERRATA, MUTANTS, PAPERS
+    from pfbench.claims.catalogue import paper_of
     from pfbench.verification.claim import KINDS
 
     instances = [_instance(one) for one in claim.instances]
-    mutants = [m.name for m in MUTANTS.values() if claim in m.expected]
-    errata = [erratum.name for erratum in ERRATA.values() if erratum.claim is claim]
+    paper = paper_of(claim)
+    mutants = [m.name for m in paper.mutants if claim.name in {one.name for one in m.expected}]
+    errata = [one.name for one in paper.errata if one.claim and one.claim.name == claim.name]
     seconds = {effort: claim.seconds(effort) for effort in ("quick", "full")}
     times = ", ".join(f"{duration(time)} {effort}" for effort, time in seconds.items())
     assumes = "; ".join(claim.assumptions) or "finite constants"
     facts = [
-        Fact("paper", PAPERS[claim.paper].title, "paper"),
+        Fact("paper", paper.title, "paper"),
         Fact("claim_kind", claim.kind, "kind of claim", f"{claim.kind}: {KINDS[claim.kind]}"),
         Fact("statement", claim.statement),
-        Fact("algorithm", claim.algorithm or None, "algorithm", claim.algorithm or "none"),
+        Fact("algorithm", claim.method or None, "algorithm", claim.method or "none"),
         Fact("assumes", list(claim.assumptions), "assumes", assumes),
         Fact("instances", instances),
         Fact("schedule", claim.schedule, "schedule"),
@@ -66,7 +68,7 @@ def _instance(one: "Instance") -> Description:
         known = [name for name in MEANING if math.isfinite(getattr(constants, name))]
         found = described_constants(constants, known)
     return {
-        "name": one.build.__name__,
+        "name": one.name,
         "about": " ".join(one.about.split()),
         "parameters": {name: str(value) for name, value in one.parameters.items()},
         "constants": found,

@@ -83,27 +83,29 @@ def _most(work: "Work", most: int | None) -> int:
 
 def _generated(work: "Work", most: int | None) -> "tuple[list[Fault], list[Claim], str]":
     """Return faults of the methods of the named claims, these claims, and how many there are."""
-    from pfbench.algorithms.catalogue import ALGORITHMS
     from pfbench.claims.catalogue import CLAIMS, selected
     from pfbench.verification.faults.generate import drawn, faults_of
+    from pfbench.verification.trial import method_of
 
     claims = selected(work.names, work.effort) if work.names else list(CLAIMS.values())
-    about = dict.fromkeys(one.algorithm for one in claims if one.algorithm)
-    every = {name: faults_of(ALGORITHMS[name]) for name in about}
-    chosen = [one for faults in every.values() for one in drawn(faults, _most(work, most))]
-    return chosen, claims, f"{len(chosen)} of {sum(map(len, every.values()))}"
+    about = dict.fromkeys(method_of(one) for one in claims if one.algorithm)
+    every = [faults_of(method) for method in about]
+    chosen = [one for faults in every for one in drawn(faults, _most(work, most))]
+    return chosen, claims, f"{len(chosen)} of {sum(map(len, every))}"
 
 
 def _studied(work: "Work", faults: "Sequence[Fault]", claims: "Sequence[Claim]") -> "list[Studied]":
     """Hold faults to the claims about their method; somebody's to all."""
-    from pfbench.algorithms.catalogue import ALGORITHMS
     from pfbench.claims.admissible import ADMISSIBLE
     from pfbench.verification.faults.study import study
+    from pfbench.verification.trial import method_of
+
+    about = {one.name: method_of(one) for one in claims if one.algorithm}
 
     def claims_of(fault: "Fault") -> "Sequence[Claim]":
-        if ALGORITHMS.get(fault.method) is not fault.algorithm:
+        if fault.algorithm not in about.values():
             return claims
-        return [one for one in claims if one.algorithm == fault.method]
+        return [one for one in claims if about.get(one.name) is fault.algorithm]
 
     efforts = ("quick", "full") if work.effort == "full" else ("quick",)
     with work.steps("generated faults", None) as steps:

@@ -30,7 +30,7 @@ def measure_power(work: "Work") -> None:
     rows = [
         {
             "claim": same[0].claim.name,
-            "method": same[0].claim.algorithm,
+            "method": same[0].claim.method,
             "parameter": same[0].parameter,
             "least": dict(zip(found, (one.least for one in same), strict=True)),
             "lost": dict(zip(found, (one.lost for one in same), strict=True)),

@@ -64,7 +64,7 @@ def _verdicts(claims: "Sequence[Claim]", store: "Store") -> "dict[str, Verdict]"
 
 def _stated(claim: "Claim", verdict: "Verdict | None") -> Stated:
     said = (verdict.verdict, verdict.reason) if verdict else ("", "")
-    return Stated(claim.name, claim.algorithm, claim.source, claim.statement, *said)
+    return Stated(claim.name, claim.method, claim.source, claim.statement, *said)
 
 
 def _rates(claim: "Claim") -> Iterator[Rate]:
@@ -76,4 +76,4 @@ def _rates(claim: "Claim") -> Iterator[Rate]:
         if order.eps > 0.0:
             text = f"{claim.name}, {order} {kind} to {claim.orders.criterion}"
             power = of_eps / order.eps
-            yield Rate(claim.name, claim.algorithm, measure, kind.lower(), power, text)
+            yield Rate(claim.name, claim.method, measure, kind.lower(), power, text)

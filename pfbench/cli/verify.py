@@ -81,6 +81,7 @@ def verify(
     if faults is not None:
         integer("--faults", faults, least=1)
     effort = "full" if full else "quick"
+    _announce([*(claims or ()), *([explain] if explain else [])], as_json)
     if explain is not None:
         explain_claim(claim(explain))
         return
@@ -116,6 +117,15 @@ def verify(
             if not work.made:
                 raise
             printing.fail(str(error))
+
+
+def _announce(names: Sequence[str], target: Path | None) -> None:
+    """Print whose files are imported, unless JSON alone is printed."""
+    from pfbench.verification.own import is_own
+
+    for name in dict.fromkeys(filter(is_own, names)):
+        if target != printing.STANDARD_OUTPUT:
+            printing.note(f"importing {name}")
 
 
 @dataclass
@@ -169,10 +179,12 @@ class Work:
 
 
 def _verify(work: Work, algorithm: str | None) -> None:
-    from pfbench.claims.catalogue import ERRATA, algorithm_and_claims, selected
+    from pfbench.claims.catalogue import ERRATA, algorithm_and_claims, own_papers, selected
     from pfbench.verification.subject import Subject
 
     tested, claims = None, selected(work.names, work.effort)
+    ours = [] if work.names else list(ERRATA.values())
+    errata = ours + [one for paper in own_papers(work.names) for one in paper.errata]
     if algorithm is not None:
         if not work.quiet:
             printing.announce([algorithm])
@@ -182,7 +194,7 @@ def _verify(work: Work, algorithm: str | None) -> None:
             return
     subject = Subject(algorithm=tested)
     subject.check_importable()
-    errata = [] if work.names or algorithm else list(ERRATA.values())
+    errata = [] if algorithm else errata
     with work.steps("verification", len(claims) + len(errata)) as steps:
         session = work.session(steps)
         done = session.verify(claims, subject)
@@ -202,13 +214,13 @@ def _verify_worst_cases(work: Work) -> None:
 
 def _tell(done: "Verification", found: "Sequence[Finding]", work: Work) -> None:
     """Write and show verdicts and findings; exit if one is not as it should be."""
-    from pfbench.claims.catalogue import PAPERS
+    from pfbench.claims.catalogue import PAPERS, own_papers, titles_of
     from pfbench.verification.statistics import MOST_TESTS
     from pfbench.verification.tables import in_words, verdict_table
 
     work.write(done.as_json() | {"findings": [one.as_json() for one in found]})
     if work.table is not None:
-        titles = {key: paper.title for key, paper in PAPERS.items()}
+        titles = titles_of([*PAPERS.values(), *own_papers(work.names)])
         printing.write(verdict_table(done, found, titles, command_line()), work.table)
     if not work.quiet:
         rates = any(row.claim.kind == "rate" for row in done.rows)

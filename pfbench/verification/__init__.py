@@ -5,8 +5,9 @@ returns. Decisions from measurements are in `statistics`, what an examination of
 `contrast`, problems on which claims bind in `instruments`.
 """
 
-from pfbench.verification.claim import Claim, Erratum, Instance, Mutant, Paper, instance
+from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.evidence import Evidence, Floats
+from pfbench.verification.instances import Instance, instance
 from pfbench.verification.subject import Broken, Subject, Unfit, Untestable
 from pfbench.verification.trial import Step, Trial
 

@@ -6,13 +6,14 @@ folder of such files, gathered in one `Paper`.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
+from pfbench.base.checks import choice
+from pfbench.base.errors import InputError
+from pfbench.verification.instances import instance
 from pfbench.verification.subject import Subject
 
 if TYPE_CHECKING:
@@ -34,46 +35,6 @@ KINDS = {
 """Every kind of claim, with what it says."""
 
 
-@dataclass(frozen=True, eq=False)
-class Instance:
-    """A problem, or a family of them, on which a claim is tested.
-
-    Attributes
-    ----------
-    build
-        An importable function or class that makes it; its docstring says what it is, and why the
-        claim binds there. A first parameter `rng` is a random generator.
-    parameters
-        What is fixed of its parameters.
-    """
-
-    build: Callable[..., Any]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-
-    def __call__(self, *args: Any, **changed: Any) -> Any:
-        """Make the problem; what is given replaces what is fixed."""
-        return self.build(*args, **{**self.parameters, **changed})
-
-    @property
-    def about(self) -> str:
-        """The docstring of what makes it."""
-        return inspect.getdoc(self.build) or ""
-
-    def drawn(self, rng: np.random.Generator) -> Any:
-        """Make one of the family by a random generator, if that enters it."""
-        takes = next(iter(inspect.signature(self.build).parameters), "")
-        return self(rng) if takes == "rng" else self()
-
-    def example(self) -> Any:
-        """Make one of the family, the same each time."""
-        return self.drawn(np.random.default_rng(0))
-
-
-def instance(build: Callable[..., Any], **parameters: Any) -> Instance:
-    """Return an instance with some of its parameters fixed."""
-    return Instance(build, parameters)
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Claim:
     """A claim of a paper.
@@ -85,15 +46,16 @@ class Claim:
     source
         Paper and number.
     kind
-        One of `KINDS`.
+        One of `KINDS`; that of the check if it has one, as the words of `stating` have.
     statement
         What it says, in one line, with the constants that are tested.
     check
-        Puts it to the test; an importable function.
+        Puts it to the test; an importable function, or a word of `stating`.
     instances
-        The problems on which it is tested.
+        The problems on which it is tested: each an `Instance`, or what `instance` makes one of.
     algorithm
-        The catalogue's name of the method it is about; empty if it is about none.
+        The method that it is about, by the catalogue's name or somebody's own class; empty if it is
+        about none.
     assumptions
         What it assumes of the problem.
     schedule
@@ -104,20 +66,52 @@ class Claim:
         The complexity that a rate states, under its paper's criterion.
     disputed
         Why its proof is broken; empty if it is not. A disputed claim is measured, never verified.
+    home
+        Of a claim of somebody's own the file or module that states it, by which other processes
+        find it.
+
+    Raises
+    ------
+    InputError
+        If the kind is unknown, the check cannot be called, or an instance is none.
     """
 
     name: str
-    source: str
-    kind: str
+    source: str = "somebody's own"
+    kind: str = ""
     statement: str
     check: "Callable[[Trial], Evidence]"
-    instances: tuple[Instance, ...] = ()
-    algorithm: str = ""
+    instances: tuple[Any, ...] = ()
+    algorithm: Any = ""
     assumptions: tuple[str, ...] = ()
-    schedule: str
-    takes: tuple[float | None, float]
+    schedule: str = "explicit"
+    takes: tuple[float | None, float] = (1.0, 10.0)
     orders: "Complexity | None" = None
     disputed: str = ""
+    home: str = ""
+
+    def __post_init__(self) -> None:
+        if not callable(self.check):
+            raise InputError(f"the check of {self.name} must be a function of a trial.")
+        kind = self.kind or getattr(self.check, "kind", "")
+        given = (self.instances,) if isinstance(self.instances, str) else self.instances
+        made = tuple(map(instance, given))
+        object.__setattr__(self, "kind", choice(f"kind of {self.name}", kind, KINDS))
+        object.__setattr__(self, "instances", made)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if not self.home:
+            return super().__reduce_ex__(protocol)
+        from pfbench.verification.own import stated_claim
+
+        return stated_claim, (self.home, self.name)
+
+    @property
+    def method(self) -> str:
+        """The name of the method that it is about; empty if it is about none."""
+        if isinstance(self.algorithm, str):
+            return self.algorithm
+        return str(getattr(self.algorithm, "name", None) or self.algorithm.__name__)
 
     @property
     def paper(self) -> str:

@@ -6,9 +6,13 @@ verdict.
 
 import inspect
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from typing import Any
+
+from pfbench.verification.claim import Claim
+from pfbench.verification.own import module_of
 
 
 class Unsaid(Exception):
@@ -55,9 +59,21 @@ def _said(part: Any, modules: set[str]) -> Any:
         return {str(name): _said(value, modules) for name, value in part.items()}
     if isinstance(part, tuple | list):
         return [_said(value, modules) for value in part]
+    if isinstance(part, Claim) and part.home:
+        return _stated(part, modules)
     if isinstance(part, partial):
         return [_said(value, modules) for value in (part.func, part.args, part.keywords)]
     kind = _said(type(part), modules)
     if not is_dataclass(part):
         raise Unsaid
     return [kind, {f.name: _said(getattr(part, f.name), modules) for f in fields(part)}]
+
+
+def _stated(claim: Claim, modules: set[str]) -> Any:
+    """Return a claim of somebody's own: its name, in a file whose source says it in full."""
+    for one in (claim.check, claim.algorithm, *(made.build for made in claim.instances)):
+        with suppress(Unsaid):
+            _said(one, modules)
+    home = module_of(claim.home).__name__
+    modules.add(home)
+    return [_said(Claim, modules), home, claim.name]

@@ -7,18 +7,18 @@ call violated.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.protocols import Asked, Gradient, Point, State
 from pfbench.verification.claim import Claim, Mutant
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.session import Session
 from pfbench.verification.subject import Subject
+from pfbench.verification.trial import method_of
 
 FACTORS = (1.1, 1.5, 2.0, 4.0, 10.0)
 """The sizes of an error that are tried."""
@@ -192,12 +192,12 @@ class Search:
     @cached_property
     def method(self) -> Any:
         """The claim's method."""
-        return ALGORITHMS[self.claim.algorithm]
+        return method_of(self.claim)
 
     def planted(self) -> Mutant:
         """Return the method with the error to try next."""
         factor = FACTORS[self.position]
-        name = f"{self.claim.algorithm} {self.parameter} {factor:g}"
+        name = f"{self.claim.method} {self.parameter} {factor:g}"
         error = Error(self.method, parameter=self.parameter, factor=factor)
         return Mutant(name=name, subject=error, expected=(self.claim,))
 
@@ -214,8 +214,8 @@ def searches(claims: Iterable[Claim]) -> list[Search]:
     return [
         Search(claim, parameter)
         for claim in claims
-        if claim.algorithm
-        for parameter in parameters(ALGORITHMS[claim.algorithm])
+        if claim.algorithm and is_dataclass(method_of(claim))
+        for parameter in parameters(method_of(claim))
     ]
 
 

@@ -136,7 +136,7 @@ def power_table(found: Mapping[str, Sequence[Search]], command: str) -> str:
     for same in zip(*found.values(), strict=True):
         least = " | ".join(one.told for one in same)
         one = same[0]
-        lines.append(f"| {one.claim.name} | {one.claim.algorithm} | {one.parameter} | {least} |")
+        lines.append(f"| {one.claim.name} | {one.claim.method} | {one.parameter} | {least} |")
     return "\n".join([*lines, ""])
 
 

@@ -79,7 +79,12 @@ class Trial:
     def algorithm(self) -> Any:
         """The class (or object) under test."""
         tested = self.subject.tested()
-        return ALGORITHMS[self.claim.algorithm] if tested is None else tested
+        return self.own if tested is None else tested
+
+    @property
+    def own(self) -> Any:
+        """The claim's own algorithm, a class or an object."""
+        return method_of(self.claim)
 
     @staticmethod
     def other(name: str) -> type[CatalogueAlgorithm]:
@@ -101,14 +106,15 @@ class Trial:
     @property
     def needed(self) -> Collection[str]:
         """The parameters that the claim's own algorithm needs."""
-        own = ALGORITHMS.get(self.claim.algorithm)
-        return own.needed() if own else ()
+        needed = getattr(self.own if self.claim.algorithm else None, "needed", tuple)
+        found: Collection[str] = needed()
+        return found
 
     def scheduled(self, epsilon: float, constants: Constants, **given: Any) -> Algorithm:
         """Return the algorithm under test with its theorem's schedule."""
         return scheduled(self.algorithm, epsilon, constants, **given)
 
-    def draws_uniformly(self, problem: Problem | None = None) -> Decision:
+    def draws_uniformly(self, problem: Problem | None = None, **given: Any) -> Decision:
         """Decide that the output is drawn uniformly among x_0 .. x_{T-1}, as a theorem's is.
 
         Runs of T = 8 iterations, each with another seed; in each it is found which of the run's
@@ -120,10 +126,13 @@ class Trial:
         problem
             On which the first coordinate of the iterates grows or falls at each iteration; a forced
             path, unless given.
+        given
+            Parameters that the method needs besides.
         """
         asked = ForcedPath(4, 2, length=10.0) if problem is None else problem
         # Whatever else it lacks, its output can be looked at.
-        algorithm = make(self.algorithm, batch=2, period=2, iterations=8, step=0.1)
+        small = {"batch": 2, "period": 2, "iterations": 8, "step": 0.1}
+        algorithm = make(self.algorithm, **{**given, **small})
         drawn: list[int] = []
         T = 1
         for seed in self.seeds(self.pick(100, 400), "output"):
@@ -264,6 +273,20 @@ class Trial:
 
         decision, samples = sequential(draw, bound, batch=batch, most=most)
         return decision, samples.size
+
+
+def method_of(claim: Claim) -> Any:
+    """Return the algorithm that a claim is about, a class or an object.
+
+    Raises
+    ------
+    Untestable
+        If it is about none.
+    """
+    if not claim.algorithm:
+        raise Untestable("it is about no algorithm: name one in the claim")
+    named = isinstance(claim.algorithm, str)
+    return ALGORITHMS[claim.algorithm] if named else claim.algorithm
 
 
 _WAY: Mapping[str, Measure] = {

@@ -117,7 +117,7 @@ def _resting_on(tested: Claim, decision: Decision) -> dict[str, Any]:
     told: dict[str, Any] = {} if decision.p_value is None else {"tests": decision.tests}
     if decision.verdict != "tight":
         return told
-    only = [one.build.__name__ for one in tested.instances][:1]
+    only = [one.name for one in tested.instances][:1]
     places = [place or ", ".join(only) for place in decision.tight_on]
     return {**told, "tight_on": places, "tight_ratio": list(decision.tight_on.values())}
 

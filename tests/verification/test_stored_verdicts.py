@@ -14,9 +14,9 @@ from pfbench.claims.catalogue import CLAIMS, ERRATA, MUTANTS, verify
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.engines.workers import Result
 from pfbench.runs.storage.store import Store
-from pfbench.verification.claim import instance
 from pfbench.verification.contrast import Contrast
 from pfbench.verification.identity import identity
+from pfbench.verification.instances import instance
 from pfbench.verification.session import Session, examine
 from pfbench.verification.subject import Subject
 

@@ -2,9 +2,10 @@
 
 They are generators of numpy by type, so that a method may draw as it likes: any form of `integers`,
 `choice` with and without replacement or with probabilities, `permutation`, `permuted`, `shuffle`,
-`multinomial`, `spawn`. Each is a sequence of choices among equally likely options, or options with
-given probabilities. What is no such choice (`random`, `normal`, the raw bits) raises `Unscripted`:
-then a check samples.
+`multinomial`, `spawn`, and a single `random()` that is only compared, as in ``rng.random() < p``.
+Each is a sequence of choices among equally likely options, or options with given probabilities.
+What is no such choice (an array of `random`, `normal`, the raw bits) raises `Unscripted`: then a
+check samples.
 """
 
 import itertools
@@ -121,6 +122,12 @@ class Chosen(np.random.Generator):
         table = np.array(drawn, dtype=np.int64)
         return table[0] if size is None else table.reshape(*_shape(size), len(pvals))
 
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """Return a uniform number of which only comparisons are known."""
+        if size is not None or out is not None:
+            raise Unscripted("it draws an array with rng.random, which cannot be enumerated")
+        return Uniform(self.choose)
+
     def spawn(self, n_children: int) -> Any:
         """Return streams that draw on: what each draws is independent all the same."""
         return [self for _ in range(n_children)]
@@ -149,6 +156,41 @@ class Chosen(np.random.Generator):
             raise Unscripted(f"it draws {count} of {options} without replacement")
         left = list(range(options))
         return [left.pop(self._one(len(left))) for _ in range(count)]
+
+
+class Uniform:
+    """A number drawn uniformly from [0, 1), of which only comparisons with numbers are known.
+
+    Each comparison is a choice: which of the parts of the interval that is still possible holds it.
+    All else that one does with a number fails, as it would need the number itself.
+
+    Parameters
+    ----------
+    choose
+        See `Chosen.choose`.
+    """
+
+    def __init__(self, choose: Callable[[int, Sequence[float]], int]) -> None:
+        self._choose, self._low, self._high = choose, 0.0, 1.0
+
+    def __lt__(self, number: Any) -> bool:
+        split = float(number)
+        if not self._low < split < self._high:
+            return split >= self._high
+        share = (split - self._low) / (self._high - self._low)
+        below = self._choose(2, (share, 1.0 - share)) == 0
+        self._low, self._high = (self._low, split) if below else (split, self._high)
+        return below
+
+    def __ge__(self, number: Any) -> bool:
+        return not self < number
+
+    __le__, __gt__ = __lt__, __ge__
+
+    def __bool__(self) -> bool:
+        raise Unscripted("it takes a uniform number for a truth, which cannot be enumerated")
+
+    __array_ufunc__ = None  # so that a number of numpy's leaves the comparison to this one
 
 
 def _refusal(name: str) -> Callable[..., Any]:

@@ -9,8 +9,8 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Algorithm
-from pfbench.verification.claim import Instance
 from pfbench.verification.evidence import Floats
+from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.subject import Broken, Untestable, taken, takes_any
 from pfbench.verification.trial import Step, Trial, is_direction
@@ -143,7 +143,7 @@ class Setting:
     parameters: Parameters
 
     def __str__(self) -> str:
-        build = self.problem.build.__name__.removeprefix("on_").removeprefix("with_")
+        build = self.problem.name.removeprefix("on_").removeprefix("with_")
         given = " ".join(f"{name}={value}" for name, value in self.parameters.items())
         return f"{build} {given}"
 

@@ -39,7 +39,7 @@ class Sampled:
         return super().first_of(T)
 
     def run(self, ask, x, rng):
-        rng.random()
+        rng.normal()
         yield from super().run(ask, x, rng)
 
 

@@ -26,6 +26,14 @@ def uniform(values):
     return dict.fromkeys(values, 1 / len(values))
 
 
+def third_of(u):
+    """The comparisons of one number go together."""
+    found = 0 if u < 1 / 3 else 1 if u <= 2 / 3 else 2
+    assert (u < 2 / 3) == (found < 2)
+    assert 0.0 <= u < 1.0
+    return found
+
+
 PAIRS = uniform(itertools.product(range(3), repeat=2))
 ORDERED = uniform(itertools.permutations(range(3)))
 
@@ -49,6 +57,9 @@ ORDERED = uniform(itertools.permutations(range(3)))
         (lambda rng: rng.choice(3, 3, replace=False), ORDERED),
         (lambda rng: rng.choice(3, 2, replace=False), uniform(itertools.permutations(range(3), 2))),
         (lambda rng: rng.choice(2, p=[0.25, 0.75]), {(0,): 0.25, (1,): 0.75}),
+        (lambda rng: int(rng.random() > 0.25), {(0,): 0.25, (1,): 0.75}),
+        (lambda rng: int(not np.float64(0.25) > rng.random()), {(0,): 0.25, (1,): 0.75}),
+        (lambda rng: third_of(rng.random()), uniform([(0,), (1,), (2,)])),
     ],
 )
 def test_every_draw_has_its_chance(draw, expected):
@@ -105,7 +116,8 @@ def test_what_is_drawn_may_depend_on_what_was_drawn():
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda rng: rng.random(),
+        lambda rng: rng.random(2),
+        lambda rng: bool(rng.random()),
         lambda rng: rng.normal(size=3),
         lambda rng: rng.integers(2**63),
         lambda rng: rng.integers([1, 2]),
@@ -153,3 +165,19 @@ def test_a_script_of_draws():
     ):
         with pytest.raises(Unscripted):
             draw()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda u: u * 2.0,
+        lambda u: int(3 * u),
+        lambda u: np.floor(u),
+        lambda u: np.ones(2) * u,
+        lambda u: float(u),
+    ],
+)
+def test_a_uniform_number_is_known_by_comparisons_alone(use):
+    """So no check computes with a number that was never drawn."""
+    with pytest.raises(TypeError):
+        list(branches(lambda rng: use(rng.random())))

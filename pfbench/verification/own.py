@@ -1,0 +1,200 @@
+"""Claims of somebody's own: all that a file, or one name in it, states."""
+
+import importlib
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pfbench.base.errors import InputError, PfbenchError
+from pfbench.base.names import unknown
+from pfbench.runs.planning.user_code import load
+from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
+from pfbench.verification.subject import Untestable
+
+_FORM = "FILE.py, FILE.py:NAME or MODULE:NAME"
+
+
+def is_own(name: str) -> bool:
+    """Return whether a name means somebody's own: FILE.py, FILE.py:NAME or MODULE:NAME."""
+    return ":" in name or name.endswith(".py")
+
+
+def stated(reference: str) -> Paper:
+    """Return what somebody's own file states: claims, planted faults, errata.
+
+    It is all that stands at the top of the file, by itself, in a list or in a `Paper`. Of one name
+    it is what that names, with the faults that its claims must catch and the errata about them.
+
+    Parameters
+    ----------
+    reference
+        FILE.py, FILE.py:NAME or MODULE:NAME.
+
+    Raises
+    ------
+    InputError
+        If it cannot be imported, states no claim, or two of one name.
+    """
+    home, attribute = _parted(reference)
+    module = module_of(home)
+    every = _gathered(vars(module).values())
+    wanted = every
+    if attribute:
+        if not hasattr(module, attribute):
+            raise unknown(f"name in {home}", attribute, _names(module))
+        wanted = _gathered([getattr(module, attribute)])
+    if not wanted.claims:
+        raise InputError(_without_claims(reference, module, bool(attribute)))
+    return _at_home(home, wanted, every)
+
+
+def stated_claim(home: str, name: str) -> Claim:
+    """Return a claim by its file or module and its name, as other processes find it."""
+    return next(one for one in stated(home).claims if one.name == name)
+
+
+def check_ready(claims: Iterable[Claim], effort: str) -> None:
+    """Refuse claims of somebody's own that cannot be tested, before any run.
+
+    Raises
+    ------
+    InputError
+        If an instance cannot be made or does not fit the method, or a function that he states
+        raises.
+    """
+    from pfbench.verification.trial import Trial
+
+    for one in claims:
+        if not one.home:
+            continue
+        look = getattr(one.check, "check", None)
+        try:
+            if look is None:
+                for made in one.instances:
+                    made.example()
+            else:
+                look(Trial(one, effort=effort))
+        except (PfbenchError, Untestable) as error:
+            raise InputError(
+                f"the claim {one.name} is refused: {str(error).rstrip('.')}."
+            ) from error
+        except Exception as error:
+            words = f"{type(error).__name__}: {str(error).rstrip('.')}"
+            raise InputError(f"the claim {one.name} fails with {words}.") from error
+
+
+def _parted(reference: str) -> tuple[str, str]:
+    """Return the file or module, and the name in it."""
+    home, _, attribute = reference.rpartition(":")
+    if not home or attribute.endswith(".py"):
+        home, attribute = reference, ""
+    return home, attribute
+
+
+def module_of(home: str) -> ModuleType:
+    """Import a file or module.
+
+    Raises
+    ------
+    InputError
+        If there is none, or its import fails.
+    """
+    if not home.endswith(".py"):
+        load(f"{home}:__name__")
+        return importlib.import_module(home)
+    path = Path(home).resolve()
+    if not path.is_file():
+        raise InputError(f"there is no file {home}: give {_FORM}.")
+    folder, name = str(path.parent), path.stem
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    load(f"{name}:__name__")
+    found = importlib.import_module(name)
+    if Path(str(found.__file__)).resolve() != path:
+        raise InputError(f"{home} is called as the module {found.__file__}: rename it.")
+    return found
+
+
+def _names(module: ModuleType) -> list[str]:
+    return [name for name, one in vars(module).items() if isinstance(one, Claim | Paper)]
+
+
+def _gathered(values: Iterable[Any]) -> Paper:
+    """Return what is stated among some values, each once, in their order."""
+    found: dict[int, Any] = {}
+    titles = []
+    for one in _flat(values):
+        if isinstance(one, Paper):
+            titles.append(one)
+            parts: Iterable[Any] = (*one.claims, *one.mutants, *one.errata)
+        else:
+            parts = (one,)
+        found |= {id(part): part for part in parts}
+    every = list(found.values())
+    first = titles[0] if titles else None
+    return Paper(
+        key=first.key if first else "",
+        title=first.title if first else "",
+        claims=tuple(one for one in every if isinstance(one, Claim)),
+        mutants=tuple(one for one in every if isinstance(one, Mutant)),
+        errata=tuple(one for one in every if isinstance(one, Erratum)),
+    )
+
+
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield values, and those that a list or mapping among them holds."""
+    for one in values:
+        if isinstance(one, Claim | Mutant | Erratum | Paper):
+            yield one
+        elif isinstance(one, tuple | list):
+            yield from _flat(one)
+        elif isinstance(one, dict) and not {"__name__", "__builtins__"} & one.keys():
+            yield from _flat(one.values())
+
+
+def _without_claims(reference: str, module: ModuleType, named: bool) -> str:
+    words = f"{reference} {'is' if named else 'states'} no claim"
+    known = _names(module)
+    if named and known:
+        return f"{words}: name one of {', '.join(known)}, or the file alone."
+    return f"{words}: make one with pf.claims.Claim(name=..., statement=..., check=...)."
+
+
+def _at_home(home: str, wanted: Paper, every: Paper) -> Paper:
+    """Return what is wanted, each claim with the file by which others find it."""
+    place = str(Path(home).resolve()) if home.endswith(".py") else home
+    _check_names("claims", home, wanted.claims)
+    _check_names("mutants", home, every.mutants)
+    _check_names("errata", home, every.errata)
+    claims = {id(one): replace(one, home=place) for one in wanted.claims}
+    moved = partial(_moved, claims)
+    return replace(
+        wanted,
+        title=wanted.title or every.title or f"Claims of {Path(home).name}",
+        claims=tuple(claims.values()),
+        mutants=tuple(
+            replace(one, expected=moved(one.expected))
+            for one in every.mutants
+            if moved(one.expected)
+        ),
+        errata=tuple(
+            replace(one, claim=claims[id(one.claim)]) if one.claim else one
+            for one in every.errata
+            if id(one.claim) in claims or (one.claim is None and wanted is every)
+        ),
+    )
+
+
+def _moved(claims: dict[int, Claim], expected: Sequence[Claim]) -> tuple[Claim, ...]:
+    return tuple(claims[id(one)] for one in expected if id(one) in claims)
+
+
+def _check_names(what: str, home: str, stated: Sequence[Claim | Mutant | Erratum]) -> None:
+    names = [one.name for one in stated]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"{home} has two {what} of the name {name}: rename one of them.")

@@ -1,0 +1,169 @@
+"""With what a claim's method runs on its instances: parameters, or its theorem's schedule."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.base import parameters_of
+from pfbench.base.errors import InputError, Refused
+from pfbench.base.protocols import Algorithm, Problem
+from pfbench.runs.loop.ready import ready
+from pfbench.verification.claim import Claim
+from pfbench.verification.instances import Instance
+from pfbench.verification.subject import Untestable
+from pfbench.verification.trial import Trial, method_of
+
+Given = Mapping[str, Any] | Callable[[Any], Mapping[str, Any]]
+"""Parameters of a method, or a function of the constants of a problem that returns them."""
+
+
+class Named(SimpleNamespace):
+    """Parameters by name, as a bound reads them."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = ", ".join(vars(self)) or "none"
+        raise InputError(f"a claim asks for the parameter {name}, and states {known}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A problem with the method made for it.
+
+    Attributes
+    ----------
+    problem
+        The problem.
+    constants
+        What the claim's functions take for its constants.
+    parameters
+        The parameters that the claim sets, by name.
+    algorithm
+        The method under test with these parameters.
+    """
+
+    problem: Problem
+    constants: Any
+    parameters: Any
+    algorithm: Algorithm
+
+    @property
+    def steps(self) -> int | None:
+        """The number of steps that the claim sets; None if it sets none."""
+        found: int | None = vars(self.parameters).get("iterations")
+        return found
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """The parameters that the claim sets."""
+        found: Mapping[str, Any] = vars(self.parameters)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """With what a method runs.
+
+    Attributes
+    ----------
+    parameters
+        Its parameters.
+    full
+        Those that a full verification has in place of these.
+    epsilon
+        Accuracy of its theorem's schedule, which sets the parameters that are not given.
+    constants
+        A function of a problem that returns what the claim's functions take for its constants;
+        `problem.constants(problem.start())` if not given.
+    """
+
+    parameters: Given = field(default_factory=dict)
+    full: Mapping[str, Any] = field(default_factory=dict)
+    epsilon: float | None = None
+    constants: Callable[[Any], Any] | None = None
+
+    def on(self, trial: Trial, problem: Any, **more: Any) -> Case:
+        """Return the method made for a problem; `more` are further parameters.
+
+        Raises
+        ------
+        Untestable
+            If the method refuses its parameters.
+        """
+        stated = problem.constants(problem.start())
+        constants = stated if self.constants is None else self.constants(problem)
+        given = dict(self.parameters(constants) if callable(self.parameters) else self.parameters)
+        given |= {**trial.pick({}, dict(self.full)), **more}
+        epsilon = given.pop("epsilon", self.epsilon)
+        if epsilon is None:
+            algorithm = trial.make(**given)
+        else:
+            algorithm = trial.scheduled(epsilon, stated, **given)
+            own = method_of(trial.claim).theory(epsilon, stated, **given)
+            given = {**parameters_of(own), "epsilon": epsilon}
+        return Case(
+            problem=problem, constants=constants, parameters=Named(**given), algorithm=algorithm
+        )
+
+
+def titles(claim: Claim) -> list[str]:
+    """Return what the instances of a claim are called, each by another name."""
+    names = [one.name for one in claim.instances]
+    return [
+        name if names.count(name) == 1 else f"{name} {names[: k + 1].count(name)}"
+        for k, name in enumerate(names)
+    ]
+
+
+def instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
+    """Yield the instances of a claim with what they are called.
+
+    Raises
+    ------
+    Untestable
+        If there is none.
+    """
+    if not trial.claim.instances:
+        raise Untestable("the claim names no instance")
+    yield from zip(titles(trial.claim), trial.claim.instances, strict=True)
+
+
+def problems(trial: Trial) -> Iterator[tuple[str, Any]]:
+    """Yield a problem for each instance; its data are of this trial, if it draws any."""
+    for name, one in instances(trial):
+        yield name, one.of_seed(trial.seeds(1, name)[0])
+
+
+def check_fit(trial: Trial, case: Case, measures: Any = ()) -> None:
+    """Refuse a method that does not fit a problem.
+
+    Raises
+    ------
+    InputError
+        If the problem lacks what it requires.
+    """
+    try:
+        ready(case.problem, case.algorithm, measures).check_offered(
+            case.problem.open(np.random.default_rng(0))
+        )
+    except Refused as error:
+        raise InputError(str(error)) from error
+
+
+def check_function(what: str, function: Any, arguments: int) -> None:
+    """Refuse what cannot be called with so many arguments.
+
+    Raises
+    ------
+    InputError
+        If it is no function, or takes another number.
+    """
+    try:
+        inspect.signature(function).bind(*[None] * arguments)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} must be a function of {arguments} arguments.") from error

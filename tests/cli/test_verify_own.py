@@ -1,0 +1,139 @@
+"""``pfbench verify FILE.py``: claims that somebody states himself."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+FILE = Path(__file__).parent.parent / "claims" / "own_theorem.py"
+NAMES = ["descent-mean", "descent-value", "descent-count"]
+
+
+@pytest.fixture(autouse=True)
+def own(folder, monkeypatch):
+    """The file of a user's theorem in the current folder; forgotten after the test."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    shutil.copy(FILE, folder / "mine.py")
+    yield folder
+    for name in ("mine", "bad"):
+        sys.modules.pop(name, None)
+
+
+def verdicts(content):
+    return {row["claim"]: row["verdict"] for row in content["results"]}
+
+
+def test_all_that_a_file_states_is_verified(pfbench, conforms, own):
+    outcome = pfbench("verify", "mine.py", "--jobs", 1, "--json", "out.json", "--table", "t.md")
+    assert outcome.status == 0
+    assert "importing mine.py" in outcome.err
+    content = json.loads(Path("out.json").read_text())
+    conforms(content, "verify.json")
+    assert verdicts(content) == {
+        "descent-mean": "tight",
+        "descent-value": "tight",
+        "descent-count": "holds",
+    }
+    assert [row["kind"] for row in content["results"]] == ["bound", "bound", "count"]
+    (finding,) = content["findings"]
+    assert (finding["erratum"], finding["claim"]) == ("descent-(1)", "descent-mean")
+    assert finding["evidence"]["shown"]
+    table = Path("t.md").read_text()
+    assert "## Claims of mine.py" in table
+    assert "T iterations cost n T component gradients" in table
+
+
+def test_a_verdict_is_kept_until_the_file_is_edited(pfbench, own):
+    arguments = ("verify", "mine.py:COUNT", "--jobs", 0)
+    assert "1 check, 1 of them made now" in pfbench(*arguments).err
+    assert "1 check, 0 of them made now" in pfbench(*arguments).err
+    with (own / "mine.py").open("a") as file:
+        file.write("# edited\n")
+    assert "1 check, 1 of them made now" in pfbench(*arguments).err
+
+
+@pytest.mark.parametrize("name", ["mine.py:COUNT", "mine:COUNT"])
+def test_one_claim_is_named(pfbench, name):
+    content = pfbench("verify", name, "--jobs", 0, "--json", "-").json
+    assert verdicts(content) == {"descent-count": "holds"}
+    assert content["findings"] == []
+
+
+def test_ours_and_theirs_are_verified_together(pfbench):
+    content = pfbench("verify", "jaggi2013-thm1", "mine.py:COUNT", "--jobs", 0, "--json", "-").json
+    assert list(verdicts(content)) == ["jaggi2013-thm1", "descent-count"]
+
+
+def test_they_are_listed_and_explained_like_ours(pfbench):
+    listed = pfbench("verify", "mine.py", "--list").out
+    assert all(name in listed for name in NAMES)
+    assert "3 claims" in listed
+    told = pfbench("verify", "--explain", "mine.py:MEAN").out
+    for words in ("2 L Delta/T", "Nesterov 2004", "descent", "descent-(1)", "tested on slope"):
+        assert words in told
+    told = pfbench("verify", "--explain", "mine.py:COUNT").out
+    assert "descent-twice" in told
+    assert "name one, as FILE.py:NAME" in pfbench("verify", "--explain", "mine.py").err
+
+
+def test_planted_and_generated_faults_of_their_method(pfbench, conforms):
+    arguments = ("--mutants", "--faults", 6, "--jobs", 0, "--json", "-")
+    content = pfbench("verify", "mine.py", *arguments).json
+    conforms(content, "verify.json")
+    (planted,) = content["mutants"]
+    assert planted["caught_by"] == planted["expected_claims"] == ["descent-count"]
+    assert {one["method"] for one in content["generated"]} == {"descent"}
+    assert sum(one["found_by"] in NAMES for one in content["generated"]) >= 2
+
+
+HEAD = """
+import pfbench as pf
+from pfbench.claims import Claim, bound
+def claim(**given):
+    return Claim(**{"name": "a", "statement": "b", "check": print, "kind": "bound", **given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "words"),
+    [
+        ("", "bad.py", "states no claim"),
+        ("", "bad.py:HEAD", "unknown name in bad.py 'HEAD'"),
+        ("A = claim()", "bad.py:claim", "is no claim: name one of A, or the file alone"),
+        ("", "absent.py", "there is no file absent.py"),
+        ("", "absent:A", "there is no module absent"),
+        ("1/0", "bad.py", "fails with ZeroDivisionError"),
+        ("A = claim()\nB = claim()", "bad.py", "two claims of the name a"),
+        ("A = claim(kind='bounds')", "bad.py", "did you mean 'bound'"),
+        ("A = claim(check=1)", "bad.py", "must be a function of a trial"),
+        ("A = claim(instances=(1,))", "bad.py", "1 is no instance of a claim"),
+        ("A = claim(instances='quadratics')", "bad.py", "did you mean 'quadratic'"),
+        ("A = claim(check=bound(lambda c, a: 1, 'value'))", "bad.py", "names no instance"),
+        ("bound(lambda c: 1, 'value')", "bad.py", "most must be a function of 2 arguments"),
+        ("bound(lambda c, a: 1, 'value', over='all')", "bad.py", "unknown value for over 'all'"),
+        (
+            "A = claim(check=bound(lambda c, a: a.T, 'value', parameters={'iterations': 3, "
+            "'step': 'open-loop'}), algorithm='frank-wolfe', instances='log-cosh')",
+            "bad.py",
+            "the parameter T, and states iterations, step",
+        ),
+        (
+            "A = claim(check=bound(lambda c, a: c.delta, 'values', parameters={'iterations': 3, "
+            "'step': 'open-loop'}), algorithm='frank-wolfe', instances='log-cosh')",
+            "bad.py",
+            "did you mean 'value'",
+        ),
+        (
+            "A = claim(check=bound(lambda c, a: c.delta, 'value', parameters={'iterations': 3, "
+            "'step': 'open-loop'}), algorithm='frank-wolfe', instances='log-cosh[set=none]')",
+            "bad.py",
+            "does not fit",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_sentence(pfbench, own, text, name, words):
+    (own / "bad.py").write_text(HEAD + text + "\n")
+    refusal = pfbench("verify", name, "--jobs", 0, "--json", "-").refusal
+    assert words in refusal
