@@ -9,7 +9,7 @@ import numpy as np
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
-from pfbench.runs.planning.user_code import load
+from pfbench.base.user_code import load
 
 
 @dataclass(frozen=True, eq=False)

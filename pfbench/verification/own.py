@@ -1,7 +1,6 @@
 """Claims of somebody's own: all that a file, or one name in it, states."""
 
 import importlib
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,11 +10,9 @@ from typing import Any
 
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.names import unknown
-from pfbench.runs.planning.user_code import load
+from pfbench.base.user_code import load
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.subject import Untestable
-
-_FORM = "FILE.py, FILE.py:NAME or MODULE:NAME"
 
 
 def is_own(name: str) -> bool:
@@ -103,20 +100,11 @@ def module_of(home: str) -> ModuleType:
     InputError
         If there is none, or its import fails.
     """
-    if not home.endswith(".py"):
-        load(f"{home}:__name__")
-        return importlib.import_module(home)
-    path = Path(home).resolve()
-    if not path.is_file():
-        raise InputError(f"there is no file {home}: give {_FORM}.")
-    folder, name = str(path.parent), path.stem
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    load(f"{name}:__name__")
-    found = importlib.import_module(name)
-    if Path(str(found.__file__)).resolve() != path:
-        raise InputError(f"{home} is called as the module {found.__file__}: rename it.")
-    return found
+    try:
+        name = load(f"{home}:__name__")
+    except InputError as error:
+        raise InputError(str(error).replace(":__name__", "")) from error
+    return importlib.import_module(name)
 
 
 def _names(module: ModuleType) -> list[str]:
