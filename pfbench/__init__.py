@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pfbench.base.errors import PfbenchError as PfbenchError
     from pfbench.base.sample import Sample as Sample
     from pfbench.base.state import State as State
+    from pfbench.checking import check as check
     from pfbench.claims.catalogue import verify as verify
     from pfbench.points import combine as combine
     from pfbench.points import distance as distance

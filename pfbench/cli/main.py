@@ -20,6 +20,7 @@ from pfbench import __version__
 from pfbench.base.errors import Diverged, Mistakes, PfbenchError, StalePoint, WorkerDied
 from pfbench.cli import (
     adversary,
+    check,
     compare,
     data,
     info,
@@ -118,6 +119,7 @@ app.command("compare")(compare.compare)
 app.command("pack")(pack.pack)
 app.command("adversary")(adversary.adversary)
 app.command("verify")(verify.verify)
+app.command("check")(check.check)
 app.add_typer(store.app, name="store")
 
 

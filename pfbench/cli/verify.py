@@ -190,7 +190,7 @@ def _verify(work: Work, algorithm: str | None) -> None:
             printing.announce([algorithm])
         tested, claims = algorithm_and_claims(algorithm, work.names)
         if not claims:
-            _conformance(algorithm, work)
+            _check(algorithm, work)
             return
     subject = Subject(algorithm=tested)
     subject.check_importable()
@@ -263,19 +263,16 @@ def _repeat(work: Work) -> None:
     printing.exit_if(not all(done.clean for done in made))
 
 
-def _conformance(algorithm: str, work: Work) -> None:
+def _check(algorithm: str, work: Work) -> None:
     """Say that no claim was named, and hold the algorithm to what every algorithm keeps."""
-    from pfbench.base.user_code import load
-    from pfbench.verification.conformance import conform
+    from pfbench.checking import check
+    from pfbench.cli.check import shown
 
-    outcome = conform(load(algorithm), algorithm)
-    work.write({"schema": 1, **outcome.as_json()})
+    found = check(algorithm, kind="algorithm")
+    work.write(found.as_json())
     if not work.quiet:
-        show(
-            Text("no claim is named: tested are conformance, counts and feasibility"),
-            columns(("test", "passed", "what was seen"), outcome.rows()),
-        )
-    printing.exit_if(not outcome.passed)
+        show(Text("no claim is named: it is checked, as `pfbench check` does"), shown(found))
+    printing.exit_if(not found.passed)
 
 
 def _verdicts(done: "Verification") -> RenderableType:

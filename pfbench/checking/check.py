@@ -1,0 +1,283 @@
+"""The door: what is looked at, by its name or as an object, and by which checks."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any
+
+from pfbench.algorithms.catalogue import ALGORITHMS, named_algorithm
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown
+from pfbench.base.parameters import check_known
+from pfbench.base.protocols import Choice, Problem
+from pfbench.base.selectors import Selector
+from pfbench.base.user_code import blamed, load
+from pfbench.checking import algorithms, estimators
+from pfbench.checking.examples import EXAMPLES, SHAPES
+from pfbench.checking.findings import Examination, Findings
+from pfbench.checking.penalties import check_penalty
+from pfbench.checking.problems import check_problem
+from pfbench.checking.sets import check_set
+from pfbench.estimators import CASPIDERG, CASVRG, SAGA, SG, SPIDERG, SVRG, Full
+from pfbench.problems import FiniteSum
+from pfbench.problems.catalogue import PROBLEMS, named_problem
+from pfbench.runs.loop.ready import ready
+from pfbench.runs.planning.own_problem import own_problem
+from pfbench.runs.planning.selecting import chosen_problem
+from pfbench.sets.catalogue import PENALTIES, SETS, feasible_set, penalty
+
+KINDS = ("algorithm", "estimator", "set", "problem", "penalty")
+"""What can be checked."""
+
+ESTIMATORS: Mapping[str, type[Any]] = MappingProxyType(
+    {cls.name: cls for cls in (Full, SG, SVRG, SPIDERG, CASVRG, CASPIDERG, SAGA)}
+)
+"""The gradient estimators by name."""
+
+_NAMES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "algorithm": ALGORITHMS,
+        "problem": PROBLEMS,
+        "set": SETS,
+        "penalty": PENALTIES,
+        "estimator": ESTIMATORS,
+    }
+)
+"""All known names, in the order in which a name of several kinds is understood."""
+
+
+def check(what: Any, *, problem: Problem | str | None = None, kind: str | None = None) -> Findings:
+    """Check an algorithm, an estimator, a feasible set, a problem or a penalty.
+
+    Parameters
+    ----------
+    what
+        A name of the catalogue with parameters, KIND:NAME where it has several kinds, MODULE:NAME,
+        or an object or a class itself.
+    problem
+        What an algorithm or an estimator is tried on: a selector, or a problem; a small one of ours
+        if not given.
+    kind
+        Which of `KINDS` it is, where that cannot be seen.
+
+    Returns
+    -------
+    Findings
+        One for each check; nothing raises but what cannot be looked at at all.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown, or what it names cannot be made or is none of these.
+    """
+    began = perf_counter()
+    name, found, kind = _resolved(what, kind)
+    on = chosen_problem(problem) if isinstance(problem, str) else problem
+    if on is not None and kind not in ("algorithm", "estimator"):
+        raise InputError(f"{name} is a {kind}, which is tried on no problem: leave it out.")
+    examination = Examination()
+    tried = _LOOK[kind](found, examination, on)
+    tried_on = "" if tried is None else str(Selector(tried.name, tried.parameters))
+    return Findings(name, kind, tuple(examination.findings), tried_on, perf_counter() - began)
+
+
+def _algorithm(found: Any, examination: Examination, on: Any) -> Any:
+    if isinstance(found, Choice):
+        on = on or algorithms.small_problem(ALGORITHMS[found.name])  # type: ignore[arg-type]
+        found = ready(on, found).algorithm
+    return algorithms.check_algorithm(found, examination, on)
+
+
+def _set(found: Any, examination: Examination, on: Any) -> None:
+    check_set(found, examination)
+
+
+def _problem(found: Any, examination: Examination, on: Any) -> None:
+    def states() -> str:
+        own_problem(Selector(found.name, found.parameters), found)
+        return f"n = {found.n}, points of shape {found.shape}, set {found.set.name}"
+
+    if not examination.look("it states what a problem has", states):
+        return
+    check_problem(found, examination)
+    ours = type(found.set).__module__.startswith("pfbench.")
+    if not ours and found.bounded:
+        inside = Examination()
+        check_set(found.set, inside)
+        examination.add(inside, "set: ")
+
+
+def _penalty(found: Any, examination: Examination, on: Any) -> None:
+    d = getattr(found, "d", None)
+    points = getattr(found, "points", "vectors")
+    check_penalty(found, SHAPES.get(points, SHAPES["vectors"]) if d is None else (d,), examination)
+
+
+_LOOK: Mapping[str, Callable[[Any, Examination, Any], Any]] = MappingProxyType(
+    {
+        "algorithm": _algorithm,
+        "estimator": lambda found, e, on: estimators.check_estimator(found, e, on),
+        "set": _set,
+        "problem": _problem,
+        "penalty": _penalty,
+    }
+)
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def is_own(text: str) -> bool:
+    """Return whether a text names somebody's own code, which is imported."""
+    name = Selector.parse(text).name
+    return ":" in name and name.partition(":")[0] not in KINDS
+
+
+def _resolved(what: Any, kind: str | None) -> tuple[str, Any, str]:
+    """Return a name, the object, and its kind."""
+    if not isinstance(what, str):
+        label = getattr(what, "__qualname__", type(what).__qualname__)
+        found = _made(what, Selector(label), kind)
+        return label, found, kind or kind_of(found, label)
+    selector = Selector.parse(what)
+    if is_own(what):
+        found = _made(load(selector.name), selector, kind)
+        kind = kind or kind_of(found, selector.name)
+        if isinstance(found, FiniteSum):
+            found = found.called(selector.name, selector.parameters)
+        return what, found, kind
+    stated, _, name = selector.name.rpartition(":")
+    kind = kind or stated or next((one for one in _NAMES if name in _NAMES[one]), None)
+    if kind is None:
+        raise unknown("name", name, [one for names in _NAMES.values() for one in names])
+    if name not in _NAMES[kind]:
+        raise unknown(kind, name, _NAMES[kind])
+    plain = Selector(name, selector.parameters, selector.texts)
+    return what, _NAMED[kind](plain), kind
+
+
+def _named_algorithm(selector: Selector) -> Any:
+    """Return an algorithm of ours; a class where parameters that it needs are not given."""
+    cls, given = ALGORITHMS[selector.name], selector.parameters
+    if not given:
+        return cls
+    if "epsilon" in given:
+        return named_algorithm(selector)
+    named_algorithm(selector)
+    needed = {k: v for k, v in algorithms.USUAL.items() if k in cls.needed()}
+    return named_algorithm(Selector(selector.name, needed | dict(given), selector.texts))
+
+
+def _named_estimator(selector: Selector) -> Any:
+    cls = ESTIMATORS[selector.name]
+    check_known(selector.name, selector.parameters, inspect.signature(cls).parameters)
+    return estimators.usual(cls, **selector.parameters)
+
+
+def _named_set(selector: Selector) -> Any:
+    """Return a set of ours for points of a small shape; an example where it needs a graph."""
+    entry = SETS[selector.name]
+    if entry.needs:
+        if selector.parameters:
+            raise InputError(
+                f"the set {selector.name} is built in Python only, as it needs {entry.needs}: "
+                "leave its parameters out to check an example, or check your own MODULE:NAME."
+            )
+        return EXAMPLES[selector.name]()
+    needed = {name for name, one in entry.parameters().items() if one.needed}
+    usual = {name: value for name, value in _USUAL_OF_SETS.items() if name in needed}
+    return feasible_set(selector.name, SHAPES[entry.points], **usual | dict(selector.parameters))
+
+
+def _named_penalty(selector: Selector) -> Any:
+    entry = PENALTIES[selector.name]
+    needed = {name for name, one in entry.parameters().items() if one.needed}
+    usual = {name: value for name, value in _USUAL_OF_SETS.items() if name in needed}
+    return penalty(selector.name, SHAPES[entry.points], **usual | dict(selector.parameters))
+
+
+_USUAL_OF_SETS: Mapping[str, Any] = MappingProxyType({"k": 2, "groups": 2})
+
+_NAMED: Mapping[str, Callable[[Selector], Any]] = MappingProxyType(
+    {
+        "algorithm": _named_algorithm,
+        "problem": named_problem,
+        "set": _named_set,
+        "penalty": _named_penalty,
+        "estimator": _named_estimator,
+    }
+)
+
+
+# --- somebody's own -------------------------------------------------------------------------------
+
+
+def kind_of(found: Any, name: str) -> str:
+    """Return which kind an object is, by what it answers.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    if isinstance(found, FiniteSum):
+        return "problem"
+    for kind, parts in _ANSWERS.items():
+        if all(callable(getattr(found, part, None)) for part in parts):
+            return kind
+    told = "; ".join(f"{kind}: {', '.join(parts)}" for kind, parts in _ANSWERS.items())
+    raise InputError(
+        f"{name} is nothing that can be checked: a problem derives from "
+        f"pfbench.problems.FiniteSum, and the others have methods ({told})."
+    )
+
+
+_ANSWERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "algorithm": ("run",),
+        "set": ("lo", "contains"),
+        "penalty": ("value", "prox"),
+        "estimator": ("start",),
+    }
+)
+"""By which methods a kind is known, where the class does not say it."""
+
+_USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(
+    {"d": 6, "radius": 1.5, "size": (4, 3), "shape": (6,), "weight": 0.7}
+)
+"""What a needed parameter of somebody's own set or penalty is set to."""
+
+
+def _made(found: Any, selector: Selector, kind: str | None) -> Any:
+    """Return what a class or a function makes; a class of a method without parameters as it is."""
+    if not inspect.isclass(found) and not inspect.isroutine(found):
+        if selector.parameters:
+            raise InputError(f"{selector.name} is no class or function: leave its parameters out.")
+        return found
+    method = inspect.isclass(found) and callable(getattr(found, "run", None))
+    if method and not selector.parameters:
+        return found
+    try:
+        parameters = inspect.signature(found).parameters
+    except ValueError:
+        parameters = {}  # type: ignore[assignment]
+    by_name = {
+        name: p
+        for name, p in parameters.items()
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    }
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        check_known(selector.name, selector.parameters, by_name)
+    texts = [name for name, p in by_name.items() if p.annotation in (str, "str")]
+    usual = {**_USUAL_OF_OWN, **estimators.USUAL, **(algorithms.USUAL if method else {})}
+    needed = [name for name, p in by_name.items() if p.default is p.empty]
+    given = {name: usual[name] for name in needed if name in usual} | selector.given(texts)
+    missing = [name for name in needed if name not in given]
+    if missing:
+        raise InputError(
+            f"{selector.name} needs {', '.join(missing)}: write {selector.name}[{missing[0]}=...], "
+            "or name a function that makes it."
+        )
+    with blamed(str(selector)):
+        return found(**given)

@@ -1,0 +1,380 @@
+"""Every stated constant of a problem, searched for a counter-example.
+
+A pair of points (or one point) that shows that a constant is too small is a proof. The search is by
+random pairs over many scales, then by ascent: along the direction in which gradients change most,
+which is a power iteration on the Hessian.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.constants import Constants
+from pfbench.base.state import Point
+from pfbench.checking.findings import Patience, Skipped, Wrong, in_brief, places
+from pfbench.checking.lines import Line, Space, moved, norm, size
+from pfbench.points import distance, keep
+
+_SLACK = 1e-6
+"""A constant may be exceeded by so much of itself, for the rounding of whoever computed it."""
+
+_ENTRIES = 4_000_000
+"""Up to so many entries of all component gradients at one point are held."""
+
+_ASCENT = 12
+
+
+@dataclass(frozen=True)
+class Found:
+    """The largest value of what a constant bounds, and where it is taken."""
+
+    value: float
+    at: Mapping[str, Any]
+
+
+_NONE = Found(-math.inf, MappingProxyType({}))
+
+
+class Search:
+    """Searches what the constants of one problem bound.
+
+    Parameters
+    ----------
+    problem, space
+        The problem, and where points are from.
+    patience
+        Seconds for each constant.
+    """
+
+    def __init__(self, problem: Any, space: Space, patience: float) -> None:
+        self.problem, self.space, self.patience = problem, space, patience
+
+    @cached_property
+    def constants(self) -> Constants:
+        """What is stated at the start."""
+        found: Constants = self.problem.constants(self.problem.start())
+        return found
+
+    def stated(self) -> list[str]:
+        """Return the names of the stated constants that are searched here."""
+        return [name for name in SEARCHES if math.isfinite(getattr(self.constants, name))]
+
+    def counter_example(self, name: str) -> str:
+        """Search a point, or a pair, at which a constant is too small."""
+        stated = float(getattr(self.constants, name))
+        found = SEARCHES[name](self)
+        excess = found.value - stated * (1.0 + _SLACK if stated > 0.0 else 1.0)
+        if excess > 1e-12 * max(1.0, abs(stated)):
+            derivation = self.constants.derivations.get(name, "")
+            from_where = f" ({derivation})" if derivation else ""
+            raise Wrong(
+                f"{MEANING[name]} at most {name} = {in_brief(stated)}{from_where}",
+                in_brief(found.value),
+                found.at,
+                places(self.problem, "constants"),
+            )
+        share = f", {found.value / stated:.3g} of it" if stated > 0.0 else ""
+        return f"{in_brief(stated)} stated; the largest found is {in_brief(found.value)}{share}"
+
+    # --- smoothness -------------------------------------------------------------------------------
+
+    def gradients(self) -> Found:
+        """Return the largest |grad f(x) - grad f(y)|/|x - y|."""
+        return self._steepest(self.problem.gradient, 1.0)
+
+    def components(self) -> Found:
+        """Return the largest |grad f_i(x) - grad f_i(y)|/|x - y|."""
+        self._need("batch")
+        half, problem = self.patience / 2.0, self.problem
+        best = self._steepest(problem.gradient, 0.2)
+        chosen: dict[int, float] = {}
+        for x, y in self._pairs(60, half):
+            far = distance(x, y)
+            if far > 0.0:
+                changes = self._all(x, self._some()) - self._all(y, self._some())
+                sizes = np.sqrt((changes**2).sum(axis=1))
+                worst = int(np.argmax(sizes))
+                i = int(self._some()[worst])
+                found = Found(self._less_noise(float(sizes[worst]), x, y), {"x": x, "y": y, "i": i})
+                best = max(best, found, key=lambda one: one.value)
+                chosen[i] = max(chosen.get(i, 0.0), float(sizes[worst]) / far)
+        for i in sorted(chosen, key=chosen.__getitem__, reverse=True)[:3]:
+            one = np.array([i])
+            found = self._steepest(partial(problem.batch, one), 0.1)
+            found = Found(found.value, {**found.at, "i": i})
+            best = max(best, found, key=lambda one: one.value)
+        return best
+
+    def mean_square(self) -> Found:
+        """Return the largest sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|."""
+        self._need("batch")
+        best = self._steepest(self.problem.gradient, 0.2)  # at most the one in mean square
+        if not self._affordable:
+            return best
+        patience = Patience(0.8 * self.patience)
+        for _ in patience.rounds(8):
+            x = self.space.member()
+            y = self.space.near(x)
+            for _ in patience.rounds(_ASCENT):
+                changes = self._all(x) - self._all(y)
+                root = math.sqrt(float((changes**2).sum(axis=1).mean()))
+                found = Found(self._less_noise(root, x, y), {"x": x, "y": y})
+                best = max(best, found, key=lambda one: one.value)
+                if root == 0.0 or not self.space.dense:
+                    y = self.space.near(x)
+                    continue
+                y = self.space.toward(x, self._second(x, changes, root))
+        return best
+
+    def _second(self, x: Floats, changes: Floats, root: float) -> Floats:
+        """Return the mean of H_i w_i for the changes w_i = H_i u: a step of a power iteration."""
+        u = np.zeros(x.shape)
+        h = 1e-4 * self.space.scale / root
+        at_x = self._all(x)
+        for i in Patience(0.2 * self.patience).rounds(self.problem.n):
+            w = changes[i].reshape(x.shape)
+            if w.any():
+                moved = self.problem.batch(np.array([i]), x + h * w)
+                u = u + (np.ravel(moved) - at_x[i]).reshape(x.shape)
+        return u
+
+    def hessians(self) -> Found:
+        """Return the largest sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)."""
+        self._need("hessian")
+        self._need("batch")
+        if not self._affordable:
+            raise Skipped(f"n = {self.problem.n} components are too many for the time")
+        best = _NONE
+        for x, y in self._pairs(40, self.patience):
+            far, line = distance(x, y), Line(x, self.space.member())
+            if self.space.rng.integers(2):
+                line = Line(x, y)
+            H, K = self.problem.hessian(keep(x)), self.problem.hessian(keep(y))
+            total = 0.0
+            for i in range(self.problem.n):
+                one = np.array([i])
+                change = H.batch(one, line.y, line.x) - K.batch(one, line.y, line.x)
+                total += norm(change) ** 2
+            scale = far * line.length
+            if scale > 0.0:
+                root = math.sqrt(total / self.problem.n)
+                noise = 1e-13 * norm(H.product(line.y, line.x)) / scale
+                found = Found(root / scale - noise, {"x": x, "y": y, "u": line.y})
+                best = max(best, found, key=lambda one: one.value)
+        return best
+
+    def lower(self) -> Found:
+        """Return the largest -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
+        best, problem = _NONE, self.problem
+        top = self._steepest(problem.gradient, 0.2)
+        pairs = [(top.at["x"], top.at["y"])] if top.at else []
+        for x, y in (*pairs, *self._pairs(300, 0.8 * self.patience)):
+            line = Line(x, y)
+            far = line.length
+            if far > 0.0:
+                at_x, at_y = problem.value(keep(x)), problem.value(keep(y))
+                fall = at_x + line.slope(problem.gradient(keep(x))) - at_y
+                noise = 1e-14 * (abs(at_x) + abs(at_y))
+                found = Found(2.0 * (fall - noise) / far**2, {"x": x, "y": y})
+                best = max(best, found, key=lambda one: one.value)
+        return best
+
+    def variance(self) -> Found:
+        """Return the largest E_i |grad f_i(x) - grad f(x)|^2."""
+        self._need("batch")
+        if not self._affordable:
+            raise Skipped(f"n = {self.problem.n} components are too many for the time")
+        best, space = _NONE, self.space
+        for k in Patience(self.patience).rounds(200):
+            x = space.start() if k == 0 else space.member()
+            if not space.bounded and k % 3 == 1:
+                x = x * 10.0 ** space.rng.uniform(0.0, 2.0)
+            elif k % 3 == 1:
+                x = moved(x, space.vertex(), 1.0)
+            elif k % 3 == 2 and space.bounded:
+                x = moved(best.at["x"], space.vertex(), 10.0 ** space.rng.uniform(-2.0, 0.0))
+            rows = self._all(x)
+            spread = float(((rows - rows.mean(axis=0)) ** 2).sum(axis=1).mean())
+            best = max(best, Found(spread, {"x": x}), key=lambda one: one.value)
+        return best
+
+    # --- the set and the start --------------------------------------------------------------------
+
+    def diameter(self) -> Found:
+        """Return the largest distance of two members."""
+        self._need("lo")
+        start, space, best = self.space.start(), self.space, _NONE
+        for _ in Patience(self.patience).rounds(12):
+            g = space.direction()
+            for _ in range(4):
+                v, w = (moved(start, space.vertex(one), 1.0) for one in (g, -g))
+                best = max(best, Found(distance(v, w), {"v": v, "w": w}), key=lambda one: one.value)
+                if not space.dense:
+                    break
+                g = w - v
+        return best
+
+    def largest_norm(self) -> Found:
+        """Return the largest norm of a member."""
+        self._need("lo")
+        space, best = self.space, _NONE
+        for k in Patience(self.patience).rounds(40):
+            x = space.start() if k == 0 else space.member()
+            if k:
+                x = moved(x, space.vertex(-x if space.dense and k % 2 else None), 1.0)
+            best = max(best, Found(size(x), {"x": x}), key=lambda one: one.value)
+        return best
+
+    def decrease(self) -> Found:
+        """Return the largest f(start) - f(x), penalties included, that a descent finds."""
+        problem, h = self.problem, self.problem.penalty
+
+        def objective(x: Point) -> float:
+            return float(problem.value(keep(x))) + (0.0 if h is None else float(h.value(x)))
+
+        start = problem.start()
+        first, best = objective(start), _NONE
+        for x in self._descent():
+            found = Found(first - objective(x), {"x": x})
+            best = max(best, found, key=lambda one: one.value)
+        return best
+
+    def _descent(self) -> Iterator[Point]:
+        """Yield points with lower and lower objective: Frank-Wolfe, or proximal gradient steps."""
+        problem, space = self.problem, self.space
+        x, patience = problem.start(), Patience(self.patience)
+        L = self.constants.L_f if math.isfinite(self.constants.L_f) else 1.0
+        lam = 1.0 / L if L > 0.0 else 1.0
+        for _ in patience.rounds(300):
+            g = problem.gradient(x)
+            if space.bounded:
+                x = self._frank_wolfe(x, g)
+            elif problem.penalty is None:
+                x = x - lam * g
+            else:
+                x = problem.prox(x, g, lam)
+            yield x
+
+    def _frank_wolfe(self, x: Point, g: Any) -> Point:
+        """Return the best of a few steps towards the vertex against the gradient."""
+        problem, v = self.problem, self.space.vertex(g)
+        x = keep(x)
+        best, least = x, problem.value(x)
+        for k in range(12):
+            y = moved(x, v, 0.5**k)
+            found = problem.value(y)
+            if found < least:
+                best, least = y, found
+        return best
+
+    # --- what the searches share ------------------------------------------------------------------
+
+    def _need(self, verb: str) -> None:
+        if verb in self.problem.lacks:
+            raise Skipped(self.problem.lacks[verb])
+
+    def _pairs(self, most: int, seconds: float) -> Iterator[tuple[Point, Point]]:
+        for _ in Patience(seconds).rounds(most):
+            x = self.space.member()
+            yield keep(x), keep(self.space.near(x))
+
+    def _steepest(self, gradient: Callable[[Point], Any], share: float) -> Found:
+        """Return the largest |g(x) - g(y)|/|x - y|, by ascent from random points."""
+        best, space, patience = _NONE, self.space, Patience(share * self.patience)
+        for _ in patience.rounds(30):
+            x = space.member()
+            y = space.near(x)
+            for _ in range(_ASCENT):
+                change = gradient(keep(y)) - gradient(keep(x))
+                ratio = self._less_noise(norm(change), x, y)
+                best = max(best, Found(ratio, {"x": x, "y": y}), key=lambda one: one.value)
+                if not change.any() or patience.over:
+                    break
+                y = space.toward(x, change)
+        return best
+
+    def _less_noise(self, change: float, x: Point, y: Point) -> float:
+        """Return a change of gradients over the distance, less what rounding may have made."""
+        far = distance(x, y)
+        if far == 0.0:
+            return -math.inf
+        noise = 1e-14 * (norm(self.problem.gradient(keep(x))) + change)
+        return (change - noise) / far
+
+    @cached_property
+    def _affordable(self) -> bool:
+        """Whether all component gradients at a point can be had a few times."""
+        n, x = self.problem.n, self.space.member()
+        if n * int(np.size(self.problem.gradient(keep(x)))) > _ENTRIES:
+            return False
+        began = perf_counter()
+        few = min(n, 20)
+        for i in range(few):
+            self.problem.batch(np.array([i]), keep(x))
+        return bool((perf_counter() - began) / few * n < 0.1 * self.patience)
+
+    def _some(self) -> Any:
+        """Return all component indices, or some where all are too many."""
+        n = self.problem.n
+        return np.arange(n) if self._affordable else np.linspace(0, n - 1, min(n, 50)).astype(int)
+
+    def _all(self, x: Point, indices: Any = None) -> Floats:
+        """Return the component gradients at x, one a row."""
+        chosen = np.arange(self.problem.n) if indices is None else indices
+        asked = keep(x)
+        rows = [np.ravel(self.problem.batch(np.array([i]), asked)) for i in chosen.tolist()]
+        return np.array(rows)
+
+
+def convex(problem: Any, space: Space, patience: float) -> str:
+    """Look for a chord of f that lies below its tangent, where f is said to be convex."""
+    if "convex" not in problem.properties:
+        raise Skipped("it is not said to be convex")
+    found = Search(problem, space, patience).lower()
+    allowed = 1e-9 * max(1.0, abs(problem.value(problem.start())))
+    if found.value > allowed:
+        raise Wrong(
+            "f(y) >= f(x) + <gradient(x), y - x>, since `properties` say that f is convex",
+            f"f lies below by {in_brief(0.5 * found.value)} |y - x|^2",
+            found.at,
+            places(problem, "properties", "gradient"),
+        )
+    return "no chord lies below a tangent"
+
+
+SEARCHES: Mapping[str, Callable[[Search], Found]] = MappingProxyType(
+    {
+        "D": Search.diameter,
+        "L_f": Search.gradients,
+        "L_ms": Search.mean_square,
+        "L_max": Search.components,
+        "L2_ms": Search.hessians,
+        "sigma2": Search.variance,
+        "delta": Search.decrease,
+        "M": Search.largest_norm,
+        "ell": Search.lower,
+    }
+)
+"""What finds the largest value of what each constant bounds."""
+
+MEANING: Mapping[str, str] = MappingProxyType(
+    {
+        "D": "the distance of two members",
+        "L_f": "|grad f(x) - grad f(y)|/|x - y|",
+        "L_ms": "sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|",
+        "L_max": "|grad f_i(x) - grad f_i(y)|/|x - y|",
+        "L2_ms": "sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)",
+        "sigma2": "E_i |grad f_i(x) - grad f(x)|^2",
+        "delta": "f(start) - f(x), with the penalty if there is one,",
+        "M": "|x|",
+        "ell": "2 (f(x) + <grad f(x), y - x> - f(y))/|y - x|^2",
+    }
+)
+"""What each constant bounds."""

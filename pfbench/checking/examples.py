@@ -1,0 +1,39 @@
+"""Small examples of the sets that a selector cannot build, and the shapes of the others."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.sets.flow import UnitFlow
+from pfbench.sets.matroid import SpanningTree
+from pfbench.sets.submodular import SubmodularBase
+
+SHAPES: Mapping[str, tuple[int, ...]] = MappingProxyType(
+    {"vectors": (6,), "arrays": (6,), "matrices": (4, 3), "square matrices": (3, 3)}
+)
+"""Shapes of points that are small enough to know all vertices."""
+
+# Numbered against the flow, with a parallel edge, a dead end, and a node before the origin.
+_FLOW = np.array([(4, 3), (4, 2), (3, 2), (2, 0), (3, 0), (4, 3), (3, 5), (6, 4), (6, 2), (4, 0)])
+
+# Two triangles that share an edge, a parallel edge, and a bridge.
+_GRAPH = np.array([(0, 1), (1, 2), (0, 2), (2, 3), (1, 3), (0, 1), (3, 4)])
+
+_COVERED = (frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({3}), frozenset({0, 3, 4}))
+
+
+def _coverage(members: Any) -> float:
+    """Return how many elements some sets cover: a submodular function."""
+    return float(len(frozenset().union(*(_COVERED[i] for i in members))))
+
+
+EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
+    {
+        "unit-flow": lambda: UnitFlow(_FLOW, 4, 0),
+        "spanning-tree": lambda: SpanningTree(_GRAPH),
+        "submodular-base": lambda: SubmodularBase(4, _coverage),
+    }
+)
+"""By the names of the sets."""

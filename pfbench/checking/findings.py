@@ -1,0 +1,272 @@
+"""What a check finds: one finding for each statement that was put to the test."""
+
+import inspect
+import os
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.errors import in_words
+from pfbench.base.visible import visible
+from pfbench.points import Factored, RankOne
+
+_SHOWN = 6
+"""So many coordinates of a point are printed."""
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Wrong(Exception):
+    """What was looked at is not as it should be.
+
+    Attributes
+    ----------
+    expected, seen
+        In words, each the rest of a sentence that begins "expected" or "seen".
+    at
+        A point that shows it: arrays, points or numbers by name.
+    where
+        The methods at fault, as `place` returns them.
+    """
+
+    def __init__(
+        self, expected: str, seen: str, at: Mapping[str, Any] = _NOTHING, where: Sequence[str] = ()
+    ) -> None:
+        super().__init__(f"expected {expected}; seen {seen}")
+        self.expected, self.seen = expected, seen
+        self.at, self.where = dict(at), tuple(where)
+
+
+class Skipped(Exception):
+    """There is nothing to look at, or no way to; the text says why."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One statement about an object, put to the test.
+
+    Attributes
+    ----------
+    check
+        What was looked at.
+    status
+        passed, failed, or skipped.
+    seen
+        What was seen; of what was skipped, why.
+    expected
+        What was expected, if it failed.
+    at
+        A point that shows the failure: arrays, points or numbers by name.
+    where
+        Where to look: FILE:LINE with the method's name.
+    """
+
+    check: str
+    status: str
+    seen: str
+    expected: str = ""
+    at: Mapping[str, Any] = field(default_factory=dict)
+    where: tuple[str, ...] = ()
+
+    @property
+    def point(self) -> str:
+        """The point that shows it, in words."""
+        return ", ".join(f"{name} = {in_brief(value)}" for name, value in self.at.items())
+
+    @property
+    def sentence(self) -> str:
+        """All of it in full sentences."""
+        text = f"{self.check}: expected {self.expected}; seen: {self.seen}."
+        if self.at:
+            text += f" It shows at {self.point}."
+        return text + (f" Look at {', '.join(self.where)}." if self.where else "")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the finding as ``pfbench check --json`` prints it."""
+        return {
+            "check": self.check,
+            "status": self.status,
+            "expected": self.expected or None,
+            "seen": self.seen,
+            "point": self.point or None,
+            "where": list(self.where),
+        }
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All findings about one object.
+
+    Attributes
+    ----------
+    name, kind
+        What was looked at, and what it is: algorithm, estimator, set, problem or penalty.
+    findings
+        One for each check, in their order.
+    problem
+        The problem that an algorithm or estimator was tried on; empty for others.
+    seconds
+        The time of all.
+    """
+
+    name: str
+    kind: str
+    findings: tuple[Finding, ...]
+    problem: str = ""
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing failed."""
+        return not self.failures
+
+    @property
+    def failures(self) -> tuple[Finding, ...]:
+        """The findings that failed."""
+        return tuple(one for one in self.findings if one.status == "failed")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return them as ``pfbench check --json`` prints them (schema 1)."""
+        return {
+            "schema": 1,
+            "name": self.name,
+            "kind": self.kind,
+            "problem": self.problem or None,
+            "passed": self.passed,
+            "findings": [one.as_json() for one in self.findings],
+            "seconds": self.seconds,
+        }
+
+    def __str__(self) -> str:
+        width = max((len(one.check) for one in self.findings), default=0)
+        lines = [f"{one.status:7}  {one.check:{width}}  {one.seen}" for one in self.findings]
+        text = [*lines, *(one.sentence for one in self.failures)]
+        return "\n".join(map(visible, text))
+
+
+class Examination:
+    """Looks at one thing after the other; whatever is raised becomes a finding."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+
+    def look(
+        self, check: str, at: Callable[..., str], *given: Any, where: Sequence[str] = ()
+    ) -> bool:
+        """Look at something; return whether it did not fail.
+
+        Parameters
+        ----------
+        check
+            What is looked at.
+        at
+            Returns what was seen, or raises `Wrong` or `Skipped`; what else it raises is a failure
+            of the code that it called.
+        given
+            What `at` is called with.
+        where
+            The methods at fault, if it raises anything else.
+        """
+        try:
+            found = Finding(check, "passed", at(*given))
+        except Wrong as wrong:
+            found = Finding(
+                check, "failed", wrong.seen, wrong.expected, wrong.at, wrong.where or tuple(where)
+            )
+        except Skipped as skipped:
+            found = Finding(check, "skipped", str(skipped))
+        except Exception as error:
+            raised = f"it raised {in_words(error).rstrip('.')}"
+            at_fault = _raised_at(error) or tuple(where)
+            found = Finding(check, "failed", raised, "an answer", {}, at_fault)
+        self.findings.append(found)
+        return found.status != "failed"
+
+    def add(self, other: "Examination", of: str) -> None:
+        """Take over the findings about a part; `of` says of which."""
+        self.findings += [replace(one, check=of + one.check) for one in other.findings]
+
+
+class Patience:
+    """So many rounds at most, and none is begun after so many seconds; the first always is."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = perf_counter() + seconds
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is over."""
+        return perf_counter() > self._until
+
+    def rounds(self, most: int) -> Any:
+        """Yield 0, 1, ..., at most so many."""
+        for k in range(most):
+            if k and self.over:
+                return
+            yield k
+
+
+def place(of: Any, *names: str) -> str:
+    """Return FILE:LINE and the name of the first method that is defined in Python; or ''."""
+    for name in names:
+        found = getattr(of, name, None)
+        if not callable(found):
+            found = getattr(type(of), name, None)
+        found = getattr(found, "fget", None) or getattr(found, "func", None) or found
+        code = getattr(inspect.unwrap(found) if callable(found) else found, "__code__", None)
+        if code is not None:
+            owner = type(of).__name__ if not inspect.isclass(of) else of.__name__
+            return at_line(code.co_filename, code.co_firstlineno, f"{owner}.{name}")
+    return ""
+
+
+def places(of: Any, *names: str) -> tuple[str, ...]:
+    """Return the places of several methods."""
+    return tuple(found for name in names if (found := place(of, name)))
+
+
+def in_brief(value: Any) -> str:
+    """Return a point, an array or a number in a few words."""
+    if isinstance(value, bool | str | int):
+        return str(value)
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}"
+    if isinstance(value, RankOne):
+        return f"{value.scale:.6g} {in_brief(value.u)} {in_brief(value.v)}'"
+    if isinstance(value, Factored):
+        return f"the matrix with the observed entries {in_brief(value.values())}"
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiuc":
+        entries = [f"{one:.6g}" for one in value.ravel()[:_SHOWN]]
+        more = ["..."] if value.size > _SHOWN else []
+        shape = f" of shape {value.shape}" if more or value.ndim > 1 else ""
+        return f"({', '.join(entries + more)}){shape}"
+    return f"a {type(value).__name__}"
+
+
+def _raised_at(error: BaseException) -> tuple[str, ...]:
+    """Return where an error was raised, in the code of whoever is looked at."""
+    ours = str(Path(__file__).parent)
+    frames = traceback.extract_tb(error.__traceback__)
+    for one in reversed(frames):
+        if not one.filename.startswith(ours) and os.path.exists(one.filename):
+            return (at_line(one.filename, one.lineno or 0, one.name),)
+    return ()
+
+
+def at_line(file: str, line: int, name: str) -> str:
+    """Return FILE:LINE with a name."""
+    return f"{_short(file)}:{line} ({name})"
+
+
+def _short(file: str) -> str:
+    """Return a file's path, from the current folder if it is in it."""
+    try:
+        return str(Path(file).relative_to(Path.cwd()))
+    except ValueError:
+        return file

@@ -1,0 +1,222 @@
+"""Points of a problem, lines through them, and derivatives along these without formulas."""
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.protocols import Problem
+from pfbench.base.state import Point
+from pfbench.points import DenseForm, Factored, combine, distance, form_of, inner, keep
+from pfbench.points.factored import frobenius_norm
+
+_COLUMNS = 14
+"""Halvings of the step of a difference, at most."""
+
+_VERTICES = 300
+"""So many vertices say where the middle of a set is, and which directions it has."""
+
+_TANGENT = 150
+"""Up to this length of a point, the directions of a set are computed."""
+
+_COMPLEX = 1e-30
+"""Length of a complex step, in units of the direction."""
+
+
+def norm(g: Any) -> float:
+    """Return the Euclidean norm of an array of any shape."""
+    return float(np.linalg.norm(np.asarray(g).ravel()))
+
+
+def dense(v: Any) -> Floats:
+    """Return a vertex as an array."""
+    return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
+
+
+def moved(x: Point, v: Any, w: float) -> Point:
+    """Return (1 - w) x + w v as a point of its own."""
+    return keep(combine(keep(x), v, w))
+
+
+def size(x: Point) -> float:
+    """Return the Euclidean norm of a point."""
+    return frobenius_norm(x.factors()) if isinstance(x, Factored) else norm(x)
+
+
+@dataclass(frozen=True)
+class Line:
+    """The points x + t (y - x).
+
+    Attributes
+    ----------
+    x, y
+        Two points.
+    """
+
+    x: Point
+    y: Point
+
+    def at(self, t: float) -> Point:
+        """Return the point at t, any real number."""
+        return combine(self.x, self.y, t)
+
+    def slope(self, g: Any) -> float:
+        """Return <g, y - x>."""
+        if isinstance(self.x, np.ndarray):
+            return float(np.vdot(g, self.y - self.x))
+        return inner(g, self.y) - inner(g, self.x)
+
+    @property
+    def length(self) -> float:
+        """|y - x|."""
+        return distance(self.x, self.y)
+
+
+class Space:
+    """The points of a problem: random members of its set, and lines through them.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    seed
+        Of all that is drawn.
+
+    Attributes
+    ----------
+    dense
+        Whether points are arrays.
+    bounded
+        Whether there is a feasible set.
+    """
+
+    def __init__(self, problem: Problem, seed: int = 0) -> None:
+        self.problem: Any = problem
+        self.rng = np.random.default_rng(np.random.SeedSequence((seed, 17)))
+        form = form_of(problem.start(), problem.name)
+        self.dense = isinstance(form, DenseForm)
+        self.bounded = math.isfinite(problem.set.diameter)
+        self._gradients = np.shape(problem.gradient(problem.start()))
+        self.scale = problem.set.diameter if self.bounded else 1.0
+        self._tangent: Floats | None = None
+        self._centre: Point = None
+
+    def direction(self) -> Floats:
+        """Return a normal gradient."""
+        return self.rng.standard_normal(self._gradients)
+
+    def vertex(self, g: Any = None) -> Point:
+        """Return a vertex of the set: the one against a random gradient, or against g."""
+        return self.problem.lo(self.direction() if g is None else g)
+
+    def start(self) -> Point:
+        """Return the start."""
+        return self.problem.start()
+
+    def member(self) -> Point:
+        """Return a random member: a mixture of the start and vertices; normal without a set."""
+        x = self.problem.start()
+        if not self.bounded:
+            return x + 10.0 ** self.rng.uniform(-1.0, 1.0) * self.rng.standard_normal(x.shape)
+        if self.dense and self.rng.integers(2):
+            x = combine(x, self.centre(), self.rng.uniform(0.3, 0.9))
+        for _ in range(self.rng.integers(1, 8)):
+            x = moved(x, self.vertex(), self.rng.uniform(0.05, 0.9))
+        if self.rng.integers(3) == 0:
+            x = moved(x, self.problem.start(), 1.0 - 10.0 ** self.rng.uniform(-2.0, 0.0))
+        return x
+
+    def centre(self) -> Floats:
+        """Return a mixture of many vertices, which is no boundary point if they span the set."""
+        if self._centre is None:
+            vertices = [dense(self.vertex()) for _ in range(_VERTICES)]
+            self._centre = np.asarray(np.mean(vertices, axis=0))
+            if self._centre.size <= _TANGENT:
+                spread = (np.array(vertices) - vertices[0]).reshape(_VERTICES, -1)
+                s, basis = np.linalg.svd(spread, full_matrices=False)[1:]
+                self._tangent = basis[s > 1e-9 * s[0]]
+        return np.array(self._centre)
+
+    def tangential(self, u: Floats) -> Floats:
+        """Return the part of a direction along the set, if that is flat and not too large."""
+        self.centre()
+        if self._tangent is None:
+            return u
+        return np.asarray((self._tangent @ u.ravel()) @ self._tangent).reshape(u.shape)
+
+    def near(self, x: Point) -> Point:
+        """Return another member, at a distance of any order of magnitude."""
+        w = 10.0 ** self.rng.uniform(-3.0, 0.0)
+        if self.bounded:
+            return moved(x, self.member(), w)
+        return x + w * 10.0 * self.rng.standard_normal(x.shape)
+
+    def line(self, x: Point) -> Line:
+        """Return a short line through x in a random direction; for arrays any direction at all."""
+        if not self.dense:
+            return Line(x, self.member())
+        u = self.rng.standard_normal(x.shape)
+        return Line(x, x + (0.05 * self._reach(x) / norm(u)) * u)
+
+    def inner_line(self, x: Point) -> Line:
+        """Return a line through x that does not leave the set."""
+        return Line(x, combine(x, self.member(), 0.1))
+
+    def toward(self, x: Point, u: Floats) -> Point:
+        """Return a member near x, in the direction u as far as the set allows it."""
+        if self.dense:
+            u = self.tangential(u) if self.bounded else u
+            for step in (0.1, 1e-2, 1e-3, 1e-4):
+                y = x + (step * self._reach(x) / max(norm(u), 1e-300)) * u
+                if not self.bounded or self.problem.set.contains(y, 1e-12):
+                    return y
+        return moved(x, self.vertex(-u), 0.01)
+
+    def _reach(self, x: Point) -> float:
+        return self.scale if self.bounded else max(1.0, norm(x))
+
+
+def derivative(along: Callable[[float], Any]) -> tuple[Floats, float]:
+    """Return the derivative at 0 of a function of t, and how far it may be off.
+
+    Central differences, extrapolated to the step 0 (Ridders 1982): the error is the least
+    difference of two extrapolations, so that it knows of rounding too.
+    """
+    step, best, error = 1.0, np.zeros(()), math.inf
+    last: list[Floats] = []
+    for _ in range(_COLUMNS):
+        above, below = np.asarray(along(step)), np.asarray(along(-step))
+        row = [(above - below) / (2.0 * step)]
+        for k, before in enumerate(last):
+            factor = 4.0 ** (k + 1)
+            row.append((factor * row[-1] - before) / (factor - 1.0))
+            off = max(norm(row[-1] - row[-2]), norm(row[-1] - before))
+            if off < error:
+                best, error = row[-1], off
+        if last and norm(row[-1] - last[-1]) > 1e3 * error:
+            break
+        last, step = row, step / 2.0
+    return best, error
+
+
+def complex_step(value: Callable[[Any], Any], line: Line) -> float | None:
+    """Return the derivative of a function of arrays along a line by a complex step.
+
+    None where it takes no complex arrays.
+    """
+    if not isinstance(line.x, np.ndarray):
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = value(line.x + _COMPLEX * 1j * (line.y - line.x))
+    except Exception:
+        return None
+    if not isinstance(found, complex | np.complexfloating):
+        return None
+    slope = float(found.imag) / _COMPLEX
+    return slope if math.isfinite(slope) else None

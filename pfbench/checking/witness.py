@@ -1,0 +1,258 @@
+"""What an algorithm does beside its oracles: calls of a problem that nothing counts."""
+
+import sys
+from collections.abc import Callable, Mapping
+from types import CodeType, FrameType, FunctionType, TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from pfbench.base.counts import COUNTED, Counts
+from pfbench.base.protocols import Problem
+from pfbench.checking.findings import Wrong, at_line
+from pfbench.oracles import Ledger, bundle
+from pfbench.oracles.bundle import VERBS, Oracles
+from pfbench.oracles.ledger import FO, FV, HVP, LO, PO, SFO, SSO
+from pfbench.points import form_of
+from pfbench.problems import FiniteSum
+from pfbench.problems.base import Opened
+from pfbench.sets.body import Body
+from pfbench.sets.penalties import Penalty
+from pfbench.verification.instruments.changed import Changed
+
+_ORACLES = frozenset({*VERBS, "component", "minimum", "project"})
+
+
+def _codes(*classes: type) -> frozenset[CodeType]:
+    functions = (one for cls in classes for one in vars(cls).values())
+    return frozenset(one.__code__ for one in functions if isinstance(one, FunctionType))
+
+
+_BUNDLE = _codes(Oracles, bundle.CountedHessian, bundle.CountedTable)
+
+
+class Bypass:
+    """While it is entered, notes who asks a problem or a set for what the bundle should count.
+
+    Attributes
+    ----------
+    seen
+        What is asked, by the line that asks, with the number of calls.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        h = problem.penalty
+        self._kinds = FiniteSum, Body, Penalty, Opened, type(problem.set), type(h or problem)
+        self._depth = 0
+        self.seen: dict[tuple[str, str], int] = {}
+
+    def __enter__(self) -> Self:
+        self._before: Callable[..., Any] | None = sys.getprofile()
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        sys.setprofile(self._before)
+
+    def _note(self, frame: FrameType, event: str, argument: Any) -> None:
+        code = frame.f_code
+        if code in _BUNDLE:
+            self._depth += (event == "call") - (event == "return")
+        elif event == "call" and not self._depth and code.co_name in _ORACLES and code.co_argcount:
+            owner = frame.f_locals.get(code.co_varnames[0])
+            caller = frame.f_back
+            if isinstance(owner, self._kinds) and caller is not None:
+                line = at_line(caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name)
+                key = f"{type(owner).__name__}.{code.co_name}", line
+                self.seen[key] = self.seen.get(key, 0) + 1
+
+
+class Guarded(Oracles):
+    """Oracles that note which of their private parts are read from outside.
+
+    Attributes
+    ----------
+    touched
+        The lines that read them, by the part.
+    """
+
+    __slots__ = ("touched",)
+
+    touched: dict[str, str]
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("_") and not name.startswith("__"):
+            caller = sys._getframe(1)
+            if caller.f_code not in _BUNDLE:
+                line = at_line(caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name)
+                object.__getattribute__(self, "touched").setdefault(name, line)
+        return super().__getattribute__(name)
+
+
+class Tallied(Changed):
+    """A backend that counts what it is asked, below the ledger.
+
+    Attributes
+    ----------
+    counts
+        The calls, in the order of `COUNTED`.
+    asked
+        The verbs that were asked.
+    """
+
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        self.counts = [0] * len(COUNTED)
+        self.asked = set[str]()
+
+    def _note(self, verb: str, *charges: tuple[int, int]) -> Any:
+        self.asked.add(verb)
+        for kind, amount in charges:
+            self.counts[kind] += amount
+        return getattr(self._right, verb)
+
+    def gradient(self, x: Any) -> Any:
+        """See `pfbench.base.protocols.Verbs`; so in the next ones."""
+        return self._note("gradient", (FO, 1), (SFO, self._right.n))(x)
+
+    def batch(self, sample: Any, x: Any) -> Any:
+        """Return a mean of component gradients."""
+        return self._note("batch", (SFO, len(sample)))(sample, x)
+
+    def difference(self, sample: Any, x: Any, y: Any) -> Any:
+        """Return a mean of differences."""
+        return self._note("difference", (SFO, 2 * len(sample)))(sample, x, y)
+
+    def value(self, x: Any) -> Any:
+        """Return a value."""
+        return self._note("value", (FV, self._right.n))(x)
+
+    def lo(self, g: Any) -> Any:
+        """Return a vertex."""
+        return self._note("lo", (LO, 1))(g)
+
+    def prox(self, x: Any, g: Any, lam: float) -> Any:
+        """Return a proximal map."""
+        return self._note("prox", (PO, 1))(x, g, lam)
+
+    def hessian(self, s: Any) -> Any:
+        """All component Hessians."""
+        n = self._right.n
+        made = self._note("hessian", (SSO, n))(s)
+        return _Part(made, self.counts, {"product": lambda given: (HVP, n), "batch": _drawn(HVP)})
+
+    def table(self, x: Any) -> Any:
+        """Return a table."""
+        made = self._note("table", (SFO, self._right.n))(x)
+        return _Part(made, self.counts, {"difference": _drawn(SFO), "replace": _drawn(SFO)})
+
+
+def guarded(problem: Problem, backend: Any, ledger: Ledger | None = None) -> Guarded:
+    """Return the oracles of a problem that a backend answers, guarded."""
+    form = form_of(problem.start(), problem.name)
+    ask = Guarded(backend, ledger or Ledger(), problem.set.diameter, form)
+    ask.touched = {}
+    return ask
+
+
+def in_words(counts: Counts) -> str:
+    """Return counts that are not 0, as in "4 FO, 92 SFO"."""
+    told = counts.as_dict()
+    return ", ".join(f"{told[name]} {name.upper()}" for name in COUNTED if told[name]) or "no calls"
+
+
+def accuse(bypass: Bypass, touched: Mapping[str, str], tallied: Counts, told: Counts) -> None:
+    """Refuse calls that went beside the oracles.
+
+    Parameters
+    ----------
+    bypass, touched
+        What was noted.
+    tallied, told
+        What was computed, and what the ledger has.
+    """
+    if bypass.seen:
+        (asked, line), times = next(iter(bypass.seen.items()))
+        raise Wrong(
+            "every call of an oracle to go through `ask`, which counts it",
+            f"it calls {asked} itself, {times} times, uncounted",
+            {},
+            (line,),
+        )
+    if touched:
+        name, line = next(iter(touched.items()))
+        raise Wrong(
+            "it to use the oracles that `ask` offers, n and D, and nothing behind them",
+            f"it reads ask.{name}",
+            {},
+            (line,),
+        )
+    if told != tallied:
+        raise Wrong(f"the ledger to have what was computed, {in_words(tallied)}", in_words(told))
+
+
+def _drawn(kind: int) -> Callable[[tuple[Any, ...]], tuple[int, int]]:
+    return lambda given: (kind, len(given[0]))
+
+
+class _Part(Changed):
+    """A Hessian or a table that counts its calls."""
+
+    def __init__(
+        self, right: Any, counts: list[int], charges: dict[str, Callable[..., tuple[int, int]]]
+    ) -> None:
+        super().__init__(right)
+        self._counts, self._charges = counts, charges
+
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        if name not in self._charges:
+            return found
+
+        def counted(*given: Any) -> Any:
+            kind, amount = self._charges[name](given)
+            self._counts[kind] += amount
+            return found(*given)
+
+        return counted
+
+
+class Negated(Changed):
+    """A backend that answers for -f: whatever follows its answers goes another way."""
+
+    def gradient(self, x: Any) -> Any:
+        """Return what follows from -f; so in the next ones."""
+        return -self._right.gradient(x)
+
+    def batch(self, sample: Any, x: Any) -> Any:
+        """Return a mean of component gradients."""
+        return -self._right.batch(sample, x)
+
+    def difference(self, sample: Any, x: Any, y: Any) -> Any:
+        """Return a mean of differences."""
+        return -self._right.difference(sample, x, y)
+
+    def value(self, x: Any) -> Any:
+        """Return a value."""
+        return -self._right.value(x)
+
+    def hessian(self, s: Any) -> Any:
+        """All component Hessians."""
+        return _Opposite(self._right.hessian(s))
+
+    def table(self, x: Any) -> Any:
+        """Return a table."""
+        return _Opposite(self._right.table(x))
+
+
+class _Opposite(Changed):
+    def __getattr__(self, name: str) -> Any:
+        found = super().__getattr__(name)
+        if isinstance(found, np.ndarray):
+            return -found
+        return lambda *given: -found(*given)

@@ -1,0 +1,73 @@
+"""``pfbench check``: what somebody brings, or ours, held to its own definition."""
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from pfbench.base.visible import visible
+from pfbench.cli import printing
+from pfbench.cli.options import AS_JSON, argument, option
+from pfbench.cli.tables import columns, show
+from pfbench.cli.words import duration, plural
+
+if TYPE_CHECKING:
+    from pfbench.checking import Finding, Findings
+
+_COLOURS = {"passed": "green", "failed": "bold red", "skipped": "dim"}
+
+
+def check(
+    name: str = argument("NAME", default=...),
+    problem: str | None = option(
+        "PROBLEM",
+        "What an algorithm or estimator is tried on; a small one of ours if not given.",
+        "--problem",
+        "-p",
+    ),
+    kind: str | None = option(
+        "KIND", "algorithm, estimator, set, problem or penalty, where that cannot be seen."
+    ),
+    as_json: bool = AS_JSON,
+) -> None:
+    """Check an algorithm, estimator, set, problem or penalty, in seconds.
+
+    NAME is your own, MODULE:NAME[...], or one of ours; KIND:NAME tells namesakes apart, as in
+    "penalty:l1". Exact ledger, feasibility, seeds, budgets, declarations; linear minimisation,
+    projection and proximal map against their definitions; gradients and Hessians against
+    differences; means over all draws; every stated constant searched for a counter-example. Exit
+    status 1 if a check failed.
+    """
+    from pfbench.base.checks import choice
+    from pfbench.checking import KINDS
+    from pfbench.checking import check as look
+    from pfbench.checking.check import is_own
+
+    if kind is not None:
+        choice("--kind", kind, KINDS)
+    if not as_json:
+        printing.announce([text for text in (name, problem) if text is not None and is_own(text)])
+    found = look(name, problem=problem, kind=kind)
+    if as_json:
+        printing.print_json(found.as_json())
+    else:
+        show(shown(found))
+    printing.exit_if(not found.passed)
+
+
+def shown(found: "Findings") -> RenderableType:
+    """Return a line for each check, then each failure in full."""
+    on = f", on {found.problem}" if found.problem else ""
+    rows = [
+        (one.check, Text(one.status, _COLOURS[one.status]), _seen(one)) for one in found.findings
+    ]
+    table = columns(("check", "result", "what was seen"), rows)
+    sentences = [Text(visible(f"\n{one.sentence}")) for one in found.failures]
+    number = len(found.findings) - sum(one.status == "skipped" for one in found.findings)
+    end = f"{plural(number, 'check')}, {len(found.failures)} failed, in {duration(found.seconds)}"
+    title = Text(visible(f"{found.kind} {found.name}{on}"))
+    return Group(title, table, *sentences, Text(f"\n{end}"))
+
+
+def _seen(one: "Finding") -> str:
+    return one.seen if one.status != "failed" else "see below"
