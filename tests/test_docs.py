@@ -106,3 +106,13 @@ def test_your_own_problem_and_measure(tmp_path, monkeypatch):
         assert run["targets"][0]["measure"] == "distance_to_best"
     finally:
         sys.modules.pop("my_problems", None)
+
+
+def test_checking_what_you_bring(capsys):
+    names = {}
+    for block in blocks("docs/checking.md"):
+        exec(compile(block, "checking.md", "exec"), names)
+    printed = capsys.readouterr().out
+    assert printed.startswith("False\nlo minimises expected:")
+    body = names["MyBall"](5, 2.0)
+    assert names["g"] @ body.lo(names["g"]) > body.minimum(names["g"])[0]

@@ -69,6 +69,8 @@ def check_algorithm(
     tried = Tried(made, on)
     if not look("the problem offers what it asks", tried.offered, where=where):
         return on
+    if not look("it runs", tried.runs, where=where):
+        return on
     for check, at in (
         ("it yields states, finite and in the set", tried.feasible),
         ("it asks only what it requires", tried.asks),
@@ -157,11 +159,15 @@ class Tried(Trails):
             raise Wrong("a problem that offers what it requires", str(error)) from error
         return f"{self.problem.name}, n = {self.problem.n}, points of shape {self.problem.shape}"
 
+    def runs(self) -> str:
+        """Check: it runs, and yields states."""
+        if not self.plain.states:
+            raise Wrong("it to yield a state for each iteration", "it yielded none", {}, self.where)
+        return f"{len(self.plain.states)} iterations: {in_words(self.plain.total)}"
+
     def feasible(self) -> str:
         """Check: iterates, and what the output is drawn from, are finite points of the set."""
         states, problem = self.plain.states, self.problem
-        if not states:
-            raise Wrong("it to yield a state for each iteration", "it yielded none", {}, self.where)
         form = form_of(problem.start(), problem.name)
         for k, state in enumerate(states, 1):
             parts = {"iterate": state.x, "output": state.output}

@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from time import perf_counter
+from time import thread_time
 from types import MappingProxyType
 from typing import Any
 
@@ -197,12 +197,12 @@ class Patience:
     """So many rounds at most, and none is begun after so many seconds; the first always is."""
 
     def __init__(self, seconds: float) -> None:
-        self._until = perf_counter() + seconds
+        self._until = thread_time() + seconds
 
     @property
     def over(self) -> bool:
         """Whether the time is over."""
-        return perf_counter() > self._until
+        return thread_time() > self._until
 
     def rounds(self, most: int) -> Any:
         """Yield 0, 1, ..., at most so many."""

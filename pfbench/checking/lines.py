@@ -1,5 +1,6 @@
 """Points of a problem, lines through them, and derivatives along these without formulas."""
 
+import itertools
 import math
 import warnings
 from collections.abc import Callable
@@ -14,8 +15,11 @@ from pfbench.base.state import Point
 from pfbench.points import DenseForm, Factored, combine, distance, form_of, inner, keep
 from pfbench.points.factored import frobenius_norm
 
-_COLUMNS = 14
+_COLUMNS = 8
 """Halvings of the step of a difference, at most."""
+
+_STEPS = (1.0, 0.07, 0.005)
+"""First steps of differences, in lengths of a line."""
 
 _VERTICES = 300
 """So many vertices say where the middle of a set is, and which directions it has."""
@@ -158,7 +162,7 @@ class Space:
     def line(self, x: Point) -> Line:
         """Return a short line through x in a random direction; for arrays any direction at all."""
         if not self.dense:
-            return Line(x, self.member())
+            return Line(x, moved(x, self.member(), 0.1))
         u = self.rng.standard_normal(x.shape)
         return Line(x, x + (0.05 * self._reach(x) / norm(u)) * u)
 
@@ -183,10 +187,18 @@ class Space:
 def derivative(along: Callable[[float], Any]) -> tuple[Floats, float]:
     """Return the derivative at 0 of a function of t, and how far it may be off.
 
-    Central differences, extrapolated to the step 0 (Ridders 1982): the error is the least
-    difference of two extrapolations, so that it knows of rounding too.
+    Central differences, extrapolated to the step 0 (Ridders 1982), from three first steps: what two
+    of them agree on is the derivative, and how far they do not is its error. So a function that
+    turns within the first step, or that rounds, has a large error, and not a wrong derivative.
     """
-    step, best, error = 1.0, np.zeros(()), math.inf
+    found = [_extrapolated(along, first) for first in _STEPS]
+    agreed = [(b[0], max(a[1], b[1], norm(a[0] - b[0]))) for a, b in itertools.pairwise(found)]
+    return min(agreed, key=lambda one: one[1] / max(norm(one[0]), 1e-300))
+
+
+def _extrapolated(along: Callable[[float], Any], step: float) -> tuple[Floats, float]:
+    """Return the extrapolation from a first step, and the least difference of two of them."""
+    best, error = np.zeros(()), math.inf
     last: list[Floats] = []
     for _ in range(_COLUMNS):
         above, below = np.asarray(along(step)), np.asarray(along(-step))

@@ -32,6 +32,7 @@ def check_problem(problem: Problem, examination: Examination) -> None:
         ("gradient", function.gradient),
         ("components", function.components),
         ("batch and difference", function.samples),
+        ("samples by counts", function.samples_by_counts),
         ("hessian", function.hessian),
         ("table", function.table),
         ("backend", function.backend),

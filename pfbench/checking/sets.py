@@ -70,13 +70,16 @@ class Held:
 
     @cached_property
     def directions(self) -> list[Floats]:
-        """Gradients to minimise against: normal, units and their negatives, whole numbers, ties."""
+        """Gradients to minimise against: normal, units, whole numbers, ties, a slow turn."""
         size = math.prod(self.shape)
         found = list(self.rng.standard_normal((60, size)))
         units = self.rng.permutation(size)[:20]
         found += [sign * np.eye(1, size, k)[0] for k in units for sign in (1.0, -1.0)]
         found += list(self.rng.integers(-2, 3, size=(20, size)).astype(float))
         found += [np.ones(size), -np.ones(size), np.zeros(size), np.arange(size) - size / 2.0]
+        a, b = self.rng.standard_normal((2, size))
+        # As in a run: each is near the last one.
+        found += [math.cos(t) * a + math.sin(t) * b for t in np.linspace(0.0, math.pi, 60)]
         return [g.reshape(self.shape) for g in found]
 
     @cached_property
@@ -168,7 +171,9 @@ class Held:
 
     def minimises(self) -> str:
         """No member has a lower product with g than lo(g)."""
-        for g, v in self.answers:
+        patience = Patience(_SECONDS)
+        for k in patience.rounds(len(self.answers)):
+            g, v = self.answers[k]
             reached, values = float(np.vdot(g, v)), self.known @ g.ravel()
             best = int(np.argmin(values))
             better = self.known[best].reshape(self.shape)
@@ -199,6 +204,7 @@ class Held:
             v + _BEYOND * (v - centre),
             v + 0.1 * (v - centre),
             v - (0.01 * self.scale / size) * g,
+            self._farthest(-g),
         ]
         if getattr(self.body, "has_projection", False):
             steps.append(self.body.project(v - (10.0 * self.scale / size) * g))
@@ -211,6 +217,15 @@ class Held:
                     {"g": g, "a lower member": y},
                     places(self.body, "lo", "contains", "project"),
                 )
+
+    def _farthest(self, u: Floats) -> Floats:
+        """Return the last member from the middle on in a direction, by halving."""
+        near, far = 0.0, 2.0 * self.scale / norm(u)
+        for _ in range(20):
+            middle = 0.5 * (near + far)
+            inside = self._in(self.centre + middle * u, 0.0)
+            near, far = (middle, far) if inside else (near, middle)
+        return np.asarray(self.centre + near * u)
 
     def _allowed(self, g: Floats) -> float:
         return _RELATIVE * norm(g) * max(self.scale, norm(self.centre))

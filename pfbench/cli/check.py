@@ -30,18 +30,18 @@ def check(
     ),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Check an algorithm, estimator, set, problem or penalty, in seconds.
+    """Check an algorithm, set, problem and the like.
 
-    NAME is your own, MODULE:NAME[...], or one of ours; KIND:NAME tells namesakes apart, as in
-    "penalty:l1". Exact ledger, feasibility, seeds, budgets, declarations; linear minimisation,
-    projection and proximal map against their definitions; gradients and Hessians against
-    differences; means over all draws; every stated constant searched for a counter-example. Exit
-    status 1 if a check failed.
+    NAME is your own algorithm, estimator, set, problem or penalty, FILE.py:NAME[...] or
+    MODULE:NAME[...], or one of ours; KIND:NAME tells namesakes apart, as in "penalty:l1". Exact
+    ledger, feasibility, seeds, budgets, declarations; linear minimisation, projection and proximal
+    map against their definitions; gradients and Hessians against differences; means over all
+    draws; every stated constant searched for a counter-example. Exit status 1 if a check failed.
     """
     from pfbench.base.checks import choice
     from pfbench.checking import KINDS
     from pfbench.checking import check as look
-    from pfbench.checking.check import is_own
+    from pfbench.checking.door import is_own
 
     if kind is not None:
         choice("--kind", kind, KINDS)
@@ -62,11 +62,11 @@ def shown(found: "Findings") -> RenderableType:
         (one.check, Text(one.status, _COLOURS[one.status]), _seen(one)) for one in found.findings
     ]
     table = columns(("check", "result", "what was seen"), rows)
-    sentences = [Text(visible(f"\n{one.sentence}")) for one in found.failures]
+    sentences = [part for one in found.failures for part in ("", Text(visible(one.sentence)))]
     number = len(found.findings) - sum(one.status == "skipped" for one in found.findings)
     end = f"{plural(number, 'check')}, {len(found.failures)} failed, in {duration(found.seconds)}"
     title = Text(visible(f"{found.kind} {found.name}{on}"))
-    return Group(title, table, *sentences, Text(f"\n{end}"))
+    return Group(title, table, *sentences, "", Text(end))
 
 
 def _seen(one: "Finding") -> str:

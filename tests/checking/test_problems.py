@@ -1,0 +1,82 @@
+"""The checks of problems: right ones pass, every planted fault is named."""
+
+import numpy as np
+import pytest
+from checking.faulty_problems import PROBLEMS, RIGHT, Ridge
+
+from pfbench.checking import check
+from pfbench.problems.catalogue import PROBLEMS as OURS
+
+SMALL = {
+    "robust-matrix-recovery": "[rows=8,columns=7,rank=1]",
+    "nonconvex-logistic": "[source=synthetic,rows=40,columns=4]",
+    "multitask-sigmoid": "[rows=5,columns=4,kinds=2,copies=2]",
+    "multiclass-logistic": "[source=synthetic,rows=30,columns=4,classes=3]",
+    "robust-regression": "[rows=30,columns=4,set=none]",
+    "log-cosh": "[rows=30,columns=4,penalty=l1,weight=0.1]",
+    "quadratic": "[rows=30,columns=4,set=simplex]",
+    "matrix-regression": "[rows=5,columns=4,rank=2]",
+    "simplex-norm": "[columns=12]",
+    "zero-chain": "[horizon=6]",
+    "finite-sum-chain": "",
+}
+"""Every problem of the catalogue, in a size that takes little time."""
+
+
+def failed(found):
+    return [one.check for one in found.failures]
+
+
+def test_every_problem_has_a_small_one():
+    assert set(SMALL) == set(OURS)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_problem_of_the_catalogue_passes(name):
+    found = check(name + SMALL[name])
+    assert found.passed, str(found)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", OURS)
+def test_every_problem_of_the_catalogue_passes_as_it_is(name):
+    found = check(name if name != "nonconvex-logistic" else "nonconvex-logistic[source=synthetic]")
+    assert found.passed, str(found)
+    assert found.seconds < 20.0
+
+
+@pytest.mark.parametrize("problem", RIGHT, ids=lambda problem: type(problem).__name__)
+def test_a_right_problem_in_another_style_passes(problem):
+    found = check(problem)
+    assert (found.kind, failed(found)) == ("problem", []), str(found)
+
+
+@pytest.mark.parametrize("fault", PROBLEMS)
+def test_a_fault_is_named(fault):
+    problem, expected = PROBLEMS[fault]
+    found = check(problem)
+    assert expected in failed(found), str(found)
+
+
+def test_the_pair_that_shows_a_constant_too_small_shows_it():
+    problem, _ = PROBLEMS["L_f one percent too small"]
+    (one,) = [one for one in check(problem).failures if one.check == "constant L_f"]
+    x, y = one.at["x"], one.at["y"]
+    ratio = np.linalg.norm(problem.gradient(x) - problem.gradient(y)) / np.linalg.norm(x - y)
+    assert ratio > problem.constants(problem.start()).L_f
+    assert "faulty_problems.py:" in one.where[0]
+
+
+def test_the_direction_that_shows_a_wrong_gradient_shows_it():
+    problem, _ = PROBLEMS["factor 2"]
+    (one,) = [one for one in check(problem).failures if one.check == "gradient"]
+    x, u = one.at["x"], one.at["u"]
+    right = (problem.value(x + 1e-5 * u) - problem.value(x - 1e-5 * u)) / 2e-5
+    assert problem.gradient(x) @ u == pytest.approx(2.0 * right, rel=1e-6)
+    assert "everywhere it is 2 times the derivative" in one.seen
+
+
+def test_the_search_comes_close_to_exact_constants():
+    found = {one.check: one.seen for one in check(Ridge()).findings}
+    for name in ("D", "L_f", "L_max", "M"):
+        assert found[f"constant {name}"].endswith(", 1 of it"), found

@@ -1,0 +1,84 @@
+"""``pfbench check``: what it prints, its JSON, and its exit statuses."""
+
+import pytest
+
+OWN = "own_things:Quadratic[rows=7]"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        (("simplex",), "set"),
+        (("penalty:l1",), "penalty"),
+        (("l1[radius=3]",), "set"),
+        (("estimator:svrg",), "estimator"),
+        (("svrg",), "algorithm"),
+        (("nfwu-svrg[batch=2]", "-p", OWN), "algorithm"),
+        (("misbehaving:Descent[iterations=4]",), "algorithm"),
+        ((OWN,), "problem"),
+    ],
+)
+def test_what_is_right_passes(pfbench, conforms, arguments, kind):
+    outcome = pfbench("check", *arguments, "--json")
+    assert outcome.status == 0, outcome.out
+    found = outcome.json
+    conforms(found, "check.json")
+    assert (found["name"], found["kind"], found["passed"]) == (arguments[0], kind, True)
+    assert all(one["expected"] is None for one in found["findings"])
+
+
+def test_it_is_told_in_lines(pfbench):
+    outcome = pfbench("check", "nfwu-svrg[batch=2]", "-p", OWN)
+    assert outcome.status == 0
+    first, head, *lines, last = filter(None, outcome.out.splitlines())
+    assert first == f"algorithm nfwu-svrg[batch=2], on {OWN}"
+    assert head.split() == ["check", "result", "what", "was", "seen"]
+    assert all(" passed " in line or " skipped " in line for line in lines)
+    assert ", 0 failed, in " in last
+    assert outcome.err.splitlines()[0] == f"importing {OWN}"
+
+
+WRONG = """
+import numpy as np
+from pfbench.sets import L1Ball
+
+
+class Wrong(L1Ball):
+    def lo(self, g):
+        return -super().lo(g)
+"""
+
+
+def test_a_failure_is_told_whole(pfbench, folder, conforms):
+    (folder / "my_sets.py").write_text(WRONG)
+    outcome = pfbench("check", "my_sets.py:Wrong[radius=2]")
+    assert outcome.status == 1
+    (failure,) = [line for line in outcome.out.splitlines() if line.startswith("lo minimises: ")]
+    for words in ("expected <g, lo(g)> to be the least", "does it maximise", "It shows at g = ("):
+        assert words in failure
+    assert failure.endswith("Look at my_sets.py:7 (Wrong.lo).")
+    outcome = pfbench("check", "my_sets.py:Wrong", "--json")
+    conforms(outcome.json, "check.json")
+    assert (outcome.status, outcome.json["passed"]) == (1, False)
+    one = next(one for one in outcome.json["findings"] if one["check"] == "lo minimises")
+    assert one["where"] == ["my_sets.py:7 (Wrong.lo)"]
+
+
+BAD = {
+    "unknown": (("smplex",), "did you mean 'simplex'?"),
+    "unknown of a kind": (("penalty:l2",), "unknown penalty 'l2'"),
+    "parameter": (("l1[radus=2]",), "did you mean 'radius'?"),
+    "kind": (("own_things:made", "--kind", "sets"), "did you mean 'set'?"),
+    "nothing": (("own_things:nothing",), "is nothing that can be checked"),
+    "problem of a set": (("l1", "-p", "quadratic"), "which is tried on no problem"),
+    "not fitting": (("svrg[batch=0]",), "batch=0"),
+    "module": (("no_such:made",), "there is no module no_such"),
+    "needs": (("own_things:needs",), "needs rows"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD.values(), ids=BAD)
+def test_bad_input_is_refused_in_one_line(pfbench, arguments, words):
+    outcome = pfbench("check", *arguments)
+    assert (outcome.status, outcome.out) == (2, "")
+    assert words in outcome.err.splitlines()[-1]
