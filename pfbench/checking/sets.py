@@ -355,9 +355,10 @@ class Held:
                 raise Wrong("a random vertex in the set", in_brief(v), {"v": v}, where)
             others = [w for _, w in self.answers[:10]] + drawn[:10]
             self._between(v, others, "a random vertex", {}, "random_vertex")
-        again = self._vertex(np.random.default_rng(3))
-        if not np.array_equal(again, drawn[0]):
-            raise Wrong("the same vertex from the same stream", "another one", {"v": again}, where)
+        rng = np.random.default_rng(3)
+        again = [self._vertex(rng) for _ in drawn]
+        if not np.array_equal(again, drawn):
+            raise Wrong("the same vertices from the same stream", "others", {}, where)
         if len(self.known) > 2 and len(drawn) > 5 and not np.ptp(np.array(drawn), axis=0).any():
             raise Wrong("different vertices", f"the same one {len(drawn)} times", {}, where)
         return f"{len(drawn)} drawn"
