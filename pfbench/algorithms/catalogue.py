@@ -48,6 +48,7 @@ class AlgorithmChoice:
 
     name: str
     parameters: Mapping[str, Any]
+    kind: type[Algorithm]
 
     @property
     def selector(self) -> str:
@@ -64,12 +65,12 @@ class AlgorithmChoice:
     @property
     def assumes(self) -> frozenset[str]:
         """What the algorithm's theorem assumes, in the words of `pfbench.base.assumptions`."""
-        return ALGORITHMS[self.name].assumes
+        return self.kind.assumes
 
     @property
     def _replaced(self) -> set[str]:
         """The given parameters that a schedule would set."""
-        return set(ALGORITHMS[self.name].scheduled & set(self.parameters))
+        return set(self.kind.scheduled & set(self.parameters))
 
     def resolve(self, constants: Constants) -> tuple[Algorithm, str]:
         """Return the algorithm with all its parameters, and the schedule's name.
@@ -81,7 +82,7 @@ class AlgorithmChoice:
         Refused
             If the theorem's schedule is not defined for these constants.
         """
-        cls = ALGORITHMS[self.name]
+        cls = self.kind
         given = dict(self.parameters)
         epsilon, schedule = given.pop("epsilon", None), given.pop("schedule", None)
         if schedule in ("theory", "practical") and epsilon is None:
@@ -138,7 +139,17 @@ def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
     """
     if name not in ALGORITHMS:
         raise unknown("algorithm", name, ALGORITHMS)
-    check_known(name, parameters, {**ALGORITHMS[name].parameters(), **_OF_SCHEDULES})
+    return _choice(name, ALGORITHMS[name], parameters)
+
+
+def own_choice(cls: type[Algorithm], selector: Selector) -> AlgorithmChoice:
+    """Choose somebody's own algorithm with the parameters of its selector; see `algorithm`."""
+    known = {**cls.parameters(), **_OF_SCHEDULES}
+    return _choice(selector.name, cls, selector.given(texts_of(known)))
+
+
+def _choice(name: str, cls: type[Algorithm], parameters: Mapping[str, Any]) -> AlgorithmChoice:
+    check_known(name, parameters, {**cls.parameters(), **_OF_SCHEDULES})
     if "schedule" in parameters:
         choice("schedule", parameters["schedule"], SCHEDULES)
-    return AlgorithmChoice(name, MappingProxyType(dict(parameters)))
+    return AlgorithmChoice(name, MappingProxyType(dict(parameters)), cls)

@@ -12,12 +12,12 @@ from pfbench.base.errors import InputError
 FILE = ".py"
 """How the place of a name ends that is a file, as in ``my_methods.py:MySpider``."""
 
-OWN_PARTS = ("set", "penalty")
+OWN_PARTS = frozenset({"set", "penalty"})
 """The parameters of a problem that may be somebody's own, MODULE:NAME or FILE.py:NAME."""
 
 _PATH = r"(?=\S)[^\[\]=,\x00-\x1f]+\.py"
 _FORM = re.compile(rf"\s*((?:{_PATH}:)?[A-Za-z0-9_.:-]+)\s*(?:\[(.*)\])?\s*", re.DOTALL)
-_FILES = re.compile(rf"(^\s*|[\[,]\s*(?:{'|'.join(OWN_PARTS)})\s*=\s*)({_PATH})(?=:)")
+_FILES = re.compile(rf"(^\s*|[\[,]\s*(?:{'|'.join(sorted(OWN_PARTS))})\s*=\s*)({_PATH})(?=:)")
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,22 @@ def module_of(name: str) -> str:
     """Return MODULE of MODULE:NAME; of FILE.py:NAME the module that the file is imported as."""
     place = name.rpartition(":")[0].strip()
     return PurePath(place).stem if place.endswith(FILE) else place
+
+
+def own_in(selector: str) -> list[str]:
+    """Return the names MODULE:NAME and FILE.py:NAME in a selector: its own, and those of parts.
+
+    Raises
+    ------
+    InputError
+        If it names a part, and cannot be read.
+    """
+    name, bracket, _ = selector.partition("[")
+    found = [name.strip()] if ":" in name else []
+    if bracket and ":" in selector:
+        texts = Selector.parse(selector).texts
+        found += [texts[part] for part in OWN_PARTS & texts.keys() if ":" in texts[part]]
+    return found
 
 
 def by_module(selector: str) -> str:

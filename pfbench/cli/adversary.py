@@ -80,6 +80,7 @@ def adversary(
     from pfbench.resisting import every_contestant, session, write_certificate
     from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
     from pfbench.resisting.rescaled import MOST
+    from pfbench.runs.planning.plugged import spelled_out
 
     for name, value, least in (("--seed", seed, 0), ("--horizon", horizon, 1), ("--most", most, 1)):
         if value is not None:
@@ -87,7 +88,8 @@ def adversary(
     if figure is not None:
         check_figure(figure)
     named = [every_contestant() if text == ALL else [text] for text in algorithm or ()]
-    selectors = list(dict.fromkeys(chain.from_iterable(named)))
+    texts = (spelled_out("algorithm", text) for text in chain.from_iterable(named))
+    selectors = list(dict.fromkeys(texts))
     horizons = [] if family is None else _horizons(family)
     if output is not None:
         _check_output(output, len(selectors))

@@ -1,55 +1,37 @@
 """Everything that has a name, of every kind, with a line about it."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
 from importlib.resources import files
-from inspect import getdoc
 from pathlib import Path
 from pkgutil import resolve_name
 from types import MappingProxyType
-from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
-from pfbench.cli.tables import Fact
-
-
-@dataclass(frozen=True)
-class Item:
-    """A name with its kind, where it comes from, and a line about it."""
-
-    name: str
-    kind: str
-    source: str
-    summary: str
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the item as ``pfbench list --json`` prints it (schema 1)."""
-        return {"schema": 1, **asdict(self)}
-
-    @property
-    def facts(self) -> list[Fact]:
-        """The same as ``pfbench info`` shows it first."""
-        return [
-            Fact("name", self.name, "name", f"{self.name} ({self.kind})"),
-            Fact("kind", self.kind),
-            Fact("summary", self.summary, "what it is"),
-            Fact("source", self.source, "source"),
-        ]
+from pfbench.base.plugins import GROUPS
+from pfbench.cli.item import NAMESAKES, Item
+from pfbench.cli.own import plugged
+from pfbench.cli.words import first_line
 
 
 def _items(kind: str, where: str, source: str = "source", about: str = "summary") -> Iterator[Item]:
     """Yield what the mapping MODULE:NAME holds, which is imported only now."""
     for name, one in resolve_name(where).items():
-        yield Item(name, kind, getattr(one, source), getattr(one, about))
+        yield Item(name, kind, getattr(one, source), getattr(one, about), one)
 
 
 def sets() -> Iterator[Item]:
     """Yield the feasible sets and the penalties."""
     yield from _items("set", "pfbench.sets.catalogue:SETS")
     yield from _items("penalty", "pfbench.sets.catalogue:PENALTIES")
+
+
+def estimators() -> Iterator[Item]:
+    """Yield the gradient estimators."""
+    for name, one in resolve_name("pfbench.estimators.catalogue:ESTIMATORS").items():
+        yield Item(name, "estimator", one.source, first_line(one), one)
 
 
 def reports() -> Iterator[Item]:
@@ -75,19 +57,26 @@ KINDS: Mapping[str, Callable[[], Iterator[Item]]] = MappingProxyType(
         "algorithms": partial(_items, "algorithm", "pfbench.algorithms:ALGORITHMS"),
         "problems": partial(_items, "problem", "pfbench.problems:PROBLEMS"),
         "sets": sets,
+        "estimators": estimators,
         "measures": partial(_items, "measure", "pfbench.measures:MEANING"),
         "claims": partial(_items, "claim", "pfbench.claims.catalogue:CLAIMS", about="statement"),
         "reports": reports,
         "data": partial(_items, "data", "pfbench.problems.data.catalogue:DATA_SETS", "home"),
     }
 )
-"""What ``pfbench list`` takes, with what it then shows."""
+"""What ``pfbench list`` takes, with what of ours it then shows."""
+
+
+def listed(kinds: str) -> list[Item]:
+    """Return what ``pfbench list`` shows of one of `KINDS`: ours first, then plug-ins."""
+    ours, kind = list(KINDS[kinds]()), kinds.removesuffix("s")
+    return [*ours, *(plugged(kind, {item.name for item in ours}) if kind in GROUPS else ())]
 
 
 def find(name: str) -> Item:
     """Return the one thing of this name; ``KIND:NAME`` tells namesakes apart.
 
-    A set goes before a penalty of the same name.
+    A set goes before a penalty of the same name, an algorithm before an estimator.
 
     Raises
     ------
@@ -96,21 +85,25 @@ def find(name: str) -> Item:
     """
     from pfbench.problems.data.catalogue import EDITIONS
 
-    everything = [item for kind in KINDS.values() for item in kind()]
     if name == "movielens":
         name = EDITIONS["latest-small"].name
-    kind, colon, plain = name.rpartition(":")
-    found = [
-        item
-        for item in everything
-        if item.name == name or (colon and (item.kind, item.name) == (kind, plain))
-    ]
+    kind, _, plain = name.rpartition(":")
+
+    def named(items: Iterable[Item]) -> list[Item]:
+        return [item for item in items if item.name == plain and kind in ("", item.kind)]
+
+    everything = [item for items in KINDS.values() for item in items()]
+    found = named(everything)
+    if not found:
+        # Only then is anybody's package imported.
+        everything += [item for of in GROUPS if of != "penalty" for item in plugged(of)]
+        found = named(everything)
     if not found:
         near = get_close_matches(name, [item.name for item in everything], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else "`pfbench list` shows all names."
         raise InputError(f"unknown name {name!r}: {hint}")
-    if {item.kind for item in found} == {"set", "penalty"}:
-        found = [item for item in found if item.kind == "set"]
+    kinds = {item.kind for item in found}
+    found = [item for item in found if NAMESAKES.get(item.kind) not in kinds]
     if len(found) > 1:
         choices = " or ".join(f"{item.kind}:{item.name}" for item in found)
         raise InputError(f"{name} names several things: write {choices}.")
@@ -152,9 +145,3 @@ def _specs_in(*patterns: str) -> dict[str, Path]:
         for path in (path for pattern in patterns for path in sorted(folder.glob(pattern))):
             found.setdefault(path.relative_to(folder).with_suffix("").as_posix(), path)
     return found
-
-
-def first_line(documented: Any) -> str:
-    """Return the first paragraph of a docstring as one line, without its mark-up and full stop."""
-    text = (getdoc(documented) or "").partition("\n\n")[0]
-    return " ".join(text.replace("`", "").split()).removesuffix(".")

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 
-from pfbench.cli.catalogue import Item
 from pfbench.cli.describing import Description, constant_table, described_constants
+from pfbench.cli.item import Item
 from pfbench.cli.tables import Fact, heading, show_facts
 from pfbench.cli.words import duration
 

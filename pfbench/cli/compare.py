@@ -53,6 +53,7 @@ def compare(
     on every machine. At the end stands where the method wins and loses.
     """
     from pfbench.reporting import prepare
+    from pfbench.runs.planning.plugged import spelled_out
     from pfbench.runs.planning.spec import read_spec
     from pfbench.runs.storage.store import Store
 
@@ -68,6 +69,7 @@ def compare(
         elif method is not None:
             if not text:
                 prepare(output)
+            method = spelled_out("algorithm", method)
             announce([method])
             runs = _Runs(None if rerun else _shipped(path), kept, engine, as_json)
             compared = _compared(spec, method, runs, rerun=rerun)

@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from pfbench.base.errors import DataError
+from pfbench.base.errors import DataError, InputError
 from pfbench.base.selectors import Selector
-from pfbench.cli.catalogue import Item, find, first_line, specs
+from pfbench.base.user_code import load
+from pfbench.cli.catalogue import find, specs
 from pfbench.cli.claims import describe
 from pfbench.cli.describing import constant_table, described_constants, parameter_table, parameters
+from pfbench.cli.item import Item
 from pfbench.cli.options import AS_JSON, argument
+from pfbench.cli.own import own_item, parameters_of
+from pfbench.cli.printing import announce
 from pfbench.cli.tables import Fact, fields, heading, lines_of, show_facts, values_of
-from pfbench.cli.words import in_words, number, plural, size
+from pfbench.cli.words import first_line, in_words, number, plural, size
 
 if TYPE_CHECKING:
     from pfbench.runs.planning.study import Study
@@ -32,14 +36,28 @@ _PROBLEMS: Mapping[str, str] = MappingProxyType(
 def info(name: str = argument("NAME", default=...), as_json: bool = AS_JSON) -> None:
     """Show one of them whole: parameters, constants, counts.
 
-    NAME is one that `pfbench list` shows. A problem may have parameters, as in
-    "robust-matrix-recovery[source=digits]": its constants are then those on these data.
+    NAME is one that `pfbench list` shows, or your own, FILE.py:NAME. A problem may have parameters,
+    as in "robust-matrix-recovery[source=digits]": its constants are then those on these data.
     """
     a_report = name.removeprefix("report:") in specs()  # whose name may have a folder
     selector = Selector(name) if a_report else Selector.parse(name)
-    item = find(selector.name)
+    item = _own(selector) if _is_own(selector.name) else find(selector.name)
+    if item.broken:
+        raise InputError(item.broken)
     facts, parts = _KINDS[item.kind](replace(selector, name=item.name), item)
     show_facts([*item.facts, *facts], *parts, as_json=as_json)
+
+
+def _is_own(name: str) -> bool:
+    """Return whether a name is FILE.py:NAME or MODULE:NAME, and not KIND:NAME."""
+    kind, colon, _ = name.partition(":")
+    return bool(colon) and kind not in _KINDS
+
+
+def _own(selector: Selector) -> Item:
+    """Import somebody's own thing, which is printed before."""
+    announce([selector.name])
+    return own_item(selector.name, load(selector.name))
 
 
 def _returned(function: Any) -> str:
@@ -52,15 +70,15 @@ def _returned(function: Any) -> str:
 
 
 def _algorithm(selector: Selector, item: Item) -> Described:
-    from pfbench.algorithms import ALGORITHMS, Algorithm
-    from pfbench.algorithms.catalogue import named_algorithm
+    from pfbench.algorithms import Algorithm
     from pfbench.claims.catalogue import CLAIMS
     from pfbench.oracles import Oracles
 
-    named_algorithm(selector)
-    cls = ALGORITHMS[item.name]
+    _check_parameters(selector, item)
+    cls = item.thing
+    known = parameters_of(cls)
     theory = None
-    if getdoc(cls.theory) != getdoc(Algorithm.theory):
+    if getdoc(getattr(cls, "theory", None)) not in (None, getdoc(Algorithm.theory)):
         theory = first_line(cls.theory).removeprefix("Return the schedule of ")
         if hasattr(cls, "sample_sizes"):
             theory += f"; {first_line(cls.sample_sizes)}"
@@ -68,16 +86,18 @@ def _algorithm(selector: Selector, item: Item) -> Described:
         verb: _PROBLEMS.get(verb) or _returned(getattr(Oracles, verb))
         for verb in sorted(cls.requires)
     }
-    assumes = _meanings(cls.assumes) or "nothing beyond smoothness"
+    assumed: frozenset[str] = getattr(cls, "assumes", frozenset())
+    assumes = _meanings(assumed) or "nothing beyond smoothness"
     claims = [one.name for one in CLAIMS.values() if one.algorithm == item.name]
-    drawn = "no: it is deterministic" if cls.deterministic else "yes, from --seed"
+    deterministic = bool(getattr(cls, "deterministic", False))
+    drawn = "no: it is deterministic" if deterministic else "yes, from --seed"
     facts = [
-        Fact("parameters", parameters(cls.parameters())),
+        Fact("parameters", parameters(known)),
         Fact("theory", theory),
         Fact("requires", requires),
-        Fact("counts", cls.counts, "counts"),
-        Fact("assumes", sorted(cls.assumes), "assumes", assumes),
-        Fact("deterministic", cls.deterministic, "random", drawn),
+        Fact("counts", getattr(cls, "counts", "not stated"), "counts"),
+        Fact("assumes", sorted(assumed), "assumes", assumes),
+        Fact("deterministic", deterministic, "random", drawn),
         Fact("claims", claims, "claims"),
     ]
     schedule = heading(
@@ -87,7 +107,19 @@ def _algorithm(selector: Selector, item: Item) -> Described:
         "A parameter beside epsilon replaces that one; the schedule is then explicit.",
     )
     needed = heading("it requires", fields(requires.items()))
-    return facts, [needed, parameter_table(cls.parameters()), schedule if theory else None]
+    return facts, [needed, parameter_table(known), schedule if theory else None]
+
+
+def _check_parameters(selector: Selector, item: Item) -> None:
+    """Refuse parameters that an algorithm does not have."""
+    from pfbench.algorithms import ALGORITHMS
+    from pfbench.algorithms.catalogue import named_algorithm
+    from pfbench.base.parameters import check_known
+
+    if item.thing is ALGORITHMS.get(item.name):
+        named_algorithm(selector)
+    else:
+        check_known(item.name, selector.parameters, parameters_of(item.thing))
 
 
 def _meanings(assumptions: Iterable[str]) -> str:
@@ -102,13 +134,18 @@ def _meanings(assumptions: Iterable[str]) -> str:
 def _problem(selector: Selector, item: Item) -> Described:
     from pfbench.problems import PROBLEMS
 
-    family = PROBLEMS[item.name]
+    ours = item.thing is PROBLEMS.get(item.name)
+    known = parameters_of(item.thing) if not ours else item.thing.parameters()
     facts = [
-        Fact("sources", list(family.sources), "data"),
-        Fact("parameters", parameters(family.parameters())),
+        Fact("sources", list(item.thing.sources) if ours else [], "data"),
+        Fact("parameters", parameters(known)),
         Fact("selector", str(selector)),
     ]
-    table = parameter_table(family.parameters())
+    table = parameter_table(known)
+    needed = [name for name, one in known.items() if one.needed and name not in selector.parameters]
+    if needed and not ours:
+        facts += [Fact("built", None), Fact("not_built", f"it needs {', '.join(needed)}")]
+        return facts, [table]
     try:
         built, parts = _built(selector)
     except DataError as error:
@@ -124,9 +161,11 @@ def _built(selector: Selector) -> Described:
     """Describe a problem on its data."""
     from pfbench.base.assumptions import known_of
     from pfbench.measures import MEANING, available
-    from pfbench.problems.catalogue import named_problem
+    from pfbench.runs.planning.plugged import spelled_out
+    from pfbench.runs.planning.selecting import chosen_problem
 
-    problem = named_problem(selector)
+    as_given = Selector(selector.name, selector.texts)
+    problem = chosen_problem(spelled_out("problem", str(as_given)))
     found = problem.constants(problem.start())
     constants = described_constants(found, found.derivations)
     best, properties = problem.best_known, sorted(known_of(problem))
@@ -155,9 +194,8 @@ def _built(selector: Selector) -> Described:
 
 def _set(selector: Selector, item: Item) -> Described:
     from pfbench.problems import PROBLEMS
-    from pfbench.sets.catalogue import PENALTIES, SETS
 
-    cls: Any = (SETS if item.kind == "set" else PENALTIES)[item.name]
+    cls = item.thing
     if item.kind == "set":
         answers = [
             Fact("diameter", first_line(cls.diameter), "diameter"),
@@ -172,7 +210,7 @@ def _set(selector: Selector, item: Item) -> Described:
         if (item.kind == "set" and one.own_set == item.name)
         or (not cls.needs and one.takes(item.kind, cls.points))
     }
-    known = cls.parameters()
+    known = parameters_of(cls)
     facts = [
         Fact("points", cls.points, "points"),
         Fact("parameters", parameters(known)),
@@ -184,11 +222,18 @@ def _set(selector: Selector, item: Item) -> Described:
     return facts, [parameter_table(known)] if known else []
 
 
-def _measure(selector: Selector, item: Item) -> Described:
-    from pfbench.measures import BRACKETS, MEASURES
+def _estimator(selector: Selector, item: Item) -> Described:
+    known = parameters_of(item.thing)
+    return [Fact("parameters", parameters(known))], [parameter_table(known)]
 
-    interval, everywhere = item.name in BRACKETS, item.name in MEASURES
+
+def _measure(selector: Selector, item: Item) -> Described:
+    from pfbench.measures import BRACKETS, MEANING, MEASURES
+
+    own = item.name not in MEANING
+    interval, everywhere = item.name in BRACKETS, own or item.name in MEASURES
     value = "an interval, certified; a column NAME_lower beside" if interval else "a number"
+    value = "what it returns: a number, an interval, or None" if own else value
     where = "every problem" if everywhere else "final values, or single problems"
     facts = [
         Fact("interval", interval, "value", value),
@@ -259,9 +304,7 @@ def _study(study: "Study") -> list[Fact]:
 
 
 def _claim(selector: Selector, item: Item) -> Described:
-    from pfbench.claims.catalogue import claim
-
-    return describe(claim(item.name))
+    return describe(item.thing)
 
 
 _KINDS: Mapping[str, Callable[[Selector, Item], Described]] = MappingProxyType(
@@ -270,6 +313,7 @@ _KINDS: Mapping[str, Callable[[Selector, Item], Described]] = MappingProxyType(
         "problem": _problem,
         "set": _set,
         "penalty": _set,
+        "estimator": _estimator,
         "measure": _measure,
         "data": _data,
         "report": _report,

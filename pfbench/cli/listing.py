@@ -3,7 +3,8 @@
 from rich.console import RenderableType
 
 from pfbench.base.names import unknown
-from pfbench.cli.catalogue import KINDS, Item
+from pfbench.cli.catalogue import KINDS, listed
+from pfbench.cli.item import Item
 from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.printing import console, print_json
 from pfbench.cli.tables import columns, heading, lines, show
@@ -17,7 +18,7 @@ def list_all(kind: str | None = argument("|".join(KINDS)), as_json: bool = AS_JS
     if kind is not None and kind not in KINDS:
         raise unknown("kind", kind, KINDS)
     kinds = list(KINDS) if kind is None else [kind]
-    found = {name: list(KINDS[name]()) for name in kinds}
+    found = {name: listed(name) for name in kinds}
     if as_json:
         print_json([item.as_json() for items in found.values() for item in items])
         return
@@ -27,14 +28,9 @@ def list_all(kind: str | None = argument("|".join(KINDS)), as_json: bool = AS_JS
 
 
 def _table(items: list[Item]) -> RenderableType:
-    rows = [(_shown(item), item.summary, item.source) for item in items]
+    rows = [(item.shown, item.summary, item.source) for item in items]
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     if sum(widths) <= console().width:
         return columns(("name", "what it is", "source"), rows)
     both = [(name, lines(summary, f"[{source}]")) for name, summary, source in rows]
     return columns(("name", "what it is [source]"), both)
-
-
-def _shown(item: Item) -> str:
-    """Return a name as `pfbench info` takes it; penalties share names with sets."""
-    return f"penalty:{item.name}" if item.kind == "penalty" else item.name

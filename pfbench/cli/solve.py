@@ -66,7 +66,7 @@ def solve(
     from pfbench.base.counts import Budget
 
     Selector.parse(problem)
-    selector = str(Selector.parse(algorithm))
+    Selector.parse(algorithm)
     integer("--seed", seed, least=0)
     seeds = range(seed, seed + (1 if repeat is None else integer("--repeat", repeat, least=1)))
     integer("--every", every, least=1)
@@ -80,10 +80,16 @@ def solve(
     from pfbench.cli.forecast import show_expected
     from pfbench.runs.loop.stop import Stop, recorded
     from pfbench.runs.planning.plan import PlannedRun
+    from pfbench.runs.planning.plugged import measure_spelled_out, spelled_out
     from pfbench.runs.planning.resolve import resolve
 
-    names, target = recorded(measures, None if stop is None else Stop.parse(stop))
-    printing.announce((problem, algorithm, *names))
+    problem = spelled_out("problem", problem)
+    selector = str(Selector.parse(spelled_out("algorithm", algorithm)))
+    target = None if stop is None else Stop.parse(stop)
+    if target is not None:
+        target = replace(target, measure=measure_spelled_out(target.measure))
+    names, target = recorded([measure_spelled_out(name) for name in measures], target)
+    printing.announce((problem, selector, *names))
     plan = PlannedRun(problem, selector, seed, names, every, limits, target, time_limit)
     ready = resolve(plan).ready
     if dry_run:

@@ -67,6 +67,7 @@ def verify(
     """
     from pfbench.base.checks import integer
     from pfbench.claims.catalogue import claim, selected
+    from pfbench.runs.planning.plugged import spelled_out
 
     if quick and full:
         raise InputError("--quick and --full exclude each other: give one.")
@@ -77,6 +78,7 @@ def verify(
     if faults is not None and not mutants:
         raise InputError("--faults goes with --mutants: give both.")
     options.check_place(jobs, scheduler)
+    algorithm = algorithm and spelled_out("algorithm", algorithm)
     integer("--repeat", repeat, least=1)
     if faults is not None:
         integer("--faults", faults, least=1)

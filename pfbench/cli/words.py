@@ -1,7 +1,14 @@
 """Numbers, counts, times, sizes and parameters as people read them."""
 
 from collections.abc import Callable, Sequence
+from inspect import getdoc
 from typing import Any
+
+
+def first_line(documented: Any) -> str:
+    """Return the first paragraph of a docstring as one line, without its mark-up and full stop."""
+    text = (getdoc(documented) or "").partition("\n\n")[0]
+    return " ".join(text.replace("`", "").split()).removesuffix(".")
 
 
 def number(value: float | None) -> str:

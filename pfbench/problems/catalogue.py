@@ -12,7 +12,7 @@ from pfbench.base.selectors import Selector
 from pfbench.problems import families
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.families import Family, OverAnySet
-from pfbench.sets.catalogue import PENALTIES, SETS
+from pfbench.sets.catalogue import PENALTIES, SETS, penalty_class, set_class
 
 _FEW = 3
 """Up to so many sets are named beside a parameter that they alone have."""
@@ -82,16 +82,28 @@ class Entry:
         of_sources = joined({name: declared(cls) for name, cls in self.family.sources.items()})
         return {**declared(self.family), **self.of_sets(), **of_sources}
 
+    def known(self, given: Mapping[str, Any]) -> dict[str, Parameter]:
+        """Return its parameters, with those of somebody's own set or penalty that are given."""
+        return {**_of_own(given), **self.parameters()}
+
     def build(self, given: Mapping[str, Any]) -> FiniteSum:
         """Build the problem from its parameters; those that it does not have are refused."""
-        check_known(self.name, given, self.parameters())
+        check_known(self.name, given, self.known(given))
+        of_sets = {**_of_own(given), **self.of_sets()}
         own = {name: given[name] for name in given if name in declared(self.family)}
-        of_set = {name: given[name] for name in given if name in self.of_sets()}
+        of_set = {name: given[name] for name in given if name in of_sets}
         rest = {name: given[name] for name in given if name not in own and name not in of_set}
         make: Callable[..., Family] = self.family
         if issubclass(self.family, OverAnySet):
             own["of_set"] = of_set
         return make(**own, rest=rest).build()
+
+
+def _of_own(given: Mapping[str, Any]) -> dict[str, Parameter]:
+    """Return the parameters of somebody's own set and penalty, which are imported."""
+    kinds = (("set", set_class), ("penalty", penalty_class))
+    named = ((of, str(given[kind])) for kind, of in kinds if ":" in str(given.get(kind)))
+    return {key: one for of, name in named for key, one in of(name).parameters().items()}
 
 
 PROBLEMS: Mapping[str, Entry] = MappingProxyType(
@@ -119,7 +131,7 @@ def named_problem(selector: Selector) -> FiniteSum:
     """Build the problem of a selector; its texts stay texts. See `problem`."""
     if selector.name not in PROBLEMS:
         raise unknown("problem", selector.name, PROBLEMS)
-    texts = texts_of(PROBLEMS[selector.name].parameters())
+    texts = texts_of(PROBLEMS[selector.name].known(selector.parameters))
     return problem(selector.name, **selector.given(texts))
 
 

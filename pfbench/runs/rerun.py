@@ -144,7 +144,7 @@ def _why_not(entry: Entry, modules: Collection[str]) -> str:
         return "stored with the plan of another run"
     if any(module_of(name) not in modules for name in own_names(plan.own_selectors)):
         return "of somebody's own modules, which are not imported"
-    if any(map(_names_a_file, (plan.problem, plan.algorithm))):
+    if any(_names_a_file(by_module(text)) for text in (plan.problem, plan.algorithm)):
         return "of a file that its selector names, which is not opened"
     return "ended by a clock" if run.status in _BY_THE_CLOCK else ""
 

@@ -1,16 +1,20 @@
 """The feasible sets and the penalties by name, and how a selector's parameters build one.
 
 A set of vectors is built for points of shape (d,), a set of matrices for (M, N). Sets that need a
-graph or a function are built in Python only.
+graph or a function are built in Python only. Somebody's own is named FILE.py:NAME or MODULE:NAME.
 """
 
+import inspect
 from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import is_dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.parameters import check_complete, check_known
+from pfbench.base.user_code import blamed, load
 from pfbench.sets.balls import L1Ball, L2Ball, LinfBall
 from pfbench.sets.birkhoff import Birkhoff
 from pfbench.sets.body import AnySet, Body
@@ -27,6 +31,7 @@ from pfbench.sets.submodular import Permutahedron, SubmodularBase
 
 Shape = tuple[int, ...]
 
+Entry = TypeVar("Entry", type[Body], type[Penalty])
 
 SETS: Mapping[str, type[Body]] = MappingProxyType(
     {
@@ -70,7 +75,7 @@ def takes(entry: type[Body] | type[Penalty], shape: Shape) -> bool:
         "matrices": matrix,
         "square matrices": matrix and shape[0] == shape[-1],
     }
-    return not entry.needs and fits[entry.points]
+    return not entry.needs and fits.get(entry.points, False)
 
 
 def feasible_set(name: str, shape: Shape, **parameters: Any) -> AnySet:
@@ -79,7 +84,7 @@ def feasible_set(name: str, shape: Shape, **parameters: Any) -> AnySet:
     Parameters
     ----------
     name
-        One of `SETS`.
+        One of `SETS`, or somebody's own, FILE.py:NAME.
     shape
         Of a point: (d,) or (M, N).
     parameters
@@ -91,24 +96,67 @@ def feasible_set(name: str, shape: Shape, **parameters: Any) -> AnySet:
         If the name or a parameter is unknown, missing or out of range, if the points have another
         shape, or if the set needs a graph or a function.
     """
-    return _checked("set", SETS, name, shape, parameters).of_shape(shape, **parameters)
+    entry = _checked("set", set_class(name), name, SETS, shape, parameters)
+    with blamed(f"the set {name}") if ":" in name else nullcontext():
+        return entry.of_shape(shape, **parameters)
 
 
 def penalty(name: str, shape: Shape, **parameters: Any) -> Penalty:
     """Build a penalty by name for points of a shape; see `feasible_set`."""
-    return _checked("penalty", PENALTIES, name, shape, parameters).of_shape(shape, **parameters)
+    entry = _checked("penalty", penalty_class(name), name, PENALTIES, shape, parameters)
+    with blamed(f"the penalty {name}") if ":" in name else nullcontext():
+        return entry.of_shape(shape, **parameters)
 
 
-Entry = TypeVar("Entry", type[Body], type[Penalty])
+def set_class(name: str) -> type[Body]:
+    """Return the class of a set by its name, ours or somebody's own, which is imported.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown, or what it names is no set.
+    """
+    return _own("set", name) if ":" in name else _known("set", name, SETS)
+
+
+def penalty_class(name: str) -> type[Penalty]:
+    """Return the class of a penalty by its name; see `set_class`."""
+    return _own("penalty", name) if ":" in name else _known("penalty", name, PENALTIES)
+
+
+_BASES: Mapping[str, type] = MappingProxyType({"set": Body, "penalty": Penalty})
+
+
+def _own(kind: str, name: str) -> Any:
+    """Load the class of somebody's own set or penalty; refuse what is none."""
+    found, base = load(name), _BASES[kind]
+    home = f"{base.__module__}.{base.__name__}"
+    if not isinstance(found, type) or not issubclass(found, base):
+        raise InputError(f"{name} is no {kind}: it must be a class that derives from {home}.")
+    if not is_dataclass(found):
+        raise InputError(f"{name} must be a dataclass: its fields are what runs are known by.")
+    if inspect.isabstract(found):
+        raise InputError(
+            f"{name} is no {kind}: it lacks {', '.join(sorted(found.__abstractmethods__))}."
+        )
+    return found
+
+
+def _known(kind: str, name: str, entries: Mapping[str, Entry]) -> Entry:
+    if name not in entries:
+        raise unknown(kind, name, entries)
+    return entries[name]
 
 
 def _checked(
-    kind: str, entries: Mapping[str, Entry], name: str, shape: Shape, given: Mapping[str, Any]
+    kind: str,
+    entry: Entry,
+    name: str,
+    entries: Mapping[str, Entry],
+    shape: Shape,
+    given: Mapping[str, Any],
 ) -> Entry:
     """Return the class of this name, if it can be built for the shape from the parameters."""
-    if name not in entries:
-        raise unknown(kind, name, entries)
-    entry = entries[name]
     if entry.needs:
         raise InputError(f"the {kind} {name} is built in Python only, as it needs {entry.needs}.")
     if not takes(entry, shape):

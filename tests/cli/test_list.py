@@ -4,7 +4,7 @@ import pytest
 
 from pfbench.claims.catalogue import CLAIMS
 
-KINDS = ("algorithms", "problems", "sets", "measures", "claims", "reports", "data")
+KINDS = ("algorithms", "problems", "sets", "estimators", "measures", "claims", "reports", "data")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -70,7 +70,7 @@ def test_in_a_narrow_terminal_nothing_is_cut(pfbench, monkeypatch, columns):
     assert "…" not in text
     words = set(text.split())
     for item in pfbench("list", "--json").json:
-        prefix = "penalty:" if item["kind"] == "penalty" else ""
+        prefix = f"{item['kind']}:" if item["kind"] in ("penalty", "estimator") else ""
         assert prefix + item["name"] in words
 
 

@@ -5,7 +5,7 @@ Each function takes the place of a field, for its refusal, and what stands there
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pfbench.base.checks import choice, file_name, integer, real
@@ -15,6 +15,7 @@ from pfbench.base.names import unknown
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.labels import title_of, written
 from pfbench.runs.planning.plan import check_number
+from pfbench.runs.planning.plugged import measure_spelled_out
 from pfbench.runs.planning.study import Setting
 from pfbench.runs.planning.template import names_in
 from pfbench.runs.planning.toml import said
@@ -176,7 +177,8 @@ def targets(field: str, value: Any) -> tuple[Stop, ...]:
 
 def _parsed(field: str, target: str) -> Stop:
     try:
-        return Stop.parse(target)
+        stop = Stop.parse(target)
+        return replace(stop, measure=measure_spelled_out(stop.measure))
     except InputError as error:
         raise InputError(f"{field} = {said(target)}: {error}") from None
 

@@ -9,7 +9,7 @@ from typing import Any
 from pfbench.base.checks import integer, real
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
-from pfbench.base.selectors import Selector
+from pfbench.base.selectors import Selector, own_in
 from pfbench.runs.loop.stop import Stop
 
 MOST_RUNS = 100_000
@@ -96,8 +96,7 @@ class PlannedRun:
 
 def own_names(selectors: Iterable[str]) -> list[str]:
     """Return the names MODULE:NAME and FILE.py:NAME among those of selectors, each once."""
-    names = (text.partition("[")[0].strip() for text in selectors)
-    return list(dict.fromkeys(name for name in names if ":" in name))
+    return list(dict.fromkeys(name for text in selectors for name in own_in(text)))
 
 
 def own_in_full(selectors: Iterable[str]) -> list[str]:
@@ -113,10 +112,10 @@ def own_in_full(selectors: Iterable[str]) -> list[str]:
     """
     given: dict[str, dict[str, dict[str, None]]] = {}
     for text in dict.fromkeys(selectors):
-        if own_names([text]):
-            selector = Selector.parse(text)
-            parameters = given.setdefault(selector.name, {})
-            for name, value in selector.texts.items():
+        selector = Selector.parse(text)
+        for own in own_in(text):
+            parameters = given.setdefault(own, {})
+            for name, value in selector.texts.items() if own == selector.name else ():
                 parameters.setdefault(name, {})[value] = None
     return [
         f"{name}[{','.join(f'{key}={_one_of(list(values))}' for key, values in found.items())}]"

@@ -11,11 +11,10 @@ from pfbench.algorithms.base import parameters_of
 from pfbench.base.checks import real
 from pfbench.base.errors import Noting, Refused
 from pfbench.base.protocols import Measure, Problem
-from pfbench.base.selectors import Selector
 from pfbench.measures import named
 from pfbench.runs.loop.ready import Ready, ready
 from pfbench.runs.loop.streams import stream
-from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.plan import PlannedRun, own_names
 from pfbench.runs.planning.selecting import chosen_algorithm, chosen_measures, chosen_problem
 
 
@@ -125,7 +124,7 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
 def resolve_apart(plan: PlannedRun) -> Resolved:
     """As `resolve`, on a problem of its own if somebody's code might leave something in it."""
     stop = () if plan.stop is None else (plan.stop.measure,)
-    if not any(":" in Selector.parse(text).name for text in (plan.problem, *plan.measures, *stop)):
+    if not own_names((plan.problem, *plan.measures, *stop)):
         return resolve(plan)
     try:
         problem = deepcopy(_built(plan.problem).problem)

@@ -4,7 +4,8 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
-from pfbench.algorithms.catalogue import AlgorithmChoice, named_algorithm
+from pfbench.algorithms.base import Algorithm as Kind
+from pfbench.algorithms.catalogue import AlgorithmChoice, named_algorithm, own_choice
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.selectors import Selector
@@ -47,6 +48,12 @@ def chosen_algorithm(text: str) -> AlgorithmChoice | Algorithm:
     selector = Selector.parse(text)
     if ":" not in selector.name:
         return named_algorithm(selector)
+    if selector.parameters.keys() & {"epsilon", "schedule"}:
+        found = load(selector.name)
+        # Of its theorem, unless its own parameter has that name.
+        theorem = isinstance(found, type) and issubclass(found, Kind)
+        if theorem and "epsilon" not in found.parameters():
+            return own_choice(found, selector)
     return own_algorithm(selector, ("name", "requires", "output", "run"))
 
 

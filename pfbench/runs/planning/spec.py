@@ -22,6 +22,7 @@ from pfbench.runs.planning.fields import Entry
 from pfbench.runs.planning.labels import labels_of, title_of
 from pfbench.runs.planning.orderings import known_ordering, orderings
 from pfbench.runs.planning.plan import check_number
+from pfbench.runs.planning.plugged import measure_spelled_out
 from pfbench.runs.planning.study import Named, Setting, Spec, Study, canonical, frequency
 from pfbench.runs.planning.template import filled, names_in
 from pfbench.runs.planning.toml import read_toml, said
@@ -254,7 +255,8 @@ def _measure(target: Stop) -> str:
 def _measured(table: _Table, begun: Study) -> Study:
     """Return a study with its measures, targets and other limits."""
     targets: tuple[Stop, ...] = table.take("targets", fields.targets, ())
-    measures = [entry.text for entry in table.take("measures", fields.entries, ())]
+    listed = table.take("measures", fields.entries, ())
+    measures = [measure_spelled_out(entry.text) for entry in listed]
     measures = measures or ([targets[-1].measure] if targets else ["objective"])
     names, _ = recorded(measures, targets[-1] if targets else None)
     memory: float | None = table.take("memory_limit", fields.limit, None)

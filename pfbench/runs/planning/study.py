@@ -19,6 +19,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.plugged import spelled_out
 from pfbench.runs.planning.template import filled
 from pfbench.runs.planning.toml import said
 from pfbench.runs.planning.tune import Choice, Tune, Tuned, Values, key_of
@@ -152,8 +153,8 @@ class Study:
         fill = partial(filled, where=where, giver=giver, values=values)
         limits = fill(self.budget)
         return PlannedRun(
-            canonical(fill(problem.selector)),
-            canonical(fill(algorithm)),
+            spelled_out("problem", canonical(fill(problem.selector))),
+            spelled_out("algorithm", canonical(fill(algorithm))),
             seed,
             self.recorded,
             frequency(where, fill(self.every)),

@@ -1,0 +1,64 @@
+"""Plug-ins: somebody's things that an installed package names by its entry points.
+
+In the `pyproject.toml` of the package::
+
+    [project.entry-points."pfbench.algorithms"]
+    my-spider = "my_package.methods:MySpider"
+
+Nothing is imported here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+
+from pfbench.base.errors import InputError
+
+GROUPS: Mapping[str, str] = MappingProxyType(
+    {
+        "algorithm": "pfbench.algorithms",
+        "problem": "pfbench.problems",
+        "set": "pfbench.sets",
+        "penalty": "pfbench.sets",
+        "estimator": "pfbench.estimators",
+        "measure": "pfbench.measures",
+        "claim": "pfbench.claims",
+    }
+)
+"""The group of entry points of each kind of thing; penalties are among the sets."""
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """A name with what it stands for, MODULE:NAME, and the package that says so."""
+
+    name: str
+    place: str
+    package: str
+
+
+def plugins(kind: str) -> list[Plugin]:
+    """Return the plug-ins of a kind, by name."""
+    found = (_plugin(point) for point in entry_points(group=GROUPS[kind]))
+    return sorted(found, key=lambda one: (one.name, one.package))
+
+
+def plugin(kind: str, name: str) -> Plugin | None:
+    """Return the plug-in of a name, None if there is none.
+
+    Raises
+    ------
+    InputError
+        If several packages have one.
+    """
+    found = [one for one in plugins(kind) if one.name == name]
+    if len(found) > 1:
+        both = " and ".join(f"{one.package} ({one.place})" for one in found)
+        raise InputError(f"the {kind} {name} is in {both}: name one of them MODULE:NAME.")
+    return found[0] if found else None
+
+
+def _plugin(point: EntryPoint) -> Plugin:
+    package = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
+    return Plugin(point.name, point.value.partition("[")[0].strip(), package)

@@ -1,0 +1,46 @@
+"""A named thing as `list` and `info` show it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from pfbench.cli.tables import Fact
+
+NAMESAKES: Mapping[str, str] = MappingProxyType({"penalty": "set", "estimator": "algorithm"})
+"""Kinds whose things share names with those of another kind, which goes before them."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A name with its kind, where it comes from, a line about it, and what it names.
+
+    Of a plug-in that is broken, `broken` says why.
+    """
+
+    name: str
+    kind: str
+    source: str
+    summary: str
+    thing: Any = field(default=None, compare=False, repr=False)
+    broken: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The name as `pfbench info` takes it: some kinds share names with another."""
+        return f"{self.kind}:{self.name}" if self.kind in NAMESAKES else self.name
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the item as ``pfbench list --json`` prints it (schema 1)."""
+        named = {name: getattr(self, name) for name in ("name", "kind", "source", "summary")}
+        return {"schema": 1, **named}
+
+    @property
+    def facts(self) -> list[Fact]:
+        """The same as ``pfbench info`` shows it first."""
+        return [
+            Fact("name", self.name, "name", f"{self.name} ({self.kind})"),
+            Fact("kind", self.kind),
+            Fact("summary", self.summary, "what it is"),
+            Fact("source", self.source, "source"),
+        ]

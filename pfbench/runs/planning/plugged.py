@@ -1,0 +1,65 @@
+"""Selectors with plug-ins: each is spelled out as MODULE:NAME where a run is planned.
+
+From there on a plug-in is somebody's own thing like any other: it is printed before it is imported,
+keys cover its source, and workers find it.
+"""
+
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.base.plugins import plugin
+from pfbench.base.selectors import OWN_PARTS, Selector
+from pfbench.measures import MEANING
+from pfbench.problems.catalogue import PROBLEMS
+from pfbench.sets.catalogue import PENALTIES, SETS
+
+_OURS: Mapping[str, Collection[str]] = MappingProxyType(
+    {
+        "algorithm": ALGORITHMS,
+        "problem": PROBLEMS,
+        "measure": MEANING,
+        "set": frozenset({*SETS, "none"}),
+        "penalty": PENALTIES,
+    }
+)
+"""The names that are ours, by kind."""
+
+
+@lru_cache(maxsize=4096)
+def spelled_out(kind: str, text: str) -> str:
+    """Return a selector with MODULE:NAME for the name of a plug-in; any other as it is.
+
+    Parameters
+    ----------
+    kind
+        "algorithm" or "problem".
+
+    Raises
+    ------
+    InputError
+        If the selector cannot be read, or several packages have a plug-in of the name.
+    """
+    selector = Selector.parse(text)
+    name = _place(kind, selector.name)
+    parts = {
+        part: str(selector.parameters[part]) for part in OWN_PARTS & selector.parameters.keys()
+    }
+    places = {part: _place(part, own) for part, own in parts.items()} if kind == "problem" else {}
+    if name == selector.name and all(places[part] == parts[part] for part in places):
+        return text
+    return str(Selector(name, {**selector.texts, **places}))
+
+
+def measure_spelled_out(name: str) -> str:
+    """Return MODULE:NAME for a measure that is a plug-in; any other name as it is."""
+    return _place("measure", name)
+
+
+def _place(kind: str, name: str) -> str:
+    """Return where the thing of a name is, if it is a plug-in; else the name."""
+    if ":" in name or name in _OURS[kind]:
+        return name
+    found = plugin(kind, name)
+    return name if found is None else found.place

@@ -1,0 +1,402 @@
+"""Somebody's own sets and schedules, things of installed packages, and what `info` says of them."""
+
+import json
+import sys
+
+import pytest
+from own_things import Quadratic
+
+import pfbench as pf
+from pfbench.runs.planning.plugged import spelled_out
+
+MODULE = '''
+"""A package of somebody's."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pfbench.algorithms import Algorithm
+from pfbench.base.parameters import parameter, positive, whole
+from pfbench.base.state import State
+from pfbench.estimators import SPIDERG
+from pfbench.points import combine
+from pfbench.problems import FiniteSum
+from pfbench.sets import L2Ball
+from pfbench.sets.body import VectorBody
+from pfbench.sets.penalties import Penalty
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steps(Algorithm):
+    """Frank-Wolfe with one fixed weight."""
+
+    summary = "Frank-Wolfe with a fixed weight"
+    source = "nowhere"
+    counts = "T iterations: FO T, SFO nT, LO T"
+    requires = frozenset({"gradient", "lo"})
+    deterministic = True
+
+    iterations: int = whole(5, "T")
+    step: float = positive(0.1, "weight", most=1.0)
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            at, g = x, ask.gradient(x)
+            x = combine(x, ask.lo(g), self.step)
+            yield State(x, at, g)
+
+    @classmethod
+    def theory(cls, epsilon, constants, **given):
+        """Return the schedule of nothing: gap <= epsilon after 2 L D^2/epsilon steps."""
+        L, D = cls.needs(constants, "L_f", "D")
+        return cls.filled(given, iterations=math.ceil(2 * L * D * D / epsilon), step=0.01)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Diamond(VectorBody):
+    """The l1 ball."""
+
+    name = "diamond"
+    source = "nowhere"
+
+    d: int
+    radius: float = positive(1.0, "radius")
+    how: str = parameter("plain", "a text")
+
+    def __post_init__(self):
+        if self.radius <= 0 or self.how == 7:
+            raise ValueError(self)
+
+    @property
+    def diameter(self):
+        return 2.0 * self.radius
+
+    def lo(self, g):
+        k = int(np.argmax(np.abs(g)))
+        return self._filled(k, -math.copysign(self.radius, g[k]))
+
+    def contains(self, x, tolerance=1e-9):
+        return float(np.abs(x).sum()) <= self.radius * (1 + tolerance)
+
+    def random_vertex(self, rng):
+        return self._filled(int(rng.integers(self.d)), self.radius)
+
+    def start(self):
+        return np.zeros(self.d)
+
+
+class Plain(VectorBody):
+    pass
+
+
+@dataclass(frozen=True, eq=False)
+class Half(Diamond):
+    lo = VectorBody.lo
+
+
+@dataclass(frozen=True)
+class Square(Penalty):
+    """Weight times |x|^2/2."""
+
+    name = "square"
+    source = "nowhere"
+    dual = "none"
+
+    def value(self, x):
+        return self.weight * float(np.vdot(x, x)) / 2
+
+    def prox(self, y, t):
+        return y / (1 + self._threshold(y, t))
+
+
+class Bowl(FiniteSum):
+    """The parabola over a ball."""
+
+    n = 1
+
+    def __init__(self, columns=3):
+        self.set = L2Ball(columns)
+
+    def value(self, x):
+        return float(x @ x) / 2
+
+    def gradient(self, x):
+        return x
+
+
+class Mine(SPIDERG):
+    """SPIDER again."""
+
+
+def size(problem, state):
+    """The sum of moduli."""
+    return float(np.abs(state.x).sum())
+'''
+
+POINTS = """
+[pfbench.algorithms]
+my-steps = plugged_for_tests:Steps
+frank-wolfe = plugged_for_tests:Steps
+my-gone = plugged_for_tests:Gone
+my-broken = broken_for_tests:Steps
+my-set = plugged_for_tests:Diamond
+
+[pfbench.problems]
+my-bowl = plugged_for_tests:Bowl
+
+[pfbench.sets]
+my-diamond = plugged_for_tests:Diamond
+my-square = plugged_for_tests:Square
+
+[pfbench.estimators]
+my-spider = plugged_for_tests:Mine
+
+[pfbench.measures]
+my-size = plugged_for_tests:size
+"""
+
+
+@pytest.fixture
+def module(folder, monkeypatch):
+    """A file of somebody's in the current folder."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (folder / "plugged_for_tests.py").write_text(MODULE)
+    (folder / "broken_for_tests.py").write_text("1 / 0\n")
+    yield folder
+    for name in ("plugged_for_tests", "broken_for_tests"):
+        sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def package(module, monkeypatch):
+    """The same as an installed package with entry points."""
+    about = module / "mine_for_tests-1.5.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine-for-tests\nVersion: 1.5\n")
+    (about / "entry_points.txt").write_text(POINTS)
+    monkeypatch.syspath_prepend(str(module))
+    spelled_out.cache_clear()
+    yield module
+    spelled_out.cache_clear()
+
+
+LOGISTIC = "nonconvex-logistic[source=synthetic,rows=20,columns=4,{}]"
+
+
+def solved(pfbench, problem, algorithm="frank-wolfe[iterations=5,step=open-loop]", *more):
+    outcome = pfbench("solve", "-p", problem, "-a", algorithm, *more, "--json")
+    assert outcome.status == 0, outcome.err
+    return outcome
+
+
+@pytest.mark.usefixtures("module")
+def test_a_set_of_somebodys_own_is_a_parameter_like_ours(pfbench):
+    own = LOGISTIC.format("set=plugged_for_tests.py:Diamond,radius=2,how=007")
+    outcome = solved(pfbench, own)
+    assert outcome.err == "importing plugged_for_tests.py:Diamond\n"
+    ours = solved(pfbench, LOGISTIC.format("set=l1,radius=2")).json
+    assert outcome.json["counts"] == ours["counts"]
+    assert outcome.json["final"]["objective"] == ours["final"]["objective"]
+
+
+@pytest.mark.usefixtures("module")
+def test_a_penalty_of_somebodys_own(pfbench):
+    own = LOGISTIC.format("penalty=plugged_for_tests.py:Square,weight=0.5")
+    found = solved(pfbench, own, "prox-gd[iterations=7,step=0.1]").json
+    problem = pf.problem("nonconvex-logistic", source="synthetic", rows=20, columns=4, set="none")
+    x = problem.start()
+    for _ in range(7):
+        x = (x - 0.1 * problem.gradient(x)) / 1.05
+    assert found["final"]["objective"] == pytest.approx(problem.value(x) + 0.25 * x @ x, abs=1e-12)
+
+
+@pytest.mark.usefixtures("module")
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("set=plugged_for_tests.py:Diamnd", "did you mean 'Diamond'"),
+        ("set=plugged_for_tests.py:Diamond,radios=1", "did you mean 'radius'"),
+        ("set=plugged_for_tests.py:Diamond,radius=-1", "fails with ValueError: Diamond(d=4"),
+        ("set=plugged_for_tests.py:Square", "derives from pfbench.sets.body.Body"),
+        ("set=plugged_for_tests.py:Plain", "must be a dataclass"),
+        ("set=plugged_for_tests.py:Half", "it lacks lo"),
+        ("set=broken_for_tests.py:Ball", "fails with ZeroDivisionError"),
+        ("penalty=plugged_for_tests.py:Diamond", "derives from pfbench.sets.penalties.Penalty"),
+    ],
+)
+def test_what_is_no_set_is_refused_in_one_sentence(pfbench, given, says):
+    outcome = pfbench("solve", "-p", LOGISTIC.format(given), "-a", "frank-wolfe[iterations=5]")
+    assert outcome.status == 2
+    *importing, refusal = outcome.err.splitlines()
+    assert len(importing) == 1
+    assert says in refusal
+
+
+@pytest.mark.usefixtures("module")
+def test_the_source_of_a_set_is_in_the_key_of_a_run(pfbench, module):
+    (module / "s.toml").write_text(
+        f'problems = "{LOGISTIC.format("set=plugged_for_tests.py:Diamond")}"\n'
+        'algorithms = "frank-wolfe[iterations=3,step=open-loop]"\n'
+    )
+    run = ("run", "s.toml", "--jobs", 0, "--json")
+    first = pfbench(*run)
+    assert first.err == "pfbench: importing plugged_for_tests.py:Diamond, which s.toml names.\n"
+    assert pfbench(*run).json["stored"] == 1
+    (module / "plugged_for_tests.py").write_text(MODULE + "\n# another\n")
+    assert pfbench(*run).json["made"] == 1
+
+
+@pytest.mark.usefixtures("module")
+def test_the_theorem_of_somebodys_own_method(pfbench):
+    """Its schedule is asked for by epsilon, as ours are; an own parameter replaces it."""
+    problem = "plugged_for_tests.py:Bowl"
+    ball = LOGISTIC.format("set=l1,radius=2")
+    found = solved(pfbench, ball, "plugged_for_tests.py:Steps[epsilon=2]").json
+    constants = pf.problem(
+        "nonconvex-logistic", source="synthetic", rows=20, columns=4, set="l1", radius=2
+    )
+    L = constants.constants(constants.start()).L_f
+    assert found["schedule"] == "theory"
+    assert found["iterations"] == -(-2 * L * 16 // 2)
+    replaced = solved(pfbench, ball, "plugged_for_tests.py:Steps[epsilon=2,iterations=3]").json
+    assert (replaced["schedule"], replaced["iterations"]) == ("explicit", 3)
+    outcome = pfbench("solve", "-p", problem, "-a", "plugged_for_tests.py:Steps[epsilon=2]")
+    assert (outcome.status, "L_f" in outcome.err) == (2, True)
+    outcome = pfbench("solve", "-p", ball, "-a", "plugged_for_tests.py:Steps[epsilon=2,stp=1]")
+    assert (outcome.status, "did you mean 'step'" in outcome.err) == (2, True)
+
+
+# --- plug-ins -------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("package")
+def test_plug_ins_are_listed_like_ours_and_a_broken_one_says_why(pfbench, conforms):
+    everything = pfbench("list", "--json")
+    assert (everything.status, everything.err) == (0, "")
+    conforms(everything.json, "list.json")
+    found = {
+        (item["kind"], item["name"]): item["summary"]
+        for item in everything.json
+        if item["source"] == "mine-for-tests 1.5"
+    }
+    assert found == {
+        ("algorithm", "my-steps"): "Frank-Wolfe with a fixed weight",
+        ("problem", "my-bowl"): "The parabola over a ball",
+        ("set", "my-diamond"): "The l1 ball",
+        ("penalty", "my-square"): "Weight times |x|^2/2",
+        ("estimator", "my-spider"): "SPIDER again",
+        ("measure", "my-size"): "The sum of moduli",
+        ("algorithm", "frank-wolfe"): (
+            "broken: frank-wolfe is one of ours: name it plugged_for_tests:Steps."
+        ),
+        ("algorithm", "my-gone"): found["algorithm", "my-gone"],
+        ("algorithm", "my-broken"): (
+            "broken: the module of broken_for_tests:Steps fails with ZeroDivisionError: division "
+            "by zero."
+        ),
+        ("algorithm", "my-set"): ("broken: plugged_for_tests:Diamond is no algorithm, but a set."),
+    }
+    assert found["algorithm", "my-gone"].startswith("broken: unknown name in plugged_for_tests")
+
+
+@pytest.mark.usefixtures("package")
+def test_plug_ins_run_as_modules_and_are_named_before(pfbench):
+    outcome = solved(
+        pfbench,
+        LOGISTIC.format("set=my-diamond,radius=2"),
+        "my-steps[iterations=4]",
+        *("--measure", "my-size", "--stop", "my-size=-1"),
+    )
+    assert outcome.err.splitlines() == [
+        "importing plugged_for_tests:Diamond",
+        "importing plugged_for_tests:Steps[iterations=4]",
+        "importing plugged_for_tests:size",
+    ]
+    assert outcome.json["iterations"] == 4
+    assert outcome.json["algorithm"] == "plugged_for_tests:Steps[iterations=4]"
+    assert outcome.json["final"]["size"] > 0
+    assert solved(pfbench, "my-bowl[columns=2]").json["counts"]["lo"] == 5
+    broken = pfbench("solve", "-p", "my-bowl", "-a", "my-broken")
+    assert (broken.status, broken.err.count("\n")) == (2, 3)
+    assert "fails with ZeroDivisionError" in broken.err
+
+
+@pytest.mark.usefixtures("package")
+def test_a_sweep_of_plug_ins_is_known_by_its_modules(pfbench, package):
+    (package / "s.toml").write_text(
+        'problems = "my-bowl"\nalgorithms = ["my-steps", "frank-wolfe[iterations=5]"]\n'
+        'measures = ["my-size"]\ntargets = ["my-size=0.5"]\n'
+    )
+    (package / "modules.toml").write_text(
+        'problems = "plugged_for_tests.py:Bowl"\nalgorithms = ["plugged_for_tests:Steps"]\n'
+        'measures = ["plugged_for_tests:size"]\ntargets = ["plugged_for_tests:size=0.5"]\n'
+    )
+    found = pfbench("run", "s.toml", "--jobs", 0, "--json").json
+    assert (found["made"], [one["targets"][0]["measure"] for one in found["runs"]]) == (
+        2,
+        ["size", "size"],
+    )
+    assert pfbench("run", "modules.toml", "--jobs", 0, "--json").json["stored"] == 1
+
+
+@pytest.mark.usefixtures("package")
+def test_of_two_packages_with_one_name_neither_is_taken(pfbench, package):
+    other = package / "other_for_tests-2.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other-for-tests\nVersion: 2\n")
+    (other / "entry_points.txt").write_text("[pfbench.problems]\nmy-bowl = elsewhere:Cup\n")
+    outcome = pfbench("solve", "-p", "my-bowl", "-a", "my-steps[iterations=2]")
+    assert outcome.refusal == (
+        "the problem my-bowl is in mine-for-tests 1.5 (plugged_for_tests:Bowl) and "
+        "other-for-tests 2 (elsewhere:Cup): name one of them MODULE:NAME."
+    )
+
+
+# --- info -----------------------------------------------------------------------------------------
+
+SHOWN = {
+    "Steps": ("algorithm", {"counts": "T iterations: FO T, SFO nT, LO T", "deterministic": True}),
+    "Steps[step=0.5]": ("algorithm", {"claims": []}),
+    "Bowl[columns=2]": ("problem", {"sources": []}),
+    "Diamond": ("set", {"points": "vectors"}),
+    "Square": ("penalty", {"points": "arrays"}),
+    "Mine": ("estimator", {}),
+    "size": ("measure", {"everywhere": True}),
+}
+
+
+@pytest.mark.usefixtures("module")
+@pytest.mark.parametrize(("name", "kind", "facts"), [(n, *found) for n, found in SHOWN.items()])
+def test_info_shows_what_is_in_a_file(pfbench, name, kind, facts):
+    outcome = pfbench("info", f"plugged_for_tests.py:{name}", "--json")
+    place = f"plugged_for_tests.py:{name.partition('[')[0]}"
+    assert outcome.err == f"importing {place}\n"
+    found = outcome.json
+    assert (found["kind"], found["name"]) == (kind, place)
+    assert found["summary"]
+    assert {key: found[key] for key in facts} == facts
+    shown = pfbench("info", f"plugged_for_tests.py:{name}")
+    assert (shown.status, f"{place} ({kind})" in shown.out) == (0, True)
+
+
+@pytest.mark.usefixtures("package")
+def test_info_of_plug_ins(pfbench):
+    assert pfbench("info", "my-steps", "--json").json["source"] == "mine-for-tests 1.5"
+    assert pfbench("info", "my-bowl[columns=4]", "--json").json["built"]["shape"] == [4]
+    broken = pfbench("info", "my-broken")
+    assert "fails with ZeroDivisionError" in broken.refusal
+
+
+def test_info_of_own_things_that_are_none(pfbench):
+    for name, says in (("own_things:number", "is int, and no algorithm"), ("no:X", "no module no")):
+        outcome = pfbench("info", name)
+        assert (outcome.status, outcome.out) == (2, "")
+        assert says in outcome.err.splitlines()[-1]
+    needs = pfbench("info", "own_things:needs", "--json").json
+    assert (needs["kind"], needs["built"], needs["not_built"]) == ("problem", None, "it needs rows")
+    ready = pfbench("info", "own_things:ready", "--json").json
+    assert ready["built"]["n"] == Quadratic(rows=5).n
+    assert json.dumps(needs)
