@@ -36,14 +36,18 @@ def estimators() -> Iterator[Item]:
 
 def reports() -> Iterator[Item]:
     """Yield the known reports."""
+    for name, path in specs().items():
+        yield _report(name, path)
+
+
+def _report(name: str, path: Path) -> Item:
     from pfbench.runs.planning.spec import read_spec
 
-    for name, path in specs().items():
-        try:
-            summary = read_spec(path).title
-        except InputError as error:
-            summary = f"damaged: {error}"
-        yield Item(name, "report", str(path), summary)
+    try:
+        summary = read_spec(path).title
+    except InputError as error:
+        summary = f"damaged: {error}"
+    return Item(name, "report", str(path), summary)
 
 
 MAIN_REPORT = "gradient-estimators"
@@ -92,7 +96,9 @@ def find(name: str) -> Item:
     def named(items: Iterable[Item]) -> list[Item]:
         return [item for item in items if item.name == plain and kind in ("", item.kind)]
 
-    everything = [item for items in KINDS.values() for item in items()]
+    known = specs()  # only the one that is asked for is read: a spec plans all its runs
+    everything = [item for kinds, items in KINDS.items() if kinds != "reports" for item in items()]
+    everything += [Item(one, "report", str(path), "") for one, path in known.items()]
     found = named(everything)
     if not found:
         # Only then is anybody's package imported.
@@ -102,12 +108,13 @@ def find(name: str) -> Item:
         near = get_close_matches(name, [item.name for item in everything], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else "`pfbench list` shows all names."
         raise InputError(f"unknown name {name!r}: {hint}")
-    kinds = {item.kind for item in found}
-    found = [item for item in found if NAMESAKES.get(item.kind) not in kinds]
+    among = {item.kind for item in found}
+    found = [item for item in found if NAMESAKES.get(item.kind) not in among]
     if len(found) > 1:
         choices = " or ".join(f"{item.kind}:{item.name}" for item in found)
         raise InputError(f"{name} names several things: write {choices}.")
-    return found[0]
+    (item,) = found
+    return _report(item.name, known[item.name]) if item.kind == "report" else item
 
 
 def specs() -> dict[str, Path]:
