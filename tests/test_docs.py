@@ -6,6 +6,7 @@ import shlex
 import sys
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from pfbench.cli.main import app
@@ -43,6 +44,7 @@ def test_adding_an_algorithm(capsys):
     names["test_equals_the_pseudo_code"]()
 
 
+@pytest.mark.long
 def test_comparing_your_method(tmp_path, monkeypatch):
     """The method and the spec of the page as files, and every command of it."""
     text = (ROOT / "docs/compare.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from judging import Judgements
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.verification.claim import Claim
 
-SLOW = 2.0
+SLOW = 1.0
 """Seconds: what is tested of a claim that takes as long is marked long."""
 
 

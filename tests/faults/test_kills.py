@@ -33,7 +33,8 @@ def expected(killing, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "victim", ["parent", pytest.param("worker", marks=pytest.mark.long), "stopped"]
+    "victim",
+    ["parent", *(pytest.param(one, marks=pytest.mark.long) for one in ("worker", "stopped"))],
 )
 def test_nothing_is_lost_and_nothing_differs(killing, expected, tmp_path, victim):
     found, _ = killing.VICTIMS[victim](tmp_path, random.Random(1), 2)

@@ -160,6 +160,7 @@ def says_holds(law, runs):
     return np.mean((products >= math.log(20)).any(axis=1))
 
 
+@pytest.mark.long
 def test_the_shares_are_those_of_sequential():
     law, rng = WITHIN["exponential"], np.random.default_rng(7)
     samples = law(rng, (4000, 200))[:200]

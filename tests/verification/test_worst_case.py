@@ -474,7 +474,9 @@ def test_ncgs_program_is_the_method(same):
     assert run == pytest.approx(program, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["svrg_error", "spider_error", "saga_error"])
+@pytest.mark.parametrize(
+    "name", ["svrg_error", "spider_error", pytest.param("saga_error", marks=pytest.mark.long)]
+)
 def test_error_programs_are_the_estimators(monkeypatch, name):
     N, made, original = 3, [], instances.Curved
 
