@@ -19,7 +19,7 @@ from pfbench.checking.findings import Examination, Findings
 from pfbench.checking.penalties import check_penalty
 from pfbench.checking.problems import check_problem
 from pfbench.checking.sets import check_set
-from pfbench.estimators import CASPIDERG, CASVRG, SAGA, SG, SPIDERG, SVRG, Full
+from pfbench.estimators.catalogue import ESTIMATORS
 from pfbench.problems import FiniteSum
 from pfbench.problems.catalogue import PROBLEMS, named_problem
 from pfbench.runs.loop.ready import ready
@@ -29,11 +29,6 @@ from pfbench.sets.catalogue import PENALTIES, SETS, feasible_set, penalty
 
 KINDS = ("algorithm", "estimator", "set", "problem", "penalty")
 """What can be checked."""
-
-ESTIMATORS: Mapping[str, type[Any]] = MappingProxyType(
-    {cls.name: cls for cls in (Full, SG, SVRG, SPIDERG, CASVRG, CASPIDERG, SAGA)}
-)
-"""The gradient estimators by name."""
 
 _NAMES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {

@@ -42,7 +42,10 @@ def check(
     from pfbench.checking import KINDS
     from pfbench.checking import check as look
     from pfbench.checking.door import is_own
+    from pfbench.runs.planning.plugged import spelled_out, whatever_spelled_out
 
+    name = whatever_spelled_out(name)
+    problem = problem and spelled_out("problem", problem)
     if kind is not None:
         choice("--kind", kind, KINDS)
     if not as_json:

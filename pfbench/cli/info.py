@@ -10,7 +10,6 @@ from rich.console import RenderableType
 
 from pfbench.base.errors import DataError, InputError
 from pfbench.base.selectors import Selector
-from pfbench.base.user_code import load
 from pfbench.cli.catalogue import find, specs
 from pfbench.cli.claims import describe
 from pfbench.cli.describing import constant_table, described_constants, parameter_table, parameters
@@ -57,7 +56,7 @@ def _is_own(name: str) -> bool:
 def _own(selector: Selector) -> Item:
     """Import somebody's own thing, which is printed before."""
     announce([selector.name])
-    return own_item(selector.name, load(selector.name))
+    return own_item(selector.name)
 
 
 def _returned(function: Any) -> str:

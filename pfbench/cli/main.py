@@ -25,6 +25,7 @@ from pfbench.cli import (
     data,
     info,
     listing,
+    new,
     pack,
     report,
     run,
@@ -119,6 +120,7 @@ app.command("compare")(compare.compare)
 app.command("pack")(pack.pack)
 app.command("adversary")(adversary.adversary)
 app.command("verify")(verify.verify)
+app.command("new")(new.new)
 app.command("check")(check.check)
 app.add_typer(store.app, name="store")
 

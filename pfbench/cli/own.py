@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.plugins import plugins
-from pfbench.base.user_code import load
 from pfbench.cli.item import Item
 from pfbench.cli.words import first_line
 
@@ -24,28 +23,24 @@ def kind_of(name: str, thing: Any) -> str:
     InputError
         If it is none.
     """
-    from pfbench.algorithms import Algorithm
-    from pfbench.estimators import Estimator
+    from pfbench.checking.door import kind_of as answers
     from pfbench.problems import FiniteSum
-    from pfbench.sets.body import Body
-    from pfbench.sets.penalties import Penalty
     from pfbench.verification.claim import Claim
 
     cls = thing if isinstance(thing, type) else type(thing)
-    bases = (Algorithm, FiniteSum, Body, Penalty, Estimator, Claim)
-    kinds = ("algorithm", "problem", "set", "penalty", "estimator", "claim")
-    for kind, base in zip(kinds, bases, strict=True):
+    for kind, base in (("claim", Claim), ("problem", FiniteSum)):
         if issubclass(cls, base):
             return kind
-    if hasattr(thing, "run") and hasattr(thing, "requires"):
-        return "algorithm"
     if inspect.isroutine(thing):
         needed = [one for one in parameters_of(thing).values() if one.needed]
         return "measure" if len(needed) == 2 else "problem"
-    raise InputError(
-        f"{name} is {cls.__name__}, and no algorithm, problem, set, penalty, estimator, claim or "
-        "measure."
-    )
+    try:
+        return answers(thing, name)
+    except InputError:
+        raise InputError(
+            f"{name} is {cls.__name__}, and no algorithm, problem, set, penalty, estimator, claim "
+            "or measure."
+        ) from None
 
 
 def about(thing: Any) -> tuple[str, str]:
@@ -73,17 +68,37 @@ def parameters_of(thing: Any) -> "dict[str, Parameter]":
     }
 
 
-def own_item(name: str, thing: Any, package: str = "") -> Item:
-    """Return somebody's own thing as `list` shows it, under a name."""
+def own_item(place: str, name: str = "", package: str = "") -> Item:
+    """Return somebody's own thing as `list` shows it; it is imported.
+
+    Parameters
+    ----------
+    place
+        FILE.py:NAME or MODULE:NAME.
+    name, package
+        Those of a plug-in.
+
+    Raises
+    ------
+    InputError
+        If it cannot be loaded, or is nothing that pfbench knows.
+    """
+    from pfbench.base.user_code import load
+    from pfbench.verification.own import stated
+
+    thing = load(place)
+    kind = kind_of(place, thing)
+    if kind == "claim":  # which knows there in which file it stands
+        (thing,) = stated(place).claims
     source, summary = about(thing)
-    return Item(name, kind_of(name, thing), package or source, summary, thing)
+    return Item(name or place, kind, package or source, summary, thing)
 
 
 def plugged(kind: str, ours: Collection[str] = ()) -> Iterator[Item]:
     """Yield the plug-ins of a kind; one that is broken says why, and harms no other."""
     for one in plugins(kind):
         try:
-            item = own_item(one.name, load(one.place), one.package)
+            item = own_item(one.place, one.name, one.package)
             if item.kind != kind and (kind, item.kind) != ("set", "penalty"):
                 raise InputError(f"{one.place} is no {kind}, but a {item.kind}.")
             if one.name in ours:

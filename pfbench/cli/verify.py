@@ -79,11 +79,13 @@ def verify(
         raise InputError("--faults goes with --mutants: give both.")
     options.check_place(jobs, scheduler)
     algorithm = algorithm and spelled_out("algorithm", algorithm)
+    claims = [_spelled_out(name) for name in claims or ()]
+    explain = explain and _spelled_out(explain)
     integer("--repeat", repeat, least=1)
     if faults is not None:
         integer("--faults", faults, least=1)
     effort = "full" if full else "quick"
-    _announce([*(claims or ()), *([explain] if explain else [])], as_json)
+    _announce([*claims, *([explain] if explain else [])], as_json)
     if explain is not None:
         explain_claim(claim(explain))
         return
@@ -91,15 +93,15 @@ def verify(
         if worst_case:
             from pfbench.verification.worst_case import selected as cases
 
-            show(_listed(cases(claims or ()), effort))
+            show(_listed(cases(claims), effort))
         else:
-            show(_listed(selected(claims or (), effort), effort))
+            show(_listed(selected(claims, effort), effort))
         return
     for name, target in (("--json", as_json), ("--table", table)):
         if target is not None and target != printing.STANDARD_OUTPUT:
             check_writable(target, f"{name} {target}", error=StorageError)
     with closing(options.engine_of(jobs, scheduler)) as engine, printing.keeping("check", store):
-        work = Work(claims or [], effort, range(seed, seed + repeat), engine, store, as_json, table)
+        work = Work(claims, effort, range(seed, seed + repeat), engine, store, as_json, table)
         try:
             if mutants and algorithm is not None:
                 if not work.quiet:
@@ -119,6 +121,16 @@ def verify(
             if not work.made:
                 raise
             printing.fail(str(error))
+
+
+def _spelled_out(name: str) -> str:
+    """Return MODULE:NAME for a claim that is a plug-in; any other name as it is."""
+    from pfbench.base.plugins import plugin
+    from pfbench.claims.catalogue import CLAIMS, claims_about
+    from pfbench.verification.own import is_own
+
+    found = None if is_own(name) or name in CLAIMS or claims_about(name) else plugin("claim", name)
+    return name if found is None else found.place
 
 
 def _announce(names: Sequence[str], target: Path | None) -> None:

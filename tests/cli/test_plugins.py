@@ -21,6 +21,7 @@ import numpy as np
 from pfbench.algorithms import Algorithm
 from pfbench.base.parameters import parameter, positive, whole
 from pfbench.base.state import State
+from pfbench.claims import Claim, counts
 from pfbench.estimators import SPIDERG
 from pfbench.points import combine
 from pfbench.problems import FiniteSum
@@ -134,9 +135,21 @@ class Mine(SPIDERG):
 def size(problem, state):
     """The sum of moduli."""
     return float(np.abs(state.x).sum())
+
+
+CLAIM = Claim(
+    name="mine-count",
+    statement="T iterations cost n T component gradients",
+    algorithm=Steps,
+    instances="log-cosh",
+    check=counts(lambda c, a: {"sfo": c.n * a.iterations}, parameters={"iterations": 7}),
+)
 '''
 
 POINTS = """
+[pfbench.claims]
+my-theorem = plugged_for_tests:CLAIM
+
 [pfbench.algorithms]
 my-steps = plugged_for_tests:Steps
 frank-wolfe = plugged_for_tests:Steps
@@ -289,6 +302,7 @@ def test_plug_ins_are_listed_like_ours_and_a_broken_one_says_why(pfbench, confor
         ("penalty", "my-square"): "Weight times |x|^2/2",
         ("estimator", "my-spider"): "SPIDER again",
         ("measure", "my-size"): "The sum of moduli",
+        ("claim", "my-theorem"): "T iterations cost n T component gradients",
         ("algorithm", "frank-wolfe"): (
             "broken: frank-wolfe is one of ours: name it plugged_for_tests:Steps."
         ),
@@ -353,6 +367,18 @@ def test_of_two_packages_with_one_name_neither_is_taken(pfbench, package):
         "the problem my-bowl is in mine-for-tests 1.5 (plugged_for_tests:Bowl) and "
         "other-for-tests 2 (elsewhere:Cup): name one of them MODULE:NAME."
     )
+
+
+@pytest.mark.usefixtures("package")
+def test_plug_ins_are_checked_and_verified_by_their_names(pfbench):
+    for name, of in (("my-diamond", "Diamond"), ("my-spider[batch=2,period=3]", "Mine")):
+        outcome = pfbench("check", name)
+        assert outcome.status == 0, outcome.out
+        assert outcome.err.startswith(f"importing plugged_for_tests:{of}")
+    listed = pfbench("verify", "my-theorem", "--list")
+    assert (listed.status, "mine-count" in listed.out) == (0, True), listed.err
+    shown = pfbench("info", "claim:my-theorem", "--json").json
+    assert (shown["claim_kind"], shown["source"]) == ("count", "mine-for-tests 1.5")
 
 
 # --- info -----------------------------------------------------------------------------------------

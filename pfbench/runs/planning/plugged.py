@@ -11,6 +11,7 @@ from types import MappingProxyType
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.plugins import plugin
 from pfbench.base.selectors import OWN_PARTS, Selector
+from pfbench.estimators.catalogue import ESTIMATORS
 from pfbench.measures import MEANING
 from pfbench.problems.catalogue import PROBLEMS
 from pfbench.sets.catalogue import PENALTIES, SETS
@@ -22,6 +23,7 @@ _OURS: Mapping[str, Collection[str]] = MappingProxyType(
         "measure": MEANING,
         "set": frozenset({*SETS, "none"}),
         "penalty": PENALTIES,
+        "estimator": ESTIMATORS,
     }
 )
 """The names that are ours, by kind."""
@@ -55,6 +57,16 @@ def spelled_out(kind: str, text: str) -> str:
 def measure_spelled_out(name: str) -> str:
     """Return MODULE:NAME for a measure that is a plug-in; any other name as it is."""
     return _place("measure", name)
+
+
+def whatever_spelled_out(text: str) -> str:
+    """Return a selector with MODULE:NAME for a plug-in of whatever kind; any other as it is."""
+    selector = Selector.parse(text)
+    if any(selector.name in ours for ours in _OURS.values()):
+        return spelled_out("problem", text) if selector.name in PROBLEMS else text
+    places = (_place(kind, selector.name) for kind in _OURS)
+    place = next((one for one in places if one != selector.name), selector.name)
+    return text if place == selector.name else str(Selector(place, selector.texts))
 
 
 def _place(kind: str, name: str) -> str:

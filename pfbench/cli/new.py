@@ -1,0 +1,95 @@
+"""``pfbench new``: a working file to start from, with its test."""
+
+import keyword
+import re
+import sys
+from collections.abc import Mapping
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+
+from pfbench.base.errors import InputError
+from pfbench.base.files import storing, whole
+from pfbench.base.names import unknown
+from pfbench.cli.options import argument
+from pfbench.cli.tables import show
+
+_FORM = re.compile(r"[A-Za-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*")
+
+_PROBLEM = "quadratic[source=synthetic,rows=200,columns=10,set=l2]"
+
+NEXT: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "algorithm": (
+            f'solve -p "{_PROBLEM}" -a {{file}}:{{cls}}',
+            "check {file}:{cls}",
+            "verify --algorithm {file}:{cls}",
+            "compare {file}:{cls}",
+        ),
+        "estimator": (
+            "check {file}:{cls}",
+            f'solve -p "{_PROBLEM}" -a {{file}}:{{cls}}FW',
+            "compare {file}:{cls}FW",
+        ),
+        "set": (
+            "check {file}:{cls}",
+            'solve -p "nonconvex-logistic[set={file}:{cls},radius=2]" '
+            '-a "frank-wolfe[iterations=50]"',
+            "info {file}:{cls}",
+        ),
+        "problem": (
+            "check {file}:{cls}",
+            'solve -p "{file}:{cls}[rows=50]" -a "frank-wolfe[iterations=50]"',
+            "info {file}:{cls}",
+        ),
+        "claim": ("verify {file}", "verify {file} --mutants", "info {file}:RATE"),
+        "sweep": ("run {file} --dry-run", "run {file}", "report {file}"),
+    }
+)
+"""By kind, what is done next with the file."""
+
+
+def new(
+    kind: str = argument("|".join(NEXT), default=...), name: str = argument("NAME", default=...)
+) -> None:
+    """Write a working file to start from, with its test.
+
+    Into the current folder: NAME.py (NAME.toml of a sweep), which works as it stands, and
+    test_NAME.py. Nothing is overwritten.
+    """
+    if kind not in NEXT:
+        raise unknown("kind", kind, NEXT)
+    if not _FORM.fullmatch(name):
+        raise InputError(f"NAME {name!r} must be letters and digits, with hyphens between them.")
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower().replace("_", "-").split("-")
+    module, suffix = "_".join(words), ".toml" if kind == "sweep" else ".py"
+    names = {
+        "my_thing": module,
+        "my-thing": "-".join(words),
+        "MyThing": "".join(word.capitalize() for word in words),
+    }
+    file, test = Path(f"{module}{suffix}"), Path(f"test_{module}.py")
+    _check_free(module, file, test)
+    for path, template in ((file, kind), (test, f"{kind}_test")):
+        with storing(str(path)), whole(path) as target:
+            target.write(_filled(template, names).encode())
+    commands = [one.format(file=file, cls=names["MyThing"]) for one in NEXT[kind]]
+    shown = [f"wrote {file} and {test}; next:", *(f"  pfbench {one}" for one in commands)]
+    show("\n".join([*shown, f"  pytest {test}"]))
+
+
+def _filled(template: str, names: Mapping[str, str]) -> str:
+    """Return the text of a template with the names of what is new."""
+    text = (files("pfbench.cli") / "templates" / f"{template}.txt").read_text("utf-8")
+    return re.sub("|".join(names), lambda found: names[found[0]], text)
+
+
+def _check_free(module: str, *paths: Path) -> None:
+    """Refuse a name that Python has for something else, and files that are there."""
+    for path in paths:
+        if path.exists() or path.is_symlink():
+            raise InputError(f"{path} is there, and is not overwritten: take another NAME.")
+    there = module in sys.stdlib_module_names or keyword.iskeyword(module)
+    if there or module in sys.modules or find_spec(module) is not None:
+        raise InputError(f"{module} is a module or a word of Python already: take another NAME.")

@@ -1,0 +1,117 @@
+"""``pfbench new``: each file works as it stands, and so does its test."""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pfbench as package
+from pfbench.cli.new import NEXT
+
+KINDS = tuple(NEXT)
+LONG = ("compare", "run", "report", "check", "verify")
+"""Commands that the written tests make in their own way, or that take long."""
+
+
+@pytest.fixture
+def written(pfbench, folder, monkeypatch):
+    """A folder with one of each kind."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for kind in KINDS:
+        assert pfbench("new", kind, f"my-{kind}").status == 0
+    yield folder
+    for path in folder.glob("*.py"):
+        sys.modules.pop(path.stem, None)
+
+
+def test_the_tests_that_are_written_pass(written):
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."],
+        env=os.environ | {"PYTHONPATH": str(Path(package.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "15 passed" in done.stdout
+
+
+def test_what_is_written_is_formatted_and_without_lint(written):
+    pytest.importorskip("ruff")
+    chosen = ("--select", "B,D,E,F,I,PT,UP,W", "--ignore", "D1,D205,D2", "--line-length", "100")
+    for command in (("check", *chosen), ("format", "--check", "--line-length", "100")):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", command[0], "--isolated", "--no-cache", *command[1:]],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.usefixtures("written")
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_commands_that_are_named_work(pfbench, folder, kind):
+    told = pfbench("new", kind, f"Our{kind.capitalize()}")
+    module = f"our_{kind}"
+    first, *commands, test = told.out.splitlines()
+    file = f"{module}.toml" if kind == "sweep" else f"{module}.py"
+    assert first == f"wrote {file} and test_{module}.py; next:"
+    assert test == f"  pytest test_{module}.py"
+    assert (folder / f"test_{module}.py").exists()
+    assert len(commands) == len(NEXT[kind])
+    for command in commands:
+        pfbench_, verb, *arguments = shlex.split(command)
+        assert pfbench_ == "pfbench"
+        if verb in LONG and "--dry-run" not in arguments:
+            continue
+        outcome = pfbench(verb, *arguments, "--json")
+        assert outcome.status == 0, outcome.err
+        if verb == "solve":
+            assert outcome.json["status"] == "finished"
+            assert outcome.json["final"]["fw_gap"] < 0.5
+        elif verb == "info":
+            assert outcome.json["summary"]
+    sys.modules.pop(module, None)
+
+
+def test_a_fault_that_is_planted_in_what_is_written_is_found(pfbench, written):
+    """Its check is no mere decoration: a wrong sign in the linear minimisation is named."""
+    path = written / "my_set.py"
+    text = path.read_text().replace("np.maximum(-gradient(", "np.maximum(gradient(")
+    path.write_text(text.replace("class MySet", "class Wrong"))
+    found = pfbench("check", "my_set.py:Wrong", "--json")
+    assert found.status == 1
+    assert any(
+        one["status"] == "failed" and "lo" in json.dumps(one) for one in found.json["findings"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "says"),
+    [
+        ("algorthm", "mine", "did you mean 'algorithm'"),
+        ("algorithm", "2nd", "must be letters and digits"),
+        ("algorithm", "a/b", "must be letters and digits"),
+        ("algorithm", "../b", "must be letters and digits"),
+        ("algorithm", "a--b", "must be letters and digits"),
+        ("set", "random", "random is a module or a word of Python"),
+        ("set", "lambda", "lambda is a module or a word of Python"),
+        ("set", "Pfbench", "pfbench is a module or a word of Python"),
+        ("problem", "numpy", "numpy is a module or a word of Python"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused(pfbench, folder, kind, name, says):
+    assert says in pfbench("new", kind, name).refusal
+    assert [path for path in folder.iterdir() if path.is_file()] == []
+
+
+@pytest.mark.parametrize("there", ["mine_too.py", "test_mine_too.py"])
+def test_nothing_is_overwritten(pfbench, folder, there):
+    (folder / there).write_text("# mine\n")
+    assert f"{there} is there" in pfbench("new", "set", "mine-too").refusal
+    assert [path.name for path in folder.iterdir() if path.is_file()] == [there]
+    assert (folder / there).read_text() == "# mine\n"
