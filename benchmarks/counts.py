@@ -1,34 +1,54 @@
-"""Oracle counts of one short run of each NFWU method with epochs: exact on every machine."""
+"""Exact counts of every algorithm of the catalogue up to its target: see ``cases.py``.
 
-import pfbench as pf
+A benchmark for each algorithm, and in it a value for each kind of call that the algorithm makes.
+All cases are run once, ahead of the benchmarks. One that the commit cannot run fails by itself.
+"""
+
+import traceback
+
+from benchmarks.cases import CASES, counted
+from benchmarks.history.stored import calls_of
 
 
-class Counts:
-    """Period, batch and iterations do not divide one another, so every rounding shows."""
+def setup_cache():
+    found = {}
+    for name, case in CASES.items():
+        try:
+            found[name] = counted(case)
+        except Exception:  # an older commit lacks it; the others still have theirs
+            traceback.print_exc()
+    return found
 
-    params = ("nfwu-svrg", "nfwu-spiderg", "nfwu-casvrg", "nfwu-caspiderg")
-    param_names = ("algorithm",)
-    unit = "calls"
-    version = "1"
 
-    def setup_cache(self):
-        problem = pf.problem("robust-matrix-recovery", source="synthetic", rank=5, seed=0)
-        schedule = {"batch": 37, "period": 13, "iterations": 101, "step": 0.001}
-        return {
-            name: pf.solve(problem, pf.algorithm(name, **schedule), seed=0).counts
-            for name in self.params
-        }
+setup_cache.timeout = 300
 
-    setup_cache.timeout = 300
 
-    def track_sfo(self, counts, algorithm):
-        return counts[algorithm].sfo
+def track_missed(found):
+    """Cases that end before their target."""
+    return sum(counts["missed"] for counts in found.values())
 
-    def track_sso(self, counts, algorithm):
-        return counts[algorithm].sso
 
-    def track_hvp(self, counts, algorithm):
-        return counts[algorithm].hvp
+track_missed.unit, track_missed.version = "cases", "1"
 
-    def track_lo(self, counts, algorithm):
-        return counts[algorithm].lo
+
+def track_lacking(found):
+    """Algorithms of today that this commit lacks, or cannot run."""
+    return len(CASES) - len(found)
+
+
+track_lacking.unit, track_lacking.version = "algorithms", "1"
+
+
+def _benchmark(name, case):
+    def track(found, calls):
+        return found[name][calls]
+
+    track.__name__ = f"track_{name.replace('-', '_')}"
+    track.params, track.param_names = (calls_of(name),), ("calls",)
+    track.unit, track.version = "calls", str(case.version)
+    return track
+
+
+for _name, _case in CASES.items():
+    _track = _benchmark(_name, _case)
+    globals()[_track.__name__] = _track

@@ -1,0 +1,108 @@
+"""One short run to a target for each algorithm: what its exact counts are taken from.
+
+The problems are made, small, and one that suits each family. Schedules do not divide one another,
+so that every rounding shows; a target is met before its schedule ends. Counts are those of the calls
+up to the target, or to the end of the schedule.
+
+A change that is meant to change the counts of a case raises its `version`, and then
+``python -m benchmarks.history accept`` writes the new counts to ``counts.json``.
+"""
+
+from dataclasses import dataclass
+
+import pfbench as pf
+from pfbench.base.selectors import Selector
+
+RECOVERY = "robust-matrix-recovery[rows=30,columns=25,rank=3,density=0.3,seed=5]"
+LOG_COSH = "log-cosh[rows=60,columns=8,seed=3,set=l1,radius=2]"
+MULTITASK = "multitask-sigmoid[rows=12,columns=9,kinds=2,copies=3]"
+MULTICLASS = "multiclass-logistic[source=synthetic,rows=50,columns=9,classes=4]"
+SENSING = "matrix-regression[rows=8,columns=8,rank=1,n=90]"
+LOGISTIC = "nonconvex-logistic[source=synthetic,rows=60,columns=8,seed=3,penalty=l1,weight=0.01]"
+ROBUST = "robust-regression[source=synthetic,rows=60,columns=8,seed=3,set=none]"
+
+_LARGE = "batch=37,period=5,iterations=61"
+_SMALL = "batch=7,period=5,iterations=61"
+_SAMPLED = "batch=7,iterations=61"
+_RESTARTED = "restarts=3,period=6,smoothness=98.0,curvature=20.0,delta=1330.0"
+
+
+@dataclass(frozen=True)
+class Case:
+    """An algorithm with its schedule on a problem, and the target to which calls are counted."""
+
+    problem: str
+    algorithm: str
+    target: str
+    version: int = 1
+
+    @property
+    def name(self) -> str:
+        return Selector.parse(self.algorithm).name
+
+    def run(self) -> "pf.Run":
+        """Run the algorithm until its target is met or its schedule ends."""
+        problem, algorithm = Selector.parse(self.problem), Selector.parse(self.algorithm)
+        return pf.solve(
+            pf.problem(problem.name, **problem.parameters),
+            pf.algorithm(algorithm.name, **algorithm.parameters),
+            seed=11,
+            stop=pf.Stop.parse(self.target),
+        )
+
+
+_ALL = (
+    Case(RECOVERY, "frank-wolfe[iterations=61]", "fw_gap=0.2"),
+    Case(RECOVERY, "sfw[step=0.05,batch=30,iterations=61]", "objective=0.455"),
+    Case(RECOVERY, f"svfw[step=0.05,{_LARGE}]", "objective=0.38"),
+    Case(LOG_COSH, f"sagafw[step=0.05,{_SAMPLED}]", "objective=0.24"),
+    Case(RECOVERY, "nfwu-sg[step=0.05,batch=37,iterations=61]", "objective=0.45"),
+    Case(RECOVERY, f"nfwu-svrg[step=0.05,{_LARGE}]", "objective=0.385"),
+    Case(RECOVERY, f"nfwu-spiderg[step=0.05,{_LARGE}]", "objective=0.415"),
+    Case(RECOVERY, f"nfwu-casvrg[step=0.05,{_LARGE}]", "objective=0.3"),
+    Case(LOG_COSH, f"nfwu-caspiderg[step=0.05,{_SMALL}]", "objective=0.24"),
+    Case(MULTITASK, "ncgs[smoothness=1.7,tolerance=0.005,iterations=23]", "objective=0.05"),
+    Case(LOG_COSH, "ncgs-stochastic[smoothness=0.3,tolerance=0.005,iterations=23]", "fw_gap=0.05"),
+    Case(
+        MULTICLASS,
+        "ncgs-vr[smoothness=0.1,tolerance=0.01,batch=7,period=5,iterations=23]",
+        "objective=0.7",
+    ),
+    Case(SENSING, f"cgs[{_RESTARTED}]", "objective=900"),
+    Case(SENSING, f"storc[{_RESTARTED},batch=200]", "objective=900"),
+    Case(LOGISTIC, "prox-gd[step=2.0,iterations=61]", "gradient_mapping_sq=1e-7"),
+    Case(MULTICLASS, "projected-gradient[step=5.0,iterations=61]", "objective=0.645"),
+    Case(LOGISTIC, f"prox-sgd[step=1.0,{_SAMPLED}]", "gradient_mapping_sq=0.0015"),
+    Case(ROBUST, f"svrg[step=1.0,{_SMALL}]", "objective=0.004"),
+    Case(LOGISTIC, f"prox-svrg[step=1.0,{_SMALL}]", "gradient_mapping_sq=1e-6"),
+    Case(LOG_COSH, f"projected-svrg[step=1.0,{_SMALL}]", "fw_gap=0.0005"),
+    Case(LOGISTIC, f"prox-svrg-plus[step=1.0,{_SMALL},snapshot=20]", "gradient_mapping_sq=0.002"),
+    Case(ROBUST, f"saga[step=1.0,{_SAMPLED}]", "objective=0.004"),
+    Case(LOGISTIC, f"prox-saga[step=1.0,{_SAMPLED}]", "gradient_mapping_sq=5e-6"),
+    Case(ROBUST, f"spiderboost[step=1.0,{_SMALL}]", "objective=0.003"),
+    Case(LOGISTIC, f"prox-spiderboost[step=1.0,{_SMALL}]", "gradient_mapping_sq=1e-6"),
+    Case(ROBUST, f"sarah[step=1.0,{_SMALL}]", "objective=0.02"),
+    Case(ROBUST, f"spider[step=0.05,lam=1.0,{_SMALL}]", "objective=0.02"),
+    Case(LOGISTIC, f"prox-spiderboost-m[step=1.0,{_SMALL}]", "gradient_mapping_sq=1e-7"),
+    Case(ROBUST, f"asvrg[step=0.5,{_SMALL}]", "objective=0.004"),
+    Case(LOG_COSH, f"prox-asvrg[step=0.5,{_SMALL}]", "fw_gap=0.01"),
+    Case(ROBUST, f"katyusha-ns[step=0.5,{_SMALL}]", "objective=0.004"),
+    Case(LOG_COSH, f"prox-katyusha-ns[step=0.5,{_SMALL}]", "fw_gap=0.002"),
+    Case(ROBUST, f"rsag[step=1.0,{_SAMPLED}]", "objective=0.003"),
+    Case(LOGISTIC, f"prox-rsag[step=1.0,{_SAMPLED}]", "gradient_mapping_sq=0.0015"),
+    Case(
+        LOGISTIC,
+        "natasha15[step=0.5,sigma=0.2,snapshot=20,subepochs=3,batch=2,iterations=61]",
+        "gradient_mapping_sq=0.0025",
+    ),
+)
+
+CASES = {case.name: case for case in _ALL}
+"""The cases by the names of their algorithms: every one that the catalogue has."""
+
+
+def counted(case: Case) -> dict[str, int]:
+    """Return the counts of a case, its iterations, and whether its target was missed."""
+    run = case.run()
+    missed = int(run.status != "target")
+    return {**run.counts.as_dict(), "iterations": run.iterations, "missed": missed}
