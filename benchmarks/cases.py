@@ -1,8 +1,8 @@
 """One short run to a target for each algorithm: what its exact counts are taken from.
 
 The problems are made, small, and one that suits each family. Schedules do not divide one another,
-so that every rounding shows; a target is met before its schedule ends. Counts are those of the calls
-up to the target, or to the end of the schedule.
+so that every rounding shows; a target is met before its schedule ends. Counted are the calls up to
+the target, or to the end of the schedule.
 
 A change that is meant to change the counts of a case raises its `version`, and then
 ``python -m benchmarks.history accept`` writes the new counts to ``counts.json``.
