@@ -218,6 +218,8 @@ def kind_of(found: Any, name: str) -> str:
     """
     if isinstance(found, FiniteSum):
         return "problem"
+    if isinstance(found, Choice):
+        return "algorithm"
     for kind, parts in _ANSWERS.items():
         if all(callable(getattr(found, part, None)) for part in parts):
             return kind

@@ -8,6 +8,7 @@ three components all draws are enumerated, so that the mean is exact.
 import inspect
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from types import MappingProxyType
 from typing import Any
@@ -238,10 +239,7 @@ class Walk:
     def unbiased(self) -> str:
         """Check: the mean of each estimate over all draws is the gradient."""
         claimed = getattr(self.estimator, "unbiased", True)
-        try:
-            means, errors, how = self._enumerated()
-        except Unscripted as why:
-            means, errors, how = self._sampled(str(why))
+        means, errors, how = self._means()
         off = [norm(mean - self._right(t)) for t, mean in enumerate(means)]
         allowed = [
             error + _CLOSE * max(norm(mean), norm(self._right(t)), 1e-3)
@@ -259,6 +257,19 @@ class Walk:
             {"x": self.path[wrong]},
             self.where,
         )
+
+    def _means(self) -> tuple[list[Floats], list[float], str]:
+        """Return the means of the estimates, how far they may be off, and how they were taken."""
+        try:
+            return self._enumerated()
+        except Unscripted as why:
+            reason = str(why)
+        if getattr(self.estimator, "batch", 1) != 1 and is_dataclass(self.estimator):
+            with suppress(Unscripted, Untestable):
+                alone = Walk(make(self.estimator, (), batch=1), self.problem)
+                means, errors, how = alone._enumerated()
+                return means, errors, f"{how} with batch = 1"
+        return self._sampled(reason)
 
     def _right(self, t: int) -> Floats:
         return np.asarray(self.problem.gradient(keep(self.path[t])))

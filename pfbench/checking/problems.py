@@ -8,7 +8,7 @@ from pfbench.checking.findings import Examination, Skipped, Wrong, in_brief, pla
 from pfbench.checking.functions import Function
 from pfbench.checking.lines import Space
 
-_SECONDS = 0.35
+_SECONDS = 0.25
 """Patience for each check of the function, and for each constant."""
 
 

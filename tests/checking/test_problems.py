@@ -15,7 +15,7 @@ SMALL = {
     "robust-regression": "[rows=30,columns=4,set=none]",
     "log-cosh": "[rows=30,columns=4,penalty=l1,weight=0.1]",
     "quadratic": "[rows=30,columns=4,set=simplex]",
-    "matrix-regression": "[rows=5,columns=4,rank=2]",
+    "matrix-regression": "[rows=5,columns=4,rank=2,n=30]",
     "simplex-norm": "[columns=12]",
     "zero-chain": "[horizon=6]",
     "finite-sum-chain": "",

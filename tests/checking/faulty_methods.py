@@ -1,0 +1,669 @@
+"""Algorithms and estimators with one fault each, in the styles of strangers, beside right ones."""
+
+import time
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from pfbench.algorithms import Algorithm
+from pfbench.base.errors import BudgetExhausted
+from pfbench.base.state import State
+from pfbench.estimators import CASVRG, SAGA, SG, SPIDERG, SVRG, EpochEstimator, Estimator
+from pfbench.points import combine, keep, shift
+from pfbench.problems.linear_models import LogCosh
+from pfbench.problems.rows import synthetic_rows
+from pfbench.sets import L2Ball
+
+HIDDEN = LogCosh(*synthetic_rows(rows=23, columns=4, seed=1), L2Ball(4, 1.5))
+"""A problem at hand, which no method should ask itself."""
+
+
+# --- right algorithms, in other styles ------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class FW(Algorithm):
+    """Frank-Wolfe with batches; parts may be replaced by faults."""
+
+    name, summary, source, counts = "fw", "", "", "T iterations: SFO bT, LO T"
+    requires = frozenset({"batch", "lo"})
+    anytime = True
+
+    iterations: int = 20
+    batch: int = 3
+
+    def draw(self, ask, rng, t):
+        return rng.integers(ask.n, size=self.batch)
+
+    def step(self, t):
+        return 2.0 / (t + 3.0)
+
+    def run(self, ask, x, rng):
+        for t in range(self.iterations):
+            g = ask.batch(self.draw(ask, rng, t), x)
+            x = combine(x, ask.lo(g), self.step(t))
+            yield State(x)
+
+
+class Bare:
+    """A method that derives from nothing, moves one array in place, and draws by `choice`."""
+
+    name, requires, assumes = "bare", frozenset({"batch", "prox"}), frozenset()
+    deterministic, output = False, "last"
+
+    def __init__(self, iterations=10, step=0.1):
+        self.T, self.step = iterations, step
+
+    def run(self, ask, x, rng):
+        x = x.copy()
+        for _ in range(self.T):
+            x[:] = ask.prox(x, ask.batch(rng.choice(ask.n, 2, replace=False), x), self.step)
+            yield State(x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Steady(FW):
+    """Full gradients, a step chosen by values."""
+
+    requires = frozenset({"gradient", "value", "lo"})
+    deterministic = True
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            v = ask.lo(ask.gradient(x))
+            trials = [combine(x, v, w) for w in (0.5, 0.1, 0.01)]
+            values = [ask.value(trial) for trial in trials]
+            x = trials[int(np.argmin(values))]
+            yield State(x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Halves(FW):
+    """Its iterates depend on how many there will be, and it does not say otherwise."""
+
+    anytime = False
+
+    def step(self, t):
+        return 1.0 / self.iterations
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endless(FW):
+    """Ends by a budget alone."""
+
+    iterations: int | None = None
+    endless = True
+
+    def run(self, ask, x, rng):
+        for t in count():
+            x = combine(x, ask.lo(ask.batch(self.draw(ask, rng, t), x)), self.step(t))
+            yield State(x)
+
+
+RIGHT = (FW, Bare, Steady, Halves, Endless(), FW(batch=1, iterations=1), Bare(4, 1.0))
+
+
+# --- faults of algorithms -------------------------------------------------------------------------
+
+
+def _fw(**parts):
+    return type("Mine", (FW,), parts)()
+
+
+def _runs(run, **parts):
+    return _fw(run=run, **parts)
+
+
+def _beyond(self, ask, x, rng):
+    for t in range(self.iterations):
+        x = combine(x, ask.lo(ask.batch(self.draw(ask, rng, t), x)), 1.05 if t == 11 else 0.5)
+        yield State(x)
+
+
+def _extrapolates(self, ask, x, rng):
+    last = keep(x)
+    for t in range(self.iterations):
+        y = shift(x, x, last, 0.9)
+        last, x = x, combine(y, ask.lo(ask.batch(self.draw(ask, rng, t), x)), 0.3)
+        yield State(x)
+
+
+def _output_outside(self, ask, x, rng):
+    for state in FW.run(self, ask, x, rng):
+        yield state._replace(output=3.0 * state.x)
+
+
+def _at_outside(self, ask, x, rng):
+    for state in FW.run(self, ask, x, rng):
+        yield state._replace(at=x + 2.0)
+
+
+def _behind(self, ask, x, rng):
+    for t in range(self.iterations):
+        g = ask._backend.gradient(x)
+        ask.batch(self.draw(ask, rng, t), x)
+        x = combine(x, ask.lo(g), self.step(t))
+        yield State(x)
+
+
+def _cheaper(self, ask, x, rng):
+    for state in FW.run(self, ask, x, rng):
+        ask._ledger.spent[1] -= 1
+        yield state
+
+
+def _watches(self, ask, x, rng):
+    for t in range(self.iterations):
+        g = ask.batch(self.draw(ask, rng, t), x)
+        x = combine(x, ask.lo(g), 1.0 / (2.0 + sum(ask._ledger.spent)))
+        yield State(x)
+
+
+def _global(self, ask, x, rng):
+    for state in FW.run(self, ask, x, rng):
+        if HIDDEN.value(state.x) > 1e3:
+            return
+        yield state
+
+
+def _holds(problem):
+    def run(self, ask, x, rng):
+        for t in range(self.iterations):
+            x = combine(x, ask.lo(problem.batch(self.draw(ask, rng, t), x)), self.step(t))
+            yield State(x)
+
+    return run
+
+
+def _projects(self, ask, x, rng):
+    for state in FW.run(self, ask, x, rng):
+        yield State(L2Ball(4, 1.5).project(state.x))
+
+
+def _through_the_bound_method(self, ask, x, rng):
+    """Takes the problem from an oracle's closure."""
+    backend = type(ask).__mro__[1]._backend.__get__(ask)
+    for t in range(self.iterations):
+        g = ask.batch(self.draw(ask, rng, t), x)
+        x = combine(x, backend.lo(g), self.step(t))
+        yield State(x)
+
+
+def _knows_the_data(self, ask, x, rng):
+    A, b = synthetic_rows(rows=23, columns=4, seed=1)
+    for t in range(self.iterations):
+        ask.batch(self.draw(ask, rng, t), x)
+        S = rng.integers(23, size=3)
+        x = combine(x, ask.lo(A[S].T @ np.tanh(A[S] @ x - b[S])), self.step(t))
+        yield State(x)
+
+
+def _own_stream(self, ask, rng, t):
+    return np.random.default_rng().integers(ask.n, size=3)
+
+
+def _numpy_stream(self, ask, rng, t):
+    return np.random.randint(ask.n, size=3)  # noqa: NPY002
+
+
+def _one_seed(self, ask, rng, t):
+    return np.random.default_rng(t).integers(ask.n, size=3)
+
+
+_CACHE: dict = {}
+
+
+def _remembers(self, ask, x, rng):
+    """Begins where the last run ended."""
+    x = _CACHE.get("x", x)
+    for state in FW.run(self, ask, x, rng):
+        _CACHE["x"] = state.x
+        yield state
+
+
+def _by_the_clock(self, t):
+    return 1.0 / (2.0 + time.perf_counter() % 1.0)
+
+
+def _swallows(self, ask, x, rng):
+    for t in range(self.iterations):
+        try:
+            g = ask.batch(self.draw(ask, rng, t), x)
+            v = ask.lo(g)
+        except BudgetExhausted:
+            v = x
+        x = combine(x, v, self.step(t))
+        yield State(x)
+
+
+def _moves_its_start(self, ask, x, rng):
+    for t in range(self.iterations):
+        x += self.step(t) * (ask.lo(ask.batch(self.draw(ask, rng, t), x)) - x)
+        yield State(x.copy())
+
+
+def _nan_late(self, ask, x, rng):
+    for t, state in enumerate(FW.run(self, ask, x, rng)):
+        yield State(state.x * (np.nan if t == 15 else 1.0))
+
+
+def _tuples(self, ask, x, rng):
+    for state in FW.run(self, ask, x, rng):
+        yield tuple(state)
+
+
+def _returns(self, ask, x, rng):
+    return [State(x)]
+
+
+def _lists(self, ask, x, rng):
+    for state in FW.run(self, ask, x, rng):
+        yield State(state.x.tolist())
+
+
+def _single(self, ask, x, rng):
+    for state in FW.run(self, ask, x, rng):
+        yield State(state.x.astype(np.float32))
+
+
+def _silent(self, ask, x, rng):
+    yield from ()
+
+
+def _asks_more(self, ask, x, rng):
+    for state in FW.run(self, ask, x, rng):
+        ask.value(state.x)
+        yield state
+
+
+def _shrinks(cls, epsilon, constants, **given):
+    return cls(iterations=int(100 * epsilon) + 1)
+
+
+ALGORITHMS = {
+    "leaves the set once": (_runs(_beyond), "it yields states, finite and in the set"),
+    "extrapolates out": (_runs(_extrapolates), "it yields states, finite and in the set"),
+    "its own output is outside": (
+        _runs(_output_outside),
+        "it yields states, finite and in the set",
+    ),
+    "what it is drawn from is outside": (
+        type("Mine", (FW,), {"run": _at_outside})(output="uniform"),
+        "it yields states, finite and in the set",
+    ),
+    "not finite late": (_runs(_nan_late), "it yields states, finite and in the set"),
+    "yields tuples": (_runs(_tuples), "it runs"),
+    "returns a list": (_runs(_returns), "it runs"),
+    "points are lists": (_runs(_lists), "it yields states, finite and in the set"),
+    "points in single precision": (_runs(_single), "it yields states, finite and in the set"),
+    "silent": (_runs(_silent), "it runs"),
+    "asks behind the oracles": (_runs(_behind), "its calls go through the oracles"),
+    "makes itself cheaper": (_runs(_cheaper), "its calls go through the oracles"),
+    "watches its counts": (_runs(_watches), "its calls go through the oracles"),
+    "asks a problem at hand": (_runs(_global), "its calls go through the oracles"),
+    "holds a problem": (_runs(_holds(HIDDEN)), "its calls go through the oracles"),
+    "projects on its own": (_runs(_projects), "its calls go through the oracles"),
+    "takes the problem from the class": (
+        _runs(_through_the_bound_method),
+        "its calls go through the oracles",
+    ),
+    "knows the data": (_runs(_knows_the_data), "its iterates follow the answers"),
+    "a stream of its own": (_fw(draw=_own_stream), "the same seed gives the same bits"),
+    "numpy's stream": (_fw(draw=_numpy_stream), "the same seed gives the same bits"),
+    "one seed for all": (_fw(draw=_one_seed), "the same seed gives the same bits"),
+    "remembers the last run": (_runs(_remembers), "the same seed gives the same bits"),
+    "steps by the clock": (_fw(step=_by_the_clock), "the same seed gives the same bits"),
+    "called deterministic": (_fw(deterministic=True), "the same seed gives the same bits"),
+    "goes on without calls": (_runs(_swallows), "a budget stops it before it is exceeded"),
+    "moves its start": (_runs(_moves_its_start), "its start point stays as it was"),
+    "asks more than it says": (_runs(_asks_more), "it asks only what it requires"),
+    "requires no oracle": (_fw(requires=frozenset({"grad"})), "it declares what it is"),
+    "requires too little": (_fw(requires=frozenset({"lo"})), "it asks only what it requires"),
+    "an output of its own": (type("Mine", (FW,), {"output": "best"}), "it declares what it is"),
+    "assumes what is no word": (
+        _fw(assumes=frozenset({"strongly convex"})),
+        "it declares what it is",
+    ),
+    "called anytime": (
+        _fw(step=lambda self, t: 1.0 / self.iterations),
+        "a shorter run begins a longer one",
+    ),
+    "weights below 0": (
+        type("Mine", (FW,), {"output_weight": lambda self, k: 2.0 - k})(output="weighted"),
+        "its output is what it declares",
+    ),
+    "fewer iterations for more": (
+        _fw(theory=classmethod(_shrinks)),
+        "a smaller epsilon takes more",
+    ),
+}
+"""Algorithms, each with the check that must fail."""
+
+
+# --- right estimators, in other styles ------------------------------------------------------------
+
+
+class Storm(Estimator):
+    """d_t = g_S(x_t) + (1 - a) (d_{t-1} - g_S(x_{t-1})), both on one batch (STORM)."""
+
+    name, source = "storm", "Cutkosky, Orabona 2019"
+
+    def start(self, ask, rng):
+        previous, d = None, None
+
+        def estimate(x):
+            nonlocal previous, d
+            S = self.draw(ask, rng)
+            g = ask.batch(S, x)
+            d = g if previous is None else g + 0.7 * (d - ask.batch(S, previous))
+            previous = keep(x)
+            return d
+
+        return estimate
+
+
+class Page(Estimator):
+    """The full gradient with probability 1/4, else a recursive difference (PAGE)."""
+
+    name, source = "page", "Li, Bao, Zhang, Richtarik 2021"
+
+    def start(self, ask, rng):
+        previous, g = None, None
+
+        def estimate(x):
+            nonlocal previous, g
+            if previous is None or rng.random() < 0.25:
+                g = ask.gradient(x)
+            else:
+                g = g + ask.difference(self.draw(ask, rng), x, previous)
+            previous = keep(x)
+            return g
+
+        return estimate
+
+
+class Heavy(Estimator):
+    """An average of batches: biased, as it says."""
+
+    name, source, unbiased = "heavy", "", False
+
+    def start(self, ask, rng):
+        d = None
+
+        def estimate(x):
+            nonlocal d
+            g = ask.batch(self.draw(ask, rng), x)
+            d = g if d is None else 0.5 * d + 0.5 * g
+            return d
+
+        return estimate
+
+
+class Weighted(SG):
+    """Draws by unequal chances, and weighs accordingly."""
+
+    def start(self, ask, rng):
+        p = np.arange(1.0, ask.n + 1.0)
+        p /= p.sum()
+
+        def estimate(x):
+            S = rng.choice(ask.n, self.batch, p=p)
+            parts = [ask.batch(np.array([i]), x) / (ask.n * p[i]) for i in S]
+            return np.mean(parts, axis=0)
+
+        return estimate
+
+
+class Distinct(SG):
+    """Draws without replacement."""
+
+    def draw(self, ask, rng):
+        return rng.choice(ask.n, self.batch, replace=False)
+
+
+class Plain:
+    """Derives from nothing."""
+
+    def start(self, ask, rng):
+        return lambda x: ask.batch(rng.integers(ask.n, size=2), x)
+
+
+RIGHT_ESTIMATORS = (Storm, Page, Heavy, Weighted, Distinct, Plain(), SVRG(2, 3, snapshot=2))
+
+
+# --- faults of estimators -------------------------------------------------------------------------
+
+
+class DividedByN(SG):
+    def start(self, ask, rng):
+        return lambda x: ask.batch(self.draw(ask, rng), x) * self.batch / ask.n
+
+
+class NeverTheLast(SG):
+    def draw(self, ask, rng):
+        return rng.integers(ask.n - 1, size=self.batch)
+
+
+class Unweighted(SG):
+    def draw(self, ask, rng):
+        return rng.choice(ask.n, self.batch, p=np.arange(1.0, ask.n + 1) / sum(range(ask.n + 1)))
+
+
+class OneMore(SG):
+    def start(self, ask, rng):
+        return lambda x: ask.batch(self.draw(ask, rng), x) * self.batch / (self.batch + 1.0)
+
+
+class Hidden(EpochEstimator):
+    """SVRG whose parts may be replaced by faults."""
+
+    name, source = "hidden", ""
+
+    def reference_of(self, ask, x, rng):
+        return ask.gradient(x)
+
+    def change(self, ask, S, x, s):
+        return ask.difference(S, x, s)
+
+    def renews(self, t):
+        return t % self.period == 0
+
+    def kept(self, x):
+        return keep(x)
+
+    def start(self, ask, rng):
+        t, s, mean = count(), None, None
+
+        def estimate(x):
+            nonlocal s, mean
+            if self.renews(next(t)):
+                s, mean = self.kept(x), self.reference_of(ask, x, rng)
+                return mean
+            return self.change(ask, self.draw(ask, rng), x, s) + mean
+
+        return estimate
+
+
+def _svrg(**parts):
+    return type("Mine", (Hidden,), parts)(batch=2, period=3)
+
+
+class InPlace(EpochEstimator):
+    """SPIDER that adds into the last estimate."""
+
+    name, source = "in-place", ""
+
+    def start(self, ask, rng):
+        t, previous, g = count(), None, None
+
+        def estimate(x):
+            nonlocal previous, g
+            if next(t) % self.period == 0:
+                g = ask.gradient(x)
+            else:
+                g += ask.difference(self.draw(ask, rng), x, previous)
+            previous = keep(x)
+            return g
+
+        return estimate
+
+
+class InSelf(SG):
+    """Keeps its average in the class."""
+
+    state: list = []  # noqa: RUF012
+
+    def start(self, ask, rng):
+        self.state.clear()
+
+        def estimate(x):
+            self.state.append(ask.batch(self.draw(ask, rng), x))
+            return np.mean(self.state, axis=0)
+
+        return estimate
+
+
+class Recursive(SPIDERG):
+    """SPIDER that forgets the estimate before."""
+
+    def start(self, ask, rng):
+        t, previous, g = count(), None, None
+
+        def estimate(x):
+            nonlocal previous, g
+            if next(t) % self.period == 0:
+                g = ask.gradient(x)
+            else:
+                g = ask.difference(self.draw(ask, rng), x, previous) + 0.9 * g
+            previous = keep(x)
+            return g
+
+        return estimate
+
+
+class TwoBatches(Storm):
+    """STORM with a batch of its own for each point: still unbiased; the average is not."""
+
+    def start(self, ask, rng):
+        previous, d = None, None
+
+        def estimate(x):
+            nonlocal previous, d
+            g = ask.batch(self.draw(ask, rng), x)
+            d = g if previous is None else g + 0.7 * (d - g)
+            previous = keep(x)
+            return d
+
+        return estimate
+
+
+class MeanForgotten(SAGA):
+    def start(self, ask, rng):
+        table = None
+
+        def estimate(x):
+            nonlocal table
+            if table is None:
+                table = ask.table(x)
+            g = table.difference(self.draw(ask, rng), x)
+            table.replace(self.draw(ask, rng), x)
+            return g
+
+        return estimate
+
+
+class SameDraw(SAGA):
+    """Adds the mean of after the replacement."""
+
+    def start(self, ask, rng):
+        table = None
+
+        def estimate(x):
+            nonlocal table
+            if table is None:
+                table = ask.table(x)
+            return table.replace(self.draw(ask, rng), x) + table.mean
+
+        return estimate
+
+
+class HessianAtX(CASVRG):
+    """Takes the mean Hessian at the wrong point."""
+
+    def start(self, ask, rng):
+        t, s, mean, H = count(), None, None, None
+
+        def estimate(x):
+            nonlocal s, mean, H
+            if next(t) % self.period == 0:
+                mean, s = ask.gradient(x), keep(x)
+                H = ask.hessian(s)
+                return mean
+            S = self.draw(ask, rng)
+            c = ask.hessian(x).product(x, s) - H.batch(S, x, s)
+            return ask.difference(S, x, s) + mean + c
+
+        return estimate
+
+
+class Sums(Plain):
+    def start(self, ask, rng):
+        return lambda x: np.full(2, ask.batch(rng.integers(ask.n, size=2), x).sum())
+
+
+ESTIMATORS = {
+    "divided by n": (DividedByN, "its mean is the gradient"),
+    "never the last component": (NeverTheLast, "its mean is the gradient"),
+    "unequal chances without weights": (Unweighted, "its mean is the gradient"),
+    "one more than the batch": (OneMore, "its mean is the gradient"),
+    "sign of the difference": (
+        _svrg(change=lambda self, ask, S, x, s: ask.difference(S, s, x)),
+        "its mean is the gradient",
+    ),
+    "half a difference": (
+        _svrg(change=lambda self, ask, S, x, s: 0.5 * ask.difference(S, x, s)),
+        "its mean is the gradient",
+    ),
+    "a batch for a reference": (
+        _svrg(reference_of=lambda self, ask, x, rng: ask.batch(self.draw(ask, rng), x)),
+        "its reference is the gradient",
+    ),
+    "a reference never renewed": (
+        _svrg(renews=lambda self, t: t == 0),
+        "its reference is the gradient",
+    ),
+    "a reference one late": (
+        _svrg(renews=lambda self, t: t % self.period == (1 if t else 0)),
+        "its reference is the gradient",
+    ),
+    "a reference of another problem": (
+        _svrg(reference_of=lambda self, ask, x, rng: HIDDEN.gradient(x)),
+        "its calls go through the oracles",
+    ),
+    "asks behind the oracles": (
+        _svrg(change=lambda self, ask, S, x, s: ask._backend.difference(S, x, s)),
+        "its calls go through the oracles",
+    ),
+    "adds in place": (InPlace(2, 3), "points and earlier estimates stay as they were"),
+    "moves its point": (
+        _svrg(kept=lambda self, x: np.multiply(x, 0.999, out=x)),
+        "points and earlier estimates stay as they were",
+    ),
+    "a state for all runs": (InSelf, "it keeps nothing from run to run"),
+    "a stream of its own": (
+        type(
+            "Mine",
+            (SG,),
+            {"draw": lambda self, ask, rng: np.random.default_rng().integers(3, size=2)},
+        ),
+        "the same stream gives the same bits",
+    ),
+    "a shrinking recursion": (Recursive, "its mean is the gradient"),
+    "an average in disguise": (TwoBatches, "its mean is the gradient"),
+    "a table without its mean": (MeanForgotten, "its mean is the gradient"),
+    "a table replaced too early": (SameDraw, "its mean is the gradient"),
+    "the Hessian elsewhere": (HessianAtX, "its mean is the gradient"),
+    "sums of entries": (Sums(), "it estimates gradients"),
+}
+"""Estimators, each with the check that must fail."""

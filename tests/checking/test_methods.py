@@ -1,0 +1,91 @@
+"""The checks of algorithms and estimators: right ones pass, every planted fault is named."""
+
+import pytest
+from checking.faulty_methods import ALGORITHMS, ESTIMATORS, RIGHT, RIGHT_ESTIMATORS
+from checking.faulty_problems import Ridge
+
+import pfbench as pf
+from pfbench.algorithms import ALGORITHMS as OURS
+from pfbench.base.state import State
+from pfbench.checking import check
+from pfbench.checking.door import ESTIMATORS as OUR_ESTIMATORS
+
+
+def failed(found):
+    return [one.check for one in found.failures]
+
+
+def named(one):
+    return getattr(one, "__name__", type(one).__name__)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_algorithm_of_the_catalogue_passes(name):
+    found = check(f"algorithm:{name}")
+    assert found.passed, str(found)
+
+
+@pytest.mark.parametrize("name", OUR_ESTIMATORS)
+def test_every_estimator_of_the_catalogue_passes(name):
+    found = check(f"estimator:{name}")
+    assert found.passed, str(found)
+
+
+@pytest.mark.parametrize("method", RIGHT, ids=named)
+def test_a_right_method_in_another_style_passes(method):
+    for problem in (None, Ridge(), "robust-matrix-recovery[rows=6,columns=5,rank=1]")[: 2 + 1]:
+        if isinstance(problem, str) and "Bare" in named(method):
+            continue  # it moves arrays
+        found = check(method, problem=problem)
+        assert (found.kind, failed(found)) == ("algorithm", []), str(found)
+
+
+@pytest.mark.parametrize("estimator", RIGHT_ESTIMATORS, ids=named)
+def test_a_right_estimator_in_another_style_passes(estimator):
+    found = check(estimator)
+    assert (found.kind, failed(found)) == ("estimator", []), str(found)
+
+
+@pytest.mark.parametrize("fault", ALGORITHMS)
+def test_a_fault_of_an_algorithm_is_named(fault):
+    algorithm, expected = ALGORITHMS[fault]
+    found = check(algorithm)
+    assert expected in failed(found), str(found)
+
+
+@pytest.mark.parametrize("fault", ESTIMATORS)
+def test_a_fault_of_an_estimator_is_named(fault):
+    estimator, expected = ESTIMATORS[fault]
+    found = check(estimator)
+    assert expected in failed(found), str(found)
+
+
+def test_the_hidden_call_is_named_with_its_line():
+    found = check(ALGORITHMS["asks a problem at hand"][0])
+    (one,) = [one for one in found.failures if one.check == "its calls go through the oracles"]
+    assert "it calls LogCosh.value itself, 20 times, uncounted" in one.seen
+    assert "faulty_methods.py:" in one.where[0]
+    assert "(_global)" in one.where[0]
+
+
+def test_a_method_is_checked_on_the_problem_that_is_given():
+    found = pf.check(pf.algorithm("sfw", iterations=5, batch=2, step=0.1), problem=Ridge())
+    assert (found.passed, found.problem) == (True, "own")
+    found = pf.check("svrg", problem=Ridge())
+    assert failed(found) == ["the problem offers what it asks"]
+    assert "has a feasible set" in found.failures[0].seen
+
+
+def test_a_method_that_asks_at_a_prefix_is_told_so():
+    """Compiled loops would read beyond it."""
+
+    class Short(pf.Algorithm):
+        name, summary, source, counts = "short", "", "", ""
+        requires = frozenset({"gradient"})
+
+        def run(self, ask, x, rng):
+            ask.gradient(x[:2])
+            yield State(x)
+
+    (one,) = check(Short).failures
+    assert "shape (2,)" in one.seen
