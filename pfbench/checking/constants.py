@@ -5,6 +5,7 @@ random pairs over many scales, then by ascent: along the direction in which grad
 which is a power iteration on the Hessian.
 """
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, Integers
 from pfbench.base.constants import Constants
 from pfbench.base.state import Point
 from pfbench.checking.findings import Patience, Skipped, Wrong, in_brief, places
@@ -29,6 +30,15 @@ _ENTRIES = 4_000_000
 """Up to so many entries of all component gradients at one point are held."""
 
 _ASCENT = 12
+
+_FEWEST = 100
+"""So many components are asked at a point, if there are more than there is time for."""
+
+_OF_COMPONENTS = frozenset({"L_ms", "L_max", "L2_ms", "sigma2"})
+"""Constants of all components."""
+
+_SIGMAS = 6.0
+"""So many standard errors a mean over drawn components is lowered by."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +91,11 @@ class Search:
                 places(self.problem, "constants"),
             )
         share = f", {found.value / stated:.3g} of it" if stated > 0.0 else ""
-        return f"{in_brief(stated)} stated; the largest found is {in_brief(found.value)}{share}"
+        drawn = self._indices.size if name in _OF_COMPONENTS else self.problem.n
+        few = f" (by {drawn} components of {self.problem.n})" if drawn < self.problem.n else ""
+        return (
+            f"{in_brief(stated)} stated; the largest found is {in_brief(found.value)}{share}{few}"
+        )
 
     # --- smoothness -------------------------------------------------------------------------------
 
@@ -98,10 +112,10 @@ class Search:
         for x, y in self._pairs(60, half):
             far = distance(x, y)
             if far > 0.0:
-                changes = self._all(x, self._some()) - self._all(y, self._some())
+                changes = self._components(x) - self._components(y)
                 sizes = np.sqrt((changes**2).sum(axis=1))
                 worst = int(np.argmax(sizes))
-                i = int(self._some()[worst])
+                i = int(self._indices[worst])
                 found = Found(self._less_noise(float(sizes[worst]), x, y), {"x": x, "y": y, "i": i})
                 best = max(best, found, key=lambda one: one.value)
                 chosen[i] = max(chosen.get(i, 0.0), float(sizes[worst]) / far)
@@ -116,15 +130,13 @@ class Search:
         """Return the largest sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|."""
         self._need("batch")
         best = self._steepest(self.problem.gradient, 0.2)  # at most the one in mean square
-        if not self._affordable:
-            return best
         patience = Patience(0.8 * self.patience)
         for _ in patience.rounds(8):
             x = self.space.member()
             y = self.space.near(x)
             for _ in patience.rounds(_ASCENT):
-                changes = self._all(x) - self._all(y)
-                root = math.sqrt(float((changes**2).sum(axis=1).mean()))
+                changes = self._components(x) - self._components(y)
+                root = math.sqrt(self._mean((changes**2).sum(axis=1)))
                 found = Found(self._less_noise(root, x, y), {"x": x, "y": y})
                 best = max(best, found, key=lambda one: one.value)
                 if root == 0.0 or not self.space.dense:
@@ -137,34 +149,32 @@ class Search:
         """Return the mean of H_i w_i for the changes w_i = H_i u: a step of a power iteration."""
         u = np.zeros(x.shape)
         h = 1e-4 * self.space.scale / root
-        at_x = self._all(x)
-        for i in Patience(0.2 * self.patience).rounds(self.problem.n):
-            w = changes[i].reshape(x.shape)
+        at_x = self._components(x)
+        for k in Patience(0.2 * self.patience).rounds(len(at_x)):
+            w = changes[k].reshape(x.shape)
             if w.any():
-                moved = self.problem.batch(np.array([i]), x + h * w)
-                u = u + (np.ravel(moved) - at_x[i]).reshape(x.shape)
+                beyond = self.problem.batch(self._indices[k : k + 1], x + h * w)
+                u = u + (np.ravel(beyond) - at_x[k]).reshape(x.shape)
         return u
 
     def hessians(self) -> Found:
         """Return the largest sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)."""
         self._need("hessian")
         self._need("batch")
-        if not self._affordable:
-            raise Skipped(f"n = {self.problem.n} components are too many for the time")
         best = _NONE
         for x, y in self._pairs(40, self.patience):
             far, line = distance(x, y), Line(x, self.space.member())
             if self.space.rng.integers(2):
                 line = Line(x, y)
             H, K = self.problem.hessian(keep(x)), self.problem.hessian(keep(y))
-            total = 0.0
-            for i in range(self.problem.n):
-                one = np.array([i])
+            squares = []
+            for k in range(len(self._indices)):
+                one = self._indices[k : k + 1]
                 change = H.batch(one, line.y, line.x) - K.batch(one, line.y, line.x)
-                total += norm(change) ** 2
+                squares.append(norm(change) ** 2)
             scale = far * line.length
             if scale > 0.0:
-                root = math.sqrt(total / self.problem.n)
+                root = math.sqrt(self._mean(np.array(squares)))
                 noise = 1e-13 * norm(H.product(line.y, line.x)) / scale
                 found = Found(root / scale - noise, {"x": x, "y": y, "u": line.y})
                 best = max(best, found, key=lambda one: one.value)
@@ -173,9 +183,7 @@ class Search:
     def lower(self) -> Found:
         """Return the largest -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
         best, problem = _NONE, self.problem
-        top = self._steepest(problem.gradient, 0.2)
-        pairs = [(top.at["x"], top.at["y"])] if top.at else []
-        for x, y in (*pairs, *self._pairs(300, 0.8 * self.patience)):
+        for x, y in itertools.chain(self._bent(), self._pairs(300, 0.5 * self.patience)):
             line = Line(x, y)
             far = line.length
             if far > 0.0:
@@ -186,11 +194,26 @@ class Search:
                 best = max(best, found, key=lambda one: one.value)
         return best
 
+    def _bent(self) -> Iterator[tuple[Point, Point]]:
+        """Yield pairs along which f bends down most: power iterations on L - H."""
+        if not self.space.dense:
+            return
+        problem, patience = self.problem, Patience(0.5 * self.patience)
+        for _ in patience.rounds(20):
+            x = self.space.member()
+            y, L = self.space.near(x), 0.0
+            for _ in patience.rounds(2 * _ASCENT):
+                change = problem.gradient(keep(y)) - problem.gradient(keep(x))
+                far = distance(x, y)
+                if far == 0.0:
+                    break
+                L = max(L, norm(change) / far)
+                yield x, y
+                y = self.space.toward(x, L * (y - x) - change)
+
     def variance(self) -> Found:
         """Return the largest E_i |grad f_i(x) - grad f(x)|^2."""
         self._need("batch")
-        if not self._affordable:
-            raise Skipped(f"n = {self.problem.n} components are too many for the time")
         best, space = _NONE, self.space
         for k in Patience(self.patience).rounds(200):
             x = space.start() if k == 0 else space.member()
@@ -200,8 +223,8 @@ class Search:
                 x = moved(x, space.vertex(), 1.0)
             elif k % 3 == 2 and space.bounded:
                 x = moved(best.at["x"], space.vertex(), 10.0 ** space.rng.uniform(-2.0, 0.0))
-            rows = self._all(x)
-            spread = float(((rows - rows.mean(axis=0)) ** 2).sum(axis=1).mean())
+            mean = np.ravel(self.problem.gradient(keep(x)))
+            spread = self._mean(((self._components(x) - mean) ** 2).sum(axis=1))
             best = max(best, Found(spread, {"x": x}), key=lambda one: one.value)
         return best
 
@@ -309,28 +332,31 @@ class Search:
         return (change - noise) / far
 
     @cached_property
-    def _affordable(self) -> bool:
-        """Whether all component gradients at a point can be had a few times."""
+    def _indices(self) -> Integers:
+        """All components, or as many drawn ones as there is time for a few times."""
         n, x = self.problem.n, self.space.member()
-        if n * int(np.size(self.problem.gradient(keep(x)))) > _ENTRIES:
-            return False
+        size = int(np.size(self.problem.gradient(keep(x))))
+        few = np.arange(min(n, 20))
+        self.problem.batch(few[:1], keep(x))
         began = thread_time()
-        few = min(n, 20)
-        for i in range(few):
-            self.problem.batch(np.array([i]), keep(x))
-        return bool((thread_time() - began) / few * n < 0.1 * self.patience)
+        for k in few:
+            self.problem.batch(few[k : k + 1], keep(x))
+        each = (thread_time() - began) / few.size
+        most = max(_FEWEST, min(_ENTRIES // size, int(0.1 * self.patience / max(each, 1e-9))))
+        return np.arange(n) if n <= most else self.space.rng.integers(n, size=most)
 
-    def _some(self) -> Any:
-        """Return all component indices, or some where all are too many."""
-        n = self.problem.n
-        return np.arange(n) if self._affordable else np.linspace(0, n - 1, min(n, 50)).astype(int)
+    def _components(self, x: Point) -> Floats:
+        """Return component gradients at x, one a row."""
+        asked, chosen = keep(x), self._indices
+        rows = [self.problem.batch(chosen[k : k + 1], asked) for k in range(chosen.size)]
+        return np.array([np.ravel(row) for row in rows])
 
-    def _all(self, x: Point, indices: Any = None) -> Floats:
-        """Return the component gradients at x, one a row."""
-        chosen = np.arange(self.problem.n) if indices is None else indices
-        asked = keep(x)
-        rows = [np.ravel(self.problem.batch(np.array([i]), asked)) for i in chosen.tolist()]
-        return np.array(rows)
+    def _mean(self, squares: Floats) -> float:
+        """Return the mean over all components; of drawn ones, six standard errors less."""
+        mean, m = float(squares.mean()), squares.size
+        if m == self.problem.n:
+            return mean
+        return max(0.0, mean - _SIGMAS * float(squares.std()) / math.sqrt(m))
 
 
 def convex(problem: Any, space: Space, patience: float) -> str:

@@ -6,6 +6,7 @@ every known member, and to points that membership accepts though no vertex was t
 """
 
 import math
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -375,6 +376,10 @@ class Held:
                 if np.array_equal(g, w - v) or not (w - v).any():
                     break
                 g = w - v
+        apart = np.linalg.norm(self.known[:, None] - self.known[None], axis=2)
+        if apart.max() > best:
+            i, j = np.unravel_index(int(apart.argmax()), apart.shape)
+            best, pair = float(apart.max()), tuple(self.known[[i, j]].reshape(2, *self.shape))
         v, w = pair
         where = places(self.body, "diameter")
         if best > D * (1.0 + 1e-9):
@@ -385,7 +390,7 @@ class Held:
                 where,
             )
         exact = getattr(self.body, "diameter_is_exact", True)
-        if exact and best < 0.9 * D:
+        if exact and best < 0.99 * D:
             raise Wrong(
                 f"two members at the distance of the diameter {in_brief(D)}, which is exact",
                 f"{in_brief(best)} at most: say diameter_is_exact = False if it is a bound",
@@ -405,6 +410,16 @@ class Held:
         i, j = self.rng.integers(len(self.known), size=2)
         return np.asarray(self.known[i] - self.known[j]).reshape(self.shape)
 
+    def _to_project(self) -> Iterator[Floats]:
+        """Yield members, points near and far from them, units, whole numbers and ties."""
+        root = math.sqrt(self.centre.size)
+        for k in range(40):
+            size = 10.0 ** self.rng.uniform(-2.0, 1.0) * self.scale
+            noise = size * self.rng.standard_normal(self.shape) / root
+            yield self.member() + (noise if k % 6 else 0.0)
+            g = self.directions[self.rng.integers(60, len(self.directions))]
+            yield self.scale * 10.0 ** self.rng.uniform(-1.0, 0.5) * g
+
     def projection(self) -> str:
         """project(y) is the member for which <y - p, x - p> <= 0 for all members x."""
         body, where = self.body, places(self.body, "project")
@@ -415,12 +430,9 @@ class Held:
                 raise Skipped(f"{error}") from error
             raise Wrong("`project` to refuse, as has_projection is false", "it answers", {}, where)
         looked = 0
-        for k in Patience(_SECONDS).rounds(60):
-            size = 10.0 ** self.rng.uniform(-2.0, 1.0) * self.scale
-            y = self.member() + size * self.rng.standard_normal(self.shape) / math.sqrt(
-                self.centre.size
-            )
-            y = self.member() if k % 6 == 0 else y
+        points = list(self._to_project())
+        for k in Patience(_SECONDS).rounds(len(points)):
+            y = points[k]
             before, p = y.copy(), body.project(y)
             at = {"y": before, "project(y)": p}
             if not np.array_equal(before, y):

@@ -19,6 +19,12 @@ Estimate = Callable[[Point], Gradient]
 class Estimator(ABC):
     """A gradient estimator with its batch S; samples are uniform with replacement.
 
+    Class attributes
+    ----------------
+    unbiased
+        Whether, along points that are chosen beforehand, its mean over all draws is the gradient:
+        so it is of recursive differences, too, and not of averages over old points.
+
     Raises
     ------
     InputError
@@ -27,6 +33,7 @@ class Estimator(ABC):
 
     name: ClassVar[str]
     source: ClassVar[str]
+    unbiased: ClassVar[bool] = True
 
     batch: int
 
