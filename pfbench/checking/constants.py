@@ -109,7 +109,7 @@ class Search:
         half, problem = self.patience / 2.0, self.problem
         best = self._steepest(problem.gradient, 0.2)
         chosen: dict[int, float] = {}
-        for x, y in self._pairs(60, half):
+        for x, y in self._pairs(30, half):
             far = distance(x, y)
             if far > 0.0:
                 changes = self._components(x) - self._components(y)
@@ -131,7 +131,7 @@ class Search:
         self._need("batch")
         best = self._steepest(self.problem.gradient, 0.2)  # at most the one in mean square
         patience = Patience(0.8 * self.patience)
-        for _ in patience.rounds(8):
+        for _ in patience.rounds(6):
             x = self.space.member()
             y = self.space.near(x)
             for _ in patience.rounds(_ASCENT):
@@ -183,7 +183,7 @@ class Search:
     def lower(self) -> Found:
         """Return the largest -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
         best, problem = _NONE, self.problem
-        for x, y in itertools.chain(self._bent(), self._pairs(300, 0.5 * self.patience)):
+        for x, y in itertools.chain(self._bent(), self._pairs(100, 0.5 * self.patience)):
             line = Line(x, y)
             far = line.length
             if far > 0.0:
@@ -199,7 +199,7 @@ class Search:
         if not self.space.dense:
             return
         problem, patience = self.problem, Patience(0.5 * self.patience)
-        for _ in patience.rounds(20):
+        for _ in patience.rounds(8):
             x = self.space.member()
             y, L = self.space.near(x), 0.0
             for _ in patience.rounds(2 * _ASCENT):
@@ -215,7 +215,7 @@ class Search:
         """Return the largest E_i |grad f_i(x) - grad f(x)|^2."""
         self._need("batch")
         best, space = _NONE, self.space
-        for k in Patience(self.patience).rounds(200):
+        for k in Patience(self.patience).rounds(100):
             x = space.start() if k == 0 else space.member()
             if not space.bounded and k % 3 == 1:
                 x = x * 10.0 ** space.rng.uniform(0.0, 2.0)
@@ -275,7 +275,7 @@ class Search:
         x, patience = problem.start(), Patience(self.patience)
         L = self.constants.L_f if math.isfinite(self.constants.L_f) else 1.0
         lam = 1.0 / L if L > 0.0 else 1.0
-        for _ in patience.rounds(300):
+        for _ in patience.rounds(100):
             g = problem.gradient(x)
             if space.bounded:
                 x = self._frank_wolfe(x, g)
@@ -311,7 +311,7 @@ class Search:
     def _steepest(self, gradient: Callable[[Point], Any], share: float) -> Found:
         """Return the largest |g(x) - g(y)|/|x - y|, by ascent from random points."""
         best, space, patience = _NONE, self.space, Patience(share * self.patience)
-        for _ in patience.rounds(30):
+        for _ in patience.rounds(12):
             x = space.member()
             y = space.near(x)
             for _ in range(_ASCENT):

@@ -9,20 +9,14 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Gradient, Problem
-from pfbench.base.sample import Sample
 from pfbench.base.state import Point, State
+from pfbench.checking.components import same
 from pfbench.checking.findings import Patience, Skipped, Wrong, in_brief, place, places
-from pfbench.checking.lines import Line, Space, complex_step, dense, derivative, norm
+from pfbench.checking.lines import Line, Space, along, complex_step, dense, derivative, norm
 from pfbench.points import inner, keep
 
 _RELATIVE = 1e-7
 """A derivative may be off by so much of itself, besides the error of the differences."""
-
-_ROUNDING = 1e-9
-"""Two ways to compute one array may differ by so much of its norm."""
-
-_ALL = 200_000
-"""Up to so many components are asked one after the other, if there is time."""
 
 Derivative = Callable[[Point], Gradient]
 
@@ -119,7 +113,7 @@ class Function:
         rounds, sharpest = 0, ""
         seen = list[tuple[float, float]]()
         wrong: tuple[Line, float, float] | None = None
-        for k in Patience(self.patience).rounds(24):
+        for k in Patience(self.patience).rounds(16):
             x = self.space.start() if k == 0 else self.space.member()
             line = self.space.line(x)
             slope, expected, error, how = self._slopes(line)
@@ -209,7 +203,7 @@ class Function:
                 batch_where = places(H, "batch")
                 pairs.append((f"batch([{i}], y, s)", found, partial(problem.batch, one)))
             for said, product, of in pairs:
-                expected, error = derivative(_along(of, line))
+                expected, error = derivative(along(of, line))
                 off = norm(product - expected)
                 rounding = 1e-11 * max(norm(of(keep(s))), usual)
                 if off > 20.0 * error + 1e-6 * max(norm(product), norm(expected)) + rounding:
@@ -225,7 +219,7 @@ class Function:
                 continue
             S = space.rng.integers(n, size=5)
             singles = [H.batch(np.array([j]), line.y, keep(s)) for j in S.tolist()]
-            _same(
+            same(
                 "hessian(s).batch(S, y, s), the mean over S",
                 H.batch(S, line.y, keep(s)),
                 np.mean(singles, axis=0),
@@ -233,153 +227,6 @@ class Function:
                 batch_where,
             )
         return f"products at {looked} points, by differences of gradients"
-
-    # --- components -------------------------------------------------------------------------------
-
-    def components(self) -> str:
-        """Check: the gradient is the mean of all component gradients, and they are gradients."""
-        problem, n = self.problem, self.problem.n
-        if "batch" in problem.lacks:
-            raise Skipped(problem.lacks["batch"])
-        where = places(problem, "component", "batch", "gradient")
-        x = self.space.member()
-        everyone = np.arange(n)
-        _same(
-            "batch(0 .. n-1), the mean of all components, to be the gradient",
-            problem.batch(everyone, keep(x)),
-            problem.gradient(keep(x)),
-            {"x": x},
-            where,
-        )
-        total, patience, asked = 0.0, Patience(self.patience), 0
-        for i in patience.rounds(min(n, _ALL)):
-            total = total + problem.batch(np.array([i]), keep(x))
-            asked += 1
-        if asked == n:
-            _same(
-                "the mean of batch([i]) over all i to be the gradient",
-                np.asarray(total) / n,
-                problem.gradient(keep(x)),
-                {"x": x},
-                where,
-            )
-        self._curl()
-        return f"the mean of {n} components" + ("" if asked == n else f" at once, {asked} alone")
-
-    def _curl(self) -> None:
-        """Refuse components whose derivatives are not symmetric: they are no gradients."""
-        problem, space = self.problem, self.space
-        if not space.dense:
-            return
-        for _ in Patience(self.patience / 2.0).rounds(8):
-            x, i = space.member(), int(space.rng.integers(problem.n))
-            first, second, one = space.line(x), space.line(x), np.array([i])
-            component = partial(problem.batch, one)
-            of = [derivative(_along(component, line)) for line in (first, second)]
-            a, b = second.slope(of[0][0]), first.slope(of[1][0])
-            sizes = [norm(one[0]) for one in of]
-            error = of[0][1] * second.length + of[1][1] * first.length
-            scale = sizes[0] * second.length + sizes[1] * first.length
-            if abs(a - b) > 20.0 * error + 1e-6 * scale:
-                raise Wrong(
-                    f"the derivative of component {i} to be symmetric, as that of any gradient",
-                    f"<Ju, w> = {in_brief(a)}, <Jw, u> = {in_brief(b)}",
-                    {"x": x, "u": first.y - x, "w": second.y - x},
-                    places(problem, "component", "batch"),
-                )
-
-    def samples(self) -> str:
-        """Batches and differences are means over the sample, with multiplicity."""
-        problem, space, n = self.problem, self.space, self.problem.n
-        if "batch" in problem.lacks:
-            raise Skipped(problem.lacks["batch"])
-        where = places(problem, "batch")
-        for _ in Patience(self.patience).rounds(6):
-            x = space.member()
-            y = space.near(x)
-            S = space.rng.integers(n, size=int(space.rng.integers(2, 7)))
-            S[-1] = S[0]
-            before = S.copy()
-            alone = [problem.batch(np.array([i]), keep(x)) for i in S.tolist()]
-            mean = np.mean(alone, axis=0)
-            at = {"x": x, "S": S}
-            said = "batch(S, x), the mean over S with multiplicity"
-            _same(said, problem.batch(S, keep(x)), mean, at, where)
-            if not np.array_equal(S, before):
-                raise Wrong("batch to leave S as it is", "it changes S", at, where)
-            self._differences(x, y, S, mean)
-        return "means with multiplicity"
-
-    def samples_by_counts(self) -> str:
-        """Check: a `Sample` is the index array that it counts."""
-        problem, space = self.problem, self.space
-        if "batch" in problem.lacks:
-            raise Skipped(problem.lacks["batch"])
-        S = space.rng.integers(problem.n, size=5)
-        S[-1] = S[0]
-        sample = Sample(*np.unique(S, return_counts=True))
-        x = space.member()
-        try:
-            found = problem.batch(sample, keep(x))
-        except Exception as error:
-            raise Skipped(
-                "batch takes arrays of indices alone: storc, which draws a pf.Sample, cannot be run"
-            ) from error
-        where, at = places(problem, "batch"), {"x": x, "S": S}
-        _same("batch of a Sample to be that of S", found, problem.batch(S, keep(x)), at, where)
-        y = space.near(x)
-        found = problem.difference(sample, keep(x), keep(y))
-        right = problem.difference(S, keep(x), keep(y))
-        where, at = places(problem, "difference", "batch"), {**at, "y": y}
-        _same("difference of a Sample to be that of S", found, right, at, where)
-        return "as index arrays"
-
-    def _differences(self, x: Point, y: Point, S: Any, mean: Any) -> None:
-        problem = self.problem
-        if "difference" in problem.lacks:
-            return
-        expected = mean - problem.batch(S, keep(y))
-        size = norm(mean) + norm(mean - expected)
-        _same(
-            "difference(S, x, y) = batch(S, x) - batch(S, y)",
-            problem.difference(S, keep(x), keep(y)),
-            expected,
-            {"x": x, "y": y, "S": S},
-            places(problem, "difference", "batch"),
-            size,
-        )
-
-    def table(self) -> str:
-        """Check: a table has the component gradients where they were last asked."""
-        problem, space, n = self.problem, self.space, self.problem.n
-        if "table" in problem.lacks:
-            raise Skipped(problem.lacks["table"])
-        if n > 5000:
-            raise Skipped(f"n = {n} is too large to fill a table twice in the time")
-        x = space.member()
-        y = space.near(x)
-        table = problem.table(keep(x))
-        where = places(table, "replace", "difference") + places(problem, "table")
-        at = {"x": x, "y": y}
-        _same(
-            "the mean of table(x) to be the gradient",
-            table.mean,
-            problem.gradient(keep(x)),
-            at,
-            where,
-        )
-        S = space.rng.integers(n, size=min(n, 4))
-        old, new = problem.batch(S, keep(x)), problem.batch(S, keep(y))
-        size = norm(old) + norm(new)
-        _same("table.difference(S, y)", table.difference(S, keep(y)), new - old, at, where, size)
-        _same("table.replace(S, y)", table.replace(S, keep(y)), new - old, at, where, size)
-        distinct = np.unique(S)
-        moved = problem.batch(distinct, keep(y)) - problem.batch(distinct, keep(x))
-        mean = problem.gradient(keep(x)) + moved * (distinct.size / n)
-        _same("the mean after table.replace(S, y)", table.mean, mean, at, where, size)
-        after = table.difference(S, keep(y))
-        _same("table.difference(S, y) = 0 after replace(S, y)", after, 0.0 * new, at, where, size)
-        return "filled, differences, replaced once for each index"
 
     # --- what else a problem says -----------------------------------------------------------------
 
@@ -406,7 +253,7 @@ class Function:
             copies = [keep(one) if one is x or one is y else one for one in given]
             found, right = getattr(backend, verb)(*copies), getattr(problem, verb)(*copies)
             said = f"{verb} of open(rng) to answer as the problem does"
-            _same(said, np.asarray(found), np.asarray(right), {"x": x}, where)
+            same(said, np.asarray(found), np.asarray(right), {"x": x}, where)
             asked.append(verb)
         return f"answers as the problem: {', '.join(asked)}"
 
@@ -466,32 +313,6 @@ class Function:
                     (place(measure, "__call__"),),
                 )
         return ", ".join(found) or "it has none of its own"
-
-
-def _along(of: Derivative, line: Line) -> Callable[[float], Any]:
-    return lambda t: of(line.at(t))
-
-
-def _same(
-    said: str,
-    found: Any,
-    expected: Any,
-    at: dict[str, Any],
-    where: tuple[str, ...],
-    size: float = 0.0,
-) -> None:
-    """Refuse two arrays that differ by more than rounding; `size` is that of what they are from."""
-    if np.shape(found) != np.shape(expected):
-        raise Wrong(f"{said}, of shape {np.shape(expected)}", f"shape {np.shape(found)}", at, where)
-    off = norm(np.asarray(found) - np.asarray(expected))
-    if not off <= _ROUNDING * max(norm(found), norm(expected), size):
-        raise Wrong(
-            said,
-            f"{in_brief(np.asarray(found))} instead of {in_brief(np.asarray(expected))}, off by "
-            f"{in_brief(off)}",
-            at,
-            where,
-        )
 
 
 def _frozen(x: Point) -> Floats:

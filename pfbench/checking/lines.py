@@ -232,3 +232,8 @@ def complex_step(value: Callable[[Any], Any], line: Line) -> float | None:
         return None
     slope = float(found.imag) / _COMPLEX
     return slope if math.isfinite(slope) else None
+
+
+def along(of: Callable[[Point], Any], line: Line) -> Callable[[float], Any]:
+    """Return a function of points as one of t, along a line."""
+    return lambda t: of(line.at(t))

@@ -3,6 +3,7 @@
 from typing import Any
 
 from pfbench.base.protocols import Problem
+from pfbench.checking.components import Components
 from pfbench.checking.constants import Search, convex
 from pfbench.checking.findings import Examination, Skipped, Wrong, in_brief, places
 from pfbench.checking.functions import Function
@@ -27,14 +28,15 @@ def check_problem(problem: Problem, examination: Examination) -> None:
         return
     space = made[0]
     function = Function(problem, space, _SECONDS)
+    components = Components(problem, space, _SECONDS)
     for check, at in (
         ("value and gradient", function.pure),
         ("gradient", function.gradient),
-        ("components", function.components),
-        ("batch and difference", function.samples),
-        ("samples by counts", function.samples_by_counts),
+        ("components", components.mean),
+        ("batch and difference", components.samples),
+        ("samples by counts", components.samples_by_counts),
         ("hessian", function.hessian),
-        ("table", function.table),
+        ("table", components.table),
         ("backend", function.backend),
         ("linear minimisation", function.linear_minimisation),
         ("proximal map", lambda: _proximal(problem, space)),

@@ -1,6 +1,7 @@
 """The checks of algorithms and estimators: right ones pass, every planted fault is named."""
 
 import pytest
+from checking.faults import faults
 from checking.faulty_methods import ALGORITHMS, ESTIMATORS, RIGHT, RIGHT_ESTIMATORS
 from checking.faulty_problems import Ridge
 
@@ -8,7 +9,7 @@ import pfbench as pf
 from pfbench.algorithms import ALGORITHMS as OURS
 from pfbench.base.state import State
 from pfbench.checking import check
-from pfbench.checking.door import ESTIMATORS as OUR_ESTIMATORS
+from pfbench.estimators.catalogue import ESTIMATORS as OUR_ESTIMATORS
 
 
 def failed(found):
@@ -46,14 +47,14 @@ def test_a_right_estimator_in_another_style_passes(estimator):
     assert (found.kind, failed(found)) == ("estimator", []), str(found)
 
 
-@pytest.mark.parametrize("fault", ALGORITHMS)
+@pytest.mark.parametrize("fault", faults(ALGORITHMS))
 def test_a_fault_of_an_algorithm_is_named(fault):
     algorithm, expected = ALGORITHMS[fault]
     found = check(algorithm)
     assert expected in failed(found), str(found)
 
 
-@pytest.mark.parametrize("fault", ESTIMATORS)
+@pytest.mark.parametrize("fault", faults(ESTIMATORS))
 def test_a_fault_of_an_estimator_is_named(fault):
     estimator, expected = ESTIMATORS[fault]
     found = check(estimator)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from checking.faults import faults
 from checking.faulty_problems import PROBLEMS, RIGHT, Ridge
 
 from pfbench.checking import check
@@ -22,6 +23,9 @@ SMALL = {
 }
 """Every problem of the catalogue, in a size that takes little time."""
 
+SLOW = ("robust-matrix-recovery", "multitask-sigmoid", "multiclass-logistic", "matrix-regression")
+"""They take a second or more; points of theirs are checked quickly in `test_factored_points`."""
+
 
 def failed(found):
     return [one.check for one in found.failures]
@@ -31,7 +35,9 @@ def test_every_problem_has_a_small_one():
     assert set(SMALL) == set(OURS)
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in SMALL]
+)
 def test_every_problem_of_the_catalogue_passes(name):
     found = check(name + SMALL[name])
     assert found.passed, str(found)
@@ -51,7 +57,7 @@ def test_a_right_problem_in_another_style_passes(problem):
     assert (found.kind, failed(found)) == ("problem", []), str(found)
 
 
-@pytest.mark.parametrize("fault", PROBLEMS)
+@pytest.mark.parametrize("fault", faults(PROBLEMS))
 def test_a_fault_is_named(fault):
     problem, expected = PROBLEMS[fault]
     found = check(problem)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from checking.faults import faults
 from checking.faulty_sets import PENALTIES, RIGHT, RIGHT_PENALTIES, SETS
 
 from pfbench.checking import check
@@ -37,7 +38,7 @@ def test_a_right_penalty_in_another_style_passes(penalty):
     assert (found.kind, failed(found)) == ("penalty", []), str(found)
 
 
-@pytest.mark.parametrize("fault", SETS)
+@pytest.mark.parametrize("fault", faults(SETS))
 def test_a_fault_of_a_set_is_named(fault):
     body, expected = SETS[fault]
     found = check(body)
@@ -47,7 +48,7 @@ def test_a_fault_of_a_set_is_named(fault):
     assert one.sentence.endswith(".")
 
 
-@pytest.mark.parametrize("fault", PENALTIES)
+@pytest.mark.parametrize("fault", faults(PENALTIES))
 def test_a_fault_of_a_penalty_is_named(fault):
     penalty, expected = PENALTIES[fault]
     found = check(penalty)
