@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import in_words
+from pfbench.base.notebook import html_table
 from pfbench.base.visible import visible
 from pfbench.points import Factored, RankOne
 
@@ -130,6 +131,17 @@ class Findings:
     def failures(self) -> tuple[Finding, ...]:
         """The findings that failed."""
         return tuple(one for one in self.findings if one.status == "failed")
+
+    def _repr_html_(self) -> str:
+        """Return them as Jupyter shows them: a line each, a failure in full."""
+        rows = [
+            (one.check, one.status, one.sentence if one.status == "failed" else one.seen)
+            for one in self.findings
+        ]
+        on = f", on {self.problem}" if self.problem else ""
+        failed = f"{len(self.failures)} of {len(self.findings)} failed"
+        names = ("check", "result", "what was seen")
+        return html_table(names, rows, f"{self.kind} {self.name}{on}: {failed}")
 
     def as_json(self) -> dict[str, Any]:
         """Return them as ``pfbench check --json`` prints them (schema 1)."""

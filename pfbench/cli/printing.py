@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _UNBOUNDED = 10_000
 """Width of lines that go to a file or a program: nothing is wrapped."""
 
+_NOTEBOOK = "JPY_PARENT_PID"
+"""What the kernel of a notebook says to the programs that it starts."""
+
 STANDARD_OUTPUT = Path("-")
 """What an option that takes a file takes for the standard output."""
 
@@ -33,7 +36,9 @@ FAILURES = ("diverged", "error", "killed")
 
 def console(*, error: bool = False) -> Console:
     """Return the console of the standard output, or of the standard error."""
-    found = Console(stderr=error, highlight=False, markup=False, emoji=False)
+    # A cell of a notebook shows what a program prints, and asks it for colours.
+    forced = False if _NOTEBOOK in os.environ else None
+    found = Console(stderr=error, highlight=False, markup=False, emoji=False, force_terminal=forced)
     if not found.is_terminal and "COLUMNS" not in os.environ:
         found.width = _UNBOUNDED
     return found

@@ -131,6 +131,12 @@ class Comparison:
         """What is compared where runs end."""
         return measures(self.results)
 
+    def _repr_html_(self) -> str:
+        """Return the comparison as Jupyter shows it."""
+        from pfbench.reporting.result_tables import results_table
+
+        return results_table(self)._repr_html_()
+
 
 def compare(results: Results, price: Price) -> Comparison:
     """Return the comparison of a study, in a price of calls."""

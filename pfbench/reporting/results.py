@@ -135,6 +135,12 @@ class Report:
     environments: tuple[Environment, ...]
     theory: "Theory | None" = None
 
+    def _repr_html_(self) -> str:
+        """Return the results as Jupyter shows them: who needs how many calls to each target."""
+        from pfbench.reporting.ranking import table
+
+        return "".join(table(one)._repr_html_() for one in self.results)
+
 
 def collect(spec: Spec, outcomes: "Sequence[Outcome]") -> Report:
     """Group the outcomes as the spec orders them; of its texts, nothing acts any more.

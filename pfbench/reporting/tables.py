@@ -12,6 +12,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from pfbench.base.counts import COUNTED, MEANING
+from pfbench.base.notebook import html_table
 from pfbench.base.visible import spreadsheet_text, visible
 from pfbench.reporting.comparison import Expected
 from pfbench.reporting.results import Group, Results
@@ -97,6 +98,10 @@ class Table:
     def groups(self) -> list[tuple[str, list[Row]]]:
         """Return the rows by group."""
         return [(name, list(rows)) for name, rows in groupby(self.rows, attrgetter("group"))]
+
+    def _repr_html_(self) -> str:
+        """Return the table as Jupyter shows it."""
+        return html_table(self.head, (texts for _, _, texts in self.lines()), self.caption)
 
     def lines(self) -> Iterator[tuple[int, Row, list[str]]]:
         """Yield the number in its group, the row, and its texts: group (if first), name, cells."""

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from pfbench.base.checks import choice, integer
 from pfbench.base.errors import InputError
+from pfbench.base.notebook import html_table
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Result, Task
 from pfbench.runs.questions import Question, answered
@@ -71,6 +72,17 @@ class Verification:
         """Whether nothing was violated, every check came to its end, and the level is kept."""
         wrong = any(row.failed or row.verdict == "violated" for row in self.rows)
         return not wrong and self.tests <= MOST_TESTS
+
+    def _repr_html_(self) -> str:
+        """Return the verdicts as Jupyter shows them."""
+        from pfbench.verification.tables import in_words, main_numbers
+
+        rows = [
+            (row.claim.name, row.verdict, row.reason, main_numbers(row.measured), row.repetitions)
+            for row in self.rows
+        ]
+        names = ("claim", "verdict", "why", "measured", "runs")
+        return html_table(names, rows, in_words(self.summary))
 
     def as_json(self) -> dict[str, Any]:
         """Return the verification as ``pfbench verify --json`` writes it (schema 1)."""

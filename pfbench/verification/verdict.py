@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from time import perf_counter
 from typing import Any, Self
 
+from pfbench.base.notebook import html_fields
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.scales import CRITERIA, Complexity
@@ -56,6 +57,17 @@ class Verdict:
         told = {"claim": self.claim.name, "source": self.claim.source, "kind": self.claim.kind}
         own = [one.name for one in fields(self) if one.name not in ("claim", "failed")]
         return {**told, **{name: plain(getattr(self, name)) for name in own}}
+
+    def _repr_html_(self) -> str:
+        """Return the verdict as Jupyter shows it."""
+        told = {
+            "claim": self.claim.name,
+            "source": self.claim.source,
+            "says": self.claim.statement,
+            "verdict": self.verdict,
+            "why": self.reason,
+        }
+        return html_fields(told) + html_fields(self.measured, "measured")
 
     @classmethod
     def of(cls, claim: Claim, stored: Mapping[str, Any]) -> Self:

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.counts import COUNTED, Counts
+from pfbench.base.notebook import html_fields
 from pfbench.base.state import Point
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 STATUSES: Mapping[str, str] = {
     "target": "a target was reached",
@@ -112,6 +114,54 @@ class Run:
         at = self.columns.index(measure)
         values = enumerate(row[at] for row in self.rows)
         return next((row for row, v in values if v is not None and v <= target), None)
+
+    def plot(
+        self, measure: str | None = None, against: str = "sfo", axes: "Axes | None" = None
+    ) -> "Axes":
+        """Draw a measure of the trace; an interval is shaded.
+
+        Parameters
+        ----------
+        measure
+            Its name in the trace; the first if not given.
+        against
+            What stands below: a kind of calls, ``"iteration"`` or ``"seconds"``.
+        axes
+            Where to draw, as with other runs; new ones if not given.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn in.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown, nothing was recorded, or matplotlib is not installed.
+        """
+        from pfbench.runs.loop.plot import plot
+
+        return plot(self, measure, against, axes)
+
+    def _repr_html_(self) -> str:
+        """Return the run as Jupyter shows it."""
+        about = {
+            "problem": self.problem,
+            "algorithm": self.algorithm,
+            "schedule": self.schedule,
+            "parameters": ", ".join(f"{name}={value}" for name, value in self.parameters.items()),
+            "seed": str(self.seed),
+            "status": f"{self.status}: {self.stop_reason}",
+            "iterations": self.iterations,
+            "seconds": self.seconds,
+        }
+        counts = {name: number for name, number in self.counts.as_dict().items() if number}
+        final = {name: value for name, value in self.final.items() if value is not None}
+        return (
+            html_fields(about, "run")
+            + html_fields(counts, "oracle calls")
+            + html_fields(final, "measures at the output")
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return the run as ``pfbench solve --json`` prints it (schema 1)."""

@@ -1,0 +1,175 @@
+"""Results as Jupyter shows them: tables of escaped texts, curves, progress in plain lines."""
+
+import builtins
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from helpers import assert_one_sentence
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pfbench as pf
+from pfbench.base.errors import InputError
+from pfbench.base.notebook import html_table, html_text
+from pfbench.cli.printing import console
+from pfbench.runs.engines.engine import ThisProcess
+
+BAD = '<script>alert("1")</script>&\x1b[31m'
+
+
+class Tables(HTMLParser):
+    """The cells of tables; every tag must be one of a table, and be closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tables = [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        assert tag in ("table", "caption", "thead", "tbody", "tr", "th", "td")
+        self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open[-1] in ("td", "th"):
+            self.tables[-1][-1][-1] += data
+
+
+@given(st.lists(st.lists(st.text(), min_size=2, max_size=2)))
+def test_a_table_of_any_texts_is_one(rows):
+    (table,) = Tables(html_table(("a<b", "c"), rows, caption=BAD)).tables
+    assert table[0] == ["a<b", "c"]
+    shown = [[cell.replace("\r\n", "\n") for cell in row] for row in table[1:]]
+    assert len(shown) == len(rows)
+    for cells, texts in zip(shown, rows, strict=True):
+        assert len(cells) == 2
+        assert all(cell.isprintable() for cell in cells)
+        assert [cell for cell, text in zip(cells, texts, strict=True) if text.isprintable()] == [
+            text for text in texts if text.isprintable()
+        ]
+
+
+def test_numbers_are_to_six_digits_and_nothing_is_empty():
+    (table,) = Tables(html_table(("n",), [[1234567], [0.12345678], [None], [True]])).tables
+    assert table == [["n"], ["1,234,567"], ["0.123457"], [""], ["True"]]
+    assert html_text(BAD) == "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;\\x1b[31m"
+
+
+@pytest.fixture(scope="module")
+def run():
+    problem = pf.problem("robust-matrix-recovery", rows=12, columns=10, rank=1, density=0.5)
+    svrg = pf.algorithm("nfwu-svrg", batch=7, period=4, iterations=10, step=0.1, output="last")
+    return pf.solve(problem, svrg, measures=["fw_gap", "value"])
+
+
+def test_a_run_is_its_parameters_counts_and_measures(run):
+    about, counts, final = ({row[0]: row[1] for row in t} for t in Tables(run._repr_html_()).tables)
+    assert about["problem"] == run.problem
+    assert "batch=7" in about["parameters"]
+    assert counts["sfo"] == f"{run.counts.sfo:,}"
+    assert "po" not in counts
+    assert float(final["fw_gap"]) == pytest.approx(run.final["fw_gap"], rel=1e-5)
+    assert "<script" not in replace(run, problem=BAD, stop_reason=BAD)._repr_html_()
+
+
+def test_verdicts_and_what_was_checked():
+    done = pf.verify(["methods-count-svrg"], engine=ThisProcess())
+    (table,) = Tables(done._repr_html_()).tables
+    assert table[1][:2] == ["methods-count-svrg", done.rows[0].verdict]
+    one, _ = Tables(done.rows[0]._repr_html_()).tables
+    assert dict(one[1:])["says"] == done.rows[0].claim.statement
+
+    class Wrong(pf.problem("simplex-norm").set.__class__):
+        def lo(self, g):
+            return -super().lo(g)
+
+    found = pf.check(Wrong(4))
+    (table,) = Tables(found._repr_html_()).tables
+    assert [row[1] for row in table[1:]] == [one.status for one in found.findings]
+    assert any("expected" in row[2] for row in table[1:] if row[1] == "failed")
+
+
+# --- curves ---------------------------------------------------------------------------------------
+
+
+def test_a_curve_is_the_trace(run):
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot
+
+    axes = run.plot()
+    (line,) = axes.lines
+    np.testing.assert_array_equal(line.get_xdata(), run.trace["sfo"])
+    np.testing.assert_array_equal(line.get_ydata(), run.trace["fw_gap"])
+    assert (axes.get_yscale(), axes.get_ylabel(), axes.get_xlabel()) == ("log", "fw_gap", "sfo")
+    assert len(axes.collections) == 1
+    assert run.plot("value", against="iteration", axes=axes) is axes
+    assert len(axes.lines) == 2
+    pyplot.close(axes.figure)
+
+
+@pytest.mark.parametrize(
+    ("change", "given", "words"),
+    [
+        ({}, {"measure": "fw_gp"}, ["'fw_gp'", "'fw_gap'"]),
+        ({}, {"measure": "fw_gap_lower"}, ["'fw_gap_lower'"]),
+        ({}, {"against": "sfoo"}, ["'sfoo'", "'sfo'"]),
+        ({"columns": ("iteration", "sfo"), "rows": [(0, 0)]}, {}, ["give solve() measures"]),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_sentence(run, change, given, words):
+    with pytest.raises(InputError) as refused:
+        replace(run, **change).plot(**given)
+    assert_one_sentence(refused, *words)
+
+
+def test_without_matplotlib_it_says_what_to_install(run, monkeypatch):
+    load = builtins.__import__
+
+    def absent(name, *rest):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return load(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", absent)
+    with pytest.raises(InputError, match=re.escape('pip install "pfbench[report]"')):
+        run.plot()
+
+
+# --- progress -------------------------------------------------------------------------------------
+
+
+def test_solve_tells_each_iteration():
+    told = []
+    problem = pf.problem("quadratic", source="synthetic", rows=9, columns=3)
+    pf.solve(problem, pf.algorithm("frank-wolfe", iterations=4), progress=told.append)
+    assert told == [1, 2, 3, 4]
+
+
+def test_a_cell_of_a_notebook_gets_plain_lines(monkeypatch):
+    """A kernel gives its programs a terminal and asks for colours: there is none to draw on."""
+    for name, value in (("FORCE_COLOR", "1"), ("CLICOLOR_FORCE", "1"), ("TERM", "xterm-color")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("JPY_PARENT_PID", raising=False)
+    assert console(error=True).is_terminal
+    monkeypatch.setenv("JPY_PARENT_PID", "1")
+    assert not console(error=True).is_terminal
+    code = (
+        "import time; from pfbench.cli import progress; progress.BETWEEN_LINES = 0.0\n"
+        "with progress.Steps('mine', 3, 'runs') as steps: [steps.advance() for _ in range(3)]"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines() == [f"mine: {k} of 3 runs" for k in (1, 2, 3)]
