@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, least, round_up
+from pfbench.algorithms.promise import gradient, mapping
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import one_of, parameter, positive, whole
@@ -171,6 +172,7 @@ class ProxRSAG(Accelerated):
     requires = frozenset({"batch"}) | COMPOSITE
     assumes = frozenset({"bounded domain"})
     scheduled = Accelerated.scheduled | {"momentum"}
+    promises = mapping("1/(2 L)", "least")
 
     output: str = parameter("last", "last, uniform, or weighted by k(k+1), among x_md")
     momentum: str = one_of("nonconvex", "nonconvex or convex: lambda_k", ("nonconvex", "convex"))
@@ -221,6 +223,7 @@ class RSAG(ProxRSAG):
     counts = "T iterations: SFO bT"
     requires = ProxRSAG.requires | SMOOTH
     assumes = frozenset()
+    promises = gradient("least")
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from pfbench.algorithms.promise import Promise
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.parameters import Parameter, check_values, declared, parameter
@@ -76,6 +77,8 @@ class Algorithm(ABC):
         Whether it draws no random numbers.
     scheduled
         The parameters that its theorem's schedule sets.
+    promises
+        What that schedule promises; None if no number is.
     """
 
     name: ClassVar[str]
@@ -87,6 +90,7 @@ class Algorithm(ABC):
     assumes: ClassVar[frozenset[str]] = frozenset()
     deterministic: ClassVar[bool] = False
     scheduled: ClassVar[frozenset[str]] = frozenset({"iterations", "step", "batch", "period"})
+    promises: ClassVar[Promise | None] = None
 
     output: str = parameter("last", "last, or uniform among the x_t")
 

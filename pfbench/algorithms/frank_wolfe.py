@@ -28,6 +28,7 @@ import numpy as np
 import scipy
 
 from pfbench.algorithms.base import Algorithm, round_up
+from pfbench.algorithms.promise import Promise
 from pfbench.base.checks import real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -68,6 +69,7 @@ class FrankWolfe(Algorithm):
     requires = frozenset({"gradient", "lo"})
     deterministic = True
     scheduled = frozenset({"iterations", "curvature"})
+    promises = Promise("min over k of V(x_k)", "epsilon", "least", "fw_gap")
 
     step: str = one_of("line-search", ", ".join(STEPS), STEPS)
     iterations: int | None = whole(None, "T; without it, until a target, budget or time limit")

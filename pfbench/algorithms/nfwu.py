@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import Estimating, round_down, round_up
+from pfbench.algorithms.promise import gap
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.parameters import parameter, positive, whole
@@ -34,6 +35,8 @@ from pfbench.points import combine, inner, keep
 @dataclass(frozen=True, kw_only=True)
 class NFWU(Estimating):
     """Normalised Frank-Wolfe updates; a subclass says which estimator."""
+
+    promises = gap("2 epsilon D", bound=lambda epsilon, constants: 2.0 * epsilon * constants.D)
 
     output: str = parameter("uniform", "uniform (the paper's), or last")
     iterations: int = whole(MISSING, "T")

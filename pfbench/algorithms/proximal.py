@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import Estimating, round_down, round_up
+from pfbench.algorithms.promise import Promise, gradient, mapping
 from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -64,6 +65,9 @@ class ProxGD(ProximalMethod):
     counts = "T iterations: FO T, SFO nT, PO T"
     requires = frozenset({"gradient"}) | COMPOSITE
     deterministic = True
+    promises = Promise(
+        "min over k of |G| at lambda = 1/L", "epsilon", "least", "gradient_mapping_sq", 0.5
+    )
 
     output: str = parameter("last", "last, or uniform")
 
@@ -100,6 +104,7 @@ class ProxSGD(ProximalMethod):
     cites = ("ghadimi2016minibatch", "wang2019")
     counts = "T iterations: SFO bT, PO T"
     requires = frozenset({"batch"}) | COMPOSITE
+    promises = mapping("1/(2 L)")
 
     batch: int = whole(MISSING, "b")
 
@@ -136,6 +141,7 @@ class ProxSVRG(ProximalMethod):
     cites: ClassVar[tuple[str, ...]] = ("reddi2016nips",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, PO T"
     requires = frozenset({"gradient", "difference"}) | COMPOSITE
+    promises = mapping("1/(3 L)")
 
     batch: int = whole(MISSING, "b")
     period: int = whole(MISSING, "m, iterations between full gradients")
@@ -193,6 +199,7 @@ class ProxSVRGPlus(ProxSVRG):
     )
     requires = ProxSVRG.requires | {"batch"}
     scheduled = ProximalMethod.scheduled | {"snapshot"}
+    promises = mapping("1/(6 L)")
 
     snapshot: int | None = whole(None, "B, batch of the reference gradient (online form)")
     online: bool = parameter(
@@ -262,6 +269,7 @@ class ProxSAGA(ProximalMethod):
     cites = ("reddi2016nips",)
     counts = "T iterations: SFO n + 2bT, PO T"
     requires = frozenset({"table"}) | COMPOSITE
+    promises = mapping("1/(5 L)")
 
     batch: int = whole(MISSING, "b")
 
@@ -291,6 +299,7 @@ class SmoothSAGA(ProxSAGA):
     cites = ("reddi2016cdc",)
     counts = "T iterations: SFO n + 2bT"
     requires = ProxSAGA.requires | SMOOTH
+    promises = gradient()
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
@@ -328,6 +337,13 @@ class ProxSpiderBoost(ProximalMethod):
     )
     requires = frozenset({"gradient", "difference", "batch"}) | COMPOSITE
     scheduled = ProximalMethod.scheduled | {"snapshot"}
+    promises = Promise(
+        "E |G|^2 at lambda = 1/(2 L)",
+        "epsilon^2",
+        "output",
+        "gradient_mapping_sq",
+        bound=lambda epsilon, constants: epsilon**2,
+    )
 
     batch: int = whole(MISSING, "S")
     period: int = whole(MISSING, "q, iterations between reference gradients")

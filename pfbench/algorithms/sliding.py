@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm, least, round_down, round_up
+from pfbench.algorithms.promise import Promise, mapping
 from pfbench.base.checks import real
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import one_of, parameter, positive, whole
@@ -82,6 +83,7 @@ class NCGS(Sliding):
     cites = ("qu2018",)
     counts = "N iterations: FO N, SFO nN, LO as many as condg needs"
     deterministic = True
+    promises = mapping("1/(2 L)", "least")
 
     option: int = one_of(1, "1 or 2, as in the source", (1, 2))
 
@@ -130,6 +132,7 @@ class StochasticNCGS(Sliding):
     cites = ("qu2018",)
     counts = "N iterations: SFO N(N+1)/2 (with batch: bN), LO as many as condg needs"
     requires = frozenset({"batch", "lo"})
+    promises = Promise("E |g|^2, g the stochastic mapping", "epsilon", "output", "")
 
     output: str = parameter("weighted", "weighted by k(k+1), uniform, last")
     batch: int | None = whole(None, "m_k; k if not given")
@@ -173,6 +176,7 @@ class NCGSVR(Sliding):
     cites = ("qu2018",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO as many as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
+    promises = mapping("1/(3 L)")
 
     batch: int = whole(MISSING, "b")
     period: int = whole(MISSING, "m, iterations between full gradients")
@@ -221,6 +225,7 @@ class CGS(Algorithm):
     assumes = frozenset({"restricted strong convexity"})
     scheduled = frozenset({"restarts", "period", "smoothness", "curvature", "delta", "batch"})
     deterministic = True
+    promises = Promise("f(x) - min f", "epsilon", "last", "excess")
 
     restarts: int = whole(1, "outer iterations")
     period: int = whole(MISSING, "N, inner iterations of each outer one")
@@ -294,6 +299,7 @@ class STORC(CGS):
     counts = "restarts x N iterations: FO restarts, SFO restarts (n + 2mN), LO as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})
     deterministic = False
+    promises = Promise("E f(x) - min f", "epsilon", "mean", "excess")
 
     batch: int = whole(MISSING, "m; above n drawn as multinomial counts")
 

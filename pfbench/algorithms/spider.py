@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from pfbench.algorithms.base import Estimating, least, round_up
+from pfbench.algorithms.promise import Promise, gradient
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
@@ -54,6 +55,7 @@ class SARAH(Recursive):
     cites = ("nguyen2017",)
     counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p))"
     requires = _NEEDS | SMOOTH
+    promises = gradient()
 
     output: str = parameter("uniform", "uniform: each outer loop goes on from a random x_t")
     step: float = positive(MISSING, "eta")
@@ -105,6 +107,14 @@ class Spider(Recursive):
     counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2S(T - ceil(T/q))"
     requires = _NEEDS | SMOOTH
     scheduled = Recursive.scheduled | {"lam"}
+    promises = Promise(
+        "E |grad f|",
+        "5 epsilon",
+        "output",
+        "gradient_mapping_sq",
+        0.5,
+        lambda epsilon, constants: 5.0 * epsilon,
+    )
 
     output: str = parameter("uniform", "uniform, or last (option 1: last)")
     step: float = positive(MISSING, "length of a step, epsilon/(L n0)")

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from pfbench.algorithms.base import Estimating, round_up
+from pfbench.algorithms.promise import gap
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import one_of, parameter, positive, whole
 from pfbench.base.protocols import Asked
@@ -69,6 +70,7 @@ class SFW(StochasticFrankWolfe):
     cites = ("reddi2016allerton",)
     counts = "T iterations: SFO bT, LO T"
     requires = frozenset({"batch", "lo"})
+    promises = gap()
 
     @property
     def estimator(self) -> SG:
@@ -96,6 +98,7 @@ class SVFW(StochasticFrankWolfe):
     cites = ("reddi2016allerton",)
     counts = "T iterations: FO ceil(T/m), SFO n ceil(T/m) + 2bT, LO T"
     requires = frozenset({"gradient", "difference", "lo"})
+    promises = gap()
 
     period: int = whole(MISSING, "m, iterations between full gradients")
 
@@ -127,6 +130,7 @@ class SAGAFW(StochasticFrankWolfe):
         "the proof of n^(1/3)/epsilon^2 bounds c_0 where it needs the sum of all c_t (shen2019 "
         "appendix 7.2), and contradicts the lower bound sqrt(n)/epsilon^2"
     )
+    promises = gap()
 
     option: str = one_of(
         "repaired", "batch of epsilon: repaired n^(2/3), claimed n^(1/3)", ("repaired", "claimed")

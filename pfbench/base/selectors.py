@@ -15,9 +15,14 @@ FILE = ".py"
 OWN_PARTS = frozenset({"set", "penalty"})
 """The parameters of a problem that may be somebody's own, MODULE:NAME or FILE.py:NAME."""
 
-_PATH = r"(?=\S)[^\[\]=,\x00-\x1f]+\.py"
+_PATH = r"(?=\S)[^\[\]=,\"'\x00-\x1f]+\.py"
 _FORM = re.compile(rf"\s*((?:{_PATH}:)?[A-Za-z0-9_.:-]+)\s*(?:\[(.*)\])?\s*", re.DOTALL)
-_FILES = re.compile(rf"(^\s*|[\[,]\s*(?:{'|'.join(sorted(OWN_PARTS))})\s*=\s*)({_PATH})(?=:)")
+_QUOTES = "'\""
+_PART = re.compile(r"""[^,=]*=\s*(?:"[^"]*"|'[^']*')\s*(?=,|$)|[^,]+""")
+_WHOLE = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?[eE]\+?[0-9]|[+-]?[0-9](\.[0-9]*)?[eE]\+?1[0-5]")
+_NEEDS_QUOTES = re.compile(r"^\s|,|\s$|^(['\"]).*\1$")
+_PART_OF = "|".join(sorted(OWN_PARTS))
+_FILES = re.compile(rf"(^\s*[\"']?|[\[,]\s*(?:{_PART_OF})\s*=\s*[\"']?)({_PATH})(?=:)")
 
 
 @dataclass(frozen=True)
@@ -47,15 +52,16 @@ class Selector:
         InputError
             If the text does not have that form, or a key comes twice.
         """
-        match = _FORM.fullmatch(text)
+        match = _FORM.fullmatch(unquoted(text))
         if match is None:
             raise InputError(f"cannot read {text!r}: write NAME or NAME[key=value,key=value].")
         name, inside = match.groups()
         texts: dict[str, str] = {}
-        for part in (inside or "").split(","):
+        for part in _PART.findall(inside or ""):
             if not part.strip():
                 continue
             key, equals, value = (piece.strip() for piece in part.partition("="))
+            value = unquoted(value)
             if not key or not equals or not value:
                 raise InputError(f"cannot read {part.strip()!r} in {text!r}: write key=value.")
             if key in texts:
@@ -115,18 +121,30 @@ def beside(selector: str, file: Path) -> str:
     return _FILES.sub(lambda found: found[1] + str(file.parent / found[2]), selector)
 
 
+def unquoted(text: str) -> str:
+    """Return a text without the quotes around it, which some shells hand on."""
+    inner = text.strip()
+    quoted = len(inner) > 1 and inner[0] in _QUOTES and inner[0] == inner[-1]
+    return inner[1:-1] if quoted and inner[0] not in inner[1:-1] else text
+
+
 def _value(text: str) -> Any:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):
         try:
-            return kind(text)
+            found = kind(text)
         except ValueError:
             continue
+        # 1e3 is a whole number.
+        return int(found) if _WHOLE.fullmatch(text) and found.is_integer() else found
     return text
 
 
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return repr(value) if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return repr(value)
+    quote = "'" if '"' in str(value) else '"'
+    return f"{quote}{value}{quote}" if _NEEDS_QUOTES.search(str(value)) else str(value)

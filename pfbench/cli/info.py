@@ -81,6 +81,8 @@ def _algorithm(selector: Selector, item: Item) -> Described:
         theory = first_line(cls.theory).removeprefix("Return the schedule of ")
         if hasattr(cls, "sample_sizes"):
             theory += f"; {first_line(cls.sample_sizes)}"
+    stated = getattr(cls, "promises", None)
+    promises = stated.words if stated else None
     requires = {
         verb: _PROBLEMS.get(verb) or _returned(getattr(Oracles, verb))
         for verb in sorted(cls.requires)
@@ -93,6 +95,7 @@ def _algorithm(selector: Selector, item: Item) -> Described:
     facts = [
         Fact("parameters", parameters(known)),
         Fact("theory", theory),
+        Fact("promises", promises),
         Fact("requires", requires),
         Fact("counts", getattr(cls, "counts", "not stated"), "counts"),
         Fact("assumes", sorted(assumed), "assumes", assumes),
@@ -103,6 +106,7 @@ def _algorithm(selector: Selector, item: Item) -> Described:
         "schedule of its theorem",
         f'Ask for it by the accuracy alone, as in "{item.name}[epsilon=0.1]":',
         f"{theory}.",
+        *([f"It promises {promises}."] if promises else []),
         "A parameter beside epsilon replaces that one; the schedule is then explicit.",
     )
     needed = heading("it requires", fields(requires.items()))

@@ -34,12 +34,9 @@ from pfbench.cli import (
     verify,
 )
 from pfbench.cli.options import flag
-from pfbench.cli.printing import complain
+from pfbench.cli.printing import INTERRUPTED, complain, fail
 
 FAILED, BAD_INPUT = 1, 2
-
-_INTERRUPTED = 130
-"""What typer makes of Ctrl-C."""
 
 _RAN_AND_FAILED = (Diverged, StalePoint, WorkerDied)
 
@@ -51,15 +48,19 @@ class Verbs(TyperGroup):
         """Run the command line and exit."""
         sys.exit(self._run(*args, **keywords))
 
+    def invoke(self, ctx: Any) -> Any:
+        """Run a verb; Ctrl-C ends it in one sentence, wherever it comes."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            fail("interrupted.", INTERRUPTED)
+
     def _run(self, *args: Any, **keywords: Any) -> int:
         """Return the exit status."""
         try:
             keywords = {"prog_name": "pfbench"} | keywords | {"standalone_mode": False}
             status = super().main(*args, **keywords)
             sys.stdout.flush()
-            if status == _INTERRUPTED:
-                complain("interrupted.")
-                return FAILED
             return status if isinstance(status, int) else 0
         except BrokenPipeError:
             # Nobody reads on, as in `pfbench list | head -1`.

@@ -30,6 +30,9 @@ _NOTEBOOK = "JPY_PARENT_PID"
 STANDARD_OUTPUT = Path("-")
 """What an option that takes a file takes for the standard output."""
 
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as shells have it."""
+
 FAILURES = ("diverged", "error", "killed")
 """Statuses of a run with which the command fails."""
 
@@ -79,20 +82,21 @@ def keeping(what: str, folder: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         fail(
             f"interrupted; every finished {what} is kept in {folder}, and the same command goes on "
-            "from there."
+            "from there.",
+            INTERRUPTED,
         )
 
 
-def fail(message: str) -> NoReturn:
-    """Print one sentence on the standard error, and end the command with a failure's status."""
+def fail(message: str, status: int = 1) -> NoReturn:
+    """Print one sentence on the standard error, and end the command with a status."""
     complain(message)
-    raise typer.Exit(1)
+    raise typer.Exit(status)
 
 
-def exit_if(failed: object) -> None:
+def exit_if(failed: object, status: int = 1) -> None:
     """End the command with the exit status of a failure, if there is one."""
     if failed:
-        raise typer.Exit(1)
+        raise typer.Exit(status)
 
 
 def exit_if_failed(failed: "Sequence[Outcome]", remark: str = "") -> None:

@@ -17,7 +17,7 @@ from pfbench.cli import options
 from pfbench.cli.board import Board
 from pfbench.cli.making import searched
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.printing import FAILURES, announce, exit_if_failed, fail, in_brief
+from pfbench.cli.printing import FAILURES, INTERRUPTED, announce, exit_if_failed, fail, in_brief
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import Fact, columns, heading, lines, show_facts
 from pfbench.cli.words import duration, known, plural, size, whole
@@ -146,7 +146,8 @@ def _run(
     if problem:
         fail(
             f"{problem}; {board.done:,} of {plural(total, 'run')} are kept in {folder}, and the "
-            "same command goes on from there."
+            "same command goes on from there.",
+            INTERRUPTED if problem == "interrupted" else 1,
         )
     if as_json or not quiet:
         runs = [described[plan] for plan in plans] if as_json else []

@@ -16,6 +16,7 @@ from pfbench.base.selectors import Selector
 from pfbench.cli import printing
 from pfbench.cli.options import AS_JSON, DRY_RUN, option
 from pfbench.cli.progress import Steps
+from pfbench.cli.promised import promised, promised_lines
 from pfbench.cli.tables import Line, columns, fields, heading, numbers, show
 from pfbench.cli.words import duration, number, parameters_in_words, plural, unmet_in_words
 
@@ -97,15 +98,20 @@ def solve(
         return
     runs = _run_all(ready, plan, seeds, quiet=as_json)
     if as_json:
-        described = [run.as_json() for run in runs]
+        described = [run.as_json() | {"promised": promised(ready, [run])} for run in runs]
         printing.print_json(described[0] if repeat is None else described)
     elif repeat is None:
-        show_run(runs[0])
+        show_run(runs[0], promised_lines(promised(ready, runs), 1))
     else:
-        show_runs(runs)
+        show_runs(runs, promised_lines(promised(ready, runs), len(runs)))
     if trace is not None:
         _write_trace(runs, trace, with_seed=repeat is not None)
-    printing.exit_if(any(run.status in printing.FAILURES for run in runs))
+    printing.exit_if(any(run.status in printing.FAILURES for run in runs), _status(runs))
+
+
+def _status(runs: "Sequence[Run]") -> int:
+    """Return the exit status of runs that failed; the user interrupts one that is killed."""
+    return printing.INTERRUPTED if any(run.status == "killed" for run in runs) else 1
 
 
 def _names(given: str | None, default: str) -> list[str]:
@@ -201,7 +207,7 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
 # --- what people read -----------------------------------------------------------------------------
 
 
-def show_run(run: "Run") -> None:
+def show_run(run: "Run", beside: Sequence[Line] = ()) -> None:
     """Print one run."""
     inside = f", {run.oracle_seconds / run.seconds:.0%} inside oracles" if run.seconds else ""
     about: list[Line] = [
@@ -210,6 +216,7 @@ def show_run(run: "Run") -> None:
         ("status", f"{run.status}: {run.stop_reason}"),
         ("iterations", run.iterations),
         ("time", f"{duration(run.seconds)}{inside}"),
+        *beside,
     ]
     show(
         fields(about),
@@ -293,7 +300,7 @@ def _shown(runs: "Sequence[Run]") -> list[str]:
     ]
 
 
-def show_runs(runs: "Sequence[Run]") -> None:
+def show_runs(runs: "Sequence[Run]", beside: Sequence[Line] = ()) -> None:
     """Print several runs that differ by their seed: medians and ranges."""
     first = runs[0]
     statuses = Counter(run.status for run in runs)
@@ -309,7 +316,7 @@ def show_runs(runs: "Sequence[Run]") -> None:
     ended = "status", ", ".join(f"{count} {status}" for status, count in statuses.items())
     title = f"{plural(len(runs), 'run')}, measures at the output"
     table = columns(names, rows, right=names[1:])
-    show(fields([*_what(first), seeds, ended]), heading(title, table))
+    show(fields([*_what(first), seeds, ended, *beside]), heading(title, table))
     for run in runs:
         if run.status in printing.FAILURES:
             printing.complain(f"seed {run.seed}: {run.status}: {run.stop_reason}")

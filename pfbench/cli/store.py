@@ -284,14 +284,14 @@ def _printed(row: Mapping[str, Any]) -> dict[str, Any]:
 def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
     # By hand: a table that fits its columns to 100,000 rows would take a minute.
     head = ("kind", "status", "seed", "iterations", "seconds", "key", "what")
-    _show_line(_LINE.format(*head), width)
+    _show_line(_LINE.format(*head), "", width)
     for row in rows:
         start = [row[name] for name in ("kind", "status", "seed", "iterations")]
         seconds = None if row["seconds"] is None else f"{row['seconds']:.3g}"
         what = " on ".join(filter(None, (row["claim"], row["algorithm"], row["problem"])))
-        cells = (*start, seconds, row["key"][:12], what)
+        cells = (*start, seconds, row["key"][:12], "")
         texts = ("" if cell is None else str(cell) for cell in cells)
-        _show_line(visible(_LINE.format(*texts)), width)
+        _show_line(visible(_LINE.format(*texts)), visible(what), width)
     others = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{others} stored")
 
@@ -299,10 +299,13 @@ def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
 _INDENT = 4
 
 
-def _show_line(line: str, width: int) -> None:
-    """Print a line; what does not fit stands below, indented."""
+def _show_line(line: str, what: str, width: int) -> None:
+    """Print a line, and what is stored: below, indented, where it does not fit behind."""
+    if len(line) + len(what) <= width:
+        print(f"{line}{what}".rstrip())
+        return
     print(line[:width].rstrip())
-    rest, width = line[width:], max(width - _INDENT, 1)
+    rest, width = line[width:].strip() + what, max(width - _INDENT, 1)
     for start in range(0, len(rest), width):
         print(f"{'':{_INDENT}}{rest[start : start + width].rstrip()}")
 

@@ -12,7 +12,9 @@ from pfbench.base.selectors import Selector, beside, by_module, module_of
 
 NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
 WORDS = NAMES.filter(lambda text: text not in ("true", "false", "inf", "nan", "infinity"))
-VALUES = st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | WORDS
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+QUOTED = st.text("ab ,=[]'", min_size=1).filter(lambda text: text.strip()) | st.just('a "b"')
+VALUES = st.booleans() | NUMBERS | WORDS | QUOTED
 
 
 @given(NAMES, st.dictionaries(NAMES, VALUES))
@@ -29,6 +31,28 @@ def test_an_example_of_the_design():
     assert selector.parameters == {"batch": 37, "period": 13, "step": 0.001, "output": "last"}
     assert Selector.parse(" simple ").parameters == {}
     assert Selector.parse("simple[]").parameters == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("'q[a=1]'", "q[a=1]"),
+        ('"q[a=1]"', "q[a=1]"),
+        ('q[a="x", b = \'y\',c="2"]', "q[a=x,b=y,c=2]"),
+        ("q[a=it's,b=that's]", "q[a=it's,b=that's]"),
+        ("q[a=1e3,b=+2.5E2,c=1e-3,d=3e0,e=2.5e0]", "q[a=1000,b=250,c=0.001,d=3,e=2.5]"),
+    ],
+)
+def test_quotes_and_exponents_are_read_as_they_are_meant(text, same):
+    assert str(Selector.parse(text)) == same
+    assert str(Selector.parse(same)) == same
+
+
+def test_in_quotes_a_value_may_have_commas():
+    found = Selector.parse('q[a="x,y",set="sub/my.py:Ring"]')
+    assert found.parameters == {"a": "x,y", "set": "sub/my.py:Ring"}
+    assert by_module('q[a="x,y",set="sub/my.py:Ring"]') == 'q[a="x,y",set="my:Ring"]'
+    assert Selector.parse(str(found)).parameters == found.parameters
 
 
 def test_a_value_may_be_a_path():

@@ -138,7 +138,7 @@ def test_an_interrupted_run_shows_how_far_it_came(start, folder):
     assert "iterations" in process.stderr.readline()  # after five seconds
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
-    assert (process.returncode, err) == (1, "")
+    assert (process.returncode, err) == (130, "")
     assert "killed: interrupted by the user" in out
     assert "fw_gap" in out
     assert len((folder / "t.csv").read_text().splitlines()) == 3
@@ -173,7 +173,7 @@ title = "S = 5"
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=300)
-    assert (process.returncode, out) == (1, "")
+    assert (process.returncode, out) == (130, "")
     assert err.count("\n") <= 2
     assert "interrupted; every finished run is kept in .pfbench/store" in err.splitlines()[-1]
     before = stored()

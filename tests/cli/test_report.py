@@ -264,7 +264,7 @@ def test_a_wrong_spec_is_refused_before_any_run(pfbench, folder, spec, drawn, ol
 def test_an_interruption_keeps_what_is_finished(pfbench, spec, drawn, interrupted_at):
     with interrupted_at(3):
         outcome = report(pfbench)
-    assert (outcome.status, outcome.out, drawn) == (1, "", [])
+    assert (outcome.status, outcome.out, drawn) == (130, "", [])
     assert "interrupted" in outcome.err
     assert report(pfbench).err == "small: 4 runs, 1 of them made now; drawing\n"
 

@@ -235,10 +235,11 @@ def test_quiet_says_nothing(pfbench, spec):
 def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, interrupted_at):
     with interrupted_at(3):
         outcome = run(pfbench, "--log", "log")
-    assert (outcome.status, outcome.out) == (1, "")
-    assert outcome.err == (
+    assert (outcome.status, outcome.out) == (130, "")
+    # On a busy machine a line on the progress comes before it.
+    assert outcome.err.splitlines()[-1] == (
         "pfbench: interrupted; 3 of 4 runs are kept in .pfbench/store, and the same command goes "
-        "on from there.\n"
+        "on from there."
     )
     assert (folder / "log").read_text().endswith("3 of 4 runs done, 0 failed: interrupted\n")
     assert "4: 1 made now, 3 stored before" in run(pfbench).out
@@ -319,6 +320,6 @@ def test_ctrl_c_ends_cleanly(folder, spec):
     # As a terminal does: to every process of the group.
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=300)
-    assert (process.returncode, out) == (1, "")
+    assert (process.returncode, out) == (130, "")
     assert "interrupted; 1 of 2 runs are kept" in err
     assert "Traceback" not in err

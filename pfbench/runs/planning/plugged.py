@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.plugins import plugin
-from pfbench.base.selectors import OWN_PARTS, Selector
+from pfbench.base.selectors import OWN_PARTS, Selector, unquoted
 from pfbench.estimators.catalogue import ESTIMATORS
 from pfbench.measures import MEANING
 from pfbench.problems.catalogue import PROBLEMS
@@ -43,6 +43,7 @@ def spelled_out(kind: str, text: str) -> str:
     InputError
         If the selector cannot be read, or several packages have a plug-in of the name.
     """
+    text = unquoted(text)
     selector = Selector.parse(text)
     name = _place(kind, selector.name)
     parts = {

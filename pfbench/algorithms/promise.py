@@ -1,0 +1,78 @@
+"""What a theorem promises of its schedule for an accuracy, in the theorem's own criterion."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from pfbench.base.constants import Constants
+
+WHERE: Mapping[str, str] = MappingProxyType(
+    {
+        "least": "the least of all iterates of a run; the output may be above",
+        "output": "in expectation at the output, over all runs; a single run may be above",
+        "last": "of the last iterate of every run",
+        "mean": "in expectation of the last iterate; a single run may be above",
+    }
+)
+"""Of which points a promise is, and whether of every run."""
+
+
+Bound = Callable[[float, Constants], float]
+"""The number of a bound, for an accuracy and the constants of a problem."""
+
+
+def accuracy(epsilon: float, constants: Constants) -> float:
+    """Return the accuracy itself."""
+    return epsilon
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A bound by which a schedule for accuracy epsilon is made.
+
+    Attributes
+    ----------
+    criterion
+        What is bounded, in the notation of the method's source.
+    most
+        The bound as a formula.
+    where
+        Of which points, one of `WHERE`.
+    measure
+        The measure that is the same quantity; "excess" is f + h minus its least value.
+    power
+        The criterion is this power of the measure.
+    bound
+        The bound's number for an accuracy and the constants of a problem; the accuracy itself if
+        not given.
+    """
+
+    criterion: str
+    most: str
+    where: str
+    measure: str
+    power: float = 1.0
+    bound: Bound = accuracy
+
+    @property
+    def words(self) -> str:
+        """What is promised, in one line."""
+        return f"{self.criterion} <= {self.most}: {WHERE[self.where]}"
+
+
+def gap(most: str = "epsilon", bound: Bound = accuracy) -> Promise:
+    """Return the promise of a bound on the expected Frank-Wolfe gap V at the output."""
+    return Promise("E V(x)", most, "output", "fw_gap", bound=bound)
+
+
+def mapping(lam: str, where: str = "output") -> Promise:
+    """Return the promise of a bound on the squared gradient mapping at a lambda."""
+    squared = f"|G|^2 at lambda = {lam}"
+    criterion = f"E {squared}" if where == "output" else f"min over k of {squared}"
+    return Promise(criterion, "epsilon", where, "gradient_mapping_sq")
+
+
+def gradient(where: str = "output") -> Promise:
+    """Return the promise of a bound on the squared gradient."""
+    criterion = "E |grad f|^2" if where == "output" else "min over k of |grad f|^2"
+    return Promise(criterion, "epsilon", where, "gradient_mapping_sq")

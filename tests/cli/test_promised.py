@@ -1,0 +1,115 @@
+"""What a theorem promises of its schedule, in its own criterion, beside what was measured."""
+
+import inspect
+import math
+
+import pytest
+
+import pfbench as pf
+from pfbench.algorithms import ALGORITHMS, Algorithm
+from pfbench.algorithms.promise import WHERE
+from pfbench.base.constants import Constants
+
+EPSILON, D = 0.25, 3.0
+CONSTANTS = Constants(n=64, D=D)
+
+# By their sources: the number for epsilon, of which measure, to which power, where.
+EXPECTED = {
+    "frank-wolfe": (EPSILON, "fw_gap", 1, "least"),
+    "sfw": (EPSILON, "fw_gap", 1, "output"),
+    "svfw": (EPSILON, "fw_gap", 1, "output"),
+    "sagafw": (EPSILON, "fw_gap", 1, "output"),
+    "nfwu-sg": (2 * EPSILON * D, "fw_gap", 1, "output"),
+    "nfwu-svrg": (2 * EPSILON * D, "fw_gap", 1, "output"),
+    "nfwu-spiderg": (2 * EPSILON * D, "fw_gap", 1, "output"),
+    "nfwu-casvrg": (2 * EPSILON * D, "fw_gap", 1, "output"),
+    "nfwu-caspiderg": (2 * EPSILON * D, "fw_gap", 1, "output"),
+    "ncgs": (EPSILON, "gradient_mapping_sq", 1, "least"),
+    "ncgs-stochastic": (EPSILON, "", 1, "output"),
+    "ncgs-vr": (EPSILON, "gradient_mapping_sq", 1, "output"),
+    "cgs": (EPSILON, "excess", 1, "last"),
+    "storc": (EPSILON, "excess", 1, "mean"),
+    "prox-gd": (EPSILON, "gradient_mapping_sq", 0.5, "least"),
+    "projected-gradient": (EPSILON, "gradient_mapping_sq", 0.5, "least"),
+    "prox-sgd": (EPSILON, "gradient_mapping_sq", 1, "output"),
+    "svrg": (EPSILON, "gradient_mapping_sq", 1, "output"),
+    "prox-svrg": (EPSILON, "gradient_mapping_sq", 1, "output"),
+    "projected-svrg": (EPSILON, "gradient_mapping_sq", 1, "output"),
+    "prox-svrg-plus": (EPSILON, "gradient_mapping_sq", 1, "output"),
+    "saga": (EPSILON, "gradient_mapping_sq", 1, "output"),
+    "prox-saga": (EPSILON, "gradient_mapping_sq", 1, "output"),
+    "spiderboost": (EPSILON**2, "gradient_mapping_sq", 1, "output"),
+    "prox-spiderboost": (EPSILON**2, "gradient_mapping_sq", 1, "output"),
+    "sarah": (EPSILON, "gradient_mapping_sq", 1, "output"),
+    "spider": (5 * EPSILON, "gradient_mapping_sq", 0.5, "output"),
+    "rsag": (EPSILON, "gradient_mapping_sq", 1, "least"),
+    "prox-rsag": (EPSILON, "gradient_mapping_sq", 1, "least"),
+}
+ONLY_AN_ORDER = {"prox-spiderboost-m", "natasha15"}
+"""Their theorems hide a constant."""
+
+
+def test_every_schedule_of_a_theorem_has_its_promise():
+    found = {}
+    for name, cls in ALGORITHMS.items():
+        if inspect.getdoc(cls.theory) != inspect.getdoc(Algorithm.theory):
+            one = cls.promises
+            found[name] = one and (
+                one.bound(EPSILON, CONSTANTS), one.measure, one.power, one.where
+            )  # fmt: skip
+    assert found == EXPECTED | dict.fromkeys(ONLY_AN_ORDER)
+
+
+def test_a_promise_of_the_output_is_of_a_drawn_output_and_of_every_run_if_nothing_is_drawn():
+    for name in EXPECTED:
+        cls = ALGORITHMS[name]
+        assert cls.promises.words.endswith(WHERE[cls.promises.where])
+        if cls.promises.where == "output":
+            assert cls.parameters()["output"].default in ("uniform", "weighted"), name
+        elif cls.promises.where in ("last", "mean"):
+            assert cls.parameters()["output"].default == "last", name
+
+
+SMALL = "log-cosh[source=synthetic,rows=30,columns=4,set=l2,radius=1]"
+
+
+@pytest.mark.parametrize("name", ["frank-wolfe", "nfwu-sg", "prox-gd", "prox-svrg"])
+def test_it_stands_beside_what_was_measured(pfbench, conforms, name):
+    given = ("solve", "-p", SMALL, "-a", f"{name}[epsilon=0.5]")
+    outcome = pfbench(*given, "--json")
+    conforms(outcome.json, "solve.json")
+    found, promise = outcome.json["promised"], ALGORITHMS[name].promises
+    problem = pf.problem("log-cosh", source="synthetic", rows=30, columns=4, set="l2", radius=1)
+    assert found["bound"] == promise.bound(0.5, problem.constants(problem.start()))
+    value = outcome.json["final"][promise.measure]
+    assert found["measured"] == pytest.approx(value**promise.power)
+    assert found["whole"]
+    text = " ".join(pfbench(*given).out.split())
+    assert f"promised {promise.criterion} <= {promise.most} = {found['bound']:.6g}: " in text
+    assert f"{WHERE[promise.where]} measured" in text
+    assert f"measured {found['measured']:.6g} at the output" in text
+
+
+def test_of_several_runs_the_mean_is_shown(pfbench):
+    text = pfbench("solve", "-p", SMALL, "-a", "nfwu-sg[epsilon=0.5]", "--repeat", 3).out
+    runs = pfbench("solve", "-p", SMALL, "-a", "nfwu-sg[epsilon=0.5]", "--repeat", 3, "--json").json
+    mean = math.fsum(run["final"]["fw_gap"] for run in runs) / 3
+    assert f"{mean:.6g} at the outputs, in the mean of 3 runs" in text
+
+
+def test_of_a_shorter_run_nothing_is_promised(pfbench):
+    text = pfbench("solve", "-p", SMALL, "-a", "nfwu-sg[epsilon=0.1]", "--budget", "lo=3").out
+    assert "which was cut short" in text
+
+
+def test_parameters_of_ones_own_have_no_promise(pfbench):
+    for own in ("frank-wolfe[iterations=3]", "nfwu-sg[epsilon=0.5,iterations=3]"):
+        assert pfbench("solve", "-p", SMALL, "-a", own, "--json").json["promised"] is None
+        assert "promised" not in pfbench("solve", "-p", SMALL, "-a", own).out
+
+
+def test_info_says_it_beside_what_the_schedule_needs(pfbench):
+    about = pfbench("info", "nfwu-spiderg", "--json").json
+    assert about["promises"].startswith("E V(x) <= 2 epsilon D: in expectation at the output")
+    assert about["promises"] in " ".join(pfbench("info", "nfwu-spiderg").out.split())
+    assert pfbench("info", "natasha15", "--json").json["promises"] is None
