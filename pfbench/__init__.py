@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pfbench.runs.loop.run import Run as Run
     from pfbench.runs.loop.solve import solve as solve
     from pfbench.runs.loop.stop import Stop as Stop
+    from pfbench.verification.fitting import fit_rate as fit_rate
 
 _HOMES = homes_of(__name__)
 __all__ = list(_HOMES)

@@ -81,6 +81,40 @@ def test_comparing_your_method(tmp_path, monkeypatch):
     assert "mine to Frank-Wolfe gap V(x) ≤ 0.200: fewest SFO on" in compared
 
 
+def test_your_own_theorem(tmp_path, monkeypatch, capsys):
+    """The two files of the page, every command of it, and the fit."""
+    descent, page, fit = blocks("docs/your-theorem.md")
+    text = (ROOT / "docs/your-theorem.md").read_text(encoding="utf-8")
+    assert len(page.splitlines()) < 80
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("descent.py").write_text(descent)
+    Path("page.py").write_text(page)
+    commands = "".join(re.findall(r"```\n(pfbench .*?)```", text, flags=re.DOTALL)).splitlines()
+    assert len(commands) == 6
+    out = []
+    try:
+        for command in commands:
+            arguments = shlex.split(command, comments=True)[1:]
+            own = ["--jobs", "0", *(["--faults", "1"] if "--mutants" in arguments else [])]
+            result = CliRunner().invoke(app, [*arguments, *own])
+            assert result.exit_code == 0, result.stderr
+            out.append(result.stdout)
+    finally:
+        for name in ("descent", "page"):
+            sys.modules.pop(name, None)
+    told, faults, rate, explained, of_page, stale = out
+    assert "1 holds, 1 tight" in told
+    assert "[descent-mean]" in faults
+    assert json.loads(rate)["results"][0]["measured"]["slope"] == pytest.approx(2, abs=0.1)
+    assert "tested on quadratic" in explained
+    assert "3 holds, 2 tight" in of_page
+    assert "[page-thm1, page-lemma]" in stale
+    exec(compile(fit, "your-theorem.md", "exec"), {})
+    printed = fit.splitlines()[-1].removeprefix("# ")
+    assert printed in capsys.readouterr().out
+
+
 def test_the_fields_of_a_spec_are_all_told():
     text = (ROOT / "docs/compare.md").read_text(encoding="utf-8")
     table = text.partition("## All fields")[2].partition("##")[0]

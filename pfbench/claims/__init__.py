@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pfbench.verification.instances import instance as instance
     from pfbench.verification.stating.bound import bound as bound
     from pfbench.verification.stating.counts import counts as counts
+    from pfbench.verification.stating.error_law import error_law as error_law
+    from pfbench.verification.stating.identity import identity as identity
+    from pfbench.verification.stating.rate import rate as rate
     from pfbench.verification.trial import Trial as Trial
 
 _HOMES = homes_of(__name__)

@@ -237,7 +237,7 @@ def _tell(done: "Verification", found: "Sequence[Finding]", work: Work) -> None:
         titles = titles_of([*PAPERS.values(), *own_papers(work.names)])
         printing.write(verdict_table(done, found, titles, command_line()), work.table)
     if not work.quiet:
-        rates = any(row.claim.kind == "rate" for row in done.rows)
+        rates = any(row.claim.orders for row in done.rows)
         title = "comparisons whose winner depends on the criterion"
         show(
             _verdicts(done),

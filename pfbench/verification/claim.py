@@ -61,7 +61,8 @@ class Claim:
     schedule
         The parameters with which the method runs.
     takes
-        Seconds that the check usually takes on one core, quick (None: not made then) and full.
+        Seconds that the check usually takes on one core, quick (None: not made then) and full;
+        those of the word, if it is one.
     orders
         The complexity that a rate states, under its paper's criterion.
     disputed
@@ -85,7 +86,7 @@ class Claim:
     algorithm: Any = ""
     assumptions: tuple[str, ...] = ()
     schedule: str = "explicit"
-    takes: tuple[float | None, float] = (1.0, 10.0)
+    takes: tuple[float | None, float] = ()  # type: ignore[assignment]
     orders: "Complexity | None" = None
     disputed: str = ""
     home: str = ""
@@ -96,6 +97,8 @@ class Claim:
         kind = self.kind or getattr(self.check, "kind", "")
         given = (self.instances,) if isinstance(self.instances, str) else self.instances
         made = tuple(map(instance, given))
+        takes = self.takes or getattr(self.check, "takes", (1.0, 10.0))
+        object.__setattr__(self, "takes", takes)
         object.__setattr__(self, "kind", choice(f"kind of {self.name}", kind, KINDS))
         object.__setattr__(self, "instances", made)
 

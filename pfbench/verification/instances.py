@@ -35,6 +35,11 @@ class Instance:
         """Make the problem; what is given replaces what is fixed."""
         return self.build(*args, **{**self.parameters, **changed})
 
+    @property
+    def key(self) -> str:
+        """What tells its random streams from those of others: its parameters, else its name."""
+        return " ".join(str(value) for value in self.parameters.values()) or self.name
+
     def called(self, title: str) -> "Instance":
         """Return it under another title."""
         return replace(self, title=title)

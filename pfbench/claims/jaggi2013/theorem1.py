@@ -1,21 +1,31 @@
 """Theorem 1 of Jaggi 2013: Frank-Wolfe with the step 2/(t+2) on a convex f."""
 
 from collections.abc import Iterator
-from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.base.protocols import Asked, Point, State
 from pfbench.points import combine
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.instruments.indefinite import Hull, Indefinite, curvature
-from pfbench.verification.statistics import across, decide_inequality
+from pfbench.verification.stating.bound import bound
 
 
-def primal(C: float, t: int) -> float:
+def primal(C: float, parameters: Any, t: int) -> float:
     """Return 2 C/(t+2), the bound of f(x_t) - min f for t >= 1."""
     return 2.0 * C / (t + 2.0)
+
+
+def gap(problem: Indefinite, x: Any) -> float:
+    """Return f(x) - min f."""
+    return problem.value(np.asarray(x)) - problem.least
+
+
+def curvature_of(problem: Any) -> float:
+    """Return C_f, which is exact of a convex quadratic."""
+    return curvature(problem.set.vertices, problem.A)
 
 
 def square(d: int) -> Indefinite:
@@ -37,33 +47,23 @@ def edge(slope: float) -> Indefinite:
     return Indefinite(ends, np.eye(1), np.array([slope]), np.ones(1), least, 1.0)
 
 
-SQUARE = instance(square, d=100)
-PASSED = instance(edge, slope=-0.01)
-FAR = instance(edge, slope=10.0)
-
-
-def keeps_the_bound(trial: Trial) -> Evidence:
-    """Test the bound at every step; C_f of a convex quadratic is exact."""
-    steps = trial.pick(40, 80)
-    parts = {}
-    for name, problem in {"square": SQUARE(), "passed": PASSED(), "far": FAR()}.items():
-        C = curvature(problem.set.vertices, problem.A)
-        algorithm = trial.make(step="open-loop", iterations=steps)
-        ratios = [
-            (problem.value(np.asarray(step.state.x)) - problem.least) / primal(C, t)
-            for t, step in enumerate(islice(trial.follow(problem, algorithm), steps), 1)
-        ]
-        parts[name] = decide_inequality(ratios)
-    return Evidence(across(parts), {"ratio": 1.0}, len(parts))
-
-
 PRIMAL = Claim(
     name="jaggi2013-thm1",
     source="Jaggi 2013 theorem 1",
-    kind="bound",
     statement="f convex: f(x_t) - min f <= 2 C_f/(t+2) for all t >= 1",
-    check=keeps_the_bound,
-    instances=(SQUARE, PASSED, FAR),
+    check=bound(
+        primal,
+        gap,
+        over="every",
+        parameters={"step": "open-loop", "iterations": 40},
+        full={"iterations": 80},
+        constants=curvature_of,
+    ),
+    instances=(
+        instance(square, d=100),
+        instance(edge, slope=-0.01).called("passed"),
+        instance(edge, slope=10.0).called("far"),
+    ),
     algorithm="frank-wolfe",
     assumptions=("f convex", "C_f finite"),
     schedule="step = open-loop, 2/(t+2)",

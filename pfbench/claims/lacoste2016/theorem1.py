@@ -1,9 +1,8 @@
 """Theorem 1 of lacoste2016, and (9), what a step takes off f at least."""
 
 import math
-from collections.abc import Iterator
 from functools import partial
-from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,10 +10,10 @@ from pfbench.base.protocols import Asked, Gradient, Point
 from pfbench.claims.lacoste2016.faulty import Faulty
 from pfbench.claims.lacoste2016.steps import curvature_of, gap_at
 from pfbench.points import combine, keep
-from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.indefinite import Indefinite, random_on_simplex
-from pfbench.verification.statistics import all_of, decide_inequality
+from pfbench.verification.stating.bound import bound
 
 _STEPS = 30
 """Steps that are looked at, of a method that goes on too."""
@@ -22,18 +21,36 @@ _STEPS = 30
 # --- the bounds -----------------------------------------------------------------------------------
 
 
+class Known(NamedTuple):
+    """A C >= C_f of a problem, and its h0."""
+
+    C: float
+    h0: float
+
+
+def known(problem: Indefinite) -> Known:
+    """Return what the bounds take."""
+    return Known(curvature_of(problem), problem.value(problem.begin) - problem.least)
+
+
 def decrease(gap: float, C: float) -> float:
     """Return min{g^2/(2C), g - (C/2) [g > C]}, what a step takes off f at least (9)."""
     return min(gap * gap / (2.0 * C), gap - (C / 2.0 if gap > C else 0.0))
 
 
-def least_gap(h0: float, C: float, t: int) -> float:
+def whole(c: Known, a: Any, t: int) -> float:
+    """Return 1, the bound of a share."""
+    return 1.0
+
+
+def least_gap(c: Known, a: Any, t: int) -> float:
     """Return max{2 h0, C}/sqrt(t+1), the bound of the least gap up to t (theorem 1, (6))."""
-    return max(2.0 * h0, C) / math.sqrt(t + 1.0)
+    return max(2.0 * c.h0, c.C) / math.sqrt(t + 1.0)
 
 
-def sharp_least_gap(h0: float, C: float, t: int) -> float:
+def sharp_least_gap(c: Known, a: Any, t: int) -> float:
     """Return the sharper bound (15): h0/(t+1) + C/2 while t+1 <= 2 h0/C, else as (6)."""
+    h0, C = c.h0, c.C
     if t + 1.0 <= 2.0 * h0 / C:
         return h0 / (t + 1.0) + C / 2.0
     return math.sqrt(2.0 * h0 * C / (t + 1.0))
@@ -51,86 +68,61 @@ def quadratic(rng: np.random.Generator, d: int, slope: float) -> Indefinite:
     return random_on_simplex(rng, d, slope)
 
 
-QUADRATIC = instance(quadratic, d=2, slope=1.0)
-
-SIZES = (2, 3, 4, 6)
-SLOPES = (0.3, 1.0, 3.0)
+QUADRATICS = tuple(
+    instance(quadratic, d=d, slope=slope) for d in (2, 3, 4, 6) for slope in (0.3, 1.0, 3.0)
+)
 
 
 # --- the checks -----------------------------------------------------------------------------------
 
 
-def _problems(trial: Trial, most: int) -> Iterator[tuple[Indefinite, float]]:
-    """Yield random quadratics on the simplex, each with a C >= C_f."""
-    for d in SIZES:
-        for size in SLOPES:
-            for seed in trial.seeds(most, f"{d} {size}"):
-                problem = QUADRATIC(np.random.default_rng(seed), d=d, slope=size)
-                yield problem, curvature_of(problem)
+def with_rule(c: Known, *, rule: str) -> dict[str, Any]:
+    """Return the parameters of a run."""
+    return {"step": rule, "curvature": c.C, "iterations": _STEPS}
 
 
-def descent(trial: Trial) -> Evidence:
-    """Test (9) at every step, up to rounding: 1e-14 of the size of f."""
-    parts = {}
-    instances = list(_problems(trial, trial.pick(4, 20)))
-    for rule in ("adaptive", "line-search"):
-        ratios = []
-        for problem, C in instances:
-            size = 1e-14 * (1.0 + abs(problem.least) + problem.value(problem.begin))
-            algorithm = trial.make(step=rule, curvature=C, iterations=_STEPS)
-            for x, step in islice(trial.moves(problem, algorithm), _STEPS):
-                promised = decrease(gap_at(problem, x), C)
-                gained = problem.decrease(x, step.state.x)
-                ratios.append(promised / (gained + size) if gained + size > 0.0 else math.inf)
-        parts[rule] = decide_inequality(ratios)
-    return Evidence(all_of(parts), {"ratio": 1.0}, 2 * len(instances))
+def share_gained(problem: Indefinite, x: Any, y: Any) -> float:
+    """Return what (9) promises of a step over what it gains, up to 1e-14 of the size of f."""
+    size = 1e-14 * (1.0 + abs(problem.least) + problem.value(problem.begin))
+    promised = decrease(gap_at(problem, x), curvature_of(problem))
+    gained = problem.decrease(x, y) + size
+    return promised / gained if gained > 0.0 else math.inf
 
 
-def least_gaps(trial: Trial) -> Evidence:
-    """Test (6) and (15) for the least gap up to every t."""
-    instances = list(_problems(trial, trial.pick(4, 20)))
-    parts = {}
-    for rule in ("adaptive", "line-search"):
-        plain, sharp = [], []
-        for problem, C in instances:
-            h0, least = problem.value(problem.begin) - problem.least, math.inf
-            algorithm = trial.make(step=rule, curvature=C, iterations=_STEPS)
-            for t, (x, _) in enumerate(islice(trial.moves(problem, algorithm), _STEPS)):
-                least = min(least, gap_at(problem, x))
-                plain.append(least / least_gap(h0, C, t))
-                sharp.append(least / sharp_least_gap(h0, C, t))
-        parts[f"(6), {rule}"] = decide_inequality(plain)
-        parts[f"(15), {rule}"] = decide_inequality(sharp)
-    return Evidence(all_of(parts), {"ratio": 1.0}, 2 * len(instances))
-
+_on_quadratics = partial(
+    bound,
+    parameters={rule: partial(with_rule, rule=rule) for rule in ("adaptive", "line-search")},
+    constants=known,
+    runs=(4, 20),
+    pooled=True,
+)
 
 # --- the claims -----------------------------------------------------------------------------------
 
-_bound = partial(
+_claim = partial(
     Claim,
-    kind="bound",
-    instances=(QUADRATIC,),
+    instances=QUADRATICS,
     algorithm="frank-wolfe",
     assumptions=("C_f finite",),
     schedule="step = adaptive (option II) and line-search (option I)",
     takes=(0.7, 8.0),
 )
 
-DESCENT = _bound(
+DESCENT = _claim(
     name="lacoste2016-descent",
     source="lacoste2016 (9)",
     statement="every step: f(x+) <= f(x) - min{g^2/(2C), g - (C/2) [g > C]}",
-    check=descent,
+    check=_on_quadratics(whole, share_gained, over="step"),
 )
 
-THEOREM1 = _bound(
+THEOREM1 = _claim(
     name="lacoste2016-thm1",
     source="lacoste2016 theorem 1, (6) and (15)",
     statement=(
         "min over k <= t of g_k <= max{2 h0, C}/sqrt(t+1), and <= h0/(t+1) + C/2 while "
         "t+1 <= 2 h0/C, else sqrt(2 h0 C/(t+1))"
     ),
-    check=least_gaps,
+    check=_on_quadratics({"(6)": least_gap, "(15)": sharp_least_gap}, gap_at, over="least"),
 )
 
 CLAIMS = (DESCENT, THEOREM1)

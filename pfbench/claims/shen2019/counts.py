@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUSVRG
+from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, METHODS
-from pfbench.claims.shen2019.problems import drawn, log_cosh, recovery
-from pfbench.verification import Claim, Evidence, Mutant, Trial, Unfit, instance
-from pfbench.verification.statistics import Decision, all_of, equal
+from pfbench.claims.shen2019.problems import log_cosh, recovery
+from pfbench.verification import Claim, Mutant, instance
+from pfbench.verification.stating.counts import counts
 
 
 def exact_counts(estimator: str, *, n: int, S: int, p: int, T: int) -> Counts:
@@ -29,33 +31,20 @@ def exact_counts(estimator: str, *, n: int, S: int, p: int, T: int) -> Counts:
 SIZES = ((37, 13, 101), (5, 7, 40), (1, 1, 3))
 """S, p and T: the last epoch is cut short, neither S nor p divides n; and the smallest."""
 
-FAMILIES = (instance(log_cosh, n=41, d=5), instance(recovery, rows=9, columns=8))
+_SETTINGS = {
+    f"S={S} p={p} T={T}": {"batch": S, "period": p, "iterations": T, "step": 1e-3}
+    for S, p, T in SIZES
+}
+
+FAMILIES = (
+    instance(log_cosh, n=41, d=5).called("log-cosh"),
+    instance(recovery, rows=9, columns=8).called("robust-matrix-recovery"),
+)
 
 
-def _told(counts: Counts) -> dict[str, float]:
-    """Return the counts but FO: a full gradient may be asked as a batch of all components."""
-    return {kind: number for kind, number in counts.as_dict().items() if kind != "fo"}
-
-
-def count(trial: Trial, *, estimator: str) -> Evidence:
-    """Compare all counts but FO with the formula."""
-    parts: dict[str, Decision] = {}
-    claimed: dict[str, float] = {}
-    for family in FAMILIES:
-        problem = drawn(trial, family)
-        for S, p, T in SIZES:
-            algorithm = trial.make(batch=S, period=p, iterations=T, step=1e-3)
-            try:
-                run = trial.run(problem, algorithm, seed=trial.seeds(1)[0])
-            except Unfit:
-                if not parts:
-                    raise
-                continue  # it is held to its counts where points are arrays
-            expected = _told(exact_counts(estimator, n=problem.n, S=S, p=p, T=T))
-            name = f"{problem.name} S={S} p={p} T={T}"
-            parts[name] = equal(expected, _told(run.counts))
-            claimed |= {f"{name}: {kind}": number for kind, number in expected.items()}
-    return Evidence(all_of(parts), claimed, len(parts))
+def of_claim(c: Constants, a: Any, *, estimator: str) -> Counts:
+    """Return the counts for the constants of a problem and the parameters of the method."""
+    return exact_counts(estimator, n=c.n, S=a.batch, p=a.period, T=a.iterations)
 
 
 _EPOCHS = "with E = ceil(T/p): SFO = nE + 2S(T-E), "
@@ -69,9 +58,8 @@ COUNT = {
     name: Claim(
         name=f"shen2019-count-{name}",
         source="shen2019 algorithm 1, table 1",
-        kind="count",
         statement=f"T iterations cost {_STATEMENTS[name]}",
-        check=partial(count, estimator=name),
+        check=counts(partial(of_claim, estimator=name), parameters=_SETTINGS),
         instances=FAMILIES,
         algorithm=method.name,
         schedule="explicit",

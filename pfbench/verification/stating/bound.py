@@ -12,7 +12,6 @@ from pfbench.base.checks import choice
 from pfbench.base.errors import InputError
 from pfbench.points import keep
 from pfbench.verification.evidence import Evidence
-from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.stating.quantity import Quantity, at_points, is_count
 from pfbench.verification.stating.setting import (
@@ -21,15 +20,19 @@ from pfbench.verification.stating.setting import (
     Setting,
     check_fit,
     check_function,
+    drawn_seeds,
     instances,
+    labelled,
     problems,
 )
 from pfbench.verification.statistics import (
     Decision,
     across,
+    all_of,
     by_own_constant,
     by_schedule,
     decide_inequality,
+    decide_mean,
     given,
 )
 from pfbench.verification.subject import Broken, Untestable
@@ -37,6 +40,7 @@ from pfbench.verification.trial import Trial
 
 OVER = {
     "every": "each iterate x_t, t = 1, 2, ..., of every run",
+    "step": "each step from x_t to x_{t+1}, t = 0, 1, ..., of every run",
     "least": "the least of x_0 .. x_t, at each t, of every run",
     "mean": "the mean of x_0 .. x_{T-1}, in expectation: so is a uniform output",
     "last": "x_T, in expectation",
@@ -44,7 +48,7 @@ OVER = {
 }
 """Over which points a bound is stated."""
 
-_EACH = ("every", "least")
+_EACH = ("every", "step", "least")
 """Stated of every run, with a bound that is a function of t, too."""
 
 _BATCH = 10
@@ -53,38 +57,35 @@ _BATCH = 10
 FREE = Slope(n=4, g=1.0, gap=10.0, L=1.0)
 """Where the draw of an output is seen of a method that no set forces: a slope on the line."""
 
+Most = Callable[..., float]
+"""Constants, parameters (and t) -> a bound."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
     """The check of a bound; see `bound`."""
 
     kind: ClassVar[str] = "bound"
+    takes: ClassVar[tuple[float, float]] = (5.0, 20.0)
 
-    most: Callable[..., float]
-    of: Quantity
+    bounds: Mapping[str, Most]
+    of: Any
     over: str
-    setting: Setting
+    settings: Mapping[str, Setting]
     runs: tuple[int, int]
     own_constant: bool
+    pooled: bool
 
     def __call__(self, trial: Trial) -> Evidence:
         """Put it to the test on every instance."""
-        parts, conditions, runs = dict[str, Decision](), dict[str, Decision](), 0
-        if self.over in _EACH:
-            for name, one in instances(trial):
-                parts[name], count = self._each(trial, name, one)
-                runs += count
-        else:
-            for name, problem in problems(trial):
-                case = self.setting.on(trial, problem)
-                parts[name], count = self._expected(trial, name, case)
-                runs += count
-                conditions = conditions or _uniform_output(trial, case, self.over)
-        decision = across(parts)
+        in_every_run = self.over in _EACH
+        parts, runs = self._in_every_run(trial) if in_every_run else self._in_expectation(trial)
+        decision = across({name: _all(by_label) for name, by_label in parts.items()})
         if is_count(self.of):
             decision = by_schedule(decision)
         if self.own_constant:
             decision = by_own_constant(decision)
+        conditions = self._conditions(trial)
         if conditions:
             decision = given({"": decision}, conditions)
         return Evidence(decision, {"ratio": 1.0}, runs)
@@ -95,20 +96,22 @@ class Bound:
         Raises
         ------
         InputError
-            If an instance does not fit the method, the quantity is unknown, or the bound is no
+            If an instance does not fit the method, the quantity is unknown, or a bound is no
             positive number.
         """
         for _, problem in problems(trial):
-            case = self.setting.on(trial, problem)
-            check_fit(trial, case)
-            if not is_count(self.of):
+            for setting in self.settings.values():
+                case = setting.on(trial, problem)
+                check_fit(trial, case)
+                for most in self.bounds.values():
+                    self._bound(most, case, 1)
+            if not (is_count(self.of) or self.over == "step"):
                 at_points(problem, self.of)(problem.start())
-            self._bound(case, 1)
 
-    def _bound(self, case: Case, t: int) -> float:
-        """Return the bound for a case, at t if it is one for every t."""
+    def _bound(self, most: Most, case: Case, t: int) -> float:
+        """Return a bound for a case, at t if it is one for every t."""
         told = (case.constants, case.parameters, *((t,) if self.over in _EACH else ()))
-        value = float(self.most(*told))
+        value = float(most(*told))
         if not 0.0 < value < math.inf:
             raise InputError(
                 f"the bound on {case.problem.name} is {value:g}: it must be positive and finite."
@@ -117,44 +120,77 @@ class Bound:
 
     # --- every run --------------------------------------------------------------------------------
 
-    def _each(self, trial: Trial, name: str, one: Instance) -> tuple[Decision, int]:
-        """Decide the bound on an instance at every step of every run; return the runs, too."""
-        chance = one.varies or not getattr(trial.own, "deterministic", False)
-        seeds = trial.seeds(trial.pick(*self.runs), name) if chance else [0]
-        ratios: list[float] = []
-        for seed in seeds:
-            ratios += self._ratios(trial, self.setting.on(trial, one.of_seed(seed)), seed)
-        return decide_inequality(ratios), len(seeds)
+    def _in_every_run(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:
+        """Decide the bounds by instance and label; return the number of runs, too."""
+        found: dict[str, dict[str, list[float]]] = {}
+        runs = 0
+        for name, one in instances(trial):
+            ratios = found.setdefault("" if self.pooled else name, {})
+            for label, setting in self.settings.items():
+                for data, seed in drawn_seeds(trial, one, trial.pick(*self.runs)):
+                    runs += 1
+                    case = setting.on(trial, one.of_seed(data))
+                    for t, measured in self._measured(trial, case, seed):
+                        for of, most in self.bounds.items():
+                            ratio = measured / self._bound(most, case, t)
+                            ratios.setdefault(_joined(of, label), []).append(ratio)
+        decided = {
+            name: {label: decide_inequality(some) for label, some in ratios.items()}
+            for name, ratios in found.items()
+        }
+        return decided, runs
 
-    def _ratios(self, trial: Trial, case: Case, seed: int) -> Iterator[float]:
-        """Yield what was measured over the bound, at each t of one run."""
-        measured, least = at_points(case.problem, self.of), math.inf
+    def _measured(self, trial: Trial, case: Case, seed: int) -> Iterator[tuple[int, float]]:
+        """Yield each t of one run with what is measured there."""
         moves = islice(trial.moves(case.problem, case.algorithm, seed), case.steps)
+        if self.over == "step":
+            for t, (x, step) in enumerate(moves):
+                yield t, float(self.of(case.problem, x, step.state.x))
+            return
+        measured, least = at_points(case.problem, self.of), math.inf
         for t, (x, step) in enumerate(moves):
             if self.over == "every":
-                yield measured(step.state.x) / self._bound(case, t + 1)
+                yield t + 1, measured(step.state.x)
             else:
                 least = min(least, measured(x))
-                yield least / self._bound(case, t)
+                yield t, least
 
     # --- in expectation ---------------------------------------------------------------------------
 
-    def _expected(self, trial: Trial, name: str, case: Case) -> tuple[Decision, int]:
+    def _in_expectation(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:
+        """Decide bounds of means over runs, by instance and label; return the runs, too."""
+        found: dict[str, dict[str, Decision]] = {}
+        runs = 0
+        for name, problem in problems(trial):
+            found[name] = {}
+            for label, setting in self.settings.items():
+                case = setting.on(trial, problem)
+                for of, most in self.bounds.items():
+                    where = _joined(of, label)
+                    bound = self._bound(most, case, 0)
+                    purpose = _joined(name, where)
+                    found[name][where], count = self._mean(trial, purpose, case, bound)
+                    runs += count
+        return found, runs
+
+    def _mean(self, trial: Trial, purpose: str, case: Case, bound: float) -> tuple[Decision, int]:
         """Decide the bound of a mean over runs; return the number of runs, too."""
-        most = self._bound(case, 0)
 
         def ratio(seed: int) -> float:
-            return self._measured(trial, case, seed) / most
+            return self._of_run(trial, case, seed) / bound
 
-        if getattr(trial.algorithm, "deterministic", False):
+        if getattr(trial.own, "deterministic", False):
             return decide_inequality([ratio(0)]), 1
-        return trial.sequential(ratio, purpose=name, batch=_BATCH, most=trial.pick(*self.runs))
+        most = trial.pick(*self.runs)
+        if is_count(self.of):
+            return decide_mean([ratio(seed) for seed in trial.seeds(most, purpose)], 1.0), most
+        return trial.sequential(ratio, purpose=purpose, batch=_BATCH, most=most)
 
-    def _measured(self, trial: Trial, case: Case, seed: int) -> float:
+    def _of_run(self, trial: Trial, case: Case, seed: int) -> float:
         """Return what is measured of one run."""
         if is_count(self.of):
             *_, last = _moves(trial, case, seed)
-            return float(last[1].counts().as_dict()[str(self.of)])
+            return float(last[1].counts().as_dict()[self.of])
         measured = at_points(case.problem, self.of)
         if self.over == "output":
             return measured(trial.run(case.problem, case.algorithm, seed=seed).x)
@@ -163,6 +199,27 @@ class Bound:
             return measured(moves[-1][1].state.x)
         points = [x if step.state.at is None else keep(step.state.at) for x, step in moves]
         return float(np.mean([measured(x) for x in points]))
+
+    def _conditions(self, trial: Trial) -> dict[str, Decision]:
+        """Decide that an output is drawn uniformly, if that is what the bound is about.
+
+        It is where a mean is taken, and the claim's own method declares it.
+        """
+        if self.over != "mean" or getattr(trial.own, "output", "") != "uniform":
+            return {}
+        problem, setting = next(problems(trial))[1], next(iter(self.settings.values()))
+        sizes = setting.on(trial, problem).given
+        minimises = "lo" in getattr(trial.own, "requires", ())
+        return {"output": trial.draws_uniformly(None if minimises else FREE, **sizes)}
+
+
+def _all(by_label: Mapping[str, Decision]) -> Decision:
+    """Return the decision on all labels of an instance."""
+    return by_label[""] if set(by_label) == {""} else all_of(by_label)
+
+
+def _joined(*labels: str) -> str:
+    return ", ".join(filter(None, labels))
 
 
 def _moves(trial: Trial, case: Case, seed: int) -> list[Any]:
@@ -177,25 +234,17 @@ def _moves(trial: Trial, case: Case, seed: int) -> list[Any]:
     return moves
 
 
-def _uniform_output(trial: Trial, case: Case, over: str) -> dict[str, Decision]:
-    """Decide that an output is drawn uniformly, if the claim's own method declares that."""
-    if over != "mean" or getattr(case.algorithm, "output", "") != "uniform":
-        return {}
-    minimises = "lo" in getattr(trial.own, "requires", ())
-    return {"output": trial.draws_uniformly(None if minimises else FREE, **case.given)}
-
-
 def bound(
-    most: Callable[..., float],
-    of: Quantity,
+    most: Most | Mapping[str, Most],
+    of: Quantity | Callable[[Any, Any, Any], float],
     *,
     over: str = "mean",
-    parameters: Given | None = None,
+    parameters: Given | Mapping[str, Given] | None = None,
     full: Mapping[str, Any] | None = None,
-    epsilon: float | None = None,
     constants: Callable[[Any], Any] | None = None,
     runs: tuple[int, int] = (80, 320),
     own_constant: bool = False,
+    pooled: bool = False,
 ) -> Bound:
     """Return the check that something measured along runs is at most a bound.
 
@@ -204,24 +253,27 @@ def bound(
     most
         The bound: a function of the constants of the problem and the parameters that are set here
         (by attribute, as in ``lambda c, a: 4 * c.L * c.delta / a.iterations``); stated of every
-        run, of t, too.
+        run, of t, too. Or several of these, each under a label, which must all hold.
     of
         What is measured: a measure by name, ``suboptimality``, a kind of call as ``sfo`` (of the
-        whole run), or a function of problem and point.
+        whole run), or a function of problem and point; of a step a function of problem, x_t and
+        x_{t+1}.
     over
         Over which points, one of `OVER`.
     parameters
-        Of the method: by name, or a function of the constants that returns them so.
+        Of the method: by name, or a function of the constants that returns them so; with `epsilon`
+        among them, its own ``theory`` sets the others. Or several of these, each under a label.
     full
         Those in place of them in a full verification.
-    epsilon
-        Accuracy for the method's own ``theory``, which sets what is not among the parameters.
     constants
         Returns of a problem what the functions take for its constants, if not its own.
     runs
         How many runs are made at most on an instance, quick and full; of every run so many.
     own_constant
         Whether a constant in the bound is no paper's: then nothing makes it tight.
+    pooled
+        Whether a bound of every run is decided on all instances together: then it is tight where
+        one is, and they are not told apart.
 
     Raises
     ------
@@ -229,10 +281,23 @@ def bound(
         If `over` is unknown, or a function takes another number of arguments.
     """
     choice("over", over, OVER)
-    check_function("most", most, 3 if over in _EACH else 2)
-    if not isinstance(of, str):
-        check_function("of", of, 2)
-    setting = Setting(
-        parameters=parameters or {}, full=full or {}, epsilon=epsilon, constants=constants
+    bounds = dict(most) if isinstance(most, Mapping) else {"": most}
+    for one in bounds.values():
+        check_function("most", one, 3 if over in _EACH else 2)
+    if over == "step" or not isinstance(of, str):
+        check_function("of", of, 3 if over == "step" else 2)
+    if pooled and over not in _EACH:
+        raise InputError(f"pooled goes with over={', '.join(_EACH)}: leave it out.")
+    settings = {
+        label: Setting(parameters=one, full=full or {}, constants=constants)
+        for label, one in labelled(parameters).items()
+    }
+    return Bound(
+        bounds=bounds,
+        of=of,
+        over=over,
+        settings=settings,
+        runs=runs,
+        own_constant=own_constant,
+        pooled=pooled,
     )
-    return Bound(most=most, of=of, over=over, setting=setting, runs=runs, own_constant=own_constant)

@@ -5,20 +5,20 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pfbench.base.counts import COUNTED, Counts
-from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.verification.evidence import Evidence
-from pfbench.verification.instruments.draws import Unscripted, branches
 from pfbench.verification.stating.setting import (
     Case,
     Given,
     Setting,
     check_fit,
     check_function,
+    enumerated,
+    labelled,
     problems,
 )
 from pfbench.verification.statistics import Decision, all_of, decide_exact, equal
-from pfbench.verification.subject import Unfit, Untestable
+from pfbench.verification.subject import Unfit
 from pfbench.verification.trial import Trial
 
 ROUNDING = 1e-9
@@ -33,6 +33,7 @@ class ExactCounts:
     """The check of counts; see `counts`."""
 
     kind: ClassVar[str] = "count"
+    takes: ClassVar[tuple[float, float]] = (0.2, 0.2)
 
     formula: Formula
     settings: Mapping[str, Setting]
@@ -89,11 +90,8 @@ class ExactCounts:
             return last.as_dict() if last else dict.fromkeys(COUNTED, 0)
 
         means = dict.fromkeys(COUNTED, 0.0)
-        try:
-            for chance, found in branches(spent):
-                means = {kind: means[kind] + chance * found[kind] for kind in COUNTED}
-        except Unscripted as error:
-            raise Untestable(f"its draws cannot be enumerated: {error}") from error
+        for chance, found in enumerated(trial, case, spent):
+            means = {kind: means[kind] + chance * found[kind] for kind in COUNTED}
         return means
 
 
@@ -114,7 +112,6 @@ def counts(
     formula: Formula,
     *,
     parameters: Given | Mapping[str, Given] | None = None,
-    epsilon: float | None = None,
     constants: Callable[[Any], Any] | None = None,
     expected: bool = False,
 ) -> ExactCounts:
@@ -129,7 +126,7 @@ def counts(
     parameters
         Of the method: by name, or a function of the constants that returns them so; or several of
         these, each under a label.
-    epsilon, constants
+    constants
         As of `bound`.
     expected
         Whether the formula is one of means: these are taken over all draws, which are enumerated,
@@ -138,23 +135,11 @@ def counts(
     Raises
     ------
     InputError
-        If the formula takes another number of arguments.
+        If the formula takes another number of arguments, or parameters are neither.
     """
     check_function("the formula", formula, 2)
-    labelled = _labelled(parameters or {})
     settings = {
-        label: Setting(parameters=one, epsilon=epsilon, constants=constants)
-        for label, one in labelled.items()
+        label: Setting(parameters=one, constants=constants)
+        for label, one in labelled(parameters).items()
     }
     return ExactCounts(formula=formula, settings=settings, expected=expected)
-
-
-def _labelled(parameters: Any) -> dict[str, Given]:
-    """Return settings by label; an empty one for a single setting."""
-    if isinstance(parameters, Mapping):
-        several = [isinstance(one, Mapping) or callable(one) for one in parameters.values()]
-        if parameters and all(several):
-            return dict(parameters)
-    elif not callable(parameters):
-        raise InputError("parameters must be a mapping, or a function of the constants.")
-    return {"": parameters}

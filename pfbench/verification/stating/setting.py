@@ -3,19 +3,24 @@
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.runs.loop.ready import ready
 from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance
+from pfbench.verification.instruments.draws import Unscripted, branches
 from pfbench.verification.subject import Untestable
-from pfbench.verification.trial import Trial, method_of
+from pfbench.verification.trial import Trial
+
+Outcome = TypeVar("Outcome")
 
 Given = Mapping[str, Any] | Callable[[Any], Mapping[str, Any]]
 """Parameters of a method, or a function of the constants of a problem that returns them."""
@@ -29,6 +34,22 @@ class Named(SimpleNamespace):
             raise AttributeError(name)
         known = ", ".join(vars(self)) or "none"
         raise InputError(f"a claim asks for the parameter {name}, and states {known}.")
+
+
+def labelled(parameters: Given | Mapping[str, Given] | None) -> dict[str, Given]:
+    """Return settings by label; a single one has none.
+
+    Raises
+    ------
+    InputError
+        If they are neither a mapping nor a function.
+    """
+    if isinstance(parameters, Mapping) and parameters:
+        several = [isinstance(one, Mapping) or callable(one) for one in parameters.values()]
+        return dict(parameters) if all(several) else {"": parameters}
+    if parameters is None or isinstance(parameters, Mapping) or callable(parameters):
+        return {"": parameters or {}}
+    raise InputError("parameters must be a mapping, or a function of the constants.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,11 +93,10 @@ class Setting:
     Attributes
     ----------
     parameters
-        Its parameters.
+        Its parameters; with `epsilon` among them its theorem's schedule sets those that are not
+        given, if it has one.
     full
         Those that a full verification has in place of these.
-    epsilon
-        Accuracy of its theorem's schedule, which sets the parameters that are not given.
     constants
         A function of a problem that returns what the claim's functions take for its constants;
         `problem.constants(problem.start())` if not given.
@@ -84,7 +104,6 @@ class Setting:
 
     parameters: Given = field(default_factory=dict)
     full: Mapping[str, Any] = field(default_factory=dict)
-    epsilon: float | None = None
     constants: Callable[[Any], Any] | None = None
 
     def on(self, trial: Trial, problem: Any, **more: Any) -> Case:
@@ -99,21 +118,32 @@ class Setting:
         constants = stated if self.constants is None else self.constants(problem)
         given = dict(self.parameters(constants) if callable(self.parameters) else self.parameters)
         given |= {**trial.pick({}, dict(self.full)), **more}
-        epsilon = given.pop("epsilon", self.epsilon)
-        if epsilon is None:
+        epsilon = given.pop("epsilon", None)
+        if epsilon is None or not has_schedule(trial.own):
             algorithm = trial.make(**given)
         else:
             algorithm = trial.scheduled(epsilon, stated, **given)
-            own = method_of(trial.claim).theory(epsilon, stated, **given)
-            given = {**parameters_of(own), "epsilon": epsilon}
+            given = parameters_of(trial.own.theory(epsilon, stated, **given))
+        given |= {} if epsilon is None else {"epsilon": epsilon}
         return Case(
             problem=problem, constants=constants, parameters=Named(**given), algorithm=algorithm
         )
 
 
+def has_schedule(method: Any) -> bool:
+    """Return whether a method has a theorem's schedule of its own."""
+    own = getattr(method, "theory", None)
+    return own is not None and getattr(own, "__func__", own) is not _NONE
+
+
+_NONE = vars(CatalogueAlgorithm)["theory"].__func__
+
+
 def titles(claim: Claim) -> list[str]:
-    """Return what the instances of a claim are called, each by another name."""
+    """Return what the instances of a claim are called, each by another name; "" if there is one."""
     names = [one.name for one in claim.instances]
+    if len(names) == 1:
+        return [""]
     return [
         name if names.count(name) == 1 else f"{name} {names[: k + 1].count(name)}"
         for k, name in enumerate(names)
@@ -133,10 +163,43 @@ def instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
     yield from zip(titles(trial.claim), trial.claim.instances, strict=True)
 
 
+def chance(trial: Trial, one: Instance) -> bool:
+    """Return whether chance enters runs of the claim's method on an instance."""
+    return one.varies or not getattr(trial.own, "deterministic", False)
+
+
+def drawn_seeds(trial: Trial, one: Instance, count: int) -> list[tuple[int, int]]:
+    """Return so many pairs of seeds, of an instance's data and of a run; one if chance is out."""
+    if not chance(trial, one):
+        return [(0, 0)]
+    data, runs = trial.seeds(count, one.key), trial.seeds(count, f"{one.key} runs")
+    return list(zip(data, runs, strict=True))
+
+
 def problems(trial: Trial) -> Iterator[tuple[str, Any]]:
     """Yield a problem for each instance; its data are of this trial, if it draws any."""
     for name, one in instances(trial):
-        yield name, one.of_seed(trial.seeds(1, name)[0])
+        yield name, one.of_seed(trial.seeds(1, one.key)[0])
+
+
+def enumerated(
+    trial: Trial, case: Case, outcome: Callable[[Any], Outcome]
+) -> Iterator[tuple[float, Outcome]]:
+    """Yield the chance and the outcome of every sequence of draws; see `branches`.
+
+    Raises
+    ------
+    Broken
+        If the method raises, too, on a stream of numpy's.
+    Untestable
+        If its draws cannot be enumerated.
+    """
+    try:
+        yield from branches(outcome)
+    except Unscripted as error:
+        for _ in islice(trial.follow(case.problem, case.algorithm), case.steps):
+            pass
+        raise Untestable(f"its draws cannot be enumerated: {error}") from error
 
 
 def check_fit(trial: Trial, case: Case, measures: Any = ()) -> None:

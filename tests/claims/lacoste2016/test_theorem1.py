@@ -28,10 +28,10 @@ def test_the_sharp_bound_follows_from_the_decrease(h0):
     """If g_k >= b for all k <= t then (t+1) decrease(b) <= h0: (15) is the root b of equality."""
     C = 1.0
     for t in range(60):
-        root = theorem1.sharp_least_gap(h0, C, t)
+        root = theorem1.sharp_least_gap(theorem1.Known(C, h0), None, t)
         assert (t + 1) * theorem1.decrease(root, C) == pytest.approx(h0)
-        assert root <= theorem1.least_gap(h0, C, t) * (1 + 1e-12)
-        assert theorem1.least_gap(h0, C, t) == max(2 * h0, C) / sqrt(t + 1)
+        assert root <= theorem1.least_gap(theorem1.Known(C, h0), None, t) * (1 + 1e-12)
+        assert theorem1.least_gap(theorem1.Known(C, h0), None, t) == max(2 * h0, C) / sqrt(t + 1)
 
 
 @pytest.mark.parametrize("claim", theorem1.CLAIMS, ids=lambda one: one.name)

@@ -1,0 +1,122 @@
+"""The public `fit_rate`: an exponent from any runs, with its interval and its curvature."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from pfbench.base.checks import choice, finite_array
+from pfbench.base.counts import COUNTED
+from pfbench.base.errors import InputError
+from pfbench.base.selectors import Selector
+from pfbench.runs.loop.run import HOLDS, Run
+from pfbench.verification.statistics.exponents import Exponent, fit_exponent
+
+_INVERSE = "1/"
+
+
+def fit_rate(
+    runs: Iterable[Run],
+    *,
+    x: str | Callable[[Run], float] | None = None,
+    targets: Sequence[float] | None = None,
+    measure: str = "fw_gap",
+    count: str = "sfo",
+    decades: float = 2.0,
+) -> Exponent:
+    """Fit calls ∝ x^slope: one least-squares slope a seed, then the t-interval over seeds.
+
+    Either x differs from run to run, and the calls are those of the whole run, which reached its
+    target or came to its end; or each run passes several targets: then x is 1/target, and the
+    calls are those of the first recorded row that is at or below it.
+
+    Parameters
+    ----------
+    runs
+        Runs, as `solve` or a store returns them; those of one seed make one slope.
+    x
+        What the calls grow with: a parameter of the problem or the method, ``1/NAME`` its inverse,
+        or a function of a run. It must be positive.
+    targets
+        Values of the measure, which the runs have in their traces.
+    measure
+        The measure.
+    count
+        The kind of calls, or ``iteration``.
+    decades
+        Least decades of x of a usable fit.
+
+    Returns
+    -------
+    Exponent
+        Slope with its interval at 95 %, the change of the local slope over the range with its own
+        (`curved` says whether one slope describes the calls), what was censored; `usable` is false
+        if fewer than 4 values of x, or too few decades, are left.
+
+    Raises
+    ------
+    InputError
+        If there is no run, neither or both of x and targets are given, x is not known of a run,
+        the measure is not in a trace, or a seed lacks a value of x.
+    """
+    every = list(runs)
+    if not every or not all(isinstance(run, Run) for run in every):
+        raise InputError("runs must be a list of at least one run, as pfbench.solve returns it.")
+    if (x is None) == (targets is None):
+        raise InputError("give x (from run to run) or targets (along each run), one of the two.")
+    choice("count", count, ("iteration", *COUNTED))
+    if targets is not None:
+        levels = finite_array("targets", targets)
+        if levels.ndim != 1 or (levels <= 0.0).any():
+            raise InputError("targets must be a list of positive numbers.")
+        table = [[_to_target(run, measure, level, count) for level in levels] for run in every]
+        return fit_exponent(1.0 / levels, table, least_decades=decades)
+    cells: dict[int, dict[float, float]] = {}
+    for run in every:
+        at = _x(run, x)
+        found = cells.setdefault(run.seed, {})
+        if at in found:
+            raise InputError(f"two runs have seed {run.seed} and x = {at:g}: leave one out.")
+        found[at] = _in_all(run, count)
+    values = sorted({at for found in cells.values() for at in found})
+    for seed, found in cells.items():
+        lacking = [at for at in values if at not in found]
+        if lacking:
+            raise InputError(f"no run has seed {seed} and x = {lacking[0]:g}: each seed needs all.")
+    table = [[found[at] for at in values] for found in cells.values()]
+    return fit_exponent(values, table, least_decades=decades)
+
+
+def _x(run: Run, x: Any) -> float:
+    """Return x of a run."""
+    if callable(x):
+        return float(x(run))
+    name = x.removeprefix(_INVERSE)
+    known = {**Selector.parse(run.problem).parameters, **run.parameters}
+    known |= Selector.parse(run.algorithm).parameters
+    value = known.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(
+            f"x={name} is no number that {run.algorithm} on {run.problem} states: name one of its "
+            "parameters, or give a function of a run."
+        )
+    return 1.0 / value if x.startswith(_INVERSE) else float(value)
+
+
+def _in_all(run: Run, count: str) -> float:
+    """Return the calls of a run; infinite if it has no answer."""
+    spent = run.iterations if count == "iteration" else run.counts.as_dict()[count]
+    return float(spent) if run.status in ("target", "finished") and spent else math.inf
+
+
+def _to_target(run: Run, measure: str, target: float, count: str) -> float:
+    """Return the calls until the measure is at most a target; infinite if it never is."""
+    if measure not in run.columns:
+        raise InputError(
+            f"the trace of {run.algorithm}, seed {run.seed}, has no {measure}: make it with "
+            f"measures=[{measure!r}]."
+        )
+    row = run.first(measure, target) if run.status in HOLDS else None
+    if row is None:
+        return math.inf
+    spent = float(run.rows[row][run.columns.index(count)])
+    return spent if spent > 0.0 else math.inf

@@ -1,0 +1,219 @@
+"""The law of an estimator's error: its mean and mean square given the past, over all draws."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pfbench.base.protocols import Problem
+from pfbench.points import keep
+from pfbench.verification.evidence import Evidence, Floats
+from pfbench.verification.stating.setting import (
+    Case,
+    Given,
+    Setting,
+    check_fit,
+    check_function,
+    enumerated,
+    problems,
+)
+from pfbench.verification.statistics import Decision, across, decide_exact, decide_inequality, given
+from pfbench.verification.trial import Step, Trial
+
+ROUNDING = 1e-9
+"""Size of rounding, in parts of the gradient at the start."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Past:
+    """What the law of an estimate may depend on, e = g - grad f(x) being the error of one.
+
+    Attributes
+    ----------
+    t
+        Number of the estimate, from 0.
+    x
+        The point x_t where it is formed.
+    error
+        e_{t-1}; 0 for the first.
+    moved
+        x_t - x_{t-1}; 0 for the first.
+    problem
+        The problem.
+    """
+
+    t: int
+    x: Floats
+    error: Floats
+    moved: Floats
+    problem: Problem
+
+    @property
+    def error_sq(self) -> float:
+        """|e_{t-1}|^2."""
+        return float(np.vdot(self.error, self.error))
+
+    @property
+    def moved_sq(self) -> float:
+        """|x_t - x_{t-1}|^2."""
+        return float(np.vdot(self.moved, self.moved))
+
+
+@dataclass
+class _Group:
+    """The errors of one estimate after one past: their chances, and sums weighted by these."""
+
+    past: Past
+    chance: float = 0.0
+    mean: Any = 0.0
+    square: float = 0.0
+
+    def add(self, chance: float, error: Floats) -> None:
+        self.chance += chance
+        self.mean = self.mean + chance * error
+        self.square += chance * float(np.vdot(error, error))
+
+
+Law = Callable[[Any, Any, Past], Any]
+"""Constants, parameters, past -> the mean square of the error, or its mean."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorLaw:
+    """The check of an error's law; see `error_law`."""
+
+    kind: ClassVar[str] = "law"
+    takes: ClassVar[tuple[float, float]] = (0.5, 0.5)
+
+    square: Law
+    mean: Law | None
+    exact: bool
+    setting: Setting
+
+    def __call__(self, trial: Trial) -> Evidence:
+        """Enumerate all draws on every instance."""
+        parts, runs = dict[str, Decision](), 0
+        for name, problem in problems(trial):
+            case = self.setting.on(trial, problem)
+            groups, count = _groups(trial, case)
+            parts[name] = self._decided(case, groups)
+            runs += count
+        claimed = {"mean square over its law": 1.0}
+        return Evidence(across(parts), claimed, runs)
+
+    def check(self, trial: Trial) -> None:
+        """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
+        for _, problem in problems(trial):
+            case = self.setting.on(trial, problem)
+            check_fit(trial, case)
+            zero = np.zeros(problem.shape)
+            past = Past(t=1, x=problem.start(), error=zero, moved=zero, problem=problem)
+            float(self.square(case.constants, case.parameters, past))
+
+    def _decided(self, case: Case, groups: list[_Group]) -> Decision:
+        """Decide mean and mean square of all estimates after all pasts."""
+        scale = float(np.abs(case.problem.gradient(case.problem.start())).max()) or 1.0
+        least, told = (ROUNDING * scale) ** 2, (case.constants, case.parameters)
+        ratios, off = [], 0.0
+        for one in groups:
+            law = float(self.square(*told, one.past))
+            ratios.append((one.square / one.chance + least) / (law + least))
+            if self.mean is not None:
+                away = one.mean / one.chance - self.mean(*told, one.past)
+                off = max(off, float(np.abs(away).max()) / scale)
+        squares = _of_squares(ratios, self.exact)
+        if self.mean is None:
+            return squares
+        mean = decide_exact(
+            off <= ROUNDING,
+            "Every conditional mean is exact.",
+            f"A conditional mean is off by {off:.3g} of a gradient.",
+            {"relative deviation": off},
+        )
+        return given({"": squares}, {"mean": mean})
+
+
+def _of_squares(ratios: list[float], exact: bool) -> Decision:
+    """Decide the mean squares over their law: at most it, or equal to it."""
+    found = decide_inequality(ratios, ROUNDING)
+    if not exact or found.verdict == "violated":
+        return found
+    least = min(ratios)
+    wrong = f"A mean square is {least:.6g} of its law, which is exact."
+    measured = {**found.measured, "least ratio": least}
+    return decide_exact(least >= 1.0 - 1e-6, "Every mean square is its law.", wrong, measured)
+
+
+def _groups(trial: Trial, case: Case) -> tuple[list[_Group], int]:
+    """Return the errors of all estimates by their past, and the number of runs."""
+    groups: dict[tuple[int, bytes], _Group] = {}
+    count = 0
+
+    def run(rng: Any) -> list[tuple[Past, Floats, bytes]]:
+        steps = trial.follow(case.problem, case.algorithm, rng=rng)
+        return list(_told(case.problem, islice(steps, case.steps)))
+
+    for chance, told in enumerated(trial, case, run):
+        count += 1
+        for past, error, known in told:
+            groups.setdefault((past.t, known), _Group(past)).add(chance, error)
+    return list(groups.values()), count
+
+
+def _told(problem: Problem, steps: Iterator[Step]) -> Iterator[tuple[Past, Floats, bytes]]:
+    """Yield what each estimate follows from, its error, and all that was told before it."""
+    before = np.array(problem.start())
+    error = np.zeros_like(np.asarray(problem.gradient(before)))
+    known = b""
+    for t, step in enumerate(steps):
+        x = np.array(keep(step.at))
+        known += _rounded(x)
+        past = Past(t=t, x=x, error=error, moved=x - before, problem=problem)
+        estimate = step.estimate
+        error = estimate - problem.gradient(x)
+        yield past, error, known
+        known += _rounded(estimate)
+        before = x
+
+
+def _rounded(array: Floats) -> bytes:
+    return (np.round(array, 9) + 0.0).tobytes()
+
+
+def error_law(
+    square: Law,
+    *,
+    mean: Law | None = None,
+    exact: bool = False,
+    parameters: Given | None = None,
+    constants: Callable[[Any], Any] | None = None,
+) -> ErrorLaw:
+    """Return the check of the law of an estimator's error, e_t = g_t - grad f(x_t).
+
+    All draws are enumerated, so that the instances must be small: a few components, batches and
+    steps. The method yields `at`, where its estimate was formed, and `estimate`.
+
+    Parameters
+    ----------
+    square
+        The claimed mean of |e_t|^2 given the past: a function of the constants of the problem, the
+        parameters that are set here, and a `Past`.
+    mean
+        That of e_t, shape of a gradient; not tested if not given.
+    exact
+        Whether `square` is the mean square itself; else it is an upper bound.
+    parameters, constants
+        As of `bound`.
+
+    Raises
+    ------
+    InputError
+        If a function takes another number of arguments.
+    """
+    check_function("square", square, 3)
+    if mean is not None:
+        check_function("mean", mean, 3)
+    setting = Setting(parameters=parameters or {}, constants=constants)
+    return ErrorLaw(square=square, mean=mean, exact=exact, setting=setting)

@@ -1,0 +1,446 @@
+"""The words of a theorem against their definitions, each with faults that it must find."""
+
+import math
+import pickle
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from judging import judge
+
+import pfbench as pf
+from pfbench.algorithms import ALGORITHMS
+from pfbench.base.errors import InputError
+from pfbench.claims import Claim, bound, counts, error_law, identity, instance, rate
+from pfbench.problems.base import FiniteSum
+from pfbench.sets.whole import WholeSpace
+from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification.own import check_ready
+from pfbench.verification.subject import Subject
+
+
+class Parabolas(FiniteSum):
+    """f_i(x) = a_i x^2/2 on the line, from 1: all of it is known by hand."""
+
+    name = "parabolas"
+
+    def __init__(self, curvatures=(1.0, 3.0)):
+        self.a = np.array(curvatures)
+        self.n, self.set = len(self.a), WholeSpace(1)
+
+    def start(self):
+        return np.ones(1)
+
+    def value(self, x):
+        return 0.5 * self.a.mean() * float(x @ x)
+
+    def gradient(self, x):
+        return self.a.mean() * x
+
+    def component(self, i, x):
+        return self.a[i] * x
+
+    def constants(self, start):
+        stated = pf.base.constants.Constants
+        return stated(n=self.n, L_f=self.a.mean(), L_ms=3.0, delta=self.value(start))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SGD(pf.Algorithm):
+    """Steps along one component's gradient."""
+
+    name = "own-sgd"
+    requires = frozenset({"batch", "smooth"})
+    iterations: int
+    step: float
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            g = self.estimate(ask, x, rng)
+            at, x = x, x - self.step * g
+            yield pf.State(x, at, g)
+
+    def estimate(self, ask, x, rng):
+        return ask.batch(rng.integers(ask.n, size=1), x)
+
+
+class Biased(SGD):
+    """Draws the last component more often."""
+
+    def estimate(self, ask, x, rng):
+        return ask.batch(np.array([min(ask.n - 1, rng.integers(ask.n + 1))]), x)
+
+
+class Twice(SGD):
+    """Asks twice, half of the time."""
+
+    def estimate(self, ask, x, rng):
+        if rng.random() < 0.5:
+            super().estimate(ask, x, rng)
+        return super().estimate(ask, x, rng)
+
+
+class Fails(SGD):
+    """Raises."""
+
+    def estimate(self, ask, x, rng):
+        raise ZeroDivisionError("mine")
+
+
+class Short(SGD):
+    """Stops before its end."""
+
+    def run(self, ask, x, rng):
+        yield from list(super().run(ask, x, rng))[:-1]
+
+
+SMALL = {"iterations": 3, "step": 0.1}
+
+
+def claim(check, *instances, algorithm=SGD):
+    return Claim(
+        name="own-claim", statement="s", algorithm=algorithm, instances=instances, check=check
+    )
+
+
+def verdict(check, *instances, algorithm=SGD, subject=None):
+    found = judge(claim(check, *instances, algorithm=algorithm), Subject(subject))
+    return found.verdict, found
+
+
+# --- counts ---------------------------------------------------------------------------------------
+
+
+def test_counts_are_equal_to_the_unit():
+    check = counts(lambda c, a: {"sfo": a.iterations}, parameters=SMALL)
+    assert verdict(check, Parabolas())[0] == "holds"
+    wrong = counts(lambda c, a: {"sfo": a.iterations + 1}, parameters=SMALL)
+    kind, found = verdict(wrong, Parabolas())
+    assert (kind, found.reason) == ("violated", "sfo is 3, not 4.")
+    unnamed = counts(lambda c, a: {"lo": 0}, parameters=SMALL)
+    assert verdict(unnamed, Parabolas())[0] == "violated"  # what is not named is 0
+
+
+def test_several_settings_are_each_compared():
+    labelled = {"T=2": {**SMALL, "iterations": 2}, "T=5": {**SMALL, "iterations": 5}}
+    check = counts(lambda c, a: {"sfo": a.iterations}, parameters=labelled)
+    _, found = verdict(check, Parabolas())
+    assert found.claimed["T=2: sfo"] == 2
+    assert found.measured["T=5: sfo"] == 5
+
+
+def test_expected_counts_are_means_over_all_draws():
+    check = counts(lambda c, a: {"sfo": 1.5 * a.iterations}, parameters=SMALL, expected=True)
+    assert verdict(check, Parabolas(), subject=Twice)[0] == "holds"
+    kind, found = verdict(check, Parabolas())
+    assert (kind, found.measured["sfo"]) == ("violated", 3.0)
+    assert found.reason == "The mean of SFO over all draws is 3, not 4.5."
+
+
+def test_a_method_that_raises_is_violated_not_unenumerable():
+    check = counts(lambda c, a: {"sfo": 3}, parameters=SMALL, expected=True)
+    kind, found = verdict(check, Parabolas(), subject=Fails)
+    assert kind == "violated"
+    assert "ZeroDivisionError: mine" in found.reason
+
+
+# --- bounds ---------------------------------------------------------------------------------------
+
+
+def by_hand(T, step=0.1, a=(1.0, 3.0)):
+    """E of the mean of x_t^2 for t < T: x_{t+1} = (1 - step a_i) x_t."""
+    shrink = np.mean([(1 - step * one) ** 2 for one in a])
+    return np.mean([shrink**t for t in range(T)])
+
+
+def square(problem, x):
+    return float(x @ x)
+
+
+@pytest.mark.parametrize(
+    ("factor", "expected"), [(0.5, "violated"), (2.0, "tight"), (15.0, "holds")]
+)
+def test_a_bound_in_expectation_is_of_the_mean_over_the_iterates(factor, expected):
+    check = bound(lambda c, a: factor * by_hand(a.iterations), square, parameters=SMALL)
+    kind, found = verdict(check, Parabolas())
+    assert kind == expected, found.reason
+    assert found.measured["ratio"] * factor == pytest.approx(1.0, abs=0.05)
+
+
+@pytest.mark.parametrize("over", ["last", "output"])
+def test_a_bound_of_the_last_iterate(over):
+    at_end = np.mean([0.9**2, 0.7**2]) ** 3
+    check = bound(lambda c, a: 2 * at_end, square, over=over, parameters=SMALL)
+    kind, found = verdict(check, Parabolas())
+    assert kind == "tight"
+    assert found.measured["ratio"] == pytest.approx(0.5, abs=0.08)
+
+
+def test_a_bound_of_every_run_counts_t_from_the_first_iterate():
+    largest = lambda c, a, t: 0.9 ** (2 * t)  # noqa: E731
+    check = bound(largest, square, over="every", parameters=SMALL, runs=(9, 9))
+    kind, found = verdict(check, Parabolas())
+    assert (kind, found.repetitions, found.measured["checks"]) == ("tight", 9, 27)
+    assert found.measured["ratio"] == pytest.approx(1.0, abs=0.3)
+    early = bound(lambda c, a, t: 0.9 ** (2 * t + 2), square, over="every", parameters=SMALL)
+    assert verdict(early, Parabolas())[0] == "violated"
+
+
+def test_the_least_so_far_begins_with_the_start():
+    check = bound(lambda c, a, t: 1.0, square, over="least", parameters=SMALL, runs=(2, 2))
+    _, found = verdict(check, Parabolas())
+    assert found.measured["ratio"] == 1.0
+    assert found.measured["checks"] == 6
+
+
+def test_calls_and_own_constants_make_nothing_tight():
+    exact = lambda c, a: float(a.iterations)  # noqa: E731
+    kind, found = verdict(bound(exact, "sfo", parameters=SMALL), Parabolas())
+    assert (kind, found.measured["by_schedule"]) == ("holds", True)
+    below = lambda c, a: a.iterations - 1.0  # noqa: E731
+    assert verdict(bound(below, "sfo", parameters=SMALL), Parabolas())[0] == "violated"
+    own = bound(lambda c, a: 2 * by_hand(3), square, parameters=SMALL, own_constant=True)
+    kind, found = verdict(own, Parabolas())
+    assert (kind, found.measured["by_own_constant"]) == ("holds", True)
+
+
+def test_a_method_with_fewer_states_is_inconclusive():
+    check = bound(lambda c, a: 1.0, square, parameters=SMALL)
+    kind, found = verdict(check, Parabolas(), subject=Short)
+    assert kind == "inconclusive"
+    assert "2 states in 3 iterations" in found.reason
+
+
+def test_an_output_that_is_declared_uniform_is_drawn_so():
+    @dataclass(frozen=True, kw_only=True)
+    class Uniform(SGD):
+        """Declares a uniform output."""
+
+        output: str = "uniform"
+
+    check = bound(lambda c, a: 2 * by_hand(3), square, parameters=SMALL)
+    kind, found = verdict(check, Parabolas(), algorithm=Uniform)
+    assert (kind, found.measured["condition output: options"]) == ("tight", 8.0)
+    assert verdict(check, Parabolas(), algorithm=Uniform, subject=SGD)[0] == "violated"
+
+
+def test_parameters_are_the_claims_whatever_the_subject_does():
+    """A faulty schedule does not move its own bound."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Scheduled(SGD):
+        """Has a schedule."""
+
+        @classmethod
+        def theory(cls, epsilon, constants, **given):
+            return cls.filled(given, iterations=math.ceil(1 / epsilon), step=0.1)
+
+    class Lazy(Scheduled):
+        """Makes one step."""
+
+        @classmethod
+        def theory(cls, epsilon, constants, **given):
+            return cls.filled(given, iterations=1, step=0.1)
+
+    told = []
+    check = bound(
+        lambda c, a: told.append(a.iterations) or 2.0, square, parameters={"epsilon": 0.1}
+    )
+    verdict(check, Parabolas(), algorithm=Scheduled, subject=Lazy)
+    assert set(told) == {10}
+
+
+# --- laws -----------------------------------------------------------------------------------------
+
+
+def variance(c, a, past):
+    """The two components are 1 and 3 times x: the error is x or -x."""
+    return float(past.x @ past.x)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_law_is_the_mean_square_given_the_past(exact):
+    check = error_law(variance, mean=lambda c, a, past: 0.0, exact=exact, parameters=SMALL)
+    kind, found = verdict(check, Parabolas())
+    assert kind == ("holds" if exact else "tight"), found.reason
+    assert found.measured["ratio"] == pytest.approx(1.0)
+    assert found.measured["condition mean: relative deviation"] < 1e-12
+    kind, found = verdict(check, Parabolas(), subject=Biased)
+    assert kind == "violated"
+    assert found.reason.startswith("condition mean: A conditional mean is off by 0.167")
+
+
+def test_a_law_that_is_too_small_or_not_exact_is_violated():
+    half = error_law(lambda c, a, past: variance(c, a, past) / 2, parameters=SMALL)
+    assert verdict(half, Parabolas())[0] == "violated"
+    double = lambda c, a, past: 2 * variance(c, a, past)  # noqa: E731
+    assert verdict(error_law(double, parameters=SMALL), Parabolas())[0] == "tight"
+    kind, found = verdict(error_law(double, exact=True, parameters=SMALL), Parabolas())
+    assert (kind, found.reason) == ("violated", "A mean square is 0.5 of its law, which is exact.")
+
+
+def test_the_past_is_that_of_the_estimate():
+    seen = []
+    check = error_law(lambda c, a, past: seen.append(past) or 10.0, parameters=SMALL)
+    verdict(check, Parabolas())
+    first, second = (next(one for one in seen if one.t == t) for t in (0, 1))
+    assert (first.error_sq, first.moved_sq, float(first.x[0])) == (0.0, 0.0, 1.0)
+    # The first component was drawn: g = x, e = x - 2x, and x moved by -0.1.
+    assert (second.error_sq, second.moved_sq) == (pytest.approx(1.0), pytest.approx(0.01))
+
+
+# --- identities -----------------------------------------------------------------------------------
+
+
+def test_two_methods_coincide():
+    @dataclass(frozen=True, kw_only=True)
+    class Descent(SGD):
+        """Takes the gradient."""
+
+        requires = frozenset({"gradient", "smooth"})
+
+        def estimate(self, ask, x, rng):
+            return ask.gradient(x)
+
+    for check in (
+        identity("prox-gd", parameters=SMALL),
+        identity(ALGORITHMS["prox-gd"], parameters=SMALL, of="value"),
+    ):
+        assert verdict(check, Parabolas(), algorithm=Descent)[0] == "holds"
+        assert verdict(check, Parabolas())[0] == "violated"
+        assert verdict(check, Parabolas(), algorithm=Descent, subject=Short)[0] == "violated"
+    with pytest.raises(InputError, match="did you mean 'prox-gd'"):
+        identity("prox-gb")
+
+
+# --- rates ----------------------------------------------------------------------------------------
+
+
+def slope(epsilon=0.1):
+    """Return a slope that takes about 1/epsilon^2 steps."""
+    return Slope(n=2, g=2 * epsilon, gap=1.0)
+
+
+def size(problem, x):
+    return float(np.abs(problem.gradient(x)).max())
+
+
+SWEEP = {
+    "values": [0.2, 0.1, 0.05, 0.02, 0.01],
+    "measure": size,
+    "decades": 1,
+    "seeds": 2,
+    "parameters": {"iterations": 30_000, "step": 1.0},
+}
+
+
+@pytest.mark.parametrize(
+    ("exponent", "expected"), [(2, "holds"), (2.5, "holds"), (1.5, "violated")]
+)
+def test_an_exponent_in_epsilon(exponent, expected):
+    @dataclass(frozen=True, kw_only=True)
+    class Descent(SGD):
+        """Takes the gradient."""
+
+        deterministic = True
+        requires = frozenset({"gradient", "smooth"})
+
+        def estimate(self, ask, x, rng):
+            return ask.gradient(x)
+
+    kind, found = verdict(rate(exponent, **SWEEP), slope, algorithm=Descent)
+    assert kind == expected, found.reason
+    assert found.measured["slope"] == pytest.approx(2.0, abs=0.1)
+    assert found.repetitions == 5
+
+
+def wide(n=2):
+    return Parabolas([1.0] * n)
+
+
+def test_an_exponent_in_a_parameter_of_the_instance():
+    @dataclass(frozen=True, kw_only=True)
+    class Full(SGD):
+        """Takes all components."""
+
+        def estimate(self, ask, x, rng):
+            return ask.batch(np.arange(ask.n), x)
+
+    given = {
+        "values": [2, 8, 32, 200],
+        "grows": "n",
+        "measure": size,
+        "parameters": SMALL | {"iterations": 50, "epsilon": 0.5},
+        "seeds": 3,
+    }
+    kind, found = verdict(rate(1, **given), wide, algorithm=Full)
+    assert (kind, found.measured["slope"]) == ("tight", pytest.approx(1.0))
+    kind, found = verdict(rate(1, **given, by_schedule=True), wide, algorithm=Full)
+    assert kind == "holds"
+    short = {**given, "parameters": SMALL | {"epsilon": 0.5}}
+    kind, found = verdict(rate(1, **short), wide, algorithm=Full)
+    assert (kind, found.measured["censored"]) == ("inconclusive", 12.0)
+
+
+# --- instances and refusals -----------------------------------------------------------------------
+
+
+def test_an_instance_is_a_problem_a_class_or_a_selector():
+    drawn = instance("log-cosh[rows=9,source=synthetic]", columns=2)
+    assert (drawn.name, drawn.example().shape) == ("log-cosh", (2,))
+    assert instance(Parabolas, curvatures=(2.0,)).example().n == 1
+    given = Parabolas()
+    assert instance(given).example() is given
+    assert drawn.about
+    several = claim(counts(cost, parameters=SMALL), "log-cosh", Parabolas, given).instances
+    assert [one.name for one in several] == ["log-cosh", "Parabolas", "parabolas"]
+
+
+def of_seed(seed=0):
+    return Parabolas([1.0 + seed % 7])
+
+
+def test_an_instance_that_takes_a_seed_is_drawn_by_the_trial():
+    seen = set()
+
+    def noted(problem, x):
+        seen.add(problem.a[0])
+        return 1.0
+
+    check = bound(lambda c, a, t: 2.0, noted, over="every", parameters=SMALL, runs=(20, 20))
+    verdict(check, of_seed)
+    assert len(seen) > 2
+
+
+def refusal(check, *instances, **given):
+    home = replace(claim(check, *instances, **given), home="here.py")
+    with pytest.raises(InputError) as error:
+        check_ready([home], "quick")
+    return str(error.value)
+
+
+def test_what_cannot_be_tested_is_refused_before_any_run():
+    fine = bound(lambda c, a: 1.0, square, parameters=SMALL)
+    check_ready([replace(claim(fine, Parabolas()), home="here.py")], "quick")
+    for check, instances, words in (
+        (fine, (), "names no instance"),
+        (fine, ("log-cosh",), "does not fit"),
+        (bound(lambda c, a: -1.0, square, parameters=SMALL), (Parabolas(),), "must be positive"),
+        (bound(lambda c, a: a.T, square, parameters=SMALL), (Parabolas(),), "the parameter T"),
+        (bound(lambda c, a: 1 / 0, square, parameters=SMALL), (Parabolas(),), "ZeroDivision"),
+        (bound(lambda c, a: 1.0, square), (Parabolas(),), "without its parameter|cannot be made"),
+        (counts(lambda c, a: {"sfos": 1}, parameters=SMALL), (Parabolas(),), "did you mean 'sfo'"),
+    ):
+        told = refusal(check, *instances)
+        assert told.startswith("the claim own-claim")
+        assert any(one in told for one in words.split("|")), told
+
+
+def test_the_words_reach_other_processes():
+    check = counts(cost, parameters=SMALL)
+    assert pickle.loads(pickle.dumps(check)).formula is cost
+    assert claim(check, Parabolas()).kind == "count"
+
+
+def cost(c, a):
+    return {"sfo": a.iterations}
