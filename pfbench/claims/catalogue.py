@@ -1,6 +1,7 @@
 """Every claim, mutant and erratum of the papers, and the public `verify`."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -66,13 +67,13 @@ def claim(name: str) -> Claim:
 def selected(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
     """Return the claims to test: the named ones, else those of a quick or full verification.
 
-    The name of a method stands for all claims about it, FILE.py, FILE.py:NAME or MODULE:NAME for
-    the claims that somebody states there.
+    The name of a method stands for all claims about it, a pattern like ``*-table1-*`` for all that
+    it fits, FILE.py, FILE.py:NAME or MODULE:NAME for the claims that somebody states there.
 
     Raises
     ------
     InputError
-        If a name is unknown (the nearest is suggested), or the effort.
+        If a name is unknown (the nearest is suggested), a pattern fits none, or the effort.
     """
     from pfbench.verification.session import of_effort
 
@@ -86,8 +87,15 @@ def selected(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
 
 
 def _named(name: str) -> list[Claim]:
-    """Return the claim of a name, all claims about the method of that name, or somebody's own."""
-    return list(stated(name).claims) if is_own(name) else claims_about(name) or [claim(name)]
+    """Return the claims that a name stands for."""
+    if is_own(name):
+        return list(stated(name).claims)
+    if "*" in name:
+        fitting = [one for one in CLAIMS.values() if fnmatchcase(one.name, name)]
+        if not fitting:
+            raise InputError(f"no claim fits {name!r}: `pfbench list claims` shows all names.")
+        return fitting
+    return claims_about(name) or [claim(name)]
 
 
 def claims_about(method: str) -> list[Claim]:

@@ -2,11 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pfbench.base.visible import visible
 from pfbench.verification.power import FACTORS, SEEDS, Search
+from pfbench.verification.scales import CRITERIA
 from pfbench.verification.session import Finding, Verification
 from pfbench.verification.verdict import Verdict
 
@@ -55,6 +56,13 @@ def verdict_table(
         if rows:
             lines += [f"## {title}", "", "| claim | verdict | says | measured | runs | s |"]
             lines += ["| --- | --- | --- | --- | --- | --- |", *map(_line, rows), ""]
+    exponents = [line for row in done.rows for line in _exponents(row)]
+    if exponents:
+        gap, mapping_sq = CRITERIA[:2]
+        lines += ["## Exponents", "", "As claimed and as measured, with the interval at 95 %, and"]
+        lines += ["the whole complexity under each criterion, by the links between them.", ""]
+        lines += [f"| claim | in | claimed | measured | decades | {gap} | {mapping_sq} |"]
+        lines += ["| --- | --- | --- | --- | --- | --- | --- |", *exponents, ""]
     doubtful = [row for row in done.rows if row.verdict not in ("holds", "tight")]
     if doubtful:
         lines += ["## What does not simply hold", ""]
@@ -96,6 +104,21 @@ def _line(row: Verdict) -> str:
         f"| {row.claim.name} | {row.verdict} | {_safe(row.claim.statement)} | "
         f"{_safe(main_numbers(row.measured))} | {row.repetitions} | {row.seconds:.2g} |"
     )
+
+
+def _exponents(row: Verdict) -> Iterator[str]:
+    """Yield a line for each exponent that a row claims."""
+    measured, scales = row.measured, [str(row.claimed.get(one, "")) for one in CRITERIA[:2]]
+    for what, claimed in row.claimed.items():
+        slope = measured.get(f"{what}: slope")
+        if slope is None:
+            continue
+        low, high, decades = (measured.get(f"{what}: {k}") for k in ("lower", "upper", "decades"))
+        told = f"{slope:.3g} [{low:.3g}, {high:.3g}]"
+        if measured.get(f"{what}: by_schedule"):
+            told += ", by the schedule"
+        cells = (row.claim.name, what, f"{claimed:.3g}", told, f"{decades:.2g}", *scales)
+        yield f"| {' | '.join(map(_safe, cells))} |"
 
 
 def _found(one: Finding) -> str:

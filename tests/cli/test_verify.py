@@ -268,6 +268,27 @@ def test_a_table_of_verdicts(pfbench):
     assert any(line.startswith(f"| {COUNT} | holds |") for line in lines)
 
 
+def test_a_pattern_stands_for_all_claims_that_it_fits(pfbench):
+    named = pfbench("verify", "shen2019-count-*", "--list").out
+    assert all(f"shen2019-count-{one}" in named for one in ("sg", "svrg", "caspiderg"))
+    assert "shen2019-mse-sg" not in named
+    refusal = pfbench("verify", "*-tabel1-*").refusal
+    assert "no claim fits '*-tabel1-*'" in refusal
+
+
+def test_claimed_exponents_stand_beside_measured_ones(pfbench):
+    claim = "shen2019-table1-sg"
+    outcome = pfbench("verify", claim, "--table", "verdicts.md", "--json", "out.json")
+    assert outcome.status == 0
+    (row,) = json.loads(Path("out.json").read_text())["results"]
+    measured = row["measured"]["exponent in 1/epsilon: slope"]
+    assert row["claimed"]["exponent in 1/epsilon"] == 2.0
+    lines = Path("verdicts.md").read_text().split("## Exponents")[1].splitlines()
+    (line,) = (line for line in lines if line.startswith(f"| {claim} |"))
+    assert line.startswith(f"| {claim} | exponent in 1/epsilon | 2 | {measured:.3g} [")
+    assert row["claimed"]["V <= eps"] in line
+
+
 def test_a_refused_command_leaves_no_file(pfbench, folder):
     for option in ("--json", "--table"):
         outcome = pfbench("verify", "shen2019-count-svgr", option, "out.file")
