@@ -15,7 +15,7 @@ from pfbench.base.errors import Refused
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import OUTPUTS
 from pfbench.checking.findings import Examination, Skipped, Wrong, in_brief, places
-from pfbench.checking.trails import CALLS, MOST, Trails, entries, same_point
+from pfbench.checking.trails import CALLS, Trails, entries, same_point
 from pfbench.checking.witness import Bypass, Negated, Tallied, accuse, guarded, in_words
 from pfbench.oracles import Ledger
 from pfbench.oracles.bundle import VERBS
@@ -333,7 +333,7 @@ class Tried(Trails):
         ask = guarded(self.problem, self.problem.open(rng), Ledger(CALLS))
         if not isinstance(x0, np.ndarray):
             raise Skipped("points are moved by combine alone")
-        for _ in islice(self.algorithm.run(ask, x0, rng), MOST):
+        for _ in islice(self.algorithm.run(ask, x0, rng), self.most):
             pass
         if not np.array_equal(entries(x0), before):
             raise Wrong(

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.errors import Refused
 from pfbench.checking.findings import Examination, Patience, Skipped, Wrong, in_brief, places
 from pfbench.checking.lines import dense, norm
 
@@ -426,8 +425,8 @@ class Held:
         if not body.has_projection:
             try:
                 body.project(self.centre)
-            except Refused as error:
-                raise Skipped(f"{error}") from error
+            except Exception as error:
+                raise Skipped(f"it refuses: {error}") from error
             raise Wrong("`project` to refuse, as has_projection is false", "it answers", {}, where)
         looked = 0
         points = list(self._to_project())

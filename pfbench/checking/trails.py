@@ -10,12 +10,15 @@ import numpy as np
 from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import BudgetExhausted
 from pfbench.base.state import Point, State
-from pfbench.checking.findings import Wrong, places
+from pfbench.checking.findings import Patience, Wrong, places
 from pfbench.checking.witness import guarded
 from pfbench.oracles import Ledger
 
 MOST = 40
 """Iterations that are looked at; an endless method is stopped there."""
+
+_SECONDS, _FEWEST = 0.3, 3
+"""The first run goes on for so long, and for so many iterations at least."""
 
 CALLS = Budget(sfo=10**6, lo=10**4, po=10**4, fv=10**6, hvp=10**6)
 """No more is spent in one run."""
@@ -60,6 +63,8 @@ class Trails:
         The two.
     where
         Where to look: its `run`.
+    most
+        Iterations that are looked at: as many as the first run makes in its time.
     touched
         Which private parts of its oracles the last run read, with the lines.
     """
@@ -70,6 +75,7 @@ class Trails:
     def __post_init__(self) -> None:
         self.where = places(self.algorithm, "run")
         self.touched: dict[str, str] = {}
+        self.most = MOST
         self._plain: Trail | None = None
 
     def trail(
@@ -79,19 +85,20 @@ class Trails:
         budget: Budget = CALLS,
         answer: Callable[[Any], Any] = lambda backend: backend,
         algorithm: Any = None,
-        most: int = MOST,
     ) -> Trail:
-        """Run the algorithm, for so many iterations at most."""
+        """Run the algorithm, for as many iterations as the first run at most."""
         problem, ledger = self.problem, Ledger(budget)
         backend = answer(problem.open(np.random.default_rng(0)))
         ask = guarded(problem, backend, ledger)
         self.touched = ask.touched
         rng = np.random.default_rng(seed)
-        states, counts = [], []
+        states, counts, patience = [], [], Patience(_SECONDS)
         try:
-            for state in islice(self._states(ask, rng, algorithm or self.algorithm), most):
+            for state in islice(self._states(ask, rng, algorithm or self.algorithm), self.most):
                 states.append(_copied(state))
                 counts.append(ledger.counts())
+                if self._plain is None and patience.over and len(states) >= _FEWEST:
+                    break
         except BudgetExhausted:
             pass
         return Trail(tuple(states), tuple(counts), ledger.counts(), bool(ledger.ended))
@@ -110,7 +117,9 @@ class Trails:
     @property
     def plain(self) -> Trail:
         """The run of seed 0."""
-        self._plain = self._plain or self.trail()
+        if self._plain is None:
+            self._plain = self.trail()
+            self.most = max(_FEWEST, len(self._plain.states))
         return self._plain
 
 
