@@ -1,24 +1,150 @@
-"""Times: whole iterations, and what counting adds to a call."""
+"""Times and memory of what runs are made of: oracles, linear minimisation, iterations, counting."""
 
 import math
+import os
 import timeit
 
 import numpy as np
 
 import pfbench as pf
+from benchmarks.cases import ROBUST
+from benchmarks.timed import Timed, problem_of, run_of
 from pfbench.runs.loop.asking import oracles_of
 
+RECOVERY = "robust-matrix-recovery[rows=1000,columns=1000,density=0.1]"
+SPARSE = "nonconvex-logistic[source=synthetic,rows=32561,columns=123,penalty=l1,weight=0.001]"
+BALL = "nonconvex-logistic[source=synthetic,rows=32561,columns=123,set=l1,radius=10]"
+DENSE = {
+    "multitask": "multitask-sigmoid[rows=400,columns=100,kinds=5,copies=4]",
+    "multiclass": "multiclass-logistic[source=synthetic,rows=4000,columns=100,classes=10]",
+    "sensing": "matrix-regression[rows=40,columns=40,rank=2,n=2000]",
+}
 
-class FrankWolfe:
+_EPOCHS = "batch=180,period=10,iterations=20"
+
+FAMILIES = {
+    "frank-wolfe": (RECOVERY, "frank-wolfe[step=open-loop,iterations=20]"),
+    "svfw": (BALL, f"svfw[step=0.01,{_EPOCHS}]"),
+    "nfwu-spiderg": (RECOVERY, f"nfwu-spiderg[step=0.01,{_EPOCHS}]"),
+    "nfwu-casvrg": (RECOVERY, f"nfwu-casvrg[step=0.01,{_EPOCHS}]"),
+    "ncgs": (RECOVERY, "ncgs[smoothness=1e-5,tolerance=0.1,iterations=5]"),
+    "storc": (
+        DENSE["sensing"],
+        "storc[restarts=2,period=5,smoothness=98,curvature=20,delta=1000,batch=200]",
+    ),
+    "prox-svrg": (SPARSE, f"prox-svrg[step=0.5,{_EPOCHS}]"),
+    "prox-saga": (SPARSE, "prox-saga[step=0.5,batch=180,iterations=20]"),
+    "prox-spiderboost": (SPARSE, f"prox-spiderboost[step=0.5,{_EPOCHS}]"),
+    "prox-katyusha-ns": (SPARSE, f"prox-katyusha-ns[step=0.5,{_EPOCHS}]"),
+    "natasha15": (
+        SPARSE,
+        "natasha15[step=0.1,sigma=0.2,snapshot=180,subepochs=3,batch=20,iterations=20]",
+    ),
+}
+"""A method of each family, on a problem that it is used for."""
+
+
+class Machine:
+    """What else the machine does."""
+
+    version = "1"
+    unit = "processes"
+
+    def setup(self):
+        if not hasattr(os, "getloadavg"):
+            raise NotImplementedError  # Windows
+
+    def track_load(self):
+        """How many processes wanted a core in the last minute, on average."""
+        return os.getloadavg()[0]
+
+
+class Iterations:
+    """An iteration of a method of each family, by the clock that leaves out measures."""
+
+    params = (tuple(FAMILIES),)
+    param_names = ("algorithm",)
+    unit = "ms"
+    version = "1"
+    timeout = 300
+
+    def setup(self, name):
+        problem, self.algorithm = FAMILIES[name]
+        self.problem = problem_of(problem)
+        run_of(self.problem, self.algorithm)  # compile
+
+    def track_iteration(self, name):
+        """The best of three runs."""
+        runs = [run_of(self.problem, self.algorithm) for _ in range(3)]
+        return min(1e3 * run.seconds / run.iterations for run in runs)
+
+
+class Memory:
+    """Peak memory of some iterations, the problem's making included."""
+
+    params = (("frank-wolfe", "nfwu-casvrg", "prox-saga"),)
+    param_names = ("algorithm",)
+    version = "1"
+
+    def peakmem_made_and_run(self, name):
+        problem, algorithm = FAMILIES[name]
+        run_of(problem_of(problem), algorithm)
+
+
+class Oracles(Timed):
+    """One call of a problem's own oracles: its kernels, without the bundle that counts."""
+
+    params = (
+        ("recovery", "sparse", *DENSE),
+        ("gradient", "batch", "difference", "value", "lo", "prox"),
+    )
+    param_names = ("problem", "verb")
+    version = "1"
+
+    def setup(self, name, verb):
+        self.problem = problem_of({"recovery": RECOVERY, "sparse": BALL, **DENSE}[name])
+        backend, rng = self.problem.open(np.random.default_rng(0)), np.random.default_rng(1)
+        x = self.problem.start()
+        g = backend.gradient(x)
+        # Away from the start, where much is zero, and from where the last minimisation began.
+        y = pf.combine(x, backend.lo(g), 0.5)
+        g = backend.gradient(y) + 0.1 * g.std() * rng.standard_normal(g.shape)
+        sample = rng.integers(self.problem.n, size=math.isqrt(self.problem.n))
+        if verb == "prox" and name == "recovery":
+            raise NotImplementedError  # the decomposition of a full matrix: not for this size
+        given = {
+            "gradient": (y,),
+            "batch": (sample, y),
+            "difference": (sample, y, x),
+            "value": (y,),
+            "lo": (g,),
+            "prox": (y, g, 0.1),
+        }[verb]
+        self.call, self.given = getattr(backend, verb), given
+        self.call(*given)  # compile
+
+    def time_call(self, name, verb):
+        self.call(*self.given)
+
+
+class Overhead(Timed):
+    """What `solve` costs beside its oracles: 1000 iterations on 60 rows."""
+
     version = "1"
 
     def setup(self):
-        self.problem = pf.problem("robust-matrix-recovery", source="synthetic", rank=5, seed=0)
-        self.algorithm = pf.algorithm("frank-wolfe", step="open-loop", iterations=20)
-        pf.solve(self.problem, self.algorithm, seed=0)  # compile
+        self.problem = problem_of(ROBUST)
+        self.long = "svrg[step=0.01,batch=1,period=1000,iterations=1000]"
+        run_of(self.problem, self.long, every=1000)
 
-    def time_twenty_iterations(self):
-        pf.solve(self.problem, self.algorithm, seed=0)
+    def time_thousand_iterations(self):
+        run_of(self.problem, self.long, every=1000)
+
+    def time_thousand_rows(self):
+        run_of(self.problem, self.long, measures=("objective",))
+
+    def time_one_iteration(self):
+        run_of(self.problem, "prox-gd[step=0.1,iterations=1]")
 
 
 class Silent:
@@ -45,14 +171,12 @@ class Silent:
 class Counting:
     """What checking and counting cost, with samples of sqrt(n) components of a9a (as synthetic)."""
 
-    version = "2"
+    version = "3"
     params = ("batch", "difference", "lo", "prox")
     param_names = ("verb",)
 
     def setup(self, verb):
-        self.problem = pf.problem(
-            "nonconvex-logistic", source="synthetic", rows=32561, columns=123, set="l1", radius=10.0
-        )
+        self.problem = problem_of(BALL)
         x, n = self.problem.start(), self.problem.n
         sample = np.random.default_rng(0).integers(n, size=math.isqrt(n))
         given = {"batch": (sample, x), "difference": (sample, x, x.copy()), "lo": (x,)}
@@ -62,7 +186,7 @@ class Counting:
         """Return the time of a call beside the backend and through the bundle, in seconds."""
         bundle = oracles_of(self.problem, backend)
         return [
-            min(timeit.repeat(lambda a=asked: a(*self.given), number=2000, repeat=25)) / 2000
+            min(timeit.repeat(lambda a=asked: a(*self.given), number=500, repeat=15)) / 500
             for asked in (getattr(backend, verb), getattr(bundle, verb))
         ]
 

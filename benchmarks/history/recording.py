@@ -1,0 +1,65 @@
+"""Past commits put through today's benchmarks, by asv: each is installed in an environment.
+
+A commit that lacks what a benchmark asks for has no value there.
+"""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / ".asv/results"
+
+SHORT = r"^counts|^times\.(Iterations|Oracles|Memory|Overhead|Machine)|^whole\.Command"
+"""The benchmarks that are recorded of past commits: about two minutes each on one core."""
+
+
+def spread(commits: Sequence[str], number: int) -> list[str]:
+    """Return so many of the commits, at even distances, the first and last among them."""
+    number = min(number, len(commits))
+    if number < 2:
+        return list(commits[-number:]) if number else []
+    last = len(commits) - 1
+    return [commits[round(k * last / (number - 1))] for k in range(number)]
+
+
+def past(since: str | None) -> list[str]:
+    """Return the commits of the main line that changed the package, the oldest first.
+
+    Only those from `since` on, if it is given.
+    """
+    asked = ["git", "log", "--first-parent", "--reverse", "--format=%H", "HEAD"]
+    done = subprocess.run(
+        [*asked, "--", "pfbench"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    commits = done.stdout.split()
+    if since is None:
+        return commits
+    full = subprocess.run(
+        ["git", "rev-parse", "--verify", f"{since}^{{commit}}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    later = subprocess.run(
+        ["git", "rev-list", f"{full}..HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    wanted = {full, *later.stdout.split()}
+    return [commit for commit in commits if commit in wanted]
+
+
+def record(commits: Sequence[str], machine: str, bench: str, *, quick: bool) -> int:
+    """Run asv on the commits that it has no results of; return its exit status."""
+    file = RESULTS.parent / "commits"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("\n".join(commits) + "\n", encoding="utf-8")
+    asv = [sys.executable, "-m", "asv"]
+    named = subprocess.run([*asv, "machine", "--machine", machine, "--yes"], cwd=ROOT)
+    if named.returncode:
+        return named.returncode
+    chosen = ["--machine", machine, "--bench", bench, "--skip-existing", f"HASHFILE:{file}"]
+    return subprocess.run(
+        [*asv, "run", *(["--quick"] if quick else []), *chosen], cwd=ROOT
+    ).returncode

@@ -1,0 +1,135 @@
+"""What a user waits for: the command, a store of many runs, a verdict, a report."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.timed import Timed, problem_of, run_of
+
+RUNS = 500
+LOGISTIC = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
+
+SPEC = f"""
+title = "Small"
+about = "What a report costs."
+seeds = 3
+measures = ["objective"]
+targets = ["objective=0.65"]
+
+[problems]
+logistic = "{LOGISTIC}"
+
+[algorithms]
+full = "prox-gd[iterations=30,step=1.0]"
+sampled = "prox-sgd[iterations=30,step=1.0,batch=5]"
+"""
+
+
+class InFolder:
+    """Works in a folder of its own, which is gone afterwards."""
+
+    def setup(self, *_):
+        self.folder = Path(tempfile.mkdtemp())
+
+    def teardown(self, *_):
+        shutil.rmtree(self.folder)
+
+    def pfbench(self, *arguments):
+        """Run the command; a failure of it is one of the benchmark."""
+        subprocess.run(
+            [sys.executable, "-m", "pfbench", *map(str, arguments)],
+            cwd=self.folder,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+
+
+class Command(InFolder, Timed):
+    """From the start of the process to its end."""
+
+    version = "1"
+
+    def time_import(self):
+        subprocess.run([sys.executable, "-c", "import pfbench"], check=True)
+
+    def time_help(self):
+        self.pfbench("--help")
+
+    def time_list(self):
+        self.pfbench("list", "algorithms")
+
+    def time_solve(self):
+        self.pfbench("solve", "-p", LOGISTIC, "-a", "prox-gd[iterations=3,step=0.1]")
+
+    def time_verify(self):
+        """A claim whose check itself takes a fifth of a second."""
+        self.pfbench("verify", "qu2018-condg-distance", "--quick", "--store", self.folder / "new")
+        shutil.rmtree(self.folder / "new")
+
+
+class Report(InFolder, Timed):
+    """A report of six small runs, which the store has."""
+
+    version = "1"
+    repeat = (2, 3, 1.0)
+
+    def setup(self):
+        super().setup()
+        (self.folder / "small.toml").write_text(SPEC, encoding="utf-8")
+        self.time_report()
+
+    def time_report(self):
+        self.pfbench("report", "small.toml", "--store", "store", "-o", "report")
+
+
+class Stored(InFolder, Timed):
+    """A store of 500 small runs."""
+
+    version = "1"
+    repeat = (2, 3, 1.0)
+    number = 1
+
+    def setup(self):
+        from pfbench.runs.storage.keys import environment
+        from pfbench.runs.storage.store import Store
+
+        super().setup()
+        problem = problem_of(LOGISTIC)
+        self.run = run_of(problem, "prox-gd[iterations=30,step=0.1]", every=1)
+        self.keys = [f"{number:064x}" for number in range(RUNS)]
+        self.environment = environment()
+        self.store = Store(self.folder / "store")
+        self.time_put()
+        self.store.listing()
+
+    def time_put(self):
+        for key in self.keys:
+            self.store.put(key, self.run, self.environment)
+
+    def time_get(self):
+        for key in self.keys:
+            self.store.get(key)
+
+    def time_list(self):
+        """Every file being known to the index."""
+        self.store.listing()
+
+    def time_list_anew(self):
+        """No file being known."""
+        self.store.folder.joinpath("index.jsonl").unlink(missing_ok=True)
+        self.store.listing(write=False)
+
+    def time_export(self):
+        self.exported(self.folder / "csv")
+
+    def peakmem_export(self):
+        self.exported(self.folder / "csv")
+
+    def exported(self, folder):
+        from pfbench.runs.storage.exports import export
+        from pfbench.runs.storage.exports.curves import View
+
+        export(self.store, self.store.rows(), "csv-long", folder, View())
+        shutil.rmtree(folder)
