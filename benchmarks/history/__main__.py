@@ -7,9 +7,8 @@ import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from benchmarks.history import stored
-
-ROOT = Path(__file__).parents[2]
+from benchmarks.history import recording, stored
+from benchmarks.history.recording import ROOT
 
 
 def check(given: argparse.Namespace) -> int:
@@ -63,17 +62,51 @@ def accept(given: argparse.Namespace) -> int:
     return 1 if wrong else 0
 
 
+def record(given: argparse.Namespace) -> int:
+    """Put past commits through the benchmarks, then draw the page."""
+    commits = recording.spread(recording.past(given.since), given.commits)
+    # The newest first: it is the one that knows all benchmarks.
+    recording.record(commits[::-1], given.machine, given.bench, quick=given.quick)
+    return publish(given)
+
+
+def publish(given: argparse.Namespace) -> int:
+    """Draw the page of what was recorded."""
+    from benchmarks.history import page, results
+
+    try:
+        history = results.read(recording.RESULTS, ROOT)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    given.output.mkdir(parents=True, exist_ok=True)
+    file = given.output / "index.html"
+    file.write_text(page.page(history, "python -m benchmarks.history record"), encoding="utf-8")
+    print(f"{len(history.commits)} commits, {len(history.series)} series: {file}")
+    return 0
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Do what is asked; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.history")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
-    for verb in (check, accept):
-        added = verbs.add_parser(verb.__name__, help=verb.__doc__, description=verb.__doc__)
-        added.set_defaults(verb=verb)
-        if verb is check:
-            added.add_argument(
-                "--since", metavar="COMMIT", help="also see that no old version was written anew"
-            )
+    added = {}
+    for verb in (check, accept, record, publish):
+        added[verb] = verbs.add_parser(verb.__name__, help=verb.__doc__, description=verb.__doc__)
+        added[verb].set_defaults(verb=verb)
+    added[check].add_argument(
+        "--since", metavar="COMMIT", help="also see that no old version was written anew"
+    )
+    option = added[record].add_argument
+    option("--commits", type=int, default=14, metavar="N", help="so many (14), evenly spread")
+    option("--since", metavar="COMMIT", help="from this one on; the first if not given")
+    option("--machine", default="machine", metavar="NAME", help="what asv calls this machine")
+    option("--bench", default=recording.SHORT, metavar="REGEX", help="these benchmarks")
+    option("--quick", action="store_true", help="one sample of each time")
+    for verb in (record, publish):
+        added[verb].add_argument(
+            "-o", "--output", type=Path, default=ROOT / "reports/history", metavar="DIR"
+        )
     given = parser.parse_args(arguments)
     return given.verb(given)
 

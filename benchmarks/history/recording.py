@@ -29,25 +29,19 @@ def past(since: str | None) -> list[str]:
 
     Only those from `since` on, if it is given.
     """
-    asked = ["git", "log", "--first-parent", "--reverse", "--format=%H", "HEAD"]
-    done = subprocess.run(
-        [*asked, "--", "pfbench"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    commits = done.stdout.split()
+    commits = _git("log", "--first-parent", "--reverse", "--format=%H", "HEAD", "--", "pfbench")
     if since is None:
         return commits
-    full = subprocess.run(
-        ["git", "rev-parse", "--verify", f"{since}^{{commit}}"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
-    later = subprocess.run(
-        ["git", "rev-list", f"{full}..HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+    first = _git("rev-parse", "--verify", f"{since}^{{commit}}")
+    later = {*first, *_git("rev-list", f"{first[0]}..HEAD")}
+    return [commit for commit in commits if commit in later]
+
+
+def _git(*arguments: str) -> list[str]:
+    done = subprocess.run(
+        ["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
     )
-    wanted = {full, *later.stdout.split()}
-    return [commit for commit in commits if commit in wanted]
+    return done.stdout.split()
 
 
 def record(commits: Sequence[str], machine: str, bench: str, *, quick: bool) -> int:
@@ -56,10 +50,7 @@ def record(commits: Sequence[str], machine: str, bench: str, *, quick: bool) -> 
     file.parent.mkdir(exist_ok=True)
     file.write_text("\n".join(commits) + "\n", encoding="utf-8")
     asv = [sys.executable, "-m", "asv"]
-    named = subprocess.run([*asv, "machine", "--machine", machine, "--yes"], cwd=ROOT)
-    if named.returncode:
-        return named.returncode
+    subprocess.run([*asv, "machine", "--machine", machine, "--yes"], cwd=ROOT, check=True)
     chosen = ["--machine", machine, "--bench", bench, "--skip-existing", f"HASHFILE:{file}"]
-    return subprocess.run(
-        [*asv, "run", *(["--quick"] if quick else []), *chosen], cwd=ROOT
-    ).returncode
+    samples = ["--quick"] if quick else []
+    return subprocess.run([*asv, "run", *samples, *chosen], cwd=ROOT).returncode
