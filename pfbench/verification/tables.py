@@ -22,11 +22,13 @@ def main_numbers(measured: Mapping[str, Any]) -> str:
         if "condition " in name:
             continue
         prefix, _, last = name.rpartition(": ")
-        if last == "slope":
+        if last == "slope" and value is not None:
             at = f"{prefix}: " if prefix else ""
             low, high = measured.get(f"{at}lower"), measured.get(f"{at}upper")
             label = prefix.replace("exponent in ", "") or "exponent"
-            parts.append(f"{label} {value:.3g} [{low:.3g}, {high:.3g}]")
+            known = None not in (low, high)
+            interval = f" [{low:.3g}, {high:.3g}]" if known else ""
+            parts.append(f"{label} {value:.3g}{interval}")
         elif last == "ratio" and isinstance(value, float) and math.isfinite(value):
             ratios.append(value)
     if ratios:
