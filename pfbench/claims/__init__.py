@@ -1,8 +1,8 @@
 """Claims of the literature, and the words in which anybody states his own.
 
 `pfbench.claims` is public: a `Claim` is stated with a check of a common kind (`bound`, `counts`,
-`rate`, `error_law`, `identity`), or with a function of a `Trial` that returns `Evidence`. The names
-are loaded on first use.
+`rate`, `error_law`, `identity`, `separation`), or with a function of a `Trial` that returns
+`Evidence`. The names are loaded on first use.
 """
 
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pfbench.verification.stating.error_law import error_law as error_law
     from pfbench.verification.stating.identity import identity as identity
     from pfbench.verification.stating.rate import rate as rate
+    from pfbench.verification.stating.separation import separation as separation
     from pfbench.verification.trial import Trial as Trial
 
 _HOMES = homes_of(__name__)

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pfbench.base.errors import InputError
+from pfbench.base.visible import visible
 from pfbench.cli import printing
 from pfbench.cli.report import command_line
 from pfbench.cli.tables import columns, heading, show
@@ -129,7 +130,7 @@ def _told(studied: "Sequence[Studied]") -> RenderableType:
         same = sum(bool(one.equivalent) for one in of)
         covered = sum(bool(one.admissible) for one in of)
         rows.append((name, str(len(of)), str(same), str(covered), str(share(of))))
-    lines = [Text(f"{one.fault.method}: {one.fault.in_words}") for one in missed(studied)]
+    lines = [Text(visible(f"{one.fault.method}: {one.fault.in_words}")) for one in missed(studied)]
     claims = [(name, str(number)) for name, number in by_claim(studied).items()]
     return Group(
         columns(("method", "faults", "equivalent", "admissible", "found"), rows),
@@ -140,6 +141,6 @@ def _told(studied: "Sequence[Studied]") -> RenderableType:
 
 
 def _caught(one: "Caught") -> tuple[str, Text]:
-    names = ", ".join(verdict.claim.name for verdict in one.by)
+    names = visible(", ".join(verdict.claim.name for verdict in one.by))
     by = f"[{names}]" if names else Text("[not caught]", "bold red")
-    return one.mutant.name, Text.assemble(one.mutant.about, "\n", by)
+    return one.mutant.name, Text.assemble(visible(one.mutant.about, "\n"), "\n", by)

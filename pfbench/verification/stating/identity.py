@@ -7,14 +7,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.checks import integer, real
-from pfbench.base.names import unknown
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.stating.quantity import Quantity, at_points
-from pfbench.verification.stating.setting import Case, Given, Setting, check_fit, problems
+from pfbench.verification.stating.setting import (
+    Case,
+    Given,
+    Setting,
+    beside,
+    check_fit,
+    method_named,
+    problems,
+)
 from pfbench.verification.statistics import Decision, all_of, decide_exact
-from pfbench.verification.subject import Broken, make
+from pfbench.verification.subject import Broken
 from pfbench.verification.trial import Trial
 
 
@@ -56,20 +62,13 @@ class Identity:
         for _, problem in problems(trial):
             case = self.setting.on(trial, problem)
             check_fit(trial, case)
-            self._beside(case)
-
-    def _beside(self, case: Case) -> Any:
-        """Return the other method, made for the same problem."""
-        if self.others is None:
-            return make(self.other, **case.given)
-        told = self.others(case.constants) if callable(self.others) else self.others
-        return make(self.other, tuple(told), **told)
+            beside(self.other, self.others, case)
 
     def _differences(self, trial: Trial, case: Case, seed: int) -> Iterator[float]:
         """Yield by how much each step of two runs differs, relative to its size."""
         values = [
             self._values(trial, case, algorithm, seed)
-            for algorithm in (case.algorithm, self._beside(case))
+            for algorithm in (case.algorithm, beside(self.other, self.others, case))
         ]
         for one, two in zip_longest(*values):
             if one is None or two is None:
@@ -117,12 +116,8 @@ def identity(
     InputError
         If the other method is unknown, or a number is out of range.
     """
-    if isinstance(other, str):
-        if other not in ALGORITHMS:
-            raise unknown("algorithm", other, ALGORITHMS)
-        other = ALGORITHMS[other]
     return Identity(
-        other=other,
+        other=method_named(other),
         setting=Setting(parameters=parameters or {}),
         others=others,
         of=of,

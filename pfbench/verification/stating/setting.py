@@ -11,13 +11,15 @@ import numpy as np
 
 from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.base import parameters_of
+from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError, Refused
+from pfbench.base.names import unknown
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.runs.loop.ready import ready
 from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.draws import Unscripted, branches
-from pfbench.verification.subject import Untestable
+from pfbench.verification.subject import Untestable, make
 from pfbench.verification.trial import Trial
 
 Outcome = TypeVar("Outcome")
@@ -137,6 +139,35 @@ def has_schedule(method: Any) -> bool:
 
 
 _NONE = vars(CatalogueAlgorithm)["theory"].__func__
+
+
+def method_named(method: Any) -> Any:
+    """Return a method: by its name in the catalogue, or itself.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name.
+    """
+    if not isinstance(method, str):
+        return method
+    if method not in ALGORITHMS:
+        raise unknown("algorithm", method, ALGORITHMS)
+    return ALGORITHMS[method]
+
+
+def beside(method: Any, parameters: Given | None, case: Case) -> Algorithm:
+    """Return another method for a case, with those of the claim's parameters if not given others.
+
+    Raises
+    ------
+    Untestable
+        If it refuses them.
+    """
+    if parameters is None:
+        return make(method, **case.given)
+    told = parameters(case.constants) if callable(parameters) else parameters
+    return make(method, tuple(told), **told)
 
 
 def titles(claim: Claim) -> list[str]:

@@ -11,7 +11,7 @@ from judging import judge
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError
-from pfbench.claims import Claim, bound, counts, error_law, identity, instance, rate
+from pfbench.claims import Claim, bound, counts, error_law, identity, instance, rate, separation
 from pfbench.problems.base import FiniteSum
 from pfbench.sets.whole import WholeSpace
 from pfbench.verification.instruments.slopes import Slope
@@ -311,6 +311,28 @@ def test_two_methods_coincide():
         assert verdict(check, Parabolas(), algorithm=Descent, subject=Short)[0] == "violated"
     with pytest.raises(InputError, match="did you mean 'prox-gd'"):
         identity("prox-gb")
+
+
+# --- separations ----------------------------------------------------------------------------------
+
+
+def test_fewer_calls_than_another_method():
+    class Slow(SGD):
+        """Takes a quarter of the step."""
+
+        def estimate(self, ask, x, rng):
+            return super().estimate(ask, x, rng) / 4
+
+    long = SMALL | {"iterations": 1000}
+    given = {"measure": square, "target": lambda c: 1e-3 * c.delta, "parameters": long}
+    kind, found = verdict(separation(Slow, **given), Parabolas())
+    assert kind == "tight"
+    assert found.measured["ratio"] == pytest.approx(0.25, abs=0.1)
+    half = separation(Slow, factor=0.5, **given)
+    assert verdict(half, Parabolas())[0] == "tight"
+    assert verdict(half, Parabolas(), subject=Slow)[0] == "violated"  # it needs as many as itself
+    assert verdict(separation(SGD, **given), Parabolas(), subject=Slow)[0] == "violated"
+    assert verdict(separation(Slow, **given | {"parameters": SMALL}), Parabolas())[0] == "violated"
 
 
 # --- rates ----------------------------------------------------------------------------------------

@@ -1,0 +1,147 @@
+"""A separation: to a target one method needs fewer calls than another."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pfbench.base.checks import choice, integer, real
+from pfbench.base.counts import COUNTED
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Algorithm, Problem
+from pfbench.base.state import State
+from pfbench.runs.loop.stop import Stop
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.stating.quantity import Quantity, at_points
+from pfbench.verification.stating.setting import (
+    Case,
+    Given,
+    Setting,
+    beside,
+    check_fit,
+    check_function,
+    drawn_seeds,
+    instances,
+    method_named,
+    problems,
+)
+from pfbench.verification.statistics import Decision, across, decide_mean
+from pfbench.verification.trial import Trial
+
+_NAME = "measured"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Separation:
+    """The check of a separation; see `separation`."""
+
+    kind: ClassVar[str] = "separation"
+    takes: ClassVar[tuple[float, float]] = (10.0, 10.0)
+
+    other: Any
+    measure: Quantity
+    target: float | Callable[[Any], float]
+    count: str
+    setting: Setting
+    others: Given | None
+    factor: float
+    seeds: int
+
+    def __call__(self, trial: Trial) -> Evidence:
+        """Compare the calls of paired runs on every instance."""
+        parts, runs = dict[str, Decision](), 0
+        for name, one in instances(trial):
+            ratios = []
+            for data, seed in drawn_seeds(trial, one, self.seeds):
+                case = self.setting.on(trial, one.of_seed(data))
+                ours = self._calls(trial, case, case.algorithm, seed)
+                theirs = self._calls(trial, case, self._beside(case), seed)
+                ratios.append(ours / theirs if math.isfinite(ours) else math.inf)
+                runs += 2
+            parts[name] = decide_mean(ratios, self.factor)
+        return Evidence(across(parts), {"calls over the other's": self.factor}, runs)
+
+    def check(self, trial: Trial) -> None:
+        """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
+        for _, problem in problems(trial):
+            case = self.setting.on(trial, problem)
+            check_fit(trial, case)
+            self._beside(case)
+            self._target(case)
+            at_points(problem, self.measure)(problem.start())
+
+    def _beside(self, case: Case) -> Algorithm:
+        return beside(self.other, self.others, case)
+
+    def _target(self, case: Case) -> float:
+        """Return the target on a problem."""
+        found = self.target(case.constants) if callable(self.target) else self.target
+        if not 0.0 < found < math.inf:
+            raise InputError(
+                f"the target on {case.problem.name} is {found:g}: it must be positive."
+            )
+        return float(found)
+
+    def _calls(self, trial: Trial, case: Case, algorithm: Algorithm, seed: int) -> float:
+        """Return the calls until the measure is at most the target; infinite if it never is."""
+        measured = at_points(case.problem, self.measure)
+
+        def measure(_: Problem, state: State) -> float:
+            return measured(state.x)
+
+        stop = Stop(_NAME, self._target(case))
+        run = trial.run(case.problem, algorithm, seed=seed, stop=stop, measures={_NAME: measure})
+        spent = run.counts.as_dict()[self.count]
+        return float(spent) if run.status == "target" and spent else math.inf
+
+
+def separation(
+    other: Any,
+    *,
+    measure: Quantity,
+    target: float | Callable[[Any], float],
+    count: str = "sfo",
+    parameters: Given | None = None,
+    others: Given | None = None,
+    factor: float = 1.0,
+    seeds: int = 40,
+) -> Separation:
+    """Return the check that the claim's method reaches a target with fewer calls than another.
+
+    The mean ratio of calls over paired runs is decided; one that does not arrive has needed
+    infinitely many. Both are given their parameters, which leave them time to arrive.
+
+    Parameters
+    ----------
+    other
+        The other method: a name of the catalogue, or a class.
+    measure
+        What is to be at most the target, as `of` in `bound`.
+    target
+        A number, or a function of the constants of the problem.
+    count
+        The kind of calls.
+    parameters, others
+        Of the claim's method and of the other one, as of `identity`.
+    factor
+        The claimed largest mean ratio.
+    seeds
+        Number of pairs.
+
+    Raises
+    ------
+    InputError
+        If the other method is unknown, or an argument is out of range.
+    """
+    if callable(target):
+        check_function("target", target, 1)
+    return Separation(
+        other=method_named(other),
+        measure=measure,
+        target=target,
+        count=choice("count", count, COUNTED),
+        setting=Setting(parameters=parameters or {}),
+        others=others,
+        factor=real("factor", factor, above=0.0),
+        seeds=integer("seeds", seeds, least=1),
+    )

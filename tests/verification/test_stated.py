@@ -1,0 +1,130 @@
+"""What somebody's own file states: by itself, in lists, in a paper; by file, name and module."""
+
+import pickle
+import sys
+
+import pytest
+
+import pfbench as pf
+from pfbench.base.errors import InputError
+from pfbench.claims.catalogue import mutants_of, own_papers, paper_of, selected
+from pfbench.runs.engines.engine import ThisProcess
+from pfbench.verification.identity import identity
+from pfbench.verification.own import is_own, stated, stated_claim
+
+TEXT = """
+import pfbench as pf
+from pfbench.claims import Claim, Contrast, Erratum, Mutant, Paper, counts
+from pfbench.algorithms.frank_wolfe import FrankWolfe
+
+def claim(name):
+    return Claim(
+        name=name, statement="T steps", algorithm="frank-wolfe", instances="log-cosh[rows=9]",
+        check=counts(lambda c, a: {"sfo": c.n * a.iterations, "lo": a.iterations},
+                     parameters={"step": "open-loop", "iterations": 4}),
+    )
+
+class Twice(FrankWolfe):
+    def run(self, ask, x, rng):
+        for state in super().run(ask, x, rng):
+            ask.lo(state.estimate)
+            yield state
+
+def examine(effort, seed):
+    return Contrast(printed_fails=True, corrected_holds=True, numbers={"x": 1.0})
+
+ONE, TWO = claim("mine-1"), claim("mine-2")
+"""
+
+LISTS = """
+CLAIMS = (ONE, TWO)
+MUTANTS = [Mutant.of("twice", Twice, ONE), Mutant.of("both", Twice, ONE, TWO)]
+ERRATA = [Erratum(name="e", as_printed="a", corrected="b", examine=examine, claim=TWO),
+          Erratum(name="free", as_printed="a", corrected="b", examine=examine)]
+"""
+
+PAPER = """
+MINE = Paper(
+    key="mine", title="My paper", claims=(ONE,), errata=(),
+    mutants=(Mutant.of("twice", Twice, ONE),),
+)
+"""
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Write the file; forget its module after the test."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def written(text):
+        path = tmp_path / "stated_here.py"
+        path.write_text(TEXT + text)
+        return str(path)
+
+    yield written
+    sys.modules.pop("stated_here", None)
+
+
+def names(stated):
+    return [one.name for one in stated]
+
+
+def test_a_file_states_all_that_stands_at_its_top_each_once(write):
+    found = stated(write(LISTS))
+    assert names(found.claims) == ["mine-1", "mine-2"]
+    assert names(found.mutants) == ["twice", "both"]
+    assert names(found.errata) == ["e", "free"]
+    assert found.title == "Claims of stated_here.py"
+
+
+def test_a_name_states_one_with_what_belongs_to_it(write):
+    file = write(LISTS)
+    two = stated(f"{file}:TWO")
+    assert names(two.claims) == ["mine-2"]
+    assert [(one.name, names(one.expected)) for one in two.mutants] == [("both", ["mine-2"])]
+    assert names(two.errata) == ["e"]
+    assert names(stated("stated_here:ONE").claims) == ["mine-1"]
+    assert names(stated(f"{file}:CLAIMS").claims) == ["mine-1", "mine-2"]
+
+
+def test_a_paper_has_its_title(write):
+    file = write(PAPER)
+    assert stated(file).title == stated(f"{file}:MINE").title == "My paper"
+    assert names(stated(f"{file}:MINE").claims) == ["mine-1"]
+
+
+def test_a_claim_is_known_by_its_file_and_found_again(write):
+    """Its functions need no name, and another process imports them from there."""
+    file = write(LISTS)
+    (claim,) = stated(f"{file}:ONE").claims
+    again = pickle.loads(pickle.dumps(claim))
+    assert (again.name, again.home) == ("mine-1", file)
+    assert stated_claim(file, "mine-1").statement == "T steps"
+    told = identity(claim)
+    assert told.content[1:] == ["stated_here", "mine-1"]
+    modules = {"stated_here", "pfbench.verification.stating.counts", "pfbench.verification.claim"}
+    assert modules <= told.modules
+
+
+def test_python_and_the_catalogue_take_files_too(write):
+    file = write(LISTS)
+    done = pf.verify([file], engine=ThisProcess())
+    found = [(row.claim.name, row.verdict) for row in done.rows]
+    assert found == [("mine-1", "holds"), ("mine-2", "holds")]
+    (one,) = selected([f"{file}:ONE"])
+    assert paper_of(one).title == "Claims of stated_here.py"
+    assert names(mutants_of([f"{file}:ONE"])) == ["twice", "both"]
+    assert len(own_papers([file, "jaggi2013-thm1"])) == 1
+    assert not is_own("jaggi2013-thm1")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("B = claim('mine-1')", "two claims of the name mine-1"),
+        ("M = [Mutant.of('m', Twice, ONE), Mutant.of('m', Twice, TWO)]", "two mutants of the name"),
+    ],
+)
+def test_names_are_not_given_twice(write, text, words):
+    with pytest.raises(InputError, match=words):
+        stated(write(text))
