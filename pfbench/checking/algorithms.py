@@ -110,6 +110,13 @@ def _declared(algorithm: Any) -> str:
     for attribute in ("name", "requires", "deterministic", "output", "run"):
         if not hasattr(algorithm, attribute):
             raise Wrong(f"an attribute {attribute}", "it has none", {}, where)
+    if isinstance(algorithm.requires, str):
+        raise Wrong(
+            "`requires` to be a set of names",
+            f"the text {algorithm.requires!r}: write frozenset({{{algorithm.requires!r}}})",
+            {},
+            where,
+        )
     unknown = set(algorithm.requires) - set(VERBS) - {"set", "smooth"}
     if unknown:
         raise Wrong(
@@ -139,7 +146,7 @@ def _made(algorithm: Any) -> str:
     except Untestable as error:
         raise Wrong(
             "it to be made with the usual parameters: state others, as NAME[parameter=value]",
-            str(error),
+            str(error.__cause__ or error),
             {},
             places(algorithm, "__init__"),
         ) from error

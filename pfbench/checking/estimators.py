@@ -65,8 +65,9 @@ def check_estimator(
     if not look("it can be made", _made, estimator, where=places(estimator, "__init__")):
         return on
     walk = Walk(usual(estimator), on)
+    if not look("it estimates gradients", walk.formed, where=where):
+        return on
     for check, at in (
-        ("it estimates gradients", walk.formed),
         ("its calls go through the oracles", walk.through_the_oracles),
         ("the same stream gives the same bits", walk.repeats),
         ("it keeps nothing from run to run", walk.fresh),
@@ -99,7 +100,7 @@ def _made(estimator: Any) -> str:
     except Untestable as error:
         raise Wrong(
             "it to be made with the usual parameters: state others, as NAME[parameter=value]",
-            str(error),
+            str(error.__cause__ or error),
             {},
             places(estimator, "__init__"),
         ) from error

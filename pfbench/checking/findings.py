@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import sysconfig
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.errors import in_words
+from pfbench.base.errors import BudgetExhausted, PfbenchError, in_words
 from pfbench.base.notebook import html_table
 from pfbench.base.visible import visible
 from pfbench.points import Factored, RankOne
@@ -193,10 +194,11 @@ class Examination:
             )
         except Skipped as skipped:
             found = Finding(check, "skipped", str(skipped))
-        except Exception as error:
-            raised = f"it raised {in_words(error).rstrip('.')}"
+        except (Exception, SystemExit, GeneratorExit, BudgetExhausted) as error:
+            seen = in_words(error).rstrip(".")
+            seen = seen if isinstance(error, PfbenchError) else f"it raised {seen}"
             at_fault = _raised_at(error) or tuple(where)
-            found = Finding(check, "failed", raised, "an answer", {}, at_fault)
+            found = Finding(check, "failed", seen, "an answer", {}, at_fault)
         self.findings.append(found)
         return found.status != "failed"
 
@@ -232,7 +234,7 @@ def place(of: Any, *names: str) -> str:
             found = getattr(type(of), name, None)
         found = getattr(found, "fget", None) or getattr(found, "func", None) or found
         code = getattr(inspect.unwrap(found) if callable(found) else found, "__code__", None)
-        if code is not None:
+        if code is not None and os.path.exists(code.co_filename):
             owner = type(of).__name__ if not inspect.isclass(of) else of.__name__
             return at_line(code.co_filename, code.co_firstlineno, f"{owner}.{name}")
     return ""
@@ -262,11 +264,14 @@ def in_brief(value: Any) -> str:
 
 
 def _raised_at(error: BaseException) -> tuple[str, ...]:
-    """Return where an error was raised, in the code of whoever is looked at."""
-    ours = str(Path(__file__).parent)
-    frames = traceback.extract_tb(error.__traceback__)
-    for one in reversed(frames):
-        if not one.filename.startswith(ours) and os.path.exists(one.filename):
+    """Return where an error was raised, in somebody's own code; nothing if it was in none."""
+    libraries = *map(str, Path(__file__).parents[1:2]), *sysconfig.get_paths().values()
+    causes = [one for one in (error.__cause__, error) if one is not None]
+    frames = [
+        one for cause in causes for one in reversed(traceback.extract_tb(cause.__traceback__))
+    ]
+    for one in frames:
+        if not one.filename.startswith(libraries) and os.path.exists(one.filename):
             return (at_line(one.filename, one.lineno or 0, one.name),)
     return ()
 

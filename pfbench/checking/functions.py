@@ -13,7 +13,7 @@ from pfbench.base.state import Point, State
 from pfbench.checking.components import same
 from pfbench.checking.findings import Patience, Skipped, Wrong, in_brief, place, places
 from pfbench.checking.lines import Line, Space, along, complex_step, dense, derivative, norm
-from pfbench.points import inner, keep
+from pfbench.points import form_of, inner, keep
 
 _RELATIVE = 1e-7
 """A derivative may be off by so much of itself, besides the error of the differences."""
@@ -77,6 +77,10 @@ class Function:
                 {"x": space.start()},
                 places(problem, verb),
             )
+        form = form_of(problem.start(), problem.name)
+        if not form.is_gradient(g):
+            where = places(problem, "gradient")
+            raise Wrong(f"gradient(x) to be {form.gradients}", form.said(g), {"x": x}, where)
         if not math.isfinite(float(value)):
             raise Wrong("a finite value", f"{value}", {"x": x}, places(problem, "value"))
         kept = np.array(g)

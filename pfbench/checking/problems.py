@@ -1,10 +1,11 @@
 """The checks of a problem: its function, its components, what it states, and its set."""
 
+import math
 from typing import Any
 
 from pfbench.base.protocols import Problem
 from pfbench.checking.components import Components
-from pfbench.checking.constants import Search, convex
+from pfbench.checking.constants import SEARCHES, Search, convex
 from pfbench.checking.findings import Examination, Skipped, Wrong, in_brief, places
 from pfbench.checking.functions import Function
 from pfbench.checking.lines import Space
@@ -29,8 +30,9 @@ def check_problem(problem: Problem, examination: Examination) -> None:
     space = made[0]
     function = Function(problem, space, _SECONDS)
     components = Components(problem, space, _SECONDS)
+    if not look("value and gradient", function.pure, where=places(problem, "gradient", "value")):
+        return
     for check, at in (
-        ("value and gradient", function.pure),
         ("gradient", function.gradient),
         ("components", components.mean),
         ("batch and difference", components.samples),
@@ -74,6 +76,11 @@ def _declared(problem: Problem, search: Search) -> str:
         raise Wrong(
             f"constants(start).n = n = {problem.n}", f"{stated.n}", {}, places(problem, "constants")
         )
+    for name in SEARCHES:
+        value = float(getattr(stated, name))
+        if math.isnan(value) or value < 0.0:
+            where = places(problem, "constants")
+            raise Wrong(f"{name} at least 0, or infinite if unknown", f"{value:g}", {}, where)
     silent = [name for name in search.stated() if not stated.derivations.get(name)]
     words = f"; {', '.join(silent)} without a derivation" if silent else ""
     return f"{', '.join(search.stated()) or 'none'} stated{words}"

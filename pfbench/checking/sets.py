@@ -6,7 +6,7 @@ every known member, and to points that membership accepts though no vertex was t
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.checking.findings import Examination, Patience, Skipped, Wrong, in_brief, places
 from pfbench.checking.lines import dense, norm
+from pfbench.points import DenseForm
 
 _SECONDS = 0.6
 """Patience for each check."""
@@ -29,13 +30,22 @@ _MOST = 400
 """Members that are kept."""
 
 
+Look = tuple[str, Callable[[], str], tuple[str, ...]]
+"""A check: its name, what looks, and the methods at fault if that raises."""
+
+
 def check_set(body: Any, examination: Examination) -> None:
     """Look at all that a feasible set answers."""
     look, held = examination.look, Held(body)
-    if not look("it declares what it is", held.declared, where=places(body, "shape", "diameter")):
-        return
-    for check, at, methods in (
-        ("start", held.start, ("start",)),
+    first: tuple[Look, ...] = (
+        ("it declares what it is", held.declared, ("shape", "diameter")),
+        ("start", held.start, ("start", "contains")),
+        ("lo answers", held.answered, ("lo",)),
+    )
+    for check, at, methods in first:
+        if not look(check, at, where=places(body, *methods)):
+            return
+    rest: tuple[Look, ...] = (
         ("vertices are members", held.vertices, ("lo", "random_vertex", "contains")),
         ("lo minimises", held.minimises, ("lo",)),
         ("lo returns vertices", held.extreme, ("lo",)),
@@ -45,7 +55,8 @@ def check_set(body: Any, examination: Examination) -> None:
         ("random vertices", held.random_vertices, ("random_vertex",)),
         ("diameter", held.diameter, ("diameter",)),
         ("projection", held.projection, ("project",)),
-    ):
+    )
+    for check, at, methods in rest:
         look(check, at, where=places(body, *methods))
 
 
@@ -150,16 +161,18 @@ class Held:
             )
         return "a member, a fresh copy each time"
 
+    def answered(self) -> str:
+        """Check: `lo` returns arrays of float64 like points, or vertices of rank one."""
+        form, where = DenseForm(self.shape), places(self.body, "lo")
+        for g in (self.directions[0], np.ones(self.shape), -np.ones(self.shape)):
+            v = self.body.lo(g.copy())
+            if not form.is_vertex(v):
+                raise Wrong(f"lo(g) to be {form.points}", form.said(v), {"g": g}, where)
+        return form.points
+
     def vertices(self) -> str:
         """Check: what `lo` returns are members."""
         for g, v in self.answers:
-            if v.shape != self.shape:
-                raise Wrong(
-                    f"lo(g) of shape {self.shape}",
-                    f"shape {v.shape}",
-                    {"g": g},
-                    places(self.body, "lo"),
-                )
             if not self._in(v):
                 raise Wrong(
                     "lo(g) in the set",
