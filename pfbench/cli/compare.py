@@ -250,7 +250,8 @@ class _Runs:
 def _tell(compared: _Compared, output: Path | None, *, as_json: bool) -> None:
     """Say where a method wins and loses, and write the report."""
     from pfbench.cli.report_text import table_of
-    from pfbench.reporting import versus, write_report
+    from pfbench.reporting import write_report
+    from pfbench.reporting.findings import versus
 
     report, labels = compared.report, compared.labels
     comparison = versus.dominating(*report.results)

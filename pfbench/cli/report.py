@@ -180,7 +180,7 @@ def _show(reports: "Sequence[Report]", output: Path | None, *, as_json: bool) ->
     """Write reports to a folder, or print them if there is none."""
     from pfbench.cli.report_text import whole_report
     from pfbench.reporting import write_report
-    from pfbench.reporting.contents import contents
+    from pfbench.reporting.documents.contents import contents
 
     described = []
     for drawn in reports:
@@ -200,7 +200,7 @@ def _show(reports: "Sequence[Report]", output: Path | None, *, as_json: bool) ->
 
 def _describe(drawn: "Report", files: Sequence[Path]) -> dict[str, Any]:
     from pfbench.cli.report_text import results_as_json
-    from pfbench.reporting import orderings
+    from pfbench.reporting.findings import orderings
 
     runs = [run for results in drawn.results for _, run in results.runs]
     return {

@@ -9,9 +9,10 @@ from rich.text import Text
 
 from pfbench.base.visible import visible
 from pfbench.cli.tables import fields, folded, heading
-from pfbench.reporting import orderings, ranking, summary, tables
-from pfbench.reporting.contents import Contents, Part, failure_sentence
-from pfbench.reporting.page import paragraphs
+from pfbench.reporting import tables
+from pfbench.reporting.documents.contents import Contents, Part, failure_sentence
+from pfbench.reporting.documents.page import paragraphs
+from pfbench.reporting.findings import orderings, ranking, summary
 from pfbench.reporting.results import Report
 
 _MOST_PAIRS = 20_000

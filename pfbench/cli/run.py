@@ -102,7 +102,7 @@ def _run(
 ) -> None:
     from pfbench.cli.report_text import results_as_json, results_of
     from pfbench.reporting import collect
-    from pfbench.reporting.ranking import essence
+    from pfbench.reporting.findings.ranking import essence
     from pfbench.runs.execute import sweep
     from pfbench.runs.loop.stop import reached
     from pfbench.runs.storage.store import Store

@@ -1,8 +1,8 @@
 """Comparison reports: one HTML page that opens offline, and Markdown, SVG, PDF, CSV, LaTeX.
 
-A report reads finished runs and nothing else. `results` groups them, `statistics` and `summary`
-compute what is shown, `tables` holds every table once for all formats, `figures_html` and
-`figures_svg` draw, `page` and `markdown` put the documents together, `writing` puts them on disk.
+A report reads finished runs and nothing else. `results` groups them, `statistics` and `comparison`
+compute what is shown, `findings` says it, `tables` holds every table once for all formats,
+`figures` draws, `documents` puts it together, and `writing` puts it on disk.
 """
 
 from pfbench.reporting.results import collect

@@ -133,7 +133,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the comparison as Jupyter shows it."""
-        from pfbench.reporting.result_tables import results_table
+        from pfbench.reporting.findings.result_tables import results_table
 
         return results_table(self)._repr_html_()
 

@@ -137,7 +137,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Return the results as Jupyter shows them: who needs how many calls to each target."""
-        from pfbench.reporting.ranking import table
+        from pfbench.reporting.findings.ranking import table
 
         return "".join(table(one)._repr_html_() for one in self.results)
 

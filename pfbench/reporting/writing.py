@@ -8,17 +8,18 @@ from pathlib import Path
 
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
-from pfbench.reporting import figures_svg, tables
-from pfbench.reporting.citations import bibliography
-from pfbench.reporting.contents import Contents, Part, contents, stem
-from pfbench.reporting.figures_reached import profiles, reached
+from pfbench.reporting import tables
+from pfbench.reporting.documents.citations import bibliography
+from pfbench.reporting.documents.contents import Contents, Part, contents, stem
+from pfbench.reporting.documents.macros import macros
+from pfbench.reporting.documents.markdown import document
+from pfbench.reporting.documents.page import page
+from pfbench.reporting.figures import svg
+from pfbench.reporting.figures.reached import profiles, reached
+from pfbench.reporting.findings.result_tables import results_csv
+from pfbench.reporting.findings.tuning import tuning_csv
 from pfbench.reporting.latex import latex
-from pfbench.reporting.macros import macros
-from pfbench.reporting.markdown import document
-from pfbench.reporting.page import page
-from pfbench.reporting.result_tables import results_csv
 from pfbench.reporting.results import Report
-from pfbench.reporting.tuning import tuning_csv
 
 EXTRA = 'pip install "pfbench[report]"'
 
@@ -106,17 +107,17 @@ def _files(everything: Contents) -> dict[str, bytes]:
 def _pictures(begin: str, part: Part, labels: Sequence[str]) -> dict[str, bytes]:
     """Return the figures of a study as SVG and PDF, by the names of their files."""
     found = {}
-    for suffix, width in {"": figures_svg.PAGE, "-column": figures_svg.COLUMN}.items():
+    for suffix, width in {"": svg.PAGE, "-column": svg.COLUMN}.items():
         drawings = {
-            begin: figures_svg.curves(part.figure, labels, width),
+            begin: svg.curves(part.figure, labels, width),
             f"{begin}-targets": reached(part.compared, labels, width),
             f"{begin}-profile": profiles(part.compared, labels, width),
         }
         for name, drawing in drawings.items():
             if drawing is None:
                 continue
-            found[f"{name}{suffix}.svg"] = figures_svg.svg(drawing)
-            found[f"{name}{suffix}.pdf"] = figures_svg.pdf(drawing)
+            found[f"{name}{suffix}.svg"] = svg.svg(drawing)
+            found[f"{name}{suffix}.pdf"] = svg.pdf(drawing)
     return found
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import pfbench.reporting
 from pfbench.cli.catalogue import suites
-from pfbench.reporting.result_tables import comparisons, results_csv
+from pfbench.reporting.findings.result_tables import comparisons, results_csv
 from pfbench.runs.engines.making import make
 from pfbench.runs.execute import Outcome
 from pfbench.runs.planning.spec import read_spec

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from made_runs import run
 
-from pfbench.reporting.answers import answers as of_comparisons
-from pfbench.reporting.result_tables import comparisons
+from pfbench.reporting.findings.answers import answers as of_comparisons
+from pfbench.reporting.findings.result_tables import comparisons
 from pfbench.reporting.results import Group, Panel, Results
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import Named, Setting, Study

@@ -25,11 +25,11 @@ from made_runs import (
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.bibliography import REFERENCES
-from pfbench.reporting.citations import bibliography
 from pfbench.reporting.comparison import compare
+from pfbench.reporting.documents.citations import bibliography
+from pfbench.reporting.documents.macros import macros
+from pfbench.reporting.findings.result_tables import comparisons, results_csv, results_table
 from pfbench.reporting.latex import latex, latex_text
-from pfbench.reporting.macros import macros
-from pfbench.reporting.result_tables import comparisons, results_csv, results_table
 from pfbench.reporting.statistics import Price
 from pfbench.reporting.tables import TIED, markdown, plain
 from pfbench.runs.planning.study import Named, Spec

@@ -8,13 +8,14 @@ import pytest
 from made_runs import plan, run
 
 from pfbench.base.counts import Budget
-from pfbench.reporting import figures_html, summary
-from pfbench.reporting.answers import answers
 from pfbench.reporting.comparison import all_at_equal_counts
-from pfbench.reporting.contents import contents
-from pfbench.reporting.markdown import document
-from pfbench.reporting.panels import figure
-from pfbench.reporting.result_tables import comparisons
+from pfbench.reporting.documents.contents import contents
+from pfbench.reporting.documents.markdown import document
+from pfbench.reporting.figures import html
+from pfbench.reporting.figures.panels import figure
+from pfbench.reporting.findings import summary
+from pfbench.reporting.findings.answers import answers
+from pfbench.reporting.findings.result_tables import comparisons
 from pfbench.reporting.results import Group, Panel, Report, Results
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import Named, Setting, Spec, Study
@@ -68,7 +69,7 @@ def test_final_values_and_curves_are_cut(targets):
     first, second = drawn.lines["m", 0]
     assert list(first.band.x) == list(second.band.x) == list(range(0, 101, 10))
     data = json.loads(
-        figures_html.as_json(
+        html.as_json(
             Spec("s", "S", "", (found.study,)), [all_at_equal_counts(found)], ["once", "twice"]
         )
     )

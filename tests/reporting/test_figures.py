@@ -9,9 +9,9 @@ import pytest
 from made_runs import failing, fast, idle, results, run, slow
 
 from pfbench.reporting.comparison import compare
-from pfbench.reporting.figures_reached import factors, profiles, reached, shares
-from pfbench.reporting.figures_svg import COLUMN, PAGE, curves, pdf, svg
-from pfbench.reporting.panels import figure
+from pfbench.reporting.figures.panels import figure
+from pfbench.reporting.figures.reached import factors, profiles, reached, shares
+from pfbench.reporting.figures.svg import COLUMN, PAGE, curves, pdf, svg
 from pfbench.reporting.results import collect
 from pfbench.reporting.statistics import Price
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import SEEDS, failing, fast, group, idle, results, run, slow, slower
 
-from pfbench.reporting import orderings
-from pfbench.reporting.orderings import FLIPS, OPEN, REPRODUCED
+from pfbench.reporting.findings import orderings
+from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED
 from pfbench.runs.planning.study import Ordering
 
 

@@ -17,7 +17,8 @@ from made_runs import run as made_run
 
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
-from pfbench.reporting import collect, figures_html, prepare, write_report, writing
+from pfbench.reporting import collect, documents, prepare, write_report, writing
+from pfbench.reporting.figures import html
 from pfbench.runs.loop.stop import Stop
 
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "path", "line", "wbr"}
@@ -112,7 +113,7 @@ def test_the_page_asks_nobody_for_anything(page):
     assert page.all("iframe") == []
     (policy,) = page.all("meta", **{"http-equiv": "Content-Security-Policy"})
     assert policy["content"].startswith("default-src 'none';")
-    style = Path(writing.__file__).with_name("templates") / "report.css"
+    style = Path(documents.__file__).with_name("templates") / "report.css"
     assert "url(" not in style.read_text(encoding="utf-8")
 
 
@@ -180,11 +181,11 @@ def test_the_page_holds_every_run_with_exact_counts(page):
 def test_long_traces_are_thinned_alike_and_keep_ends_and_hits(outcomes):
     values = [1 / (k + 1) for k in range(5000)]
     long, short = (made_run(values[:rows], seed=seed) for seed, rows in enumerate((5000, 4321)))
-    kept = figures_html.kept_iterations([long, short], [Stop("m", 1 / 1234.5)])
-    assert len(kept) < figures_html.ROWS + 4
+    kept = html.kept_iterations([long, short], [Stop("m", 1 / 1234.5)])
+    assert len(kept) < html.ROWS + 4
     assert {0, 1, 2, 3, 4320, 4999, 1234} <= kept
     assert max(np.diff(sorted(kept))) < 60
-    assert figures_html.kept_iterations([made_run(values[:200])], []) == set(range(200))
+    assert html.kept_iterations([made_run(values[:200])], []) == set(range(200))
 
 
 def test_interval_measures_say_which_end_is_shown(page):

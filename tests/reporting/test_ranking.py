@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from made_runs import plan, run
 
 from pfbench.base.counts import Budget, Counts
-from pfbench.reporting import ranking, tables
+from pfbench.reporting import tables
+from pfbench.reporting.findings import ranking
 from pfbench.reporting.results import Group, Panel, Results
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import Named, Setting, Study

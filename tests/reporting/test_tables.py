@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from pfbench.base.counts import Budget
-from pfbench.reporting import summary, tables
+from pfbench.reporting import tables
+from pfbench.reporting.findings import summary
 from pfbench.reporting.latex import latex
 from pfbench.reporting.results import collect
 from pfbench.reporting.words import SEPARATOR, significant, whole

@@ -5,8 +5,8 @@ import math
 import pytest
 from made_runs import descending, fast, group, idle, results, run, slow, slower
 
-from pfbench.reporting import tuning, versus
 from pfbench.reporting.comparison import compare
+from pfbench.reporting.findings import tuning, versus
 from pfbench.reporting.statistics import Price
 from pfbench.runs.planning.tune import Choice, Trial, Tune, Tuned
 

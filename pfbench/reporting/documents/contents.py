@@ -11,12 +11,13 @@ from functools import cached_property
 from pathlib import Path
 
 from pfbench.base.visible import visible
-from pfbench.reporting import orderings, statistics, summary, tuning
-from pfbench.reporting.answers import answers
+from pfbench.reporting import statistics
 from pfbench.reporting.comparison import Comparison
-from pfbench.reporting.orderings import Tested
-from pfbench.reporting.panels import Figure, figure
-from pfbench.reporting.result_tables import comparisons, results_tables
+from pfbench.reporting.figures.panels import Figure, figure
+from pfbench.reporting.findings import orderings, summary, tuning
+from pfbench.reporting.findings.answers import answers
+from pfbench.reporting.findings.orderings import Tested
+from pfbench.reporting.findings.result_tables import comparisons, results_tables
 from pfbench.reporting.results import Environment, Report, Results
 from pfbench.reporting.tables import Table
 from pfbench.reporting.theory import Theory

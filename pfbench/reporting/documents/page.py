@@ -4,14 +4,16 @@ from importlib.resources import files
 from typing import Any
 
 from pfbench.base.visible import visible
-from pfbench.reporting import figures_html, orderings, summary, tables
-from pfbench.reporting.contents import Contents, Part, failure_sentence, seeds_in_words
+from pfbench.reporting import tables
+from pfbench.reporting.documents.contents import Contents, Part, failure_sentence, seeds_in_words
+from pfbench.reporting.figures import html
+from pfbench.reporting.figures.style import style
+from pfbench.reporting.findings import orderings, summary
 from pfbench.reporting.statistics import Final
-from pfbench.reporting.style import style
 from pfbench.reporting.theory import Theory, claims_table
 from pfbench.reporting.words import measure_name
 
-_TEMPLATES = files("pfbench.reporting") / "templates"
+_TEMPLATES = files("pfbench.reporting.documents") / "templates"
 
 _SCRIPTS = (
     "words.js",
@@ -51,7 +53,7 @@ def page(contents: Contents) -> str:
     }
     studies = [part.results for part in contents.parts]
     rates = contents.theory.rates
-    runs = figures_html.as_json(contents.spec, studies, contents.labels, rates)
+    runs = html.as_json(contents.spec, studies, contents.labels, rates)
     values: dict[str, Any] = vars(contents) | {
         "date": contents.date,
         "provenance": contents.provenance(),
@@ -61,8 +63,8 @@ def page(contents: Contents) -> str:
         # Not escaped: our own files, and base64.
         "css": Markup(_own("report.css")),
         "script": Markup("".join(map(_own, _SCRIPTS))),
-        "plotly": Markup(figures_html.packed(figures_html.plotly_js())),
-        "runs": Markup(figures_html.packed(runs)),
+        "plotly": Markup(html.packed(html.plotly_js())),
+        "runs": Markup(html.packed(runs)),
     }
     return environment.from_string(_own("report.html.j2")).render(values) + "\n"
 

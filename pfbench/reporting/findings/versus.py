@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
-from pfbench.reporting.ranking import kinds_of
+from pfbench.reporting.findings.ranking import kinds_of
 from pfbench.reporting.results import Results
 from pfbench.reporting.statistics import HOLDS, Price, holm, nothing_varies, rank_test
 from pfbench.reporting.statistics.significance import SIGNIFICANT

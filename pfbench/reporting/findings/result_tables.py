@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pfbench.base.counts import COUNTED
 from pfbench.base.visible import spreadsheet_text
 from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
-from pfbench.reporting.ranking import Ranking, ranked_by, ranking
+from pfbench.reporting.findings.ranking import Ranking, ranked_by, ranking
 from pfbench.reporting.results import Results
 from pfbench.reporting.statistics import Final, Price, Standing, seeds_needed
 from pfbench.reporting.tables import TIED, Cell, Row, Table

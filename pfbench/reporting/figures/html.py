@@ -15,10 +15,10 @@ import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.reporting.comparison import at_equal_counts
+from pfbench.reporting.figures.style import Style, style
 from pfbench.reporting.latex import latex_text
 from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import HOLDS, QUARTILES_FROM
-from pfbench.reporting.style import Style, style
 from pfbench.reporting.theory import Rate, rates_of
 from pfbench.reporting.words import AXES, measure_name
 from pfbench.runs.loop.run import Run

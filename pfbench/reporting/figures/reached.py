@@ -9,9 +9,9 @@ import numpy as np
 
 from pfbench.base.visible import visible
 from pfbench.reporting.comparison import Comparison
-from pfbench.reporting.figures_svg import PAGE, Drawing, Width, add_legend, begun, short
+from pfbench.reporting.figures.style import style
+from pfbench.reporting.figures.svg import PAGE, Drawing, Width, add_legend, begun, short
 from pfbench.reporting.statistics import Distribution, Runtimes, ecdf, profile
-from pfbench.reporting.style import style
 from pfbench.reporting.words import AXES
 
 if TYPE_CHECKING:

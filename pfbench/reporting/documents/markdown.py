@@ -2,10 +2,11 @@
 
 import math
 
-from pfbench.reporting import orderings, summary, tables
-from pfbench.reporting.contents import Contents, Part, failure_sentence
-from pfbench.reporting.page import paragraphs
-from pfbench.reporting.panels import Figure
+from pfbench.reporting import tables
+from pfbench.reporting.documents.contents import Contents, Part, failure_sentence
+from pfbench.reporting.documents.page import paragraphs
+from pfbench.reporting.figures.panels import Figure
+from pfbench.reporting.findings import orderings, summary
 from pfbench.reporting.statistics import Final, band_means, final
 from pfbench.reporting.tables import Table, markdown, markdown_text, middle
 from pfbench.reporting.words import listed, measure_name

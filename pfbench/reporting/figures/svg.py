@@ -11,8 +11,8 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pfbench.reporting.panels import Figure, Line, Scale
-from pfbench.reporting.style import style
+from pfbench.reporting.figures.panels import Figure, Line, Scale
+from pfbench.reporting.figures.style import style
 from pfbench.reporting.words import AXES, measure_name
 
 if TYPE_CHECKING:

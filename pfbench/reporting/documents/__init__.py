@@ -1,0 +1,1 @@
+"""The documents a report is written as: page, Markdown, LaTeX, macros, references."""

@@ -1,0 +1,1 @@
+"""What is drawn: panels as interactive figures and as SVG and PDF."""
