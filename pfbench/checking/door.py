@@ -12,13 +12,14 @@ from pfbench.base.names import unknown
 from pfbench.base.parameters import check_known
 from pfbench.base.protocols import Choice, Problem
 from pfbench.base.selectors import Selector
-from pfbench.base.user_code import blamed, load
+from pfbench.base.user_code import blamed, is_ours, load
 from pfbench.checking import algorithms, estimators
 from pfbench.checking.examples import EXAMPLES, SHAPES
 from pfbench.checking.findings import Examination, Findings
 from pfbench.checking.penalties import check_penalty
 from pfbench.checking.problems import check_problem
 from pfbench.checking.sets import check_set
+from pfbench.estimators import Estimator
 from pfbench.estimators.catalogue import ESTIMATORS
 from pfbench.problems import FiniteSum
 from pfbench.problems.catalogue import PROBLEMS, named_problem
@@ -81,7 +82,13 @@ def _algorithm(found: Any, examination: Examination, on: Any) -> Any:
     if isinstance(found, Choice):
         on = on or algorithms.small_problem(ALGORITHMS[found.name])  # type: ignore[arg-type]
         found = ready(on, found).algorithm
-    return algorithms.check_algorithm(found, examination, on)
+    tried = algorithms.check_algorithm(found, examination, on)
+    if not examination.failed:
+        own = getattr(algorithms.usual(found), "estimator", None)
+        if isinstance(own, Estimator) and not _is_ours(own):
+            with examination.part("estimator: ") as inside:
+                estimators.check_estimator(own, inside)
+    return tried
 
 
 def _set(found: Any, examination: Examination, on: Any) -> None:
@@ -96,11 +103,17 @@ def _problem(found: Any, examination: Examination, on: Any) -> None:
     if not examination.look("it states what a problem has", states):
         return
     check_problem(found, examination)
-    ours = type(found.set).__module__.startswith("pfbench.")
-    if not ours and found.bounded:
-        inside = Examination()
-        check_set(found.set, inside)
-        examination.add(inside, "set: ")
+    if found.bounded and not _is_ours(found.set):
+        with examination.part("set: ") as inside:
+            check_set(found.set, inside)
+    if found.penalty is not None and not _is_ours(found.penalty):
+        with examination.part("penalty: ") as inside:
+            check_penalty(found.penalty, found.shape, inside)
+
+
+def _is_ours(part: Any) -> bool:
+    """Return whether an object is of a class of pfbench, which our own tests have checked."""
+    return is_ours(type(part).__module__)
 
 
 def _penalty(found: Any, examination: Examination, on: Any) -> None:

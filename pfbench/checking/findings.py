@@ -4,7 +4,8 @@ import inspect
 import os
 import sysconfig
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import thread_time
@@ -202,9 +203,17 @@ class Examination:
         self.findings.append(found)
         return found.status != "failed"
 
-    def add(self, other: "Examination", of: str) -> None:
-        """Take over the findings about a part; `of` says of which."""
-        self.findings += [replace(one, check=of + one.check) for one in other.findings]
+    @property
+    def failed(self) -> bool:
+        """Whether anything failed so far."""
+        return any(one.status == "failed" for one in self.findings)
+
+    @contextmanager
+    def part(self, of: str) -> Iterator["Examination"]:
+        """Look at a part; its findings are taken over, under names that begin with `of`."""
+        inside = Examination()
+        yield inside
+        self.findings += [replace(one, check=of + one.check) for one in inside.findings]
 
 
 class Patience:

@@ -77,6 +77,17 @@ def test_a_method_is_checked_on_the_problem_that_is_given():
     assert "has a feasible set" in found.failures[0].seen
 
 
+def test_the_estimator_of_a_method_is_checked_with_it():
+    right = {"estimator": property(lambda self: RIGHT_ESTIMATORS[0](2))}
+    wrong = {"estimator": property(lambda self: ESTIMATORS["divided by n"][0](2))}
+    found = check(type("Mine", (RIGHT[0],), right))
+    assert found.passed
+    assert "estimator: its mean is the gradient" in [one.check for one in found.findings]
+    assert failed(check(type("Mine", (RIGHT[0],), wrong))) == [
+        "estimator: its mean is the gradient"
+    ]
+
+
 def test_a_method_that_asks_at_a_prefix_is_told_so():
     """Compiled loops would read beyond it."""
 

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 from checking.faults import faults
-from checking.faulty_problems import PROBLEMS, RIGHT, Ridge
+from checking.faulty_problems import PROBLEMS, RIGHT, Matrix, Ridge
+from checking.faulty_sets import PENALTIES
 
 from pfbench.checking import check
+from pfbench.problems import FiniteSum
 from pfbench.problems.catalogue import PROBLEMS as OURS
+from pfbench.sets import L2Ball
 
 SMALL = {
     "robust-matrix-recovery": "[rows=8,columns=7,rank=1]",
@@ -80,6 +83,15 @@ def test_the_direction_that_shows_a_wrong_gradient_shows_it():
     right = (problem.value(x + 1e-5 * u) - problem.value(x - 1e-5 * u)) / 2e-5
     assert problem.gradient(x) @ u == pytest.approx(2.0 * right, rel=1e-6)
     assert "everywhere it is 2 times the derivative" in one.seen
+
+
+def test_the_set_and_the_penalty_of_a_problem_are_checked_with_it():
+    wrong = type("Wrong", (L2Ball,), {"lo": lambda self, g: -L2Ball.lo(self, g)})
+    problem = type("Mine", (Ridge,), {"constants": FiniteSum.constants})()
+    problem.set = wrong(4, 1.5)
+    assert "set: lo minimises" in failed(check(problem))
+    penalised = type("Mine", (Matrix,), {"penalty": PENALTIES["weight left out"][0]})()
+    assert "penalty: proximal map" in failed(check(penalised))
 
 
 def test_the_search_comes_close_to_exact_constants():
