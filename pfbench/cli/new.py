@@ -22,14 +22,14 @@ _PROBLEM = "quadratic[source=synthetic,rows=200,columns=10,set=l2]"
 NEXT: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "algorithm": (
-            f'solve -p "{_PROBLEM}" -a {{file}}:{{cls}}',
+            f'solve -p "{_PROBLEM}" -a "{{file}}:{{cls}}[iterations=100,batch=8]"',
             "check {file}:{cls}",
             "verify --algorithm {file}:{cls}",
             "compare {file}:{cls}",
         ),
         "estimator": (
             "check {file}:{cls}",
-            f'solve -p "{_PROBLEM}" -a {{file}}:{{cls}}FW',
+            f'solve -p "{_PROBLEM}" -a "{{file}}:{{cls}}FW[iterations=100,batch=8,step=0.02]"',
             "compare {file}:{cls}FW",
         ),
         "set": (

@@ -1,6 +1,7 @@
 """Tables say exactly what the runs spent, in every format."""
 
 import csv
+import html
 import io
 from dataclasses import replace
 
@@ -8,9 +9,11 @@ import pytest
 
 from pfbench.base.counts import Budget
 from pfbench.reporting import tables
-from pfbench.reporting.findings import summary
+from pfbench.reporting.comparison import compare
+from pfbench.reporting.findings import ranking, summary
 from pfbench.reporting.latex import latex
 from pfbench.reporting.results import collect
+from pfbench.reporting.statistics import Price
 from pfbench.reporting.words import SEPARATOR, significant, whole
 from pfbench.runs.loop.stop import Stop
 
@@ -208,3 +211,15 @@ def test_what_is_not_met_stands_above_the_runs(spec, outcomes):
     note = tables.runs(found).note
     told = f"The theory of {labels.pop()} assumes convex, which is not known of the problem."
     assert note.count(told) == note.count("assumes") == 1
+
+
+def test_jupyter_shows_the_tables(report):
+    shown = report._repr_html_()
+    assert shown.count("<table>") == len(report.results)
+    for results in report.results:
+        one = ranking.table(results)
+        assert one._repr_html_() in shown
+        for _, _, texts in one.lines():
+            for text in texts:
+                assert html.escape(text) in shown
+    assert compare(report.results[0], Price.of("sfo"))._repr_html_().startswith("<table>")

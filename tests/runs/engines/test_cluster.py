@@ -108,6 +108,21 @@ def test_runs_have_the_same_bits_and_the_same_environment(engine):
         assert one.retries == 0
 
 
+def test_a_file_is_found_in_the_folder_of_the_command(engine, tmp_path, monkeypatch):
+    """The workers were started elsewhere, and share the disk."""
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "on_cluster.py").write_text(
+        "from own_beside import Descent as Mine, Quadratic\n"
+    )
+    (tmp_path / "sub" / "own_beside.py").write_text(
+        "from misbehaving import Descent\nfrom own_things import Quadratic\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    plan = PlannedRun("sub/on_cluster.py:Quadratic", "sub/on_cluster.py:Mine", 0, (), 1)
+    (found,) = made(engine, [plan])
+    assert (found.run.status, found.run.counts.fo) == ("finished", 6)
+
+
 @pytest.mark.faults
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_a_run_that_misbehaves_costs_itself_alone(engine, tmp_path):
