@@ -116,14 +116,17 @@ class ErrorLaw:
         """Decide mean and mean square of all estimates after all pasts."""
         scale = float(np.abs(case.problem.gradient(case.problem.start())).max()) or 1.0
         least, told = (ROUNDING * scale) ** 2, (case.constants, case.parameters)
-        ratios, off = [], 0.0
+        ratios, positive, off = [], [], 0.0
         for one in groups:
             law = float(self.square(*told, one.past))
-            ratios.append((one.square / one.chance + least) / (law + least))
+            ratios.append(
+                one.square / one.chance / max(law, least)
+            )  # one that is certain errs, too
+            positive += ratios[-1:] if law > least else []
             if self.mean is not None:
                 away = one.mean / one.chance - self.mean(*told, one.past)
                 off = max(off, float(np.abs(away).max()) / scale)
-        squares = _of_squares(ratios, self.exact)
+        squares = _of_squares(ratios, positive, self.exact)
         if self.mean is None:
             return squares
         mean = decide_exact(
@@ -135,12 +138,12 @@ class ErrorLaw:
         return given({"": squares}, {"mean": mean})
 
 
-def _of_squares(ratios: list[float], exact: bool) -> Decision:
-    """Decide the mean squares over their law: at most it, or equal to it."""
+def _of_squares(ratios: list[float], positive: list[float], exact: bool) -> Decision:
+    """Decide the mean squares over their law: at most it, or equal to it where it is positive."""
     found = decide_inequality(ratios, ROUNDING)
     if not exact or found.verdict == "violated":
         return found
-    least = min(ratios)
+    least = min(positive, default=1.0)
     wrong = f"A mean square is {least:.6g} of its law, which is exact."
     measured = {**found.measured, "least ratio": least}
     return decide_exact(least >= 1.0 - 1e-6, "Every mean square is its law.", wrong, measured)
