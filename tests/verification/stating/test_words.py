@@ -279,6 +279,19 @@ def test_a_law_that_is_too_small_or_not_exact_is_violated():
     assert (kind, found.reason) == ("violated", "A mean square is 0.5 of its law, which is exact.")
 
 
+def test_a_certain_estimate_is_exact_and_makes_nothing_tight():
+    class Certain(SGD):
+        """Takes the gradient, as a batch of all."""
+
+        def estimate(self, ask, x, rng):
+            return ask.batch(np.arange(ask.n), x)
+
+    for exact in (False, True):
+        check = error_law(lambda c, a, past: 0.0, exact=exact, parameters=SMALL)
+        assert verdict(check, Parabolas(), subject=Certain)[0] == "holds"
+        assert verdict(check, Parabolas())[0] == "violated"
+
+
 def test_the_past_is_that_of_the_estimate():
     seen = []
     check = error_law(lambda c, a, past: seen.append(past) or 10.0, parameters=SMALL)
