@@ -11,9 +11,10 @@ import numpy as np
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.assumptions import ASSUMPTIONS
 from pfbench.base.counts import Budget, Counts
-from pfbench.base.errors import Refused
+from pfbench.base.errors import Refused, StalePoint
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import OUTPUTS
+from pfbench.checking.examples import moving_points
 from pfbench.checking.findings import Examination, Skipped, Wrong, in_brief, places
 from pfbench.checking.trails import CALLS, Trails, entries, same_point
 from pfbench.checking.witness import Bypass, Negated, Tallied, accuse, guarded, in_words
@@ -80,6 +81,7 @@ def check_algorithm(
         ("measures change neither counts nor bits", tried.untouched),
         ("a budget stops it before it is exceeded", tried.stopped),
         ("its start point stays as it was", tried.start_kept),
+        ("it keeps the points that it needs", tried.kept),
         ("its output is what it declares", tried.output),
         ("a shorter run begins a longer one", tried.anytime),
         ("a smaller epsilon takes more", tried.schedule),
@@ -350,6 +352,29 @@ class Tried(Trails):
                 self.where,
             )
         return "unchanged"
+
+    def kept(self) -> str:
+        """Check: it keeps a copy of each point that it needs later than the next one."""
+        on = moving_points()
+        try:
+            ready(on, self.algorithm).check_offered(on.open(np.random.default_rng(0)))
+        except Refused as error:
+            raise Skipped(f"factored matrices do not fit: {error}") from error
+        rng = np.random.default_rng(0)
+        try:
+            ask = guarded(on, on.open(rng), Ledger(CALLS))
+            for state in islice(self.algorithm.run(ask, on.start(), rng), self.most):
+                keep(state.x)
+        except StalePoint as error:
+            raise Wrong(
+                "it to keep(x) where it needs a point later than the next one",
+                "it reads an old point of a factored matrix, which has moved on",
+                {},
+                self.where,
+            ) from error
+        except Exception as error:
+            raise Skipped(f"it does not move factored matrices ({type(error).__name__})") from error
+        return "old points are copies"
 
     def output(self) -> str:
         """Check: the output is the last iterate, or one of those among which it is drawn."""

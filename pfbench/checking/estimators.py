@@ -17,13 +17,15 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
+from pfbench.base.errors import StalePoint
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
+from pfbench.checking.examples import moving_points
 from pfbench.checking.findings import Examination, Patience, Skipped, Wrong, in_brief, places
 from pfbench.checking.lines import Space, norm
 from pfbench.checking.witness import Bypass, Guarded, Tallied, accuse, guarded, in_words
 from pfbench.oracles import Ledger
-from pfbench.points import keep
+from pfbench.points import combine, keep
 from pfbench.problems.linear_models import LogCosh
 from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
@@ -72,6 +74,7 @@ def check_estimator(
         ("the same stream gives the same bits", walk.repeats),
         ("it keeps nothing from run to run", walk.fresh),
         ("points and earlier estimates stay as they were", walk.untouched),
+        ("it keeps the points that it needs", walk.kept),
         ("its reference is the gradient", walk.reference),
         ("its mean is the gradient", walk.unbiased),
     ):
@@ -214,6 +217,31 @@ class Walk:
                 )
             last = g, np.array(g)
         return "nothing is changed in place"
+
+    def kept(self) -> str:
+        """Check: it keeps a copy of each point that it needs later than the next one."""
+        problem = moving_points()
+        rng = np.random.default_rng(0)
+        # Within a short period, a snapshot may still be the point before.
+        estimator = self.estimator
+        if self._period:
+            estimator = make(estimator, (), period=_STEPS)
+        estimate = estimator.start(guarded(problem, problem.open(rng)), rng)
+        x, space = problem.start(), Space(problem)
+        try:
+            for _ in range(_STEPS):
+                estimate(x)
+                x = combine(x, space.vertex(), 0.2)
+        except StalePoint as error:
+            raise Wrong(
+                "it to keep(x) where it needs a point later than the next one",
+                "it reads an old point of a factored matrix, which has moved on",
+                {},
+                self.where,
+            ) from error
+        except Exception as error:
+            raise Skipped(f"it does not take factored matrices ({type(error).__name__})") from error
+        return "old points are copies"
 
     def reference(self) -> str:
         """Where the reference is renewed, the error is 0, whatever is drawn."""

@@ -1,11 +1,14 @@
-"""Small examples of the sets that a selector cannot build, and the shapes of the others."""
+"""Small examples: sets that a selector cannot build, shapes of the others, points that move."""
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from pfbench.problems import FiniteSum
+from pfbench.problems.catalogue import problem
 from pfbench.sets.flow import UnitFlow
 from pfbench.sets.matroid import SpanningTree
 from pfbench.sets.submodular import SubmodularBase
@@ -37,3 +40,9 @@ EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
     }
 )
 """By the names of the sets."""
+
+
+@cache
+def moving_points() -> FiniteSum:
+    """Return a small problem of which only the newest two points of a sequence can be read."""
+    return problem("robust-matrix-recovery", rows=6, columns=5, rank=1, density=0.5)

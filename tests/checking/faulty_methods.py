@@ -277,6 +277,16 @@ def _asks_more(self, ask, x, rng):
         yield state
 
 
+def _old_point(self, ask, x, rng):
+    """Compares with the start, of which it has no copy."""
+    start = x
+    for t in range(self.iterations):
+        S = self.draw(ask, rng, t)
+        g = ask.batch(S, x) - 0.1 * ask.batch(S, start)
+        x = combine(x, ask.lo(g), self.step(t))
+        yield State(x)
+
+
 def _shrinks(cls, epsilon, constants, **given):
     return cls(iterations=int(100 * epsilon) + 1)
 
@@ -333,6 +343,7 @@ ALGORITHMS = {
         type("Mine", (FW,), {"output_weight": lambda self, k: 2.0 - k})(output="weighted"),
         "its output is what it declares",
     ),
+    "a point that moves on": (_runs(_old_point), "it keeps the points that it needs"),
     "fewer iterations for more": (
         _fw(theory=classmethod(_shrinks)),
         "a smaller epsilon takes more",
@@ -665,5 +676,9 @@ ESTIMATORS = {
     "a table replaced too early": (SameDraw, "its mean is the gradient"),
     "the Hessian elsewhere": (HessianAtX, "its mean is the gradient"),
     "sums of entries": (Sums(), "it estimates gradients"),
+    "a snapshot that moves on": (
+        _svrg(kept=lambda self, x: x),
+        "it keeps the points that it needs",
+    ),
 }
 """Estimators, each with the check that must fail."""
