@@ -11,8 +11,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / ".asv/results"
 
-SHORT = r"^counts|^times\.(Iterations|Oracles|Memory|Overhead|Machine)|^whole\.Command"
-"""The benchmarks that are recorded of past commits: about two minutes each on one core."""
+SHORT = (
+    r"^counts|^times\.(Machine|Memory|Iterations)|^times\.Oracles.*\('(recovery|sparse)'"
+    r"|^whole\.Command\.time_(import|help|solve)"
+)
+"""The benchmarks that are recorded of past commits: about two minutes each on an idle core."""
 
 
 def spread(commits: Sequence[str], number: int) -> list[str]:
