@@ -5,7 +5,7 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
-from timing import compare
+from timing import OURS, compare
 
 import pfbench as pf
 from pfbench.runs.engines.engine import LocalProcesses
@@ -28,11 +28,12 @@ def one(problem, iterations, seed):
         return pf.solve(problem, chosen, seed=seed).counts
 
 
-def main():
+def comparisons(quick):
     from pfbench.base.selectors import Selector
     from pfbench.problems.catalogue import problem
 
-    for text, iterations, runs in ((SHORT, 3, 1000), (LONG, 300, 8)):
+    short, long = (SHORT, 3, 1000), (LONG, 300, 8)
+    for text, iterations, runs in ((SHORT, 3, 100),) if quick else (short, long):
         selector = Selector.parse(text)
         plans = [
             PlannedRun(text, f"prox-gd[iterations={iterations},step={STEP}]", seed, (), 10**9)
@@ -47,12 +48,9 @@ def main():
             built = problem(selector.name, **selector.parameters)
             Parallel(n_jobs=2)(delayed(one)(built, iterations, seed) for seed in range(runs))
 
-        compare(
-            f"{runs} runs of {iterations} iterations on two processes, {pf.__version__}",
-            {"pfbench, every run stored": stored, "joblib, nothing kept": bare},
-            repeats=3,
+        yield compare(
+            f"{runs} runs of {iterations} iterations on two processes",
+            "A sweep that stores every run, and a bare loop that keeps nothing.",
+            {OURS: stored, "joblib": bare},
+            {OURS: "every run stored", "joblib": "nothing kept"},
         )
-
-
-if __name__ == "__main__":
-    main()

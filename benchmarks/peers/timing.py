@@ -1,15 +1,56 @@
-"""Time several functions in turn and print medians and ratios."""
+"""Time several functions in turn, in one process, beside the accuracy that each reached."""
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 
+OURS = "pfbench"
 
-def compare(title, functions, repeats=5):
-    """Call each function once to warm up, then all of them in turn; print the medians.
 
-    A function that returns a number of seconds has timed itself (to leave out measures).
+@dataclass(frozen=True)
+class Row:
+    """The median seconds of one function, in units of ours, and what was verified of its result."""
+
+    name: str
+    seconds: float
+    ratio: float
+    reached: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rows of the same problem; `about` says what is timed and how the accuracy was verified."""
+
+    title: str
+    about: str
+    rows: Sequence[Row]
+    left_out: Sequence[str] = ()
+
+
+def timed_from_outside(function: Callable[..., object], *given: object) -> Callable[[], None]:
+    """Return a call of a function that does not time itself."""
+
+    def call() -> None:
+        function(*given)
+
+    return call
+
+
+def compare(
+    title: str,
+    about: str,
+    functions: Mapping[str, Callable[[], float | None]],
+    reached: Mapping[str, str],
+    repeats: int = 3,
+    left_out: Sequence[str] = (),
+) -> Comparison:
+    """Call each function once to warm up, then all of them in turn.
+
+    A function that returns a number of seconds has timed itself (to leave out measures). The ratio
+    is the median over the turns of its time to that of ours, the first.
     """
-    times = {name: [] for name in functions}
+    times: dict[str, list[float]] = {name: [] for name in functions}
     for function in functions.values():
         function()
     for _ in range(repeats):
@@ -17,8 +58,9 @@ def compare(title, functions, repeats=5):
             started = perf_counter()
             own = function()
             times[name].append(perf_counter() - started if own is None else own)
-    print(title)
-    first = next(iter(functions))
+    first = times[next(iter(functions))]
+    rows = []
     for name, seconds in times.items():
-        ratio = median(a / b for a, b in zip(seconds, times[first], strict=True))
-        print(f"  {name:<28} {1e3 * median(seconds):10.2f} ms   {ratio:6.1f} x {first}")
+        ratio = median(a / b for a, b in zip(seconds, first, strict=True))
+        rows.append(Row(name, median(seconds), ratio, reached.get(name, "")))
+    return Comparison(title, about, rows, left_out)
