@@ -114,7 +114,8 @@ class Claim:
         """The name of the method that it is about; empty if it is about none."""
         if isinstance(self.algorithm, str):
             return self.algorithm
-        return str(getattr(self.algorithm, "name", None) or self.algorithm.__name__)
+        kind = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
+        return str(getattr(self.algorithm, "name", kind.__name__))
 
     @property
     def paper(self) -> str:

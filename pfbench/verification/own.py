@@ -50,8 +50,13 @@ def stated(reference: str) -> Paper:
 
 
 def stated_claim(home: str, name: str) -> Claim:
-    """Return a claim by its file or module and its name, as other processes find it."""
-    return next(one for one in stated(home).claims if one.name == name)
+    """Return a claim by its file or module and its name, as other processes find it.
+
+    Where another machine has the file elsewhere, it is the module of its name.
+    """
+    elsewhere = home.endswith(".py") and not Path(home).is_file()
+    found = stated(Path(home).stem if elsewhere else home)
+    return next(one for one in found.claims if one.name == name)
 
 
 def check_ready(claims: Iterable[Claim], effort: str) -> None:
@@ -63,13 +68,15 @@ def check_ready(claims: Iterable[Claim], effort: str) -> None:
         If an instance cannot be made or does not fit the method, or a function that he states
         raises.
     """
-    from pfbench.verification.trial import Trial
+    from pfbench.verification.trial import Trial, method_of
 
     for one in claims:
         if not one.home:
             continue
         look = getattr(one.check, "check", None)
         try:
+            if one.algorithm:
+                method_of(one)
             if look is None:
                 for made in one.instances:
                     made.example()

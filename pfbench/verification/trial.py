@@ -12,6 +12,8 @@ from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import COUNTED, Budget, Counts
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown
 from pfbench.base.protocols import Algorithm, Asked, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.oracles import Ledger, Oracles
@@ -282,11 +284,22 @@ def method_of(claim: Claim) -> Any:
     ------
     Untestable
         If it is about none.
+    InputError
+        If the catalogue has none of that name, or what is given is no algorithm.
     """
-    if not claim.algorithm:
+    found = claim.algorithm
+    if not found:
         raise Untestable("it is about no algorithm: name one in the claim")
-    named = isinstance(claim.algorithm, str)
-    return ALGORITHMS[claim.algorithm] if named else claim.algorithm
+    if isinstance(found, str):
+        if found not in ALGORITHMS:
+            raise unknown("algorithm", found, ALGORITHMS)
+        return ALGORITHMS[found]
+    if not callable(getattr(found, "run", None)):
+        raise InputError(
+            f"{claim.method} is no algorithm: it needs a method run(ask, x, rng), which yields "
+            "states."
+        )
+    return found
 
 
 _WAY: Mapping[str, Measure] = {

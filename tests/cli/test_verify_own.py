@@ -111,6 +111,8 @@ def claim(**given):
         ("A = claim(instances=(1,))", "bad.py", "1 is no instance of a claim"),
         ("A = claim(instances='quadratics')", "bad.py", "did you mean 'quadratic'"),
         ("A = claim(check=bound(lambda c, a: 1, 'value'))", "bad.py", "names no instance"),
+        ("A = claim(algorithm='frank-wolf')", "bad.py", "did you mean 'frank-wolfe'"),
+        ("A = claim(algorithm=dict)", "bad.py", "dict is no algorithm"),
         ("bound(lambda c: 1, 'value')", "bad.py", "most must be a function of 2 arguments"),
         ("bound(lambda c, a: 1, 'value', over='all')", "bad.py", "unknown value for over 'all'"),
         (

@@ -100,6 +100,7 @@ def test_a_claim_is_known_by_its_file_and_found_again(write):
     again = pickle.loads(pickle.dumps(claim))
     assert (again.name, again.home) == ("mine-1", file)
     assert stated_claim(file, "mine-1").statement == "T steps"
+    assert stated_claim("/elsewhere/stated_here.py", "mine-1").statement == "T steps"
     told = identity(claim)
     assert told.content[1:] == ["stated_here", "mine-1"]
     modules = {"stated_here", "pfbench.verification.stating.counts", "pfbench.verification.claim"}
