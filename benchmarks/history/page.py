@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -28,6 +28,7 @@ def page(history: History, command: str) -> str:
         template.render(
             history=history,
             command=command,
+            machine=described(history.machine),
             counts=counts,
             times=[one for one in history.series if not one.exact],
             changed=list(changed(history, counts)),
@@ -39,6 +40,13 @@ def page(history: History, command: str) -> str:
         )
         + "\n"
     )
+
+
+def described(machine: Mapping[str, str]) -> str:
+    """Return what asv knows of a machine; anything may be lacking."""
+    units = {"cpu": "{}", "num_cpu": "{} cores", "ram": "{} kB", "os": "{}"}
+    known = [text.format(machine[name]) for name, text in units.items() if machine.get(name)]
+    return ", ".join(known) or "unknown"
 
 
 def changed(history: History, series: Sequence[Series]) -> Iterator[tuple[int, list[str]]]:
@@ -62,7 +70,9 @@ def named(series: Series) -> str:
     module, _, rest = series.benchmark.partition(".")
     words = rest.replace("track_", "").replace("time_", "").replace("peakmem_", "")
     if module == "counts":
-        words = words.replace("_", "-")
+        words = {"missed": "targets missed", "lacking": "algorithms lacking"}.get(
+            words, words.replace("_", "-")
+        )
     return " ".join([words.replace("_", " ").replace(".", ": "), *series.chosen])
 
 

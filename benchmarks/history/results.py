@@ -101,7 +101,8 @@ def _json(file: Path) -> dict[str, Any]:
 
 def _told(commit: str, repository: Path) -> tuple[int, str, str]:
     """Return the place of a commit in its history, its date and its subject."""
-    shown = _git(repository, "show", "--no-patch", "--format=%cs%n%s", commit).splitlines()
+    form = ["--no-patch", "--date=format:%Y-%m-%d %H:%M", "--format=%cd%n%s"]
+    shown = _git(repository, "show", *form, commit).splitlines()
     return int(_git(repository, "rev-list", "--count", commit)), shown[0], shown[1]
 
 

@@ -34,7 +34,7 @@ def history(tmp_path_factory):
     folder = tmp_path_factory.mktemp("results")
     (folder / "machine").mkdir()
     (folder / "benchmarks.json").write_text(json.dumps(BENCHMARKS))
-    told = {"machine": "machine", "os": "Linux", "cpu": "", "num_cpu": "2", "ram": "", "version": 1}
+    told = {"machine": "machine", "os": "Linux", "num_cpu": "2", "ram": "", "version": 1}
     (folder / "machine" / "machine.json").write_text(json.dumps(told))
     recorded = [
         {
@@ -91,6 +91,7 @@ def test_the_page_shows_all_and_loads_nothing(history):
     assert "20 ms" in shown
     assert "300 MB" in shown
     assert "These are noisy" in shown
+    assert "Machine: 2 cores, Linux; Python 3.12." in shown
     assert not re.search(r"https?:|src=|href=|@import|url\(", shown)
     assert "default-src 'none'" in shown
 
