@@ -26,9 +26,7 @@ def main_numbers(measured: Mapping[str, Any]) -> str:
             at = f"{prefix}: " if prefix else ""
             low, high = measured.get(f"{at}lower"), measured.get(f"{at}upper")
             label = prefix.replace("exponent in ", "") or "exponent"
-            known = None not in (low, high)
-            interval = f" [{low:.3g}, {high:.3g}]" if known else ""
-            parts.append(f"{label} {value:.3g}{interval}")
+            parts.append(f"{label} {_with_interval(value, low, high)}")
         elif last == "ratio" and isinstance(value, float) and math.isfinite(value):
             ratios.append(value)
     if ratios:
@@ -108,6 +106,11 @@ def _line(row: Verdict) -> str:
     )
 
 
+def _with_interval(value: float, low: float | None, high: float | None) -> str:
+    """Return a slope, with its interval if it has one: a single seed has none."""
+    return f"{value:.3g}" if low is None or high is None else f"{value:.3g} [{low:.3g}, {high:.3g}]"
+
+
 def _exponents(row: Verdict) -> Iterator[str]:
     """Yield a line for each exponent that a row claims."""
     measured, scales = row.measured, [str(row.claimed.get(one, "")) for one in CRITERIA[:2]]
@@ -116,7 +119,7 @@ def _exponents(row: Verdict) -> Iterator[str]:
         if slope is None:
             continue
         low, high, decades = (measured.get(f"{what}: {k}") for k in ("lower", "upper", "decades"))
-        told = f"{slope:.3g} [{low:.3g}, {high:.3g}]"
+        told = _with_interval(slope, low, high)
         if measured.get(f"{what}: by_schedule"):
             told += ", by the schedule"
         cells = (row.claim.name, what, f"{claimed:.3g}", told, f"{decades:.2g}", *scales)
@@ -153,7 +156,10 @@ def power_table(found: Mapping[str, Sequence[Search]], command: str) -> str:
         f"{', '.join(f'{one:g}' for one in FACTORS)} that most of {SEEDS} seeds call violated; "
         "a dash: none of them, and an error for which the bound has room is none. A check that was "
         "killed or cannot be made with the error is lost, and finds nothing. A claim asks one "
-        "thing of a method, and others of the same method the rest.",
+        "thing of a method, and others of the same method the rest: the first table has the claim "
+        "of a method that finds the least error.",
+        "",
+        *_by_method(found),
         "",
         f"| claim | method | parameter | {' | '.join(efforts)} |",
         f"| --- | --- | --- |{' --- |' * len(efforts)}",
@@ -163,6 +169,22 @@ def power_table(found: Mapping[str, Sequence[Search]], command: str) -> str:
         one = same[0]
         lines.append(f"| {one.claim.name} | {one.claim.method} | {one.parameter} | {least} |")
     return "\n".join([*lines, ""])
+
+
+def _by_method(found: Mapping[str, Sequence[Search]]) -> Iterator[str]:
+    """Yield a line for each method and parameter: the least error that any of its claims finds."""
+    yield f"| method | parameter | {' | '.join(found)} |"
+    yield f"| --- | --- |{' --- |' * len(found)}"
+    everything = [one for searches in found.values() for one in searches]
+    for method, parameter in dict.fromkeys((one.claim.method, one.parameter) for one in everything):
+        cells = []
+        for searches in found.values():
+            ours = [
+                one for one in searches if (one.claim.method, one.parameter) == (method, parameter)
+            ]
+            best = min(ours, key=lambda one: math.inf if one.least is None else one.least)
+            cells.append("-" if best.least is None else f"{best.least:g} ({best.claim.name})")
+        yield f"| {method} | {parameter} | {' | '.join(cells)} |"
 
 
 def in_words(summary: Mapping[str, int]) -> str:

@@ -351,3 +351,6 @@ def test_power_tells_the_least_error_of_each_parameter(pfbench, conforms):
     assert found["smoothness"] is None or found["smoothness"] > 1.0
     table = Path("power.md").read_text()
     assert table.count("| qu2018-condg-count | ncgs |") == 3
+    for parameter, least in found.items():
+        best = "-" if least is None else f"{least:g} (qu2018-condg-count)"
+        assert f"| ncgs | {parameter} | {best} |" in table
