@@ -388,10 +388,12 @@ class Held:
                 if np.array_equal(g, w - v) or not (w - v).any():
                     break
                 g = w - v
-        apart = np.linalg.norm(self.known[:, None] - self.known[None], axis=2)
-        if apart.max() > best:
-            i, j = np.unravel_index(int(apart.argmax()), apart.shape)
-            best, pair = float(apart.max()), tuple(self.known[[i, j]].reshape(2, *self.shape))
+        gram = self.known @ self.known.T
+        apart = gram.diagonal()[:, None] + gram.diagonal() - 2.0 * gram
+        i, j = np.unravel_index(int(apart.argmax()), apart.shape)
+        first, second = (self.known[k].reshape(self.shape) for k in (i, j))
+        if norm(first - second) > best:
+            best, pair = norm(first - second), (first, second)
         v, w = pair
         where = places(self.body, "diameter")
         if best > D * (1.0 + 1e-9):

@@ -1,11 +1,14 @@
 """The checks of sets and penalties: right ones pass, every planted fault is named."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from checking.faults import faults
 from checking.faulty_sets import PENALTIES, RIGHT, RIGHT_PENALTIES, SETS
 
 from pfbench.checking import check
+from pfbench.sets import L1Ball
 from pfbench.sets.catalogue import PENALTIES as OURS
 from pfbench.sets.catalogue import SETS as OUR_SETS
 
@@ -63,3 +66,13 @@ def test_the_point_of_a_wrong_linear_minimisation_shows_it():
     assert np.vdot(g, lower) < np.vdot(g, body.lo(g))
     assert "does it maximise" in one.seen
     assert "faulty_sets.py:" in one.where[0]
+
+
+def test_a_set_of_long_vectors_takes_neither_long_nor_much_memory():
+    tracemalloc.start()
+    try:
+        found = check(L1Ball(2000, 3.0))
+        assert tracemalloc.get_traced_memory()[1] < 3e8
+    finally:
+        tracemalloc.stop()
+    assert found.passed, str(found)
