@@ -6,11 +6,11 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
-from pfbench.algorithms.catalogue import ALGORITHMS, named_algorithm
+from pfbench.algorithms.catalogue import ALGORITHMS, AlgorithmChoice, named_algorithm
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.parameters import check_known
-from pfbench.base.protocols import Choice, Problem
+from pfbench.base.protocols import Problem
 from pfbench.base.selectors import Selector
 from pfbench.base.user_code import blamed, is_ours, load
 from pfbench.checking import algorithms, estimators
@@ -25,7 +25,7 @@ from pfbench.problems import FiniteSum
 from pfbench.problems.catalogue import PROBLEMS, named_problem
 from pfbench.runs.loop.ready import ready
 from pfbench.runs.planning.own_problem import own_problem
-from pfbench.runs.planning.selecting import chosen_problem
+from pfbench.runs.planning.selecting import chosen_algorithm, chosen_problem
 from pfbench.sets.catalogue import PENALTIES, SETS, feasible_set, penalty
 
 KINDS = ("algorithm", "estimator", "set", "problem", "penalty")
@@ -79,8 +79,8 @@ def check(what: Any, *, problem: Problem | str | None = None, kind: str | None =
 
 
 def _algorithm(found: Any, examination: Examination, on: Any) -> Any:
-    if isinstance(found, Choice):
-        on = on or algorithms.small_problem(ALGORITHMS[found.name])  # type: ignore[arg-type]
+    if isinstance(found, AlgorithmChoice):
+        on = on or algorithms.small_problem(found.kind)  # type: ignore[arg-type]
         found = ready(on, found).algorithm
     tried = algorithms.check_algorithm(found, examination, on)
     if not examination.failed:
@@ -150,6 +150,10 @@ def _resolved(what: Any, kind: str | None) -> tuple[str, Any, str]:
         return label, found, kind or kind_of(found, label)
     selector = Selector.parse(what)
     if is_own(what):
+        if "epsilon" in selector.parameters and kind in (None, "algorithm"):
+            chosen = chosen_algorithm(what)
+            if isinstance(chosen, AlgorithmChoice):
+                return what, chosen, "algorithm"
         found = _made(load(selector.name), selector, kind)
         kind = kind or kind_of(found, selector.name)
         if isinstance(found, FiniteSum):
@@ -231,7 +235,7 @@ def kind_of(found: Any, name: str) -> str:
     """
     if isinstance(found, FiniteSum):
         return "problem"
-    if isinstance(found, Choice):
+    if isinstance(found, AlgorithmChoice):
         return "algorithm"
     for kind, parts in _ANSWERS.items():
         if all(callable(getattr(found, part, None)) for part in parts):

@@ -274,6 +274,8 @@ def test_the_theorem_of_somebodys_own_method(pfbench):
     L = constants.constants(constants.start()).L_f
     assert found["schedule"] == "theory"
     assert found["iterations"] == -(-2 * L * 16 // 2)
+    checked = pfbench("check", "plugged_for_tests.py:Steps[epsilon=2]", "--json").json
+    assert (checked["kind"], checked["passed"]) == ("algorithm", True)
     replaced = solved(pfbench, ball, "plugged_for_tests.py:Steps[epsilon=2,iterations=3]").json
     assert (replaced["schedule"], replaced["iterations"]) == ("explicit", 3)
     outcome = pfbench("solve", "-p", problem, "-a", "plugged_for_tests.py:Steps[epsilon=2]")
