@@ -46,6 +46,9 @@ USUAL: Mapping[str, Any] = MappingProxyType(
 )
 """What a parameter without default is set to, by the names that all methods share."""
 
+_SAMPLED = frozenset({"batch", "difference", "table", "hessian"})
+"""Oracles that are asked at a sample; a method of full gradients need not say it draws none."""
+
 
 def check_algorithm(
     algorithm: Any, examination: Examination, problem: Problem | None = None
@@ -273,6 +276,9 @@ class Tried(Trails):
                     self.where,
                 )
             return "bit for bit, whatever the seed"
+        samples = _SAMPLED & set(self.algorithm.requires)
+        if same and not samples:
+            return "bit for bit from all seeds: if it draws nothing, say deterministic = True"
         if same and self.problem.n > 1:
             raise Wrong(
                 "other iterates from other seeds, as it is not declared deterministic",

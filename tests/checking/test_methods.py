@@ -41,6 +41,21 @@ def test_a_right_method_in_another_style_passes(method):
         assert (found.kind, failed(found)) == ("algorithm", []), str(found)
 
 
+def test_a_method_of_full_gradients_need_not_say_that_it_is_deterministic():
+    class Plain(pf.Algorithm):
+        requires = frozenset({"gradient", "lo"})
+
+        def run(self, ask, x, rng):
+            for t in range(20):
+                g = ask.gradient(x)
+                x, at = pf.combine(x, ask.lo(g), 2 / (t + 2)), x
+                yield State(x, at, g)
+
+    found = check(Plain)
+    assert found.passed, str(found)
+    assert "say deterministic = True" in str(found)
+
+
 @pytest.mark.parametrize("estimator", RIGHT_ESTIMATORS, ids=named)
 def test_a_right_estimator_in_another_style_passes(estimator):
     found = check(estimator)
