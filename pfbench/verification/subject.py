@@ -201,5 +201,7 @@ def scheduled(algorithm: Any, epsilon: float, constants: Constants, **given: Any
     try:
         made: Algorithm = theory(epsilon, constants, **given)
     except Exception as error:
-        raise Untestable(f"its schedule for epsilon={epsilon:g} fails: {error}") from error
+        raise Untestable(
+            f"its schedule for epsilon={epsilon:g} fails: {str(error).rstrip('.')}"
+        ) from error
     return made
