@@ -1,6 +1,7 @@
 """What an algorithm does beside its oracles: calls of a problem that nothing counts."""
 
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, Self
@@ -48,6 +49,8 @@ class Bypass:
 
     def __enter__(self) -> Self:
         self._before: Callable[..., Any] | None = sys.getprofile()
+        self._of_threads = threading.getprofile()
+        threading.setprofile(self._note)
         sys.setprofile(self._note)
         return self
 
@@ -58,18 +61,31 @@ class Bypass:
         at: TracebackType | None,
     ) -> None:
         sys.setprofile(self._before)
+        threading.setprofile(self._of_threads)
 
     def _note(self, frame: FrameType, event: str, argument: Any) -> None:
         code = frame.f_code
         if code in _BUNDLE:
             self._depth += (event == "call") - (event == "return")
-        elif event == "call" and not self._depth and code.co_name in _ORACLES and code.co_argcount:
-            owner = frame.f_locals.get(code.co_varnames[0])
-            caller = frame.f_back
-            if isinstance(owner, self._kinds) and caller is not None:
+            return
+        caller = frame.f_back
+        if event == "call" and not self._depth and caller is not None:
+            asked = self._asked(frame, caller)
+            if asked:
                 line = at_line(caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name)
-                key = f"{type(owner).__name__}.{code.co_name}", line
-                self.seen[key] = self.seen.get(key, 0) + 1
+                self.seen[asked, line] = self.seen.get((asked, line), 0) + 1
+
+    def _asked(self, frame: FrameType, caller: FrameType) -> str:
+        """Return what a call asks, if it is an oracle of a problem or a set, or a loop of ours."""
+        code = frame.f_code
+        if code.co_name in _ORACLES and code.co_argcount:
+            owner = frame.f_locals.get(code.co_varnames[0])
+            if isinstance(owner, self._kinds):
+                return f"{type(owner).__name__}.{code.co_name}"
+        module, asking = (str(one.f_globals.get("__name__", "")) for one in (frame, caller))
+        if module.startswith("pfbench.kernels") and not asking.startswith("pfbench."):
+            return f"a loop of {module}"
+        return ""
 
 
 class Guarded(Oracles):

@@ -1,5 +1,6 @@
 """Algorithms and estimators with one fault each, in the styles of strangers, beside right ones."""
 
+import threading
 import time
 from dataclasses import dataclass
 from itertools import count
@@ -10,6 +11,7 @@ from pfbench.algorithms import Algorithm
 from pfbench.base.errors import BudgetExhausted
 from pfbench.base.state import State
 from pfbench.estimators import CASVRG, SAGA, SG, SPIDERG, SVRG, EpochEstimator, Estimator
+from pfbench.kernels import linear
 from pfbench.points import combine, keep, shift
 from pfbench.problems.linear_models import LogCosh
 from pfbench.problems.rows import synthetic_rows
@@ -181,6 +183,21 @@ def _projects(self, ask, x, rng):
         yield State(L2Ball(4, 1.5).project(state.x))
 
 
+def _in_a_thread(self, ask, x, rng):
+    for state in FW.run(self, ask, x, rng):
+        if isinstance(x, np.ndarray):
+            thread = threading.Thread(target=HIDDEN.value, args=(state.x,))
+            thread.start()
+            thread.join()
+        yield state
+
+
+def _by_a_kernel(self, ask, x, rng):
+    for state in FW.run(self, ask, x, rng):
+        linear.total_loss(HIDDEN.loss.kind, HIDDEN.data, state.x)
+        yield state
+
+
 def _through_the_bound_method(self, ask, x, rng):
     """Takes the problem from an oracle's closure."""
     backend = type(ask).__mro__[1]._backend.__get__(ask)
@@ -318,6 +335,8 @@ ALGORITHMS = {
         _runs(_through_the_bound_method),
         "its calls go through the oracles",
     ),
+    "asks in a thread": (_runs(_in_a_thread), "its calls go through the oracles"),
+    "asks a kernel": (_runs(_by_a_kernel), "its calls go through the oracles"),
     "knows the data": (_runs(_knows_the_data), "its iterates follow the answers"),
     "a stream of its own": (_fw(draw=_own_stream), "the same seed gives the same bits"),
     "numpy's stream": (_fw(draw=_numpy_stream), "the same seed gives the same bits"),
