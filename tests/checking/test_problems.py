@@ -51,7 +51,6 @@ def test_every_problem_of_the_catalogue_passes(name):
 def test_every_problem_of_the_catalogue_passes_as_it_is(name):
     found = check(name if name != "nonconvex-logistic" else "nonconvex-logistic[source=synthetic]")
     assert found.passed, str(found)
-    assert found.seconds < 20.0
 
 
 @pytest.mark.parametrize("problem", RIGHT, ids=lambda problem: type(problem).__name__)
