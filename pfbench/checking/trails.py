@@ -97,6 +97,8 @@ class Trails:
             for state in islice(self._states(ask, rng, algorithm or self.algorithm), self.most):
                 states.append(_copied(state))
                 counts.append(ledger.counts())
+                if len(states) == 1:  # in which loops are compiled
+                    patience = Patience(_SECONDS)
                 if self._plain is None and patience.over and len(states) >= _FEWEST:
                     break
         except BudgetExhausted:
