@@ -58,7 +58,7 @@ def verdict_table(
             lines += ["| --- | --- | --- | --- | --- | --- |", *map(_line, rows), ""]
     exponents = [line for row in done.rows for line in _exponents(row)]
     if exponents:
-        gap, mapping_sq = CRITERIA[:2]
+        gap, mapping_sq = map(_safe, CRITERIA[:2])
         lines += ["## Exponents", "", "As claimed and as measured, with the interval at 95 %, and"]
         lines += ["the whole complexity under each criterion, by the links between them.", ""]
         lines += [f"| claim | in | claimed | measured | decades | {gap} | {mapping_sq} |"]
@@ -114,15 +114,21 @@ def _with_interval(value: float, low: float | None, high: float | None) -> str:
 def _exponents(row: Verdict) -> Iterator[str]:
     """Yield a line for each exponent that a row claims."""
     measured, scales = row.measured, [str(row.claimed.get(one, "")) for one in CRITERIA[:2]]
-    for what, claimed in row.claimed.items():
-        slope = measured.get(f"{what}: slope")
-        if slope is None:
+    common = [name for name in row.claimed if name.startswith("exponent of ")]
+    for name, slope in measured.items():
+        at, _, last = f": {name}".rpartition(": ")
+        what = at.removeprefix(": ")
+        stated = what if what in row.claimed else next(iter(common), None)
+        if last != "slope" or slope is None or stated is None:
             continue
-        low, high, decades = (measured.get(f"{what}: {k}") for k in ("lower", "upper", "decades"))
+        begin = f"{what}: " if what else ""
+        low, high, decades = (measured.get(f"{begin}{k}") for k in ("lower", "upper", "decades"))
         told = _with_interval(slope, low, high)
-        if measured.get(f"{what}: by_schedule"):
+        if measured.get(f"{begin}by_schedule"):
             told += ", by the schedule"
-        cells = (row.claim.name, what, f"{claimed:.3g}", told, f"{decades:.2g}", *scales)
+        place = what if stated == what else ": ".join(filter(None, (what, stated)))
+        claimed = f"{row.claimed[stated]:.3g}"
+        cells = (row.claim.name, place, claimed, told, f"{decades:.2g}", *scales)
         yield f"| {' | '.join(map(_safe, cells))} |"
 
 
