@@ -90,7 +90,9 @@ def test_it_is_one_finding(what, where, words):
     assert "\x1b" not in str(found)
 
 
-@pytest.mark.parametrize("what", [3, None, np, lambda: 3], ids=repr)
+@pytest.mark.parametrize(
+    "what", [3, None, np, lambda: 3], ids=["number", "None", "module", "function"]
+)
 def test_what_is_none_of_them_is_refused(what):
     with pytest.raises(InputError, match="is nothing that can be checked"):
         check(what)
