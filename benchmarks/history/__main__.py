@@ -99,7 +99,9 @@ def main(arguments: list[str] | None = None) -> int:
     )
     option = added[record].add_argument
     option("--commits", type=int, default=14, metavar="N", help="so many (14), evenly spread")
-    option("--since", metavar="COMMIT", help="from this one on; the first if not given")
+    option(
+        "--since", metavar="COMMIT", help="from this one on; else from where it could be installed"
+    )
     option("--machine", default="machine", metavar="NAME", help="what asv calls this machine")
     option("--bench", default=recording.SHORT, metavar="REGEX", help="these benchmarks")
     option("--quick", action="store_true", help="one sample of each time")

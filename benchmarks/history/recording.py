@@ -30,12 +30,13 @@ def spread(commits: Sequence[str], number: int) -> list[str]:
 def past(since: str | None) -> list[str]:
     """Return the commits of the main line that changed the package, the oldest first.
 
-    Only those from `since` on, if it is given.
+    They begin at `since`; without it, where the package could first be installed.
     """
     commits = _git("log", "--first-parent", "--reverse", "--format=%H", "HEAD", "--", "pfbench")
     if since is None:
-        return commits
-    first = _git("rev-parse", "--verify", f"{since}^{{commit}}")
+        first = _git("log", "--diff-filter=A", "--format=%H", "--", "pyproject.toml")[-1:]
+    else:
+        first = _git("rev-parse", "--verify", f"{since}^{{commit}}")
     later = {*first, *_git("rev-list", f"{first[0]}..HEAD")}
     return [commit for commit in commits if commit in later]
 

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from benchmarks.history import page, recording, results
+from benchmarks.history.__main__ import main
 
 BENCHMARKS = {
     "version": 2,
@@ -118,3 +119,29 @@ def test_commits_are_spread_evenly_with_the_last(number):
     assert number == 1 or chosen[0] == "0"
     gaps = [int(b) - int(a) for a, b in itertools.pairwise(chosen)]
     assert not gaps or max(gaps) - min(gaps) <= 1
+
+
+def test_the_command_records_and_draws(monkeypatch, tmp_path, capsys):
+    asked = {}
+
+    def record(commits, machine, bench, *, quick):
+        asked.update(commits=commits, machine=machine, bench=bench, quick=quick)
+
+    monkeypatch.setattr(recording, "past", lambda since: list("abcde"))
+    monkeypatch.setattr(recording, "record", record)
+    monkeypatch.setattr(recording, "RESULTS", tmp_path)
+    assert main(["record", "--commits", "3", "--quick", "--machine", "one"]) == 1
+    newest_first = ["e", "c", "a"]
+    assert asked == {
+        "commits": newest_first,
+        "machine": "one",
+        "bench": recording.SHORT,
+        "quick": True,
+    }
+    assert "results of one machine are needed" in capsys.readouterr().err
+
+
+def test_the_page_is_drawn_anew(monkeypatch, tmp_path, history):
+    monkeypatch.setattr(results, "read", lambda folder, repository: history)
+    assert main(["publish", "-o", str(tmp_path / "new")]) == 0
+    assert "History of pfbench" in (tmp_path / "new" / "index.html").read_text(encoding="utf-8")
