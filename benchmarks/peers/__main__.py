@@ -31,6 +31,10 @@ def processor():
         return platform.processor() or platform.machine()
 
 
+def shown(number):
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+
+
 def page(tables, quick):
     """Return the page as Markdown."""
     busy = f", load {os.getloadavg()[0]:.1f} at the end" if hasattr(os, "getloadavg") else ""
@@ -51,10 +55,12 @@ def page(tables, quick):
         lines += [f"## {table.title}", "", table.about, ""]
         lines += ["| | median, ms | ratio | verified |", "| --- | ---: | ---: | --- |"]
         lines += [
-            f"| {r.name} | {1e3 * r.seconds:.3g} | {r.ratio:.2f} | {r.reached} |"
+            f"| {r.name} | {shown(1e3 * r.seconds)} | {r.ratio:.2f} | {r.reached} |"
             for r in table.rows
         ]
-        lines += ["", *(f"Left out: {one}." for one in table.left_out), ""]
+        lines.append("")
+        if table.left_out:
+            lines += [f"Left out: {'; '.join(table.left_out)}.", ""]
     if not shutil.which("julia"):
         lines += ["FrankWolfe.jl was left out: Julia is not installed.", ""]
     while lines[-1] == "":
@@ -72,11 +78,10 @@ def main():
         for table in suite.comparisons(given.quick):
             print(f"{table.title}: {[(r.name, round(r.ratio, 2)) for r in table.rows]}", flush=True)
             tables.append(table)
-    text = page(tables, given.quick)
+            if given.output is not None:  # what is done stays, if the rest is interrupted
+                given.output.write_text(page(tables, given.quick), encoding="utf-8")
     if given.output is None:
-        print(text)
-    else:
-        given.output.write_text(text, encoding="utf-8")
+        print(page(tables, given.quick))
 
 
 if __name__ == "__main__":

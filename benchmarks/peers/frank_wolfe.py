@@ -77,7 +77,8 @@ def comparisons(quick):
             functions[name] = timed_from_outside(peer, *given)
         yield compare(
             f"Frank-Wolfe, {size} x {size}, {observed:,} entries, {iterations} iterations",
-            "Matrix recovery with the bounded loss, steps 2/(t+2); the objective after them.",
+            "Matrix recovery with the bounded loss, steps 2/(t+2), and the objective after them: "
+            "with such steps it goes up and down by a few per cent, so the last ones differ.",
             functions,
             {name: f"objective {value:.5f}" for name, value in reached.items()},
             3,
