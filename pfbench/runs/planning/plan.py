@@ -73,6 +73,9 @@ class PlannedRun:
                 "budget": None if budget is None else Budget(**budget),
                 "stop": None if stop is None else Stop(*stop),
             }
+            for text in (plan["problem"], plan["algorithm"], *given["measures"]):
+                if not isinstance(text, str):
+                    raise TypeError(f"{text!r} is no selector")
             found = cls(**given)
             integer("every", found.every, least=1)
             integer("seed", found.seed, least=0)
