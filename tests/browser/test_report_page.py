@@ -153,6 +153,7 @@ def test_suboptimality_is_the_objective_less_the_best_known(opened):
     )
 
 
+@pytest.mark.long
 def test_a_claimed_rate_is_a_slope_with_its_constant(browser, tmp_path):
     rate = Rate("a-claim", "frank-wolfe", "fw_gap", "lo", 0.5, "eps^-2 LO")
     page, _ = report_of(SPEC, tmp_path, theory=Theory(rates=(rate,)))
@@ -175,6 +176,7 @@ def test_a_claimed_rate_is_a_slope_with_its_constant(browser, tmp_path):
     assert browser.complaints == []
 
 
+@pytest.mark.long
 def test_a_price_of_the_spec_is_on_the_axis_at_first(browser, tmp_path):
     page, _ = report_of(
         SPEC.replace("[problems]", "[price]\nsfo = 1\nlo = 37\n[problems]"), tmp_path

@@ -243,6 +243,7 @@ def test_a_damaged_archive_is_refused(pfbench, suite):
 # --- tuning in the other verbs --------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_run_report_and_pack_make_the_search_first(pfbench, suite, conforms):
     stored = ("--store", "s", "--jobs", 0)

@@ -284,6 +284,7 @@ def test_missing_libraries_are_named_before_any_run(pfbench, folder, spec, monke
     assert not (folder / ".pfbench").exists()
 
 
+@pytest.mark.long
 def test_with_a_price_and_a_reference_every_file_is_written(pfbench, folder):
     (folder / "priced.toml").write_text(f"""
 seeds = 2

@@ -31,6 +31,10 @@ UNIFORM = [
 FULL = [name for name, method in ALGORITHMS.items() if "gradient" in method.requires]
 
 
+def long(value):
+    return pytest.param(value, marks=pytest.mark.long)
+
+
 def about(what, name):
     return CLAIMS[f"methods-{what}-{name}"]
 
@@ -55,7 +59,7 @@ def test_a_planted_fault_is_caught(mutant, claim, judgements):
     judgements.assert_caught(mutant, claim)
 
 
-@pytest.mark.parametrize("what", ["estimate", "steps", "count"])
+@pytest.mark.parametrize("what", ["count", *map(long, ["estimate", "steps"])])
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_bypass_of_the_ledger_is_caught(name, what):
     row = assert_violated(what, name, twisted(ALGORITHMS[name], Beside))
@@ -78,7 +82,7 @@ def test_a_batch_that_is_used_twice_is_caught(name):
     assert_violated("estimate", name, twisted(ALGORITHMS[name], stream=Twice))
 
 
-@pytest.mark.parametrize("oracles", [AtTheStart, OnePointLate])
+@pytest.mark.parametrize("oracles", [AtTheStart, long(OnePointLate)])
 @pytest.mark.parametrize("name", FULL)
 def test_a_reference_gradient_taken_elsewhere_is_caught(name, oracles):
     assert_violated("estimate", name, twisted(ALGORITHMS[name], oracles))
@@ -112,7 +116,9 @@ def with_schedule_changed(method, parameter, change):
     return type("Changed", (method,), {"theory": classmethod(theory)})
 
 
-@pytest.mark.parametrize("change", [lambda v: 2 * v, lambda v: v / 2, lambda v: v**0.5])
+@pytest.mark.parametrize(
+    "change", [lambda v: 2 * v, *map(long, [lambda v: v / 2, lambda v: v**0.5])]
+)
 @pytest.mark.parametrize("name", SCHEDULED)
 def test_a_constant_of_a_schedule_that_is_off_is_caught(name, change):
     method = ALGORITHMS[name]

@@ -152,6 +152,7 @@ def test_a_sweep_that_is_left_leaves_no_run_behind(engine):
     assert one.run.status == "finished"
 
 
+@pytest.mark.long
 @pytest.mark.faults
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_a_run_whose_dask_worker_is_lost_is_made_by_another_and_counted(engine, tmp_path):
@@ -240,6 +241,7 @@ def test_without_workers_no_task_is_awaited_for_ever(processes, monkeypatch):
     assert ends_well(str(error.value))
 
 
+@pytest.mark.long
 @pytest.mark.faults
 @on_posix
 def test_of_a_killed_scheduler_all_that_was_not_done_is_lost(processes, monkeypatch, caplog):
@@ -308,6 +310,7 @@ def test_a_worker_that_stops_while_it_is_asked_is_named(processes, monkeypatch):
     assert ends_well(str(error.value))
 
 
+@pytest.mark.long
 def test_what_a_worker_cannot_tell_is_one_sentence(engine, monkeypatch):
     from pfbench.runs.engines import cluster
 
