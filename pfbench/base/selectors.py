@@ -137,7 +137,7 @@ def _value(text: str) -> Any:
         except ValueError:
             continue
         # 1e3 is a whole number.
-        return int(found) if _WHOLE.fullmatch(text) and found.is_integer() else found
+        return int(found) if _WHOLE.fullmatch(text) and found == int(found) else found
     return text
 
 
