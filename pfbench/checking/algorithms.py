@@ -11,12 +11,12 @@ import numpy as np
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.assumptions import ASSUMPTIONS
 from pfbench.base.counts import Budget, Counts
-from pfbench.base.errors import Refused, StalePoint
+from pfbench.base.errors import Refused
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import OUTPUTS
-from pfbench.checking.examples import moving_points
+from pfbench.checking.examples import copies_of_old_points, moving_points
 from pfbench.checking.findings import Examination, Skipped, Wrong, in_brief, places
-from pfbench.checking.trails import CALLS, Trails, entries, same_point
+from pfbench.checking.trails import CALLS, Trail, Trails, entries, same_point
 from pfbench.checking.witness import Bypass, Negated, Tallied, accuse, guarded, in_words
 from pfbench.oracles import Ledger
 from pfbench.oracles.bundle import VERBS
@@ -111,37 +111,30 @@ def small_problem(algorithm: Algorithm) -> Problem:
 
 
 def _declared(algorithm: Any) -> str:
-    where = places(algorithm, "run")
     for attribute in ("name", "requires", "deterministic", "output", "run"):
         if not hasattr(algorithm, attribute):
-            raise Wrong(f"an attribute {attribute}", "it has none", {}, where)
+            raise Wrong(f"an attribute {attribute}", "it has none")
     if isinstance(algorithm.requires, str):
         raise Wrong(
             "`requires` to be a set of names",
             f"the text {algorithm.requires!r}: write frozenset({{{algorithm.requires!r}}})",
-            {},
-            where,
         )
     unknown = set(algorithm.requires) - set(VERBS) - {"set", "smooth"}
     if unknown:
         raise Wrong(
             f"`requires` to name oracles ({', '.join(VERBS)}), set or smooth",
             f"{', '.join(sorted(unknown))}, which is no oracle",
-            {},
-            where,
         )
     output = algorithm.output
     if inspect.isclass(algorithm) and isinstance(output, property):
         output = "last"  # seen once it is made
     if output not in OUTPUTS:
-        raise Wrong(f"the output {' or '.join(OUTPUTS)}", f"{output!r}", {}, where)
+        raise Wrong(f"the output {' or '.join(OUTPUTS)}", f"{output!r}")
     odd = set(getattr(algorithm, "assumes", ())) - set(ASSUMPTIONS)
     if odd:
-        raise Wrong(
-            f"`assumes` to name {', '.join(ASSUMPTIONS)}", ", ".join(sorted(odd)), {}, where
-        )
+        raise Wrong(f"`assumes` to name {', '.join(ASSUMPTIONS)}", ", ".join(sorted(odd)))
     if not isinstance(algorithm.deterministic, bool | property):
-        raise Wrong("`deterministic` true or false", repr(algorithm.deterministic), {}, where)
+        raise Wrong("`deterministic` true or false", repr(algorithm.deterministic))
     return f"requires {', '.join(sorted(algorithm.requires))}; output {output}"
 
 
@@ -152,8 +145,6 @@ def _made(algorithm: Any) -> str:
         raise Wrong(
             "it to be made with the usual parameters: state others, as NAME[parameter=value]",
             str(error.__cause__ or error),
-            {},
-            places(algorithm, "__init__"),
         ) from error
     given = {k: v for k, v in parameters_of(made).items() if v is not None}
     return ", ".join(f"{name}={value}" for name, value in given.items()) or "it has no parameters"
@@ -174,7 +165,7 @@ class Tried(Trails):
     def runs(self) -> str:
         """Check: it runs, and yields states."""
         if not self.plain.states:
-            raise Wrong("it to yield a state for each iteration", "it yielded none", {}, self.where)
+            raise Wrong("it to yield a state for each iteration", "it yielded none")
         return f"{len(self.plain.states)} iterations: {in_words(self.plain.total)}"
 
     def feasible(self) -> str:
@@ -190,54 +181,44 @@ class Tried(Trails):
                     continue
                 said = f"the {name} of iteration {k}"
                 if not form.is_point(x):
-                    raise Wrong(
-                        f"{said} to be a point, {form.points}", form.said(x), {}, self.where
-                    )
+                    raise Wrong(f"{said} to be a point, {form.points}", form.said(x))
                 if not is_finite(x):
-                    raise Wrong(f"{said} to be finite", "it is not finite", {"x": x}, self.where)
+                    raise Wrong(f"{said} to be finite", "it is not finite", {"x": x})
                 if not problem.set.contains(x):
                     raise Wrong(
-                        f"{said} in the set {problem.set.name}",
-                        "it is outside the set",
-                        {"x": x},
-                        self.where,
+                        f"{said} in the set {problem.set.name}", "it is outside the set", {"x": x}
                     )
         return f"{len(states)} iterates"
 
     def asks(self) -> str:
         """Check: it asks no verb that it does not require."""
-        made: list[Tallied] = []
-
-        def answer(backend: Any) -> Tallied:
-            made.append(Tallied(backend))
-            return made[0]
-
-        self.trail(answer=answer)
+        _, tallied = self._tallied()
         # `asks` says what a run with these parameters requires, where that is more.
         allowed = set(getattr(self.algorithm, "asks", self.algorithm.requires))
-        extra = made[0].asked - allowed
+        extra = tallied.asked - allowed
         if extra:
             raise Wrong(
                 f"it to ask what `requires` names ({', '.join(sorted(allowed))})",
                 f"it asks {', '.join(sorted(extra))}, which it does not require",
-                {},
-                self.where,
             )
-        return f"it asked {', '.join(sorted(made[0].asked))}"
+        return f"it asked {', '.join(sorted(tallied.asked))}"
 
     def through_the_oracles(self) -> str:
         """Check: what is computed of the problem is what the ledger has counted."""
+        with Bypass(self.problem) as bypass:
+            run, tallied = self._tallied()
+        accuse(bypass, self.touched, Counts(*tallied.counts), run.total)
+        return f"{in_words(run.total)}, all counted"
+
+    def _tallied(self) -> tuple[Trail, Tallied]:
+        """Return a run, and the backend that tallied what it was asked."""
         made: list[Tallied] = []
 
         def answer(backend: Any) -> Tallied:
             made.append(Tallied(backend))
             return made[0]
 
-        bypass = Bypass(self.problem)
-        with bypass:
-            run = self.trail(answer=answer)
-        accuse(bypass, self.touched, Counts(*made[0].counts), run.total)
-        return f"{in_words(run.total)}, all counted"
+        return self.trail(answer=answer), made[0]
 
     def follows(self) -> str:
         """Other answers lead to other iterates."""
@@ -249,8 +230,6 @@ class Tried(Trails):
             raise Wrong(
                 "other iterates where the oracles answer for -f",
                 "the same bits: what it moves along does not come from the oracles",
-                {},
-                self.where,
             )
         return "where the oracles answer for -f, it goes another way"
 
@@ -262,8 +241,6 @@ class Tried(Trails):
                 "the same iterates from the same seed",
                 "two runs with one seed differ: draw from "
                 "`rng` alone, and keep nothing from run to run",
-                {},
-                self.where,
             )
         others = [self.trail(seed=seed) for seed in (1, 2, 3)]
         same = all(first.same(other) for other in others)
@@ -272,8 +249,6 @@ class Tried(Trails):
                 raise Wrong(
                     "the same iterates from all seeds, as it is declared deterministic",
                     "two seeds differ",
-                    {},
-                    self.where,
                 )
             return "bit for bit, whatever the seed"
         samples = _SAMPLED & set(self.algorithm.requires)
@@ -283,8 +258,6 @@ class Tried(Trails):
             raise Wrong(
                 "other iterates from other seeds, as it is not declared deterministic",
                 "the same bits from four seeds: draw from `rng`, or say deterministic = True",
-                {},
-                self.where,
             )
         return "bit for bit"
 
@@ -293,11 +266,9 @@ class Tried(Trails):
         plain = solve(self.problem, self.algorithm, budget=self._enough())
         traced = solve(self.problem, self.algorithm, budget=self._enough(), measures="objective")
         if plain.status == "error":
-            raise Wrong("a run without an error", plain.stop_reason, {}, self.where)
+            raise Wrong("a run without an error", plain.stop_reason)
         if plain.counts != traced.counts or not same_point(plain.x, traced.x):
-            raise Wrong(
-                "a traced run to be as one that is not", "it differs", {"x": plain.x}, self.where
-            )
+            raise Wrong("a traced run to be as one that is not", "it differs", {"x": plain.x})
         return f"{plain.iterations} iterations: {in_words(plain.counts)}"
 
     def _enough(self) -> Budget:
@@ -314,22 +285,20 @@ class Tried(Trails):
                 found = getattr(run.total, name)
                 at = {f"budget {name}": limit}
                 if found > limit:
-                    raise Wrong(f"at most {limit} {name.upper()}", f"{found}", at, self.where)
+                    raise Wrong(f"at most {limit} {name.upper()}", f"{found}", at)
                 if any(getattr(one, name) > limit for one in run.counts) or not run.spent:
-                    raise Wrong("its run to end as budget", "it goes on", at, self.where)
+                    raise Wrong("its run to end as budget", "it goes on", at)
                 if len(run.states) > self._afforded(name, limit):
                     raise Wrong(
                         "no iterate after a call was refused",
                         "it catches the exception and goes on: let it pass",
                         at,
-                        self.where,
                     )
                 if not self.plain.same(run, len(run.states)):
                     raise Wrong(
                         "the same iterates as without a budget, up to its end",
                         "they differ: an algorithm does not see its budget",
                         at,
-                        self.where,
                     )
             if spent:
                 told.append(name.upper())
@@ -355,7 +324,6 @@ class Tried(Trails):
                 "its start point as it was",
                 "it changes its start point in place: move a copy with combine",
                 {"start": before},
-                self.where,
             )
         return "unchanged"
 
@@ -367,19 +335,10 @@ class Tried(Trails):
         except Refused as error:
             raise Skipped(f"factored matrices do not fit: {error}") from error
         rng = np.random.default_rng(0)
-        try:
+        with copies_of_old_points("move"):
             ask = guarded(on, on.open(rng), Ledger(CALLS))
             for state in islice(self.algorithm.run(ask, on.start(), rng), self.most):
                 keep(state.x)
-        except StalePoint as error:
-            raise Wrong(
-                "it to keep(x) where it needs a point later than the next one",
-                "it reads an old point of a factored matrix, which has moved on",
-                {},
-                self.where,
-            ) from error
-        except Exception as error:
-            raise Skipped(f"it does not move factored matrices ({type(error).__name__})") from error
         return "old points are copies"
 
     def output(self) -> str:
@@ -410,7 +369,7 @@ class Tried(Trails):
                 "the run of 7 iterations to begin that of 13, as it is declared anytime",
                 "their iterates differ",
                 {"iterations": 7},
-                self.where + places(method, "anytime"),
+                places(method, "run", "anytime"),
             )
         return "the run of 7 iterations begins that of 13"
 

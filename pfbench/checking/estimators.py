@@ -17,12 +17,12 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
-from pfbench.base.errors import StalePoint
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
-from pfbench.checking.examples import moving_points
+from pfbench.checking.examples import copies_of_old_points, moving_points
 from pfbench.checking.findings import Examination, Patience, Skipped, Wrong, in_brief, places
 from pfbench.checking.lines import Space, norm
+from pfbench.checking.trails import entries
 from pfbench.checking.witness import Bypass, Guarded, Tallied, accuse, guarded, in_words
 from pfbench.oracles import Ledger
 from pfbench.points import combine, keep
@@ -104,8 +104,6 @@ def _made(estimator: Any) -> str:
         raise Wrong(
             "it to be made with the usual parameters: state others, as NAME[parameter=value]",
             str(error.__cause__ or error),
-            {},
-            places(estimator, "__init__"),
         ) from error
     if not is_dataclass(made):
         return type(made).__name__
@@ -118,7 +116,6 @@ class Walk:
 
     def __init__(self, estimator: Any, problem: Any) -> None:
         self.estimator, self.problem = estimator, problem
-        self.where = places(estimator, "start")
         space = Space(problem, seed=3)
         self.path = [space.start()]
         for _ in range(_STEPS - 1):
@@ -157,7 +154,6 @@ class Walk:
                     f"finite estimates of shape {right.shape}",
                     f"{in_brief(g)}, of shape {g.shape}, at t = {t}",
                     {"x": self.path[t]},
-                    self.where,
                 )
         return f"{_STEPS} estimates, {in_words(walked.counts)}"
 
@@ -173,10 +169,7 @@ class Walk:
         first, second, other = (self.along(np.random.default_rng(s)).estimates for s in (0, 0, 1))
         if not _same(first, second):
             raise Wrong(
-                "the same estimates from the same stream",
-                "two walks differ: draw from `rng` alone",
-                {},
-                self.where,
+                "the same estimates from the same stream", "two walks differ: draw from `rng` alone"
             )
         return "bit for bit" + (", whatever the stream" if _same(first, other) else "")
 
@@ -192,8 +185,6 @@ class Walk:
             raise Wrong(
                 "each start(ask, rng) to begin anew",
                 "two runs at a time change each other: keep the state inside start, not in self",
-                {},
-                self.where,
             )
         return "two runs at a time are as one after the other"
 
@@ -202,18 +193,15 @@ class Walk:
         estimate = self.estimator.start(self._ask(), np.random.default_rng(0))
         last: tuple[Any, Floats] | None = None
         for t, x in enumerate(self._points(_STEPS)):
-            before = _entries(x).copy()
+            before = entries(x).copy()
             g = estimate(x)
-            if not np.array_equal(before, _entries(x)):
-                raise Wrong(
-                    "x as it was", f"it is changed at t = {t}", {"x": self.path[t]}, self.where
-                )
+            if not np.array_equal(before, entries(x)):
+                raise Wrong("x as it was", f"it is changed at t = {t}", {"x": self.path[t]})
             if last is not None and not np.array_equal(last[0], last[1]):
                 raise Wrong(
                     "an estimate that was handed out to stay as it was",
                     f"that of t = {t - 1} is changed at t = {t}: add in a new array, not in place",
                     {"x": self.path[t]},
-                    self.where,
                 )
             last = g, np.array(g)
         return "nothing is changed in place"
@@ -228,19 +216,10 @@ class Walk:
             estimator = make(estimator, (), period=_STEPS)
         estimate = estimator.start(guarded(problem, problem.open(rng)), rng)
         x, space = problem.start(), Space(problem)
-        try:
+        with copies_of_old_points("take"):
             for _ in range(_STEPS):
                 estimate(x)
                 x = combine(x, space.vertex(), 0.2)
-        except StalePoint as error:
-            raise Wrong(
-                "it to keep(x) where it needs a point later than the next one",
-                "it reads an old point of a factored matrix, which has moved on",
-                {},
-                self.where,
-            ) from error
-        except Exception as error:
-            raise Skipped(f"it does not take factored matrices ({type(error).__name__})") from error
         return "old points are copies"
 
     def reference(self) -> str:
@@ -261,7 +240,6 @@ class Walk:
                         f"the gradient at t = {t}, as the period is {period}",
                         f"{in_brief(found[t])}, not {in_brief(right)}, off by {in_brief(off)}",
                         {"x": self.path[t], "seed": seed},
-                        self.where,
                     )
         return f"the gradient at t = {', '.join(map(str, looked))}"
 
@@ -284,7 +262,6 @@ class Walk:
             f"{in_brief(self._right(wrong))} ({how}); say unbiased = False if it is meant",
             f"{in_brief(means[wrong])}, off by {in_brief(off[wrong])}{self._ratio(means, wrong)}",
             {"x": self.path[wrong]},
-            self.where,
         )
 
     def _means(self) -> tuple[list[Floats], list[float], str]:
@@ -355,10 +332,6 @@ class Walk:
         shape = self._right(0).shape
         how = f"by {len(walks):,} sampled walks, since not all draws can be enumerated ({why})"
         return [mean.reshape(shape) for mean in means], allowed.tolist(), how
-
-
-def _entries(x: Point) -> Any:
-    return x if isinstance(x, np.ndarray) else x.values()
 
 
 def _same(a: Sequence[Floats], b: Sequence[Floats]) -> bool:

@@ -1,12 +1,15 @@
 """Small examples: sets that a selector cannot build, shapes of the others, points that move."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from pfbench.base.errors import StalePoint
+from pfbench.checking.findings import Skipped, Wrong
 from pfbench.problems import FiniteSum
 from pfbench.problems.catalogue import problem
 from pfbench.sets.flow import UnitFlow
@@ -40,6 +43,20 @@ EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
     }
 )
 """By the names of the sets."""
+
+
+@contextmanager
+def copies_of_old_points(does: str) -> Iterator[None]:
+    """Say that an old point was read, or that it does not move or take factored matrices."""
+    try:
+        yield
+    except StalePoint as error:
+        raise Wrong(
+            "it to keep(x) where it needs a point later than the next one",
+            "it reads an old point of a factored matrix, which has moved on",
+        ) from error
+    except Exception as error:
+        raise Skipped(f"it does not {does} factored matrices ({type(error).__name__})") from error
 
 
 @cache

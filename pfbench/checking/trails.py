@@ -10,7 +10,7 @@ import numpy as np
 from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import BudgetExhausted
 from pfbench.base.state import Point, State
-from pfbench.checking.findings import Patience, Wrong, places
+from pfbench.checking.findings import Patience, Wrong
 from pfbench.checking.witness import guarded
 from pfbench.oracles import Ledger
 
@@ -61,8 +61,6 @@ class Trails:
     ----------
     algorithm, problem
         The two.
-    where
-        Where to look: its `run`.
     most
         Iterations that are looked at: as many as the first run makes in its time.
     touched
@@ -73,7 +71,6 @@ class Trails:
     problem: Any
 
     def __post_init__(self) -> None:
-        self.where = places(self.algorithm, "run")
         self.touched: dict[str, str] = {}
         self.most = MOST
         self._plain: Trail | None = None
@@ -108,12 +105,10 @@ class Trails:
     def _states(self, ask: Any, rng: np.random.Generator, algorithm: Any) -> Iterator[State]:
         states = algorithm.run(ask, self.problem.start(), rng)
         if not isinstance(states, Iterator):
-            raise Wrong(
-                "run(ask, x, rng) to yield states", f"a {type(states).__name__}", {}, self.where
-            )
+            raise Wrong("run(ask, x, rng) to yield states", f"a {type(states).__name__}")
         for state in states:
             if not isinstance(state, State):
-                raise Wrong("it to yield a State", f"a {type(state).__name__}", {}, self.where)
+                raise Wrong("it to yield a State", f"a {type(state).__name__}")
             yield state
 
     @property
