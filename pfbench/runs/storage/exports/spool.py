@@ -1,6 +1,6 @@
 """Rows that wait on the disk until all their columns are known."""
 
-import json
+import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -21,7 +21,7 @@ class Spool:
 
     def __init__(self, folder: Path, names: Iterable[str]) -> None:
         self._places = {name: k for k, name in enumerate(names)}
-        self._file = TemporaryFile("w+", dir=folder, encoding="utf-8")  # noqa: SIM115
+        self._file = TemporaryFile(dir=folder)  # noqa: SIM115
 
     def __enter__(self) -> Self:
         return self
@@ -42,13 +42,15 @@ class Spool:
     def add(self, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         """Append rows that have these columns."""
         places = [self._places.setdefault(name, len(self._places)) for name in names]
-        self._file.write(f"{json.dumps([places, [tuple(row) for row in rows]])}\n")
+        # Text would be made and read once more; the file has no name, so nobody else writes it.
+        pickle.dump((places, [tuple(row) for row in rows]), self._file)
 
     def __iter__(self) -> Iterator[list[Any]]:
+        end = self._file.tell()
         self._file.seek(0)
         empty = [None] * len(self._places)
-        for line in self._file:
-            places, rows = json.loads(line)
+        while self._file.tell() < end:
+            places, rows = pickle.load(self._file)
             for row in rows:
                 cells: list[Any] = list(empty)
                 for place, value in zip(places, row, strict=True):

@@ -2,7 +2,8 @@
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -62,19 +63,30 @@ def write_wide(selected: Selected, view: View, folder: Path) -> list[Path]:
 
 def write_long(selected: Selected, view: View, folder: Path) -> list[Path]:
     """Write ``runs.csv``, and ``trace.csv`` with a line for each number of a recorded iterate."""
-    with Spool(folder, RUN_COLUMNS) as runs:
-
-        def lines() -> Iterator[Sequence[Any]]:
-            for entry in selected:
-                runs.add(*_run(entry, view))
-                names = entry.run.columns if view.raw else _safe(entry.run.columns)
-                for row in entry.run.rows:
-                    for name, value in zip(names[1:], row[1:], strict=True):
-                        yield [entry.key, row[0], name, value]
-
-        head = ("key", "iteration", "column", "value")
-        trace = write_csv(folder / "trace.csv", head, lines(), raw=True)
+    trace = folder / "trace.csv"
+    with Spool(folder, RUN_COLUMNS) as runs, trace.open("x", encoding="utf-8") as file:
+        file.write("key,iteration,column,value\n")
+        for entry in selected:
+            runs.add(*_run(entry, view))
+            names = entry.run.columns if view.raw else _safe(entry.run.columns)
+            file.write(_long(entry, [_cell(name) for name in names]))
         return [write_csv(folder / "runs.csv", runs.names, runs, raw=view.raw), trace]
+
+
+def _long(entry: Entry, names: Sequence[str]) -> str:
+    """Return the lines of a run: a key and numbers, which CSV writes as they are."""
+    return "".join(
+        f"{entry.key},{row[0]},{name},{value}\n"
+        for row in entry.run.rows
+        for name, value in zip(names[1:], row[1:], strict=True)
+    )
+
+
+def _cell(text: str) -> str:
+    """Return a text as a cell of CSV."""
+    line = StringIO()
+    csv.writer(line, lineterminator="").writerow([text])
+    return line.getvalue()
 
 
 def _run(entry: Entry, view: View) -> tuple[list[str], list[list[Any]]]:
