@@ -22,7 +22,11 @@ def measure_power(work: "Work") -> None:
     claims = selected(work.names, work.effort)
     found = {}
     for effort in ("quick", "full") if work.effort == "full" else ("quick",):
-        begun = found[effort] = searches(claims)
+        begun = searches(claims)
+        if found:
+            for one, known in zip(begun, found["quick"], strict=True):
+                one.begin_from(known)
+        found[effort] = begun
         tried = [one for one in begun if one.claim in of_effort(claims, effort)]
         with work.steps(f"power, {effort}", None) as steps:
             seeds = range(work.seeds[0], work.seeds[0] + SEEDS)

@@ -201,6 +201,10 @@ class Search:
         error = Error(self.method, parameter=self.parameter, factor=factor)
         return Mutant(name=name, subject=error, expected=(self.claim,))
 
+    def begin_from(self, known: "Search") -> None:
+        """Try only errors that are smaller than the least that less effort found."""
+        self.high = known.high
+
     def note(self, found: bool) -> None:
         """Take what became of the error that was tried."""
         if found:

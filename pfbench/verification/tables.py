@@ -160,10 +160,11 @@ def power_table(found: Mapping[str, Sequence[Search]], command: str) -> str:
         "on the answers of its sampled oracles (`estimate`; of a method that draws nothing, of the "
         "gradient); batch, smoothness and curvature are divided by it. Told is the least factor of "
         f"{', '.join(f'{one:g}' for one in FACTORS)} that most of {SEEDS} seeds call violated; "
-        "a dash: none of them, and an error for which the bound has room is none. A check that was "
-        "killed or cannot be made with the error is lost, and finds nothing. A claim asks one "
-        "thing of a method, and others of the same method the rest: the first table has the claim "
-        "of a method that finds the least error.",
+        "a dash: none of them, and an error for which the bound has room is none. Full effort is "
+        "asked only about smaller errors than quick effort finds. A check that was killed or "
+        "cannot be made with the error is lost, and finds nothing. A claim asks one thing of a "
+        "method, and others of the same method the rest: the first table has the claim of a method "
+        "that finds the least error.",
         "",
         *_by_method(found),
         "",

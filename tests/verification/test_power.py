@@ -146,6 +146,24 @@ def test_what_is_not_found_at_the_largest_factor_is_tried_no_further():
     assert (one.least, finds.asked) == (None, 2)
 
 
+@pytest.mark.parametrize("place", range(len(FACTORS)))
+def test_more_effort_tries_only_what_less_did_not_find(place):
+    first, one, finds = search(), search(), Finds(1.0)
+    measure([first], [Finds(FACTORS[place])] * 3)
+    one.begin_from(first)
+    measure([one], [finds] * 3)
+    assert one.least == FACTORS[0]
+    assert (finds.asked == 0) == (place == 0)
+
+
+def test_what_no_effort_finds_is_tried_by_each():
+    first, one, finds = search(), search(), Finds(4.0)
+    measure([first], [Finds(100.0)] * 3)
+    one.begin_from(first)
+    measure([one], [finds] * 3)
+    assert one.least == 4.0
+
+
 def test_where_two_seeds_differ_the_third_decides():
     one = search()
     measure([one], [Finds(1.1), Finds(4.0), Finds(2.0)])
