@@ -10,6 +10,7 @@ from pfbench.cli.tables import show
 
 if TYPE_CHECKING:
     from pfbench.cli.verify import Work
+    from pfbench.verification.power import Search
 
 
 def measure_power(work: "Work") -> None:
@@ -20,7 +21,7 @@ def measure_power(work: "Work") -> None:
     from pfbench.verification.tables import power_table
 
     claims = selected(work.names, work.effort)
-    found = {}
+    found: dict[str, list[Search]] = {}
     for effort in ("quick", "full") if work.effort == "full" else ("quick",):
         begun = searches(claims)
         if found:
