@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pfbench.base.lazy import homes_of, on_first_use
 
 if TYPE_CHECKING:
+    from pfbench import adapters as adapters
     from pfbench import claims as claims
     from pfbench.algorithms import Algorithm as Algorithm
     from pfbench.algorithms import algorithm as algorithm

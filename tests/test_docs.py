@@ -152,3 +152,15 @@ def test_checking_what_you_bring(capsys):
     assert printed.startswith("False\nlo minimises expected:")
     body = names["MyBall"](5, 2.0)
     assert names["g"] @ body.lo(names["g"]) > body.minimum(names["g"])[0]
+
+
+def test_your_own_tools(capsys):
+    """Every block of the page prints what it says."""
+    pytest.importorskip("copt")
+    pytest.importorskip("sklearn")
+    names, promised = {}, []
+    for block in blocks("docs/adapters.md"):
+        exec(compile(block, "adapters.md", "exec"), names)
+        promised += re.findall(r"^print\(.*\)  # (.*)$", block, flags=re.MULTILINE)
+    assert capsys.readouterr().out.splitlines() == promised
+    assert len(promised) == 7

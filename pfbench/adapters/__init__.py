@@ -1,0 +1,27 @@
+"""Your own tools: plain functions as problems, and other libraries' solvers as algorithms.
+
+`pfbench.adapters` is public. The names are loaded on first use; a library that is not installed is
+missed only where it is used.
+"""
+
+from typing import TYPE_CHECKING
+
+from pfbench.base.lazy import homes_of, on_first_use
+
+if TYPE_CHECKING:
+    from pfbench.adapters.black_box import BlackBox as BlackBox
+    from pfbench.adapters.copt_methods import CoptFrankWolfe as CoptFrankWolfe
+    from pfbench.adapters.copt_methods import CoptProximalGradient as CoptProximalGradient
+    from pfbench.adapters.functions import FunctionSet as FunctionSet
+    from pfbench.adapters.functions import from_functions as from_functions
+    from pfbench.adapters.plain import PlainOracles as PlainOracles
+    from pfbench.adapters.scipy_methods import ScipyMinimize as ScipyMinimize
+    from pfbench.adapters.sklearn_methods import PartialFit as PartialFit
+
+_HOMES = homes_of(__name__)
+__all__ = list(_HOMES)
+__getattr__ = on_first_use(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

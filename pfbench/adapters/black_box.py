@@ -1,0 +1,87 @@
+"""Somebody's solver as an algorithm: it calls functions, and these are the counting oracles."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from pfbench.adapters.handover import handed_over
+from pfbench.adapters.plain import PlainOracles
+from pfbench.algorithms.base import Algorithm
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+
+Tell = Callable[[Any], None]
+"""Takes the new iterate, a flat vector, which is copied."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlackBox(Algorithm):
+    """A solver that is handed functions, and calls back with each iterate.
+
+    A subclass states `minimise`, and the fields, `requires` and so on of any algorithm. What the
+    solver asks is counted outside it; a budget stops it before the call that would exceed it.
+    """
+
+    @abstractmethod
+    def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> Floats | None:
+        """Run the solver from `plain.start`.
+
+        Parameters
+        ----------
+        plain
+            The oracles, as functions of flat vectors.
+        tell
+            To be called with each new iterate.
+        rng
+            For all that it draws.
+
+        Returns
+        -------
+        Floats or None
+            The solution, an iterate more if it is not the one told last.
+        """
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Yield a state whenever the solver tells an iterate, which waits meanwhile."""
+        plain = PlainOracles(ask, x)
+
+        def work(hand_over: Callable[[State], None]) -> None:
+            last: list[Floats] = []
+
+            def tell(z: Any) -> None:
+                last[:] = [plain.point(z)]
+                hand_over(State(last[0]))
+
+            solution = self.minimise(plain, tell, rng)
+            if plain.ended is not None:  # and was swallowed
+                raise plain.ended
+            if solution is not None and not (
+                last and np.array_equal(last[0], plain.point(solution))
+            ):
+                tell(solution)
+
+        return handed_over(work)
+
+
+def library(name: str, extra: str = "") -> Any:
+    """Return a module of another library.
+
+    Raises
+    ------
+    InputError
+        If it is not installed.
+    """
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        package = name.partition(".")[0]
+        package = {"sklearn": "scikit-learn"}.get(package, package)
+        raise InputError(
+            f"{package} is not installed: install it with pip install {extra or package}."
+        ) from error

@@ -1,0 +1,151 @@
+"""The oracles as other libraries want them: plain functions of flat vectors."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import BudgetExhausted, InputError, TimeLimitReached
+from pfbench.base.protocols import Asked
+from pfbench.base.sample import Indices
+from pfbench.points.forms import described
+
+
+class PlainOracles:
+    """The counting oracles of one run as functions of flat vectors, shape (d,).
+
+    Parameters
+    ----------
+    ask
+        The oracles.
+    x
+        The start point, an array of any shape; its entries in C order are the flat vectors.
+
+    Attributes
+    ----------
+    start
+        The start point, shape (d,).
+    n
+        Number of components.
+    ended
+        The budget or the time limit that ended the run; None so far. It is kept because a library
+        may swallow the exception.
+
+    Raises
+    ------
+    InputError
+        If the points of the problem are no arrays.
+    """
+
+    def __init__(self, ask: Asked, x: Any) -> None:
+        if not isinstance(x, np.ndarray):
+            raise InputError(
+                f"the start is {described(x)}, and other libraries take arrays: choose a problem "
+                "whose points are arrays."
+            )
+        self._ask, self._shape = ask, x.shape
+        self.start: Floats = x.ravel().copy()
+        self.n = ask.n
+        self.ended: BaseException | None = None
+
+    def point(self, z: Any) -> Floats:
+        """Return a flat vector as a point of the problem, a copy."""
+        return np.array(z, dtype=np.float64).reshape(self._shape)
+
+    def value(self, z: Any) -> float:
+        """Return f: n FV."""
+        return float(self._asked(self._ask.value, self.point(z)))
+
+    def gradient(self, z: Any) -> Floats:
+        """Return grad f, shape (d,): 1 FO, n SFO."""
+        return self._flat(self._ask.gradient, self.point(z))
+
+    def batch(self, sample: Indices, z: Any) -> Floats:
+        """Return the mean of the sampled component gradients, shape (d,): len(sample) SFO."""
+        return self._flat(self._ask.batch, sample, self.point(z))
+
+    def value_and_gradient(self, z: Any) -> "tuple[LazyValue, Floats]":
+        """Return f and its gradient; f is asked only where it is read, at n FV."""
+        return LazyValue(self.value, self.point(z)), self.gradient(z)
+
+    def lo(self, g: Any) -> Floats:
+        """Return a vertex v that minimises <g, v>, shape (d,): 1 LO."""
+        v = self._asked(self._ask.lo, self.point(g))
+        return np.ravel(v if isinstance(v, np.ndarray) else v.matrix())
+
+    def lmo(self, u: Any, z: Any, active_set: Any = None) -> tuple[Floats, None, None, float]:
+        """Return what copt wants for u = -grad: v - z, no names of vertices, the longest step."""
+        return self.lo(-np.asarray(u)) - z, None, None, 1.0
+
+    def prox(self, z: Any, lam: float) -> Floats:
+        """Return the proximal map (for a set: the projection) of z, shape (d,): 1 PO."""
+        y = self.point(z)
+        return self._flat(self._ask.prox, y, np.zeros_like(y), float(lam))
+
+    def hessian_product(self) -> Callable[[Any, Any], Floats]:
+        """Return (z, p) -> Hessian of f at z times p: n HVP, and n SSO where z is another one."""
+        last: list[Any] = [None, None]
+
+        def product(z: Any, p: Any) -> Floats:
+            if last[0] is None or not np.array_equal(last[0], z):
+                last[:] = np.array(z), self._asked(self._ask.hessian, self.point(z))
+            return self._flat(last[1].product, self.point(p), self.point(np.zeros_like(p)))
+
+        return product
+
+    def _flat(self, verb: Callable[..., Any], *given: Any) -> Floats:
+        return np.ravel(self._asked(verb, *given))
+
+    def _asked(self, verb: Callable[..., Any], *given: Any) -> Any:
+        try:
+            return verb(*given)
+        except (BudgetExhausted, TimeLimitReached) as error:
+            self.ended = error
+            raise
+
+
+class LazyValue:
+    """A function value that is asked where it is first read, and never if it is not."""
+
+    def __init__(self, value: Callable[[Any], float], z: Floats) -> None:
+        self._value, self._z = value, z
+        self._known: float | None = None
+
+    def __float__(self) -> float:
+        if self._known is None:
+            self._known = self._value(self._z)
+        return self._known
+
+    def __neg__(self) -> float:
+        return -float(self)
+
+    def __add__(self, other: Any) -> Any:
+        return float(self) + _number(other)
+
+    def __sub__(self, other: Any) -> Any:
+        return float(self) - _number(other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return other - float(self)
+
+    def __mul__(self, other: Any) -> Any:
+        return float(self) * _number(other)
+
+    def __lt__(self, other: Any) -> Any:
+        return float(self) < _number(other)
+
+    def __le__(self, other: Any) -> Any:
+        return float(self) <= _number(other)
+
+    def __gt__(self, other: Any) -> Any:
+        return float(self) > _number(other)
+
+    def __ge__(self, other: Any) -> Any:
+        return float(self) >= _number(other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def _number(other: Any) -> Any:
+    return float(other) if isinstance(other, LazyValue) else other

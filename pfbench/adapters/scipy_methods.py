@@ -1,0 +1,65 @@
+"""`scipy.optimize.minimize` as an algorithm."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pfbench.adapters.black_box import BlackBox, Tell, library
+from pfbench.adapters.plain import PlainOracles
+from pfbench.base.arrays import Floats
+from pfbench.base.parameters import one_of, parameter, whole
+
+_VALUES = ("Nelder-Mead", "Powell")
+_GRADIENTS = ("CG", "BFGS", "L-BFGS-B", "TNC", "SLSQP")
+_HESSIANS = ("Newton-CG", "trust-ncg", "trust-krylov")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScipyMinimize(BlackBox):
+    """A method of `scipy.optimize.minimize`, counted from outside.
+
+    Every value is n FV, every gradient 1 FO, a Hessian product n HVP (and n SSO where its point is
+    new): scipy's own `nfev`, `njev` times n.
+    """
+
+    name = "scipy-minimize"
+    summary = "scipy.optimize.minimize, a black box"
+    source = "Virtanen et al. 2020, SciPy"
+    counts = "FV n nfev, FO njev, SFO n njev"
+    requires = frozenset({"gradient", "smooth", "value"})
+    deterministic = True
+
+    method: str = one_of("L-BFGS-B", "a method", (*_VALUES, *_GRADIENTS, *_HESSIANS))
+    iterations: int | None = whole(None, "most iterations; scipy's own number if not given")
+    tolerance: float | None = parameter(None, "scipy's tol")
+    options: Mapping[str, Any] | None = parameter(None, "further options of the method")
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """What the method asks."""
+        if self.method in _VALUES:
+            return self.requires - {"gradient"}
+        return self.requires | ({"hessian"} if self.method in _HESSIANS else set())
+
+    def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> Floats:
+        """See `BlackBox.minimise`."""
+        options = dict(self.options or {})
+        if self.iterations is not None:
+            options |= {"maxfun" if self.method == "TNC" else "maxiter": self.iterations}
+        further: dict[str, Any] = {}
+        if self.method not in _VALUES:
+            further["jac"] = plain.gradient
+        if self.method in _HESSIANS:
+            further["hessp"] = plain.hessian_product()
+        found = library("scipy.optimize").minimize(
+            plain.value,
+            plain.start,
+            method=self.method,
+            tol=self.tolerance,
+            callback=tell,
+            options=options,
+            **further,
+        )
+        return np.asarray(found.x)

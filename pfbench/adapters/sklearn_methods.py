@@ -1,0 +1,64 @@
+"""scikit-learn's estimators with `partial_fit` as algorithms.
+
+Their loops are compiled and hold the data themselves, so that no oracle sees what they compute. But
+a call of `partial_fit` computes one gradient for each row that it is given: just these are asked of
+the oracles, too, which count them, check the budget, and are not read. The `fit` of solvers such as
+saga or liblinear shows passes alone, in `n_iter_`: a pass is n gradients of SAG and SAGA, and
+nothing known of the others.
+"""
+
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass
+from typing import Any
+
+import numpy as np
+
+from pfbench.adapters.black_box import BlackBox, Tell
+from pfbench.adapters.plain import PlainOracles
+from pfbench.base.parameters import parameter, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartialFit(BlackBox):
+    """A scikit-learn estimator that is fitted to a few rows at a time, one drawn at random each.
+
+    Parameters
+    ----------
+    estimator
+        Makes the estimator anew for each run, with ``fit_intercept=False`` and ``shuffle=False``,
+        so that its coefficients are the point; its loss and penalty are to be those of f.
+    features, labels
+        The data of the problem: row i is that of f_i.
+    iterations
+        T.
+    batch
+        S: so many rows each time, on which it makes S steps one after another.
+    """
+
+    name = "partial-fit"
+    summary = "a scikit-learn estimator by partial_fit, a black box"
+    source = "Pedregosa et al. 2011, scikit-learn"
+    counts = "T iterations: SFO ST"
+    requires = frozenset({"batch", "smooth"})
+
+    estimator: Callable[[], Any] = parameter(MISSING, "makes the estimator", repr=False)
+    features: Any = parameter(MISSING, "its features", repr=False)
+    labels: Any = parameter(MISSING, "its labels", repr=False)
+    iterations: int = whole(MISSING, "T")
+    batch: int = whole(1, "S")
+
+    def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> None:
+        """See `BlackBox.minimise`."""
+        model = self.estimator()
+        classes = (
+            {"classes": np.unique(self.labels)}
+            if hasattr(model, "predict_proba") or hasattr(model, "decision_function")
+            else {}
+        )
+        z = plain.start
+        for _ in range(self.iterations):
+            S = rng.integers(plain.n, size=self.batch)
+            plain.batch(S, z)
+            model.partial_fit(self.features[S], self.labels[S], **classes)
+            z = np.ravel(model.coef_)
+            tell(z)

@@ -1,0 +1,253 @@
+"""Other libraries' solvers: counted as by hand, with the points of their own runs, bit for bit."""
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+import pfbench as pf
+from pfbench.adapters import (
+    BlackBox,
+    CoptFrankWolfe,
+    CoptProximalGradient,
+    PartialFit,
+    ScipyMinimize,
+)
+from pfbench.adapters.handover import Abandoned, handed_over
+from pfbench.base.errors import Refused
+from pfbench.runs.loop.streams import stream
+
+ROWS, COLUMNS, RADIUS = 23, 4, 1.3
+SMOOTH = pf.problem("log-cosh", rows=ROWS, columns=COLUMNS, set="none")
+BALL = pf.problem("log-cosh", rows=ROWS, columns=COLUMNS, set="l1", radius=RADIUS)
+
+
+class Counted:
+    """A function that counts its calls, as one does by hand."""
+
+    def __init__(self, function):
+        self.function, self.calls = function, 0
+
+    def __call__(self, *given):
+        self.calls += 1
+        return self.function(*given)
+
+
+# --- scipy ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "BFGS", "CG", "TNC", "SLSQP", "Nelder-Mead"])
+def test_scipy_is_counted_as_scipy_counts(method):
+    jac = None if method == "Nelder-Mead" else SMOOTH.gradient
+    points = []
+    alone = optimize.minimize(
+        SMOOTH.value,
+        SMOOTH.start(),
+        jac=jac,
+        method=method,
+        callback=lambda z: points.append(z + 0),
+    )
+    run = pf.solve(SMOOTH, ScipyMinimize(method=method), measures=["objective"])
+    assert run.status == "finished"
+    assert np.array_equal(run.x, alone.x)
+    assert run.counts.fv == ROWS * alone.nfev
+    assert run.counts.fo == (0 if jac is None else alone.get("njev", alone.nfev))
+    assert run.counts.sfo == ROWS * run.counts.fo
+    values = [SMOOTH.value(z) for z in points]
+    assert run.trace["objective"][1 : 1 + len(values)].tolist() == values
+
+
+def test_hessian_products_are_counted():
+    product = Counted(lambda z, p: SMOOTH.hessian(z).product(p, 0 * p))
+    alone = optimize.minimize(
+        SMOOTH.value, SMOOTH.start(), jac=SMOOTH.gradient, hessp=product, method="Newton-CG"
+    )
+    run = pf.solve(SMOOTH, ScipyMinimize(method="Newton-CG"))
+    assert np.array_equal(run.x, alone.x)
+    assert run.counts.hvp == ROWS * product.calls
+    assert 0 < run.counts.sso <= ROWS * alone.nit
+
+
+def test_a_method_without_a_set_is_refused_on_one():
+    with pytest.raises(Refused, match="scipy-minimize is for problems without set"):
+        pf.solve(BALL, ScipyMinimize())
+
+
+# --- copt -----------------------------------------------------------------------------------------
+
+
+def alone(T, step):
+    """copt's own run: its points, and its calls by hand."""
+    copt = pytest.importorskip("copt")
+    f_grad = Counted(lambda x: (BALL.value(x), BALL.gradient(x)))
+    lmo, points = Counted(copt.constraint.L1Ball(RADIUS).lmo), []
+
+    def callback(found):
+        if len(points) == found["it"] < T:
+            points.append(found["x"] + found["step_size"] * found["update_direction"])
+
+    L = BALL.constants(BALL.start()).L_f
+    given = {"step": step, "lipschitz": L, "max_iter": T, "tol": 0.0, "callback": callback}
+    copt.minimize_frank_wolfe(f_grad, BALL.start(), lmo, jac=True, **given)
+    return points, f_grad.calls, lmo.calls
+
+
+@pytest.mark.parametrize("step", ["DR", "sublinear", "backtracking"])
+def test_frank_wolfe_of_copt(step):
+    T, L = 17, BALL.constants(BALL.start()).L_f
+    points, gradients, minimisations = alone(T, step)
+    method = CoptFrankWolfe(iterations=T, step=step, smoothness=L)
+    seen = []
+    run = pf.solve(BALL, method, measures={"x": lambda p, state: seen.append(state.x + 0) or 0.0})
+    assert run.status == "finished"
+    assert len(points) == T
+    assert all(np.array_equal(x, y) for x, y in zip(seen[1 : T + 1], points, strict=True))
+    assert (run.counts.fo, run.counts.lo) == (gradients, minimisations)
+    if step == "backtracking":
+        assert run.counts.fv == ROWS * run.counts.fo
+        return
+    # By the formula; and row k has what x_k took: k+1 gradients, k linear minimisations.
+    assert (run.counts.fo, run.counts.lo, run.counts.fv) == (T + 1, T, 0)
+    assert run.trace["lo"].tolist() == list(range(T + 1))
+    assert run.trace["fo"].tolist() == [0, *range(2, T + 2)]
+
+
+def test_our_own_frank_wolfe_is_a_gradient_cheaper():
+    """Hand counting and ours on the same run: same iterates, and copt's last gradient is extra."""
+    pytest.importorskip("copt")
+    ours = pf.solve(BALL, pf.algorithm("frank-wolfe", step="open-loop", iterations=12))
+    theirs = pf.solve(BALL, CoptFrankWolfe(iterations=12, step="sublinear", smoothness=1.0))
+    np.testing.assert_allclose(ours.x, theirs.x, atol=1e-14)
+    assert theirs.counts.fo == ours.counts.fo + 1
+    assert theirs.counts.lo == ours.counts.lo
+
+
+def test_proximal_gradient_of_copt():
+    copt = pytest.importorskip("copt")
+    ball = copt.constraint.L1Ball(RADIUS)
+    f_grad = Counted(lambda x: (BALL.value(x), BALL.gradient(x)))
+    prox = Counted(ball.prox)
+    found = copt.minimize_proximal_gradient(
+        f_grad, BALL.start(), prox, jac=True, step=lambda now: 0.1, max_iter=10, tol=0.0
+    )
+    run = pf.solve(BALL, CoptProximalGradient(iterations=11, step=0.1))
+    np.testing.assert_allclose(run.x, found.x, atol=1e-14)
+    assert run.iterations == 11
+    assert (run.counts.fo, run.counts.po) == (f_grad.calls, prox.calls) == (12, 11)
+
+
+# --- scikit-learn ---------------------------------------------------------------------------------
+
+
+def test_partial_fit_steps_along_the_gradients_that_are_counted():
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    problem = pf.problem("quadratic", source="synthetic", rows=ROWS, columns=COLUMNS, set="none")
+    c = np.array([problem.component(i, np.zeros(COLUMNS)) for i in range(ROWS)])
+    eye = np.eye(COLUMNS)
+    H = [[problem.component(i, e) - c[i] for e in eye] for i in range(ROWS)]
+    weights, vectors = np.linalg.eigh(np.array(H))
+    if not np.allclose(weights[:, :-1], 0.0, atol=1e-9):
+        pytest.fail("its components are no squares of one linear function each")
+    features = np.sqrt(weights[:, -1:]) * vectors[:, :, -1]
+    labels = -np.sum(features * c, axis=1) / weights[:, -1]
+
+    def estimator():
+        return linear_model.SGDRegressor(
+            penalty=None, learning_rate="constant", eta0=0.02, fit_intercept=False, shuffle=False
+        )
+
+    method = PartialFit(estimator=estimator, features=features, labels=labels, iterations=40)
+    seen = []
+    run = pf.solve(problem, method, measures={"x": lambda p, s: seen.append(s.x + 0) or 0.0})
+    assert (run.counts.sfo, run.counts.fo, run.iterations) == (40, 0, 40)
+    rng, x = stream(0, "algorithm"), problem.start()
+    for z in seen[1:41]:
+        x = x - 0.02 * problem.batch(rng.integers(ROWS, size=1), x)
+        np.testing.assert_allclose(z, x, rtol=1e-6, atol=1e-9)
+
+
+# --- any ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "problem"),
+    [
+        (CoptFrankWolfe(iterations=12, step="backtracking", smoothness=0.1), BALL),
+        (ScipyMinimize(iterations=8), SMOOTH),
+    ],
+)
+def test_all_that_is_checked(method, problem):
+    pytest.importorskip("copt")
+    assert pf.check(method, problem=problem).passed, pf.check(method, problem=problem).failures
+
+
+def test_a_budget_stops_before_the_call_that_would_exceed_it():
+    """For every budget the iterates are those of the whole run, as far as it comes."""
+    whole = pf.solve(SMOOTH, ScipyMinimize(iterations=6), measures=["objective"]).trace
+    for most in range(1, whole["fo"].max()):
+        run = pf.solve(
+            SMOOTH, ScipyMinimize(iterations=6), budget=pf.Budget(fo=most), measures=["objective"]
+        )
+        assert run.status == "budget"
+        assert run.counts.fo == most
+        same = whole[whole["fo"] <= most]
+        assert run.trace["objective"].tolist() == same["objective"].tolist()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Swallows(BlackBox):
+    """Goes on whatever is raised."""
+
+    requires = frozenset({"gradient", "smooth"})
+
+    def minimise(self, plain, tell, rng):
+        z = plain.start
+        for _ in range(9):
+            try:
+                z = z - 0.1 * plain.gradient(z)
+            except BaseException:
+                break
+            tell(z)
+
+
+def test_a_swallowed_budget_ends_the_run_all_the_same():
+    run = pf.solve(SMOOTH, Swallows(), budget=pf.Budget(fo=4))
+    assert (run.status, run.iterations, run.counts.fo) == ("budget", 4, 4)
+
+
+def test_what_raises_ends_the_run_with_its_words():
+    class Broken(Swallows):
+        def minimise(self, plain, tell, rng):
+            tell(plain.start)
+            raise ValueError("no good")
+
+    run = pf.solve(SMOOTH, Broken())
+    assert (run.status, run.stop_reason) == ("error", "ValueError: no good")
+
+
+def test_points_that_are_no_arrays_are_refused():
+    recovery = pf.problem("robust-matrix-recovery", rows=6, columns=5, source="synthetic")
+    run = pf.solve(recovery, CoptFrankWolfe(iterations=3, smoothness=1.0))
+    assert run.status == "error"
+    assert "whose points are arrays" in run.stop_reason
+
+
+def test_the_function_ends_with_the_generator():
+    ended = []
+
+    def work(tell):
+        try:
+            for k in range(9):
+                tell(k)
+        except Abandoned:
+            ended.append(threading.current_thread())
+            raise
+
+    items = handed_over(work)
+    assert [next(items), next(items)] == [0, 1]
+    items.close()
+    assert not ended[0].is_alive()
+    with np.errstate(over="raise"):
+        assert list(handed_over(lambda tell: tell(np.geterr()["over"]))) == ["raise"]
