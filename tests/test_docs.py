@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -155,12 +156,14 @@ def test_checking_what_you_bring(capsys):
 
 
 def test_your_own_tools(capsys):
-    """Every block of the page prints what it says."""
+    """Every block of the page prints what it says; that of PyTorch, where it is installed."""
     pytest.importorskip("copt")
     pytest.importorskip("sklearn")
     names, promised = {}, []
     for block in blocks("docs/adapters.md"):
+        if "import torch" in block and find_spec("torch") is None:
+            continue
         exec(compile(block, "adapters.md", "exec"), names)
         promised += re.findall(r"^print\(.*\)  # (.*)$", block, flags=re.MULTILINE)
     assert capsys.readouterr().out.splitlines() == promised
-    assert len(promised) == 7
+    assert len(promised) >= 7

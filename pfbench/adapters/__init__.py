@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pfbench.adapters.plain import PlainOracles as PlainOracles
     from pfbench.adapters.scipy_methods import ScipyMinimize as ScipyMinimize
     from pfbench.adapters.sklearn_methods import PartialFit as PartialFit
+    from pfbench.adapters.torch_losses import from_module as from_module
+    from pfbench.adapters.torch_methods import TorchOptimizer as TorchOptimizer
 
 _HOMES = homes_of(__name__)
 __all__ = list(_HOMES)

@@ -1,0 +1,113 @@
+"""The loss of a PyTorch module as a finite sum over its parameters."""
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.adapters.black_box import library
+from pfbench.adapters.functions import from_functions
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import FeasibleSet
+from pfbench.problems.base import FiniteSum
+
+
+class _Losses:
+    """The losses of a module's copy, in double precision and as it is evaluated.
+
+    Parameters
+    ----------
+    module, loss, inputs, targets
+        As `from_module` takes them.
+    """
+
+    def __init__(self, module: Any, loss: Callable[..., Any], inputs: Any, targets: Any) -> None:
+        self._torch = library("torch", '"pfbench[torch]"')
+        self._module = deepcopy(module).double().eval()
+        self._loss, self._inputs, self._targets = loss, _double(inputs), _double(targets)
+        self._parameters = [p for p in self._module.parameters() if p.requires_grad]
+        self.n = len(inputs)
+        if not self._parameters:
+            raise InputError("the module has no parameters that require a gradient.")
+
+    def start(self) -> Floats:
+        """Return all parameters, one after the other, shape (d,)."""
+        flat = [p.detach().numpy().ravel() for p in self._parameters]
+        return np.concatenate(flat)
+
+    def value(self, x: Floats) -> float:
+        """Return the mean of all losses."""
+        with self._torch.no_grad():
+            return float(self._mean(x, slice(None)))
+
+    def gradient(self, x: Floats, indices: Any = slice(None)) -> Floats:
+        """Return the gradient of the mean of some losses, of all if not said which."""
+        mean = self._mean(x, indices)
+        found = self._torch.autograd.grad(mean, self._parameters, allow_unused=True)
+        pairs = zip(found, self._parameters, strict=True)
+        flat = [np.zeros(p.numel()) if g is None else g.numpy().ravel() for g, p in pairs]
+        return np.concatenate(flat)
+
+    def _mean(self, x: Floats, indices: Any) -> Any:
+        torch, k = self._torch, 0
+        with torch.no_grad():
+            for p in self._parameters:
+                p.copy_(torch.from_numpy(x[k : k + p.numel()].copy()).view_as(p))
+                k += p.numel()
+        losses = self._loss(self._module(self._inputs[indices]), self._targets[indices])
+        if losses.ndim == 0 or len(losses) != len(self._inputs[indices]):
+            raise InputError(
+                "the loss returns one number for all: give it reduction='none', so that there is "
+                "one for each component."
+            )
+        return losses.mean()
+
+
+def _double(tensor: Any) -> Any:
+    return tensor.double() if tensor.is_floating_point() else tensor
+
+
+def from_module(
+    module: Any,
+    loss: Callable[..., Any],
+    inputs: Any,
+    targets: Any,
+    lmo: Callable[..., Any] | FeasibleSet | None = None,
+    *,
+    constants: Mapping[str, float] = MappingProxyType({}),
+    properties: tuple[str, ...] = (),
+) -> FiniteSum:
+    """Return the loss of a PyTorch module as a problem: f_i is that of input i.
+
+    A point has all parameters that require a gradient, one after the other, in double precision;
+    the start is what they are. The module is copied, and evaluated as by ``eval()``.
+
+    Parameters
+    ----------
+    module
+        A `torch.nn.Module`.
+    loss
+        ``loss(outputs, targets)``, with ``reduction="none"``.
+    inputs, targets
+        Tensors, a component for each entry of the first axis.
+    lmo, constants, properties
+        As `from_functions` takes them; a set has to have the module's parameters in it.
+
+    Raises
+    ------
+    InputError
+        If torch is not installed, or something does not fit.
+    """
+    losses = _Losses(module, loss, inputs, targets)
+    return from_functions(
+        losses.value,
+        losses.gradient,
+        lmo,
+        start=losses.start(),
+        components=(losses.n, losses.gradient),
+        constants=constants,
+        properties=properties,
+    )

@@ -1,0 +1,72 @@
+"""PyTorch's optimisers as algorithms: a closure hands them the counted gradients."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass
+from typing import Any
+
+import numpy as np
+
+from pfbench.adapters.black_box import BlackBox, Tell, library
+from pfbench.adapters.plain import PlainOracles
+from pfbench.base.errors import InputError
+from pfbench.base.parameters import parameter, positive, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchOptimizer(BlackBox):
+    """An optimiser of `torch.optim`, in double precision.
+
+    Each call of its closure is one gradient, or one batch of S component gradients; the value is
+    asked only by LBFGS, which reads it.
+    """
+
+    name = "torch-optimizer"
+    summary = "an optimiser of torch.optim, a black box"
+    source = "Paszke et al. 2019, PyTorch"
+    counts = "T iterations of all but LBFGS: SFO ST, or FO T and SFO nT"
+    requires = frozenset({"smooth"})
+
+    iterations: int = whole(MISSING, "T, the number of its steps")
+    step: float = positive(MISSING, "lr")
+    optimizer: str = parameter("SGD", "a class of torch.optim")
+    batch: int | None = whole(None, "S; full gradients if not given")
+    options: Mapping[str, Any] | None = parameter(None, "further arguments of the class")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.batch is not None and self._reads_values:
+            raise InputError(
+                f"{self.optimizer} compares values, which are of all components: leave batch out."
+            )
+
+    @property
+    def _reads_values(self) -> bool:
+        return self.optimizer == "LBFGS"
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """What the closure asks."""
+        gradients = "gradient" if self.batch is None else "batch"
+        return self.requires | {gradients} | ({"value"} if self._reads_values else set())
+
+    def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> None:
+        """See `BlackBox.minimise`."""
+        torch = library("torch", '"pfbench[torch]"')
+        made = getattr(torch.optim, self.optimizer, None)
+        if made is None:
+            raise InputError(f"torch.optim has no {self.optimizer}: name one of its classes.")
+        p = torch.tensor(plain.start, dtype=torch.float64, requires_grad=True)
+        optimizer = made([p], lr=self.step, **dict(self.options or {}))
+
+        def closure() -> Any:
+            z = p.detach().numpy()
+            if self.batch is None:
+                value, g = plain.value_and_gradient(z)
+            else:
+                value, g = None, plain.batch(rng.integers(plain.n, size=self.batch), z)
+            p.grad = torch.from_numpy(np.array(g))
+            return value
+
+        for _ in range(self.iterations):
+            optimizer.step(closure)
+            tell(p.detach().numpy())

@@ -1,0 +1,112 @@
+"""PyTorch's losses against formulas, and its optimisers against their own runs, bit for bit."""
+
+import numpy as np
+import pytest
+
+import pfbench as pf
+from pfbench.adapters import TorchOptimizer, from_module
+from pfbench.adapters.black_box import library
+from pfbench.base.errors import InputError
+from pfbench.base.sample import Sample
+from pfbench.runs.loop.streams import stream
+from pfbench.sets import L2Ball
+
+ROWS = 23
+SMOOTH = pf.problem("log-cosh", rows=ROWS, columns=4, set="none")
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="torch is not installed")
+
+
+def test_a_library_that_is_missing_is_named():
+    with pytest.raises(InputError, match=r"nonesuch is not installed: .*pip install nonesuch"):
+        library("nonesuch.part")
+
+
+def test_a_batch_with_an_optimizer_that_compares_values_is_refused():
+    with pytest.raises(InputError, match="leave batch out"):
+        TorchOptimizer(optimizer="LBFGS", iterations=3, step=1.0, batch=5)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("SGD", {"momentum": 0.9}), ("Adam", {}), ("LBFGS", {"line_search_fn": "strong_wolfe"})],
+)
+def test_an_optimizer_is_counted_as_its_closure_is(torch, name, options):
+    p, calls, points = torch.zeros(4, dtype=torch.float64, requires_grad=True), 0, []
+    with torch.no_grad():
+        p.copy_(torch.from_numpy(SMOOTH.start()))
+    optimizer = getattr(torch.optim, name)([p], lr=0.3, **options)
+
+    def closure():
+        nonlocal calls
+        calls += 1
+        z = p.detach().numpy().copy()
+        p.grad = torch.from_numpy(SMOOTH.gradient(z))
+        return SMOOTH.value(z)
+
+    for _ in range(5):
+        optimizer.step(closure)
+        points.append(p.detach().numpy().copy())
+    method = TorchOptimizer(optimizer=name, iterations=5, step=0.3, options=options)
+    seen = []
+    run = pf.solve(SMOOTH, method, measures={"x": lambda p, s: seen.append(s.x + 0) or 0.0})
+    assert run.status == "finished"
+    assert np.array_equal(seen[1:6], points)
+    assert run.counts.fo == calls
+    assert run.counts.fv == (ROWS * calls if name == "LBFGS" else 0)
+
+
+def test_batches_are_counted_and_keep_to_the_budget(torch):
+    method = TorchOptimizer(optimizer="SGD", iterations=30, step=0.3, batch=7)
+    run = pf.solve(SMOOTH, method, budget=pf.Budget(sfo=100))
+    assert (run.status, run.counts.sfo, run.iterations) == ("budget", 98, 14)
+    rng, x = stream(0, "algorithm"), SMOOTH.start()
+    for _ in range(14):
+        x = x - 0.3 * SMOOTH.batch(rng.integers(ROWS, size=7), x)
+    np.testing.assert_allclose(run.x, x, rtol=1e-14)
+    assert pf.check(method, problem=SMOOTH).passed
+
+
+def module(torch):
+    torch.manual_seed(0)
+    layers = torch.nn.Linear(3, 2), torch.nn.Tanh(), torch.nn.Dropout(), torch.nn.Linear(2, 1)
+    return torch.nn.Sequential(*layers)
+
+
+def test_the_loss_of_a_module(torch):
+    """Against the same network by hand, and held to all that a problem is."""
+    rng = np.random.default_rng(3)
+    data, targets = rng.standard_normal((ROWS, 3)), rng.standard_normal((ROWS, 1))
+    given = torch.from_numpy(data), torch.from_numpy(targets)
+    net = module(torch)
+    problem = from_module(net, torch.nn.MSELoss(reduction="none"), *given, L2Ball(11, 5.0))
+    x = problem.start() + 0.1
+
+    def losses(x):
+        hidden = np.tanh(data @ x[:6].reshape(2, 3).T + x[6:8])
+        return (hidden @ x[8:10] + x[10] - targets[:, 0]) ** 2
+
+    assert problem.value(x) == pytest.approx(losses(x).mean(), rel=1e-14)
+    for i in (0, 7):
+        steps = [1e-6 * e for e in np.eye(11)]
+        slopes = [(losses(x + e)[i] - losses(x - e)[i]) / 2e-6 for e in steps]
+        np.testing.assert_allclose(problem.component(i, x), slopes, atol=1e-8)
+    drawn = problem.batch(np.array([4, 4, 9]), x)
+    by_counts = problem.batch(Sample(np.array([4, 9]), np.array([2, 1])), x)
+    np.testing.assert_allclose(drawn, by_counts, rtol=1e-12)
+    assert pf.check(problem).passed
+    method = pf.algorithm("nfwu-spiderg", batch=5, period=4, iterations=8, step=0.01)
+    run = pf.solve(problem, method)
+    assert (run.status, run.counts.sfo) == ("finished", 2 * ROWS + 6 * 2 * 5)
+    assert np.array_equal(
+        next(net.parameters()).detach(), next(module(torch).parameters()).detach()
+    )
+
+
+def test_a_loss_that_is_reduced_is_refused(torch):
+    zeros = torch.zeros(5, 3), torch.zeros(5, 1)
+    with pytest.raises(InputError, match="reduction='none'"):
+        from_module(module(torch), torch.nn.MSELoss(), *zeros)
