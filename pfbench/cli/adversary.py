@@ -13,7 +13,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
 from pfbench.cli import options
 from pfbench.cli.options import option
-from pfbench.cli.printing import announce, complain, exit_if, note, print_json
+from pfbench.cli.printing import announce, complain, exit_if, note, print_json, write
 from pfbench.cli.progress import Steps
 from pfbench.cli.tables import Cell, Line, columns, fields, heading, show
 from pfbench.cli.words import number, plural
@@ -32,9 +32,9 @@ _ALGORITHM = (
 )
 
 _NOT_WITH = {
-    "horizon": ("most",),
+    "horizon": ("most", "table"),
     "family": ("output", "dimension", "iterations"),
-    "check": ("output", "dimension", "iterations", "most", "figure"),
+    "check": ("output", "dimension", "iterations", "most", "figure", "table"),
 }
 """What each way of calling the verb does not take."""
 
@@ -57,6 +57,9 @@ def adversary(
         "N", "With --family: LO calls at which a run is given up.", show_default="200000"
     ),
     figure: Path | None = option("FILE", "Draw the gaps, or the family: .svg, .pdf or .png."),
+    table: Path | None = option(
+        "FILE.md", "With --family: write its calls and slopes as Markdown."
+    ),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
@@ -87,6 +90,8 @@ def adversary(
             integer(name, value, least=least)
     if figure is not None:
         check_figure(figure)
+    if table is not None:
+        check_writable(table, f"--table {table}")
     named = [every_contestant() if text == ALL else [text] for text in algorithm or ()]
     texts = (spelled_out("algorithm", text) for text in chain.from_iterable(named))
     selectors = list(dict.fromkeys(texts))
@@ -106,6 +111,8 @@ def adversary(
                 )
             if figure is not None:
                 draw_calls(runs, figure)
+            if table is not None:
+                write(_family_as_markdown(runs), table)
             _show_family(runs, as_json=as_json)
             return
         with Steps("adversary", total, "certificates", quiet=as_json) as steps:
@@ -266,18 +273,52 @@ def _show_family(runs: "Sequence[Reached]", *, as_json: bool) -> None:
         described = [{"algorithm": text, **_described(fit)} for text, fit in fitted.items()]
         print_json({"schema": 1, "runs": [run.as_json() for run in runs], "fits": described})
         return
-    names = "epsilon", "T(eps)", "LO calls", "calls / T", "T, l = 3^15", "algorithm"
-    rows = []
+    show(
+        columns(_CALLS, _calls(runs), right=_CALLS[:-1]),
+        heading(_FITTED, columns(_SLOPES, _slopes(runs), right=_SLOPES[:-1])),
+    )
+
+
+_CALLS = "epsilon", "T(eps)", "LO calls", "calls / T", "T, l = 3^15", "algorithm"
+_SLOPES = "slope", "95 % interval", "calls eps^2/(L delta)", "algorithm"
+_FITTED = "calls = constant L delta eps^slope"
+
+
+def _calls(runs: "Sequence[Reached]") -> list[tuple[Cell, ...]]:
+    """Return a row of `_CALLS` for each run."""
+    rows: list[tuple[Cell, ...]] = []
     for run in runs:
         calls = f"{'over ' if run.censored else ''}{run.calls:,}"
         ratio, paper = f"{run.tightness:.4g}", f"{run.paper_T:.2g}"
         rows.append((run.epsilon, run.T, calls, ratio, paper, run.algorithm))
-    of_fit = "slope", "95 % interval", "calls eps^2/(L delta)", "algorithm"
-    slopes = [(*_slope(fit), text) for text, fit in fitted.items()]
-    show(
-        columns(names, rows, right=names[:-1]),
-        heading("calls = constant L delta eps^slope", columns(of_fit, slopes, right=of_fit[:-1])),
-    )
+    return rows
+
+
+def _slopes(runs: "Sequence[Reached]") -> list[tuple[str, ...]]:
+    """Return a row of `_SLOPES` for each algorithm."""
+    from pfbench.resisting.session import fits
+
+    return [(*_slope(fit), text) for text, fit in fits(runs).items()]
+
+
+def _family_as_markdown(runs: "Sequence[Reached]") -> str:
+    from pfbench.cli.report import command_line
+    from pfbench.reporting.tables import Row, Table, section
+
+    def table(caption: str, note: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+        # The algorithm, last in the terminal, where it may be long, is first here.
+        named = [Row("", str(row[-1]), [cell or "" for cell in row[:-1]]) for row in rows]
+        return section(Table(caption, note, ("", names[-1], *names[:-1]), named))
+
+    target = "LO calls until the Frank-Wolfe gap is at most eps D"
+    family = "Theorem 5.1 of Shen et al. 2019: no run has fewer than T(eps)."
+    parts = [
+        "# The lower bound",
+        f"Made by `{command_line()}`.",
+        table(target, family, _CALLS, _calls(runs)),
+        table(_FITTED, "The theorem's slope is -2.", _SLOPES, _slopes(runs)),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 def _described(fit: "Fit | None") -> dict[str, Any]:

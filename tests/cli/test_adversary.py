@@ -187,6 +187,16 @@ def test_the_family_is_printed_and_conforms(pfbench, conforms):
     assert "calls / T" in done.out
 
 
+def test_the_family_is_written_as_markdown(pfbench, folder):
+    done = pfbench(
+        "adversary", "-a", "frank-wolfe", "--family", "2,4,8", "--table", "low.md", "--json"
+    )
+    lines = (folder / "low.md").read_text().splitlines()
+    cells = [line.split(" | ") for line in lines if line.startswith("| frank-wolfe")]
+    assert [one[3] for one in cells[:3]] == [f"{run['calls']:,}" for run in done.json["runs"]]
+    assert cells[3][1] == f"{done.json['fits'][0]['slope']:.3f}"
+
+
 @pytest.mark.parametrize("kind", ["--horizon", "--family"])
 def test_a_narrow_terminal_cuts_no_number(pfbench, monkeypatch, kind):
     steps = [f"frank-wolfe[step={step}]" for step in ("backtracking,output=last", "line-search")]
@@ -255,6 +265,8 @@ CASES = {
     "second order": (("-a", "nfwu-casvrg", "--horizon", 5), "hessian"),
     "no module": (("-a", "no_such:Thing", "--horizon", 5), "no module no_such"),
     "no certificate": (("--check", "c.json"), "cannot be read"),
+    "table of certificates": ((*A, "--horizon", 5, "--table", "a.md"), "--table"),
+    "table in no folder": ((*A, "--family", "2,4", "--table", "no/a.md"), "no folder no"),
     "figure of a check": (("--check", "c.json", "--figure", "a.svg"), "--figure"),
 }
 
