@@ -137,17 +137,18 @@ class FrankWolfe(Algorithm):
         for t in count() if self.iterations is None else range(self.iterations):
             gradient = ask.gradient(x)
             v = ask.lo(gradient)
-            gap = inner(gradient, x) - inner(gradient, v)
             if self.step == "open-loop":
                 gamma = 2.0 / (t + 2.0)
-            elif self.step == "backtracking":
-                if t == 0:
-                    search = Backtracking.start(ask, x, gradient, v, self.smoothness)
-                gamma = search.step(ask, x, v, gap)
-            elif self.step == "adaptive":
-                gamma = self._short_step(gap)
             else:
-                gamma = self._line_search(ask, x, v, gap)
+                gap = inner(gradient, x) - inner(gradient, v)
+                if self.step == "backtracking":
+                    if t == 0:
+                        search = Backtracking.start(ask, x, gradient, v, self.smoothness)
+                    gamma = search.step(ask, x, v, gap)
+                elif self.step == "adaptive":
+                    gamma = self._short_step(gap)
+                else:
+                    gamma = self._line_search(ask, x, v, gap)
             at, x = x, combine(x, v, gamma)
             yield State(x, at, gradient)
 

@@ -77,15 +77,46 @@ def read_at(rows: Rows, x: Reading, k: int) -> float:
 
 
 @compiled_vector
-def entries_inner(rows: Rows, g: Floats, u: Floats, v: Floats) -> float:
-    """Return the sum of g[k] * u[row] * v[column] over the observed entries."""
+def inner_rows(first: int, last: int, rows: Rows, g: Floats, u: Floats, v: Floats) -> float:
+    """Return the sum of g[k] * u[row] * v[column] over the observed entries of some rows."""
     total = 0.0
-    for i in range(rows.indptr.size - 1):
+    for i in range(first, last):
         part = 0.0
         for k in range(rows.indptr[i], rows.indptr[i + 1]):
             part += g[k] * v[rows.indices[k]]
         total += u[i] * part
     return total
+
+
+@compiled_parallel
+def inner_parallel(bounds: Integers, rows: Rows, g: Floats, u: Floats, v: Floats) -> float:
+    """As `inner_rows` over all rows; the parts are added in a fixed order."""
+    parts = np.zeros(bounds.size - 1)
+    for t in prange(bounds.size - 1):
+        parts[t] = inner_rows(bounds[t], bounds[t + 1], rows, g, u, v)
+    return float(parts.sum())
+
+
+@compiled_vector
+def inner_read_rows(first: int, last: int, rows: Rows, g: Floats, x: Reading) -> float:
+    """Return the sum of g[k] times the entry that is read at k, over some rows."""
+    total = 0.0
+    for i in range(first, last):
+        ui = x.b * x.u[i]
+        part = 0.0
+        for k in range(rows.indptr[i], rows.indptr[i + 1]):
+            part += g[k] * (x.a * x.values[k] + ui * x.v[rows.indices[k]])
+        total += part
+    return total
+
+
+@compiled_parallel
+def inner_read_parallel(bounds: Integers, rows: Rows, g: Floats, x: Reading) -> float:
+    """As `inner_read_rows` over all rows; the parts are added in a fixed order."""
+    parts = np.zeros(bounds.size - 1)
+    for t in prange(bounds.size - 1):
+        parts[t] = inner_read_rows(bounds[t], bounds[t + 1], rows, g, x)
+    return float(parts.sum())
 
 
 @compiled_vector

@@ -5,6 +5,7 @@ with a cut at 64, where exp(-a) is below 2e-28 (absolute error 6e-15; relative e
 a <= 13, growing to 4e-6 at the cut).
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,11 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.compiled import checked, compiled, compiled_parallel, compiled_vector, prange
 from pfbench.kernels.observed import Reading, Rows, read_at
+
+_TAYLOR = tuple(1.0 / math.factorial(k) for k in range(11))
+
+_BLOCK = 2048
+"""Entries that stay in the first cache while they are gone through twice."""
 
 
 class Entries(NamedTuple):
@@ -28,16 +34,17 @@ class Entries(NamedTuple):
 def decay(a: float) -> float:
     """Return exp(-a) for a >= 0."""
     t = -min(a, 64.0) * 0.015625
-    e = 1.0 + t / 10.0
-    e = 1.0 + t / 9.0 * e
-    e = 1.0 + t / 8.0 * e
-    e = 1.0 + t / 7.0 * e
-    e = 1.0 + t / 6.0 * e
-    e = 1.0 + t / 5.0 * e
-    e = 1.0 + t / 4.0 * e
-    e = 1.0 + t / 3.0 * e
-    e = 1.0 + t / 2.0 * e
-    e = 1.0 + t * e
+    e = _TAYLOR[10]
+    e = _TAYLOR[9] + t * e
+    e = _TAYLOR[8] + t * e
+    e = _TAYLOR[7] + t * e
+    e = _TAYLOR[6] + t * e
+    e = _TAYLOR[5] + t * e
+    e = _TAYLOR[4] + t * e
+    e = _TAYLOR[3] + t * e
+    e = _TAYLOR[2] + t * e
+    e = _TAYLOR[1] + t * e
+    e = _TAYLOR[0] + t * e
     e *= e
     e *= e
     e *= e
@@ -68,13 +75,17 @@ def gradient_rows(
     """Apply the step of `x` to x.values and write ``scale * psi'`` of the new residuals to g."""
     indptr, indices, targets, sigma = entries
     inverse = 1.0 / sigma
-    for i in range(first, last):
-        ui = x.b * x.u[i]
-        # Two loops over the row, while it is in cache: one loop would write to two arrays, and
-        # the compiler would not vectorise it for fear that they overlap.
-        for k in range(indptr[i], indptr[i + 1]):
-            x.values[k] = x.a * x.values[k] + ui * x.v[indices[k]]
-        for k in range(indptr[i], indptr[i + 1]):
+    i = first
+    while i < last:
+        start = indptr[i]
+        # Two loops over some rows, while they are in cache: one loop would write to two arrays,
+        # and the compiler would not vectorise it for fear that they overlap.
+        while i < last and indptr[i] - start < _BLOCK:
+            ui = x.b * x.u[i]
+            for k in range(indptr[i], indptr[i + 1]):
+                x.values[k] = x.a * x.values[k] + ui * x.v[indices[k]]
+            i += 1
+        for k in range(start, indptr[i]):
             z = x.values[k] - targets[k]
             g[k] = scale * inverse * z * decay(0.5 * inverse * z * z)
 
@@ -86,6 +97,33 @@ def gradient_parallel(
     """As `gradient_rows`, one thread for each pair of consecutive `bounds`."""
     for t in prange(bounds.size - 1):
         gradient_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
+
+
+@compiled_vector
+def slope_rows(
+    first: int, last: int, entries: Entries, x: Reading, scale: float, g: Floats
+) -> None:
+    """As `gradient_rows`, without applying the step of `x`."""
+    indptr, indices, targets, sigma = entries
+    inverse = 1.0 / sigma
+    i = first
+    while i < last:
+        start = indptr[i]
+        while i < last and indptr[i] - start < _BLOCK:
+            ui = x.b * x.u[i]
+            for k in range(indptr[i], indptr[i + 1]):
+                g[k] = x.a * x.values[k] + ui * x.v[indices[k]]
+            i += 1
+        for k in range(start, indptr[i]):
+            z = g[k] - targets[k]
+            g[k] = scale * inverse * z * decay(0.5 * inverse * z * z)
+
+
+@compiled_parallel
+def slope_parallel(bounds: Integers, entries: Entries, x: Reading, scale: float, g: Floats) -> None:
+    """As `slope_rows`, one thread for each pair of consecutive `bounds`."""
+    for t in prange(bounds.size - 1):
+        slope_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
 
 
 @compiled_vector

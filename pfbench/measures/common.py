@@ -1,6 +1,6 @@
 """The measures that every problem has; none is counted and none touches the run.
 
-Each takes the problem and a state. They read the state's point through a copy, and use the
+Each takes the problem and a state. They read the state's point through a view, and use the
 problem's exact or certified oracles, never those of the run.
 """
 
@@ -10,18 +10,18 @@ from typing import Any
 from pfbench.base.errors import Refused
 from pfbench.base.protocols import Bracket, Gradient, Problem
 from pfbench.base.state import Point, State
-from pfbench.points import distance, inner, keep
+from pfbench.points import distance, inner, view
 
 
 def gradient_at(problem: Problem, x: Point) -> tuple[Point, Gradient]:
-    """Return a copy of x and the exact gradient there."""
-    x = keep(x)
+    """Return a view of x and the exact gradient there."""
+    x = view(x)
     return x, problem.gradient(x)
 
 
 def value(problem: Problem, state: State) -> float:
     """Return f(x)."""
-    return problem.value(keep(state.x))
+    return problem.value(view(state.x))
 
 
 def objective(problem: Problem, state: State) -> float:

@@ -6,7 +6,7 @@ the atoms it is made of. Algorithms use the functions here and never ask which i
 
 from pfbench.points.factored import Factored
 from pfbench.points.forms import DenseForm, FactoredForm, described, form_of
-from pfbench.points.operations import combine, distance, inner, is_finite, keep, shift, tilt
+from pfbench.points.operations import combine, distance, inner, is_finite, keep, shift, tilt, view
 from pfbench.points.operators import SparseOperator, TiltedOperator
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
@@ -28,4 +28,5 @@ __all__ = [
     "keep",
     "shift",
     "tilt",
+    "view",
 ]

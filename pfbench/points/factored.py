@@ -100,6 +100,11 @@ class Factored:
     """A matrix point of a problem whose components are observed entries; see the module's text.
 
     Points are made by `zero`, `from_factors`, and `pfbench.points.combine`.
+
+    Attributes
+    ----------
+    lent
+        Whether it is what `view` returned and not yet a copy.
     """
 
     _trail: _Trail
@@ -108,6 +113,7 @@ class Factored:
     _vertex: RankOne | None = None
     _weight: float = 0.0
     _slot: int = -1
+    lent: bool = False
 
     @classmethod
     def zero(cls, pattern: Pattern) -> "Factored":
@@ -218,6 +224,7 @@ class Factored:
         StalePoint
             If this point is not the newest of its sequence.
         """
+        self._detach()
         self.settle()
         trail = self._trail
         slot = trail.atoms.append(vertex)
@@ -236,6 +243,7 @@ class Factored:
         StalePoint
             If the sequence has already moved past this point.
         """
+        self._detach()
         recorded = self._base is self._trail.current
         if not recorded and self._token is not self._trail.current:
             raise StalePoint(
@@ -254,6 +262,18 @@ class Factored:
             atoms, weights = _as_atoms(_chosen(atoms, weights))
         trail = _Trail(self.pattern, self.values(), atoms, weights.copy())
         return Factored(trail, trail.current)
+
+    def view(self) -> "Factored":
+        """Return what reads as this point, as long as that can be read, and moves as a copy."""
+        step = self._base, self._vertex, self._weight, self._slot
+        return Factored(self._trail, self._token, *step, lent=True)
+
+    def _detach(self) -> None:
+        """Become a copy, if this is a view: the sequence that lent it stays where it is."""
+        if self.lent:
+            own = self.copy()
+            self._trail, self._token, self._base, self._vertex = own._trail, own._token, None, None
+            self.lent = False
 
     # --- bookkeeping --------------------------------------------------------------------------
 

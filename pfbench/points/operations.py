@@ -7,6 +7,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import InputError
+from pfbench.kernels.observed import inner_read_parallel, inner_read_rows
 from pfbench.points.factored import Factored, Factors, frobenius_norm, most_atoms, orthogonalised
 from pfbench.points.forms import described
 from pfbench.points.operators import SparseOperator, TiltedOperator, mixture
@@ -62,6 +63,11 @@ def keep(x: Any) -> Any:
     return x.copy()
 
 
+def view(x: Any) -> Any:
+    """Return what reads as x and moves as a copy of it, which is only made where it is needed."""
+    return x.view() if isinstance(x, Factored) else x.copy()
+
+
 def tilt(g: Any, x: Any, u: Any, c: float) -> Any:
     """Return ``g + c (x - u)``: an array for dense points, an operator for factored ones."""
     if isinstance(x, Factored):
@@ -86,12 +92,8 @@ def inner(g: Any, x: Any) -> float:
     if isinstance(g, TiltedOperator):
         return g.inner(x) if isinstance(x, RankOne) else g.inner_point(x)
     if isinstance(x, Factored):
-        reading, operator = x.reading(), _on(x.pattern, g)
-        total = reading.a * float(g @ reading.values)
-        if reading.b == 0.0:
-            return total
-        step = RankOne(reading.u, reading.v, reading.b, x.pattern)
-        return total + operator.inner(step)
+        given = x.pattern.rows, _on(x.pattern, g).g, x.reading()
+        return float(x.pattern.run(inner_read_rows, inner_read_parallel, *given))
     if isinstance(x, RankOne):
         if x.pattern is not None:
             return _on(x.pattern, g).inner(x)

@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.kernels.observed import entries_inner, normal_parallel, normal_rows
+from pfbench.kernels.observed import inner_parallel, inner_rows, normal_parallel, normal_rows
 from pfbench.points.factored import Factored, Factors
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
@@ -81,7 +81,8 @@ class SparseOperator:
 
     def inner(self, vertex: RankOne) -> float:
         """See `Operator`."""
-        return vertex.scale * entries_inner(self.pattern.rows, self.g, vertex.u, vertex.v)
+        given = self.pattern.rows, self.g, vertex.u, vertex.v
+        return vertex.scale * float(self.pattern.run(inner_rows, inner_parallel, *given))
 
     def scaled(self, factor: float) -> "SparseOperator":
         """See `Operator`."""

@@ -1,7 +1,8 @@
 """The observed positions of a matrix, fixed once in row order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from pfbench.kernels.observed import Rows
 
 _ENTRIES_PER_THREAD = 100_000
 """Below about this many entries a second thread costs more than it saves."""
+
+_PART = 1 << 17
+"""Most positions that are worked on together while a problem is made or looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +41,8 @@ class Pattern:
     @classmethod
     def from_coordinates(
         cls, rows: npt.ArrayLike, columns: npt.ArrayLike, shape: tuple[int, int]
-    ) -> tuple["Pattern", Integers]:
-        """Build a pattern; also return the order that sorts the given positions into it.
+    ) -> tuple["Pattern", Integers | slice]:
+        """Build a pattern; also return what the given positions are sorted into it by.
 
         Parameters
         ----------
@@ -53,24 +57,34 @@ class Pattern:
             If there is no position, one is no integer, lies outside the shape or occurs twice.
         """
         i, j = checked_positions("observed", rows, columns, shape)
-        M, N = shape
+        N = shape[1]
         if i.size == 0:
             raise InputError("a matrix problem needs at least one observed entry.")
-        flat = i * N + j
-        order = np.argsort(flat, kind="stable")
-        flat = flat[order]
-        twice = np.flatnonzero(flat[1:] == flat[:-1])
-        if twice.size:
-            row, column = divmod(int(flat[twice[0]]), N)
-            raise InputError(f"the entry ({row}, {column}) is observed more than once.")
-        indptr = np.zeros(M + 1, dtype=np.uint32)
-        indptr[1:] = np.cumsum(np.bincount(i, minlength=M))
-        columns = j[order]
-        indices = columns.astype(np.uint16) if N <= 1 << 16 else columns.astype(np.uint32)
-        chunks = max(1, min(threads(), i.size // _ENTRIES_PER_THREAD))
-        cuts = np.searchsorted(indptr, np.linspace(0, i.size, chunks + 1))
+        flat = np.multiply(i, N, dtype=np.int64)
+        np.add(flat, j, out=flat, dtype=np.int64)
+        order: Integers | slice = slice(None)
+        if not (flat[1:] > flat[:-1]).all():
+            order = np.argsort(flat, kind="stable")
+            flat = flat[order]
+            twice = np.flatnonzero(flat[1:] == flat[:-1])
+            if twice.size:
+                row, column = divmod(int(flat[twice[0]]), N)
+                raise InputError(f"the entry ({row}, {column}) is observed more than once.")
+        return cls.from_sorted(flat, shape), order
+
+    @classmethod
+    def from_sorted(cls, flat: Integers, shape: tuple[int, int]) -> "Pattern":
+        """Build a pattern from numbers ``i N + j`` of its positions, strictly increasing."""
+        M, N = shape
+        indptr = np.searchsorted(flat, np.arange(M + 1) * N)
+        kind: type[Any] = np.uint16 if N <= 1 << 16 else np.uint32
+        indices = np.empty(flat.size, kind)
+        for part in parts(flat.size):
+            indices[part] = flat[part] % N
+        chunks = max(1, min(threads(), flat.size // _ENTRIES_PER_THREAD))
+        cuts = np.searchsorted(indptr, np.linspace(0, flat.size, chunks + 1))
         cuts[0], cuts[-1] = 0, M
-        return cls(shape, Rows(indptr, indices), cuts.astype(np.int64)), order
+        return cls(shape, Rows(indptr.astype(np.uint32), indices), cuts.astype(np.int64))
 
     @property
     def n(self) -> int:
@@ -96,16 +110,33 @@ class Pattern:
             and np.array_equal(self.rows.indices, other.rows.indices)
         )
 
-    def row_numbers(self) -> Integers:
-        """Return the row of every position, shape (n,)."""
-        pointers = self.rows.indptr.astype(np.int64)
-        return np.repeat(np.arange(self.shape[0]), pointers[1:] - pointers[:-1])
+    def row_numbers(self, part: slice = slice(None)) -> Integers:
+        """Return the row of every position, or of a range of them, as int64."""
+        first, last, _ = part.indices(self.n)
+        pointers = self.rows.indptr
+        top, end = np.searchsorted(pointers, (first, last), side="right")
+        inside = pointers[top - 1 : end + 1].astype(np.int64).clip(first, last)
+        return np.repeat(np.arange(top - 1, top - 2 + inside.size), np.diff(inside))
+
+    def parts(self) -> Iterator[slice]:
+        """Return ranges of positions that are worked on in turn; see `parts`."""
+        return parts(self.n)
+
+
+def parts(n: int) -> Iterator[slice]:
+    """Return ranges of about equal size that cover 0, ..., n - 1, at most 2^17 numbers each.
+
+    What is computed from one range after the other needs no memory of the size of all.
+    """
+    count = -(-n // _PART)
+    bounds = [n * k // count for k in range(count + 1)] if n else []
+    return (slice(first, last) for first, last in pairwise(bounds))
 
 
 def checked_positions(
     kind: str, rows: npt.ArrayLike, columns: npt.ArrayLike, shape: tuple[int, int]
-) -> tuple[Integers, Integers]:
-    """Return rows (n,) and columns (n,) as integers, refused if one is not in the matrix.
+) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]:
+    """Return rows (n,) and columns (n,) as arrays, refused if one is not in the matrix.
 
     Raises
     ------
@@ -125,4 +156,4 @@ def checked_positions(
                 raise InputError(f"{kind} positions must be integers, not {array.dtype}.")
         if i.min() < 0 or j.min() < 0 or i.max() >= M or j.max() >= N:
             raise InputError(f"{kind} positions must lie inside the {M} x {N} matrix.")
-    return i.astype(np.int64, copy=False), j.astype(np.int64, copy=False)
+    return i, j

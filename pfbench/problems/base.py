@@ -7,7 +7,7 @@ else follows from these, or is lacking for a reason that `lacks` gives.
 import hashlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -22,6 +22,7 @@ from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Meas
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.selectors import by_module
 from pfbench.base.state import Point
+from pfbench.points.pattern import parts
 
 if TYPE_CHECKING:
     derived = property
@@ -247,12 +248,22 @@ def point_of(x: Any, shape: tuple[int, ...]) -> Floats:
     return x
 
 
-def digest_of(numbers: object, *arrays: npt.NDArray[Any]) -> str:
-    """Return the sha256 of what `numbers` print as and of the little-endian bytes of arrays."""
+def digest_of(numbers: object, *arrays: npt.NDArray[Any] | Iterable[npt.NDArray[Any]]) -> str:
+    """Return the sha256 of what `numbers` print as and of the little-endian bytes of arrays.
+
+    An array may be given whole or in parts.
+    """
     digest = hashlib.sha256(repr(numbers).encode())
     for array in arrays:
-        digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data)
+        for part in (array,) if isinstance(array, np.ndarray) else array:
+            digest.update(np.ascontiguousarray(part, part.dtype.newbyteorder("<")).data)
     return digest.hexdigest()
+
+
+def in_parts(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Iterator[npt.NDArray[Any]]:
+    """Give an array as another type, a part at a time."""
+    whole = np.asarray(array)
+    return (np.asarray(whole[part], dtype=dtype) for part in parts(whole.size))
 
 
 def drawn(sample: Indices, n: int) -> tuple[Integers, Floats]:

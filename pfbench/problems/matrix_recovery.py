@@ -6,7 +6,7 @@ component for each observed entry, so a component gradient and a component Hessi
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -24,10 +24,10 @@ from pfbench.base.state import State
 from pfbench.kernels import welsch
 from pfbench.kernels.observed import Reading
 from pfbench.points import Factored, Pattern, RankOne, SparseOperator, described, keep
-from pfbench.points.factored import Factors, frobenius_norm
+from pfbench.points.factored import Factors, entries_of, frobenius_norm
 from pfbench.points.operators import Operator
 from pfbench.points.pattern import checked_positions
-from pfbench.problems.base import FiniteSum, Opened, digest_of, point_of
+from pfbench.problems.base import FiniteSum, Opened, digest_of, in_parts, point_of
 from pfbench.sets.nuclear import NuclearBall
 
 SUP_SLOPE_SQUARED = math.exp(-1.0)
@@ -74,6 +74,56 @@ class Observations:
 
 
 @dataclass(frozen=True, eq=False)
+class OrderedObservations:
+    """As `Observations`, in row order and with nothing held out: no position is stored twice.
+
+    Attributes
+    ----------
+    pattern
+        Observed positions.
+    entries
+        Observed entries in row order, shape (n,); they belong to the problem from then on.
+    truth
+        As above.
+    rows, columns
+        The observed positions, as int64, made when they are asked for.
+    values
+        The observed entries, read-only.
+    """
+
+    pattern: Pattern
+    entries: Floats
+    truth: Factors | None = None
+
+    held_rows: ClassVar[Integers] = np.zeros(0, dtype=np.int64)
+    held_columns: ClassVar[Integers] = np.zeros(0, dtype=np.int64)
+    held_values: ClassVar[Floats] = np.zeros(0)
+    centre: ClassVar[float] = 0.0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(M, N)."""
+        return self.pattern.shape
+
+    @property
+    def rows(self) -> Integers:
+        """See above."""
+        return self.pattern.row_numbers()
+
+    @property
+    def columns(self) -> Integers:
+        """See above."""
+        return self.pattern.rows.indices.astype(np.int64)
+
+    @property
+    def values(self) -> Floats:
+        """See above."""
+        view = self.entries.view()
+        view.flags.writeable = False
+        return view
+
+
+@dataclass(frozen=True, eq=False)
 class RobustMatrixRecovery(FiniteSum):
     """The problem on given observations.
 
@@ -101,7 +151,7 @@ class RobustMatrixRecovery(FiniteSum):
     name: ClassVar[str] = "robust-matrix-recovery"
     source: ClassVar[str] = "shen2019 (4)-(5), section 6; qu2018 (9)"
 
-    observations: Observations
+    observations: Observations | OrderedObservations
     radius: float = 100.0
     sigma: float = 1.0
     scaling: str = "mean"
@@ -113,7 +163,11 @@ class RobustMatrixRecovery(FiniteSum):
         real("tolerance", self.tolerance, above=0.0, most=1.0)
         choice("scaling", self.scaling, ("mean", "sum"))
         data = self.observations
-        finite_array("the observed entries", data.values, shape=np.shape(data.rows))
+        if isinstance(data, OrderedObservations):
+            positions: tuple[int, ...] = (data.pattern.n,)
+        else:
+            positions = np.shape(data.rows)
+        finite_array("the observed entries", data.values, shape=positions)
         finite_array("the held-out entries", data.held_values, shape=np.shape(data.held_rows))
         _ = self._ordered  # refuses positions that repeat or lie outside
         checked_positions("held-out", data.held_rows, data.held_columns, data.shape)
@@ -123,8 +177,11 @@ class RobustMatrixRecovery(FiniteSum):
     @cached_property
     def _ordered(self) -> tuple[Pattern, Floats]:
         data = self.observations
+        if isinstance(data, OrderedObservations):
+            return data.pattern, np.ascontiguousarray(data.entries, dtype=np.float64)
         pattern, order = Pattern.from_coordinates(data.rows, data.columns, data.shape)
-        return pattern, np.ascontiguousarray(data.values, dtype=np.float64)[order]
+        values = np.ascontiguousarray(data.values, dtype=np.float64)[order]
+        return pattern, values.copy() if isinstance(order, slice) else values
 
     @property
     def pattern(self) -> Pattern:
@@ -161,13 +218,22 @@ class RobustMatrixRecovery(FiniteSum):
         """A hash of the observed and held-out entries and of the numbers beside them."""
         numbers = (self.shape, self.radius, self.sigma, self.scaling, self.tolerance)
         data = self.observations
-        positions = (data.rows, data.columns, data.held_rows, data.held_columns)
-        values = (data.values, data.held_values)
         return digest_of(
             numbers,
-            *(np.asarray(array, dtype=np.int64) for array in positions),
-            *(np.asarray(array, dtype=np.float64) for array in values),
+            *self._hashed_positions(),
+            *(in_parts(each, np.int64) for each in (data.held_rows, data.held_columns)),
+            *(in_parts(each, np.float64) for each in (data.values, data.held_values)),
         )
+
+    def _hashed_positions(self) -> Iterator[Iterator[Integers]]:
+        """Give the rows and the columns of the observations, as int64, a part at a time."""
+        data = self.observations
+        if isinstance(data, OrderedObservations):
+            yield (data.pattern.row_numbers(part) for part in data.pattern.parts())
+            yield in_parts(data.pattern.rows.indices, np.int64)
+        else:
+            yield in_parts(data.rows, np.int64)
+            yield in_parts(data.columns, np.int64)
 
     @property
     def scale(self) -> float:
@@ -185,13 +251,24 @@ class RobustMatrixRecovery(FiniteSum):
 
         It is known where the underlying matrix is in the ball and meets the observations.
         """
-        if self.observations.truth is None:
+        factors = self.observations.truth
+        if factors is None or not self._is_met_by(factors):
             return None
-        truth = Factored.from_factors(self.pattern, self.observations.truth)
-        residuals = np.abs(truth.values() - self.targets)
-        if residuals.max() > 1e-12 * np.abs(self.targets).max() or not self.set.contains(truth):
+        truth = Factored.from_factors(self.pattern, factors)
+        if not self.set.contains(truth):
             return None
         return self.value(truth), "at the underlying matrix, observed without noise; f >= 0"
+
+    def _is_met_by(self, factors: Factors) -> bool:
+        """Return whether a matrix has the observed entries, to rounding."""
+        pattern, targets = self.pattern, self.targets
+        most = 1e-12 * max(float(np.abs(targets[part]).max()) for part in pattern.parts())
+        for part in pattern.parts():
+            columns = pattern.rows.indices[part]
+            own = entries_of(factors, pattern.row_numbers(part), columns)
+            if np.abs(own - targets[part]).max() > most:
+                return False
+        return True
 
     def start(self) -> Factored:
         """Return the zero matrix."""
@@ -210,11 +287,17 @@ class RobustMatrixRecovery(FiniteSum):
         return self.scale * float(self.pattern.run(*loops, self.entries, self.read(x)))
 
     def gradient(self, x: Factored) -> Floats:
-        """Return the gradient on the observed entries, shape (n,); x's recorded step is applied."""
-        self.read(x)
-        g = np.empty(self.n)
-        loops = welsch.gradient_rows, welsch.gradient_parallel
-        x.sweep(lambda reading: self.pattern.run(*loops, self.entries, reading, self.scale, g))
+        """Return the gradient on the observed entries, shape (n,).
+
+        The recorded step of x is applied, unless x is lent.
+        """
+        at_x, g = self.read(x), np.empty(self.n)
+        if x.lent:
+            only_read = welsch.slope_rows, welsch.slope_parallel
+            self.pattern.run(*only_read, self.entries, at_x, self.scale, g)
+        else:
+            loops = welsch.gradient_rows, welsch.gradient_parallel
+            x.sweep(lambda reading: self.pattern.run(*loops, self.entries, reading, self.scale, g))
         return g
 
     def operator(self, g: Any) -> Operator:

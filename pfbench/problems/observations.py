@@ -10,9 +10,10 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
+from pfbench.points import Pattern
 from pfbench.points.factored import Factors
 from pfbench.problems.data.loading import load_digits_matrix, load_ratings
-from pfbench.problems.matrix_recovery import Observations
+from pfbench.problems.matrix_recovery import Observations, OrderedObservations
 
 _MOST_POSITIONS = 1 << 62
 
@@ -36,7 +37,7 @@ class SyntheticEntries:
     outliers: float = parameter(0.05, "share of all entries that are changed by noise")
     density: float = parameter(0.1, "share of all entries that are observed")
 
-    def draw(self, name: str = "synthetic") -> Observations:
+    def draw(self, name: str = "synthetic") -> OrderedObservations:
         """Return the observed entries.
 
         Raises
@@ -62,17 +63,29 @@ class SyntheticEntries:
         decay = real("decay", self.decay, least=1.0)
         weights = real("largest", self.largest, above=0.0) * decay ** np.arange(1.0 - rank, 1.0)
         truth = Factors(weights, np.ascontiguousarray(left.T), np.ascontiguousarray(right.T))
-        positions = np.sort(rng.choice(M * N, size=n, replace=False, shuffle=False))
-        i, j = np.divmod(positions, N)
-        values = np.einsum("kj,kj->j", truth.left[:, i] * weights[:, None], truth.right[:, j])
+        positions = rng.choice(M * N, size=n, replace=False, shuffle=False)
+        positions.sort()
+        pattern = Pattern.from_sorted(positions, (M, N))
+        del positions
+        values = _entries(truth, pattern)
         # Of the changed entries, this many are observed (the same law as changing all M N first).
         changed = round(outliers * M * N)
         hit = _hypergeometric(rng, changed, M * N - changed, n)
         values[rng.choice(n, size=hit, replace=False)] += rng.uniform(-noise, noise, size=hit)
-        return Observations((M, N), i, j, values, truth=truth)
+        return OrderedObservations(pattern, values, truth)
 
 
-def synthetic(**given: Any) -> Observations:
+def _entries(factors: Factors, pattern: Pattern) -> Floats:
+    """Return the entries of a factored matrix on a pattern, shape (n,)."""
+    weights, left, right = factors
+    values = np.empty(pattern.n)
+    for part in pattern.parts():
+        rows = left[:, pattern.row_numbers(part)] * weights[:, None]
+        values[part] = np.einsum("kj,kj->j", rows, right[:, pattern.rows.indices[part]])
+    return values
+
+
+def synthetic(**given: Any) -> OrderedObservations:
     """Draw `SyntheticEntries` with these parameters."""
     return SyntheticEntries(**given).draw()
 

@@ -19,11 +19,24 @@ import scipy
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import Diverged
-from pfbench.kernels.tridiagonal import largest_eigenvalue, leading_eigenvector, polynomial_root
-from pfbench.points.operators import Operator
+from pfbench.kernels.lanczos import (
+    UNORDINARY,
+    Basis,
+    Goal,
+    extend,
+    leading_pair,
+    ordinary,
+    steps_parallel,
+    steps_serial,
+)
+from pfbench.kernels.tridiagonal import polynomial_root
+from pfbench.points.operators import Operator, SparseOperator
 
 RANDOM_PART = 0.3
 """Size of the random part added to a warm start (relative to the unit start vector)."""
+
+_ROOM = 24
+"""Steps for which there is room at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,64 +107,59 @@ def leading_triple(
         target = -math.log(spread * math.sqrt(2) * quantile / length)
 
     most_steps = min(most_steps, M + 1, N)
-    room = min(most_steps, 24)
-    right, left = np.empty((room + 1, N)), np.empty((room, M))
-    # G V = U B with B upper bidiagonal (alphas, betas); B'B is tridiagonal (a, b).
-    alphas, betas, a, b, q = np.zeros((5, most_steps))
-    y = np.empty(N)
-    right[0] = start
-    previous = np.zeros(M)
-    beta = theta = sigma = residual = 0.0
-    for k in range(most_steps):
-        if k == room:
-            room = min(most_steps, 2 * room)
-            right, left = _taller(right, room + 1), _taller(left, room)
-        u, v = left[k], right[k]
-        with np.errstate(over="ignore", invalid="ignore"):
-            square = operator.normal_step(v, previous, beta, u, y)
-        if k == 0 and not 1e-280 < square < 1e280:
+    goal = Goal(tolerance, failure is not None, target)
+    basis = _basis((M, N), min(most_steps, _ROOM), most_steps)
+    basis.right[0] = start
+    steps, done, theta = 0, False, 0.0
+    while not done and steps < most_steps:
+        if steps == len(basis.left):
+            room = min(most_steps, 2 * steps)
+            right, left = _taller(basis.right, room + 1), _taller(basis.left, room)
+            basis = basis._replace(right=right, left=left)
+        steps, done, theta = _extended(operator, basis, goal, steps, theta)
+        if steps < 0:
             again = partial(
                 leading_triple, rng=rng, tolerance=tolerance, failure=failure, most_steps=most_steps
             )
             return _rescaled(operator, again, warm)
-        alpha = math.sqrt(square)
-        if alpha > 0.0:
-            u /= alpha
-            y /= alpha
-        y -= alpha * v
-        basis = right[: k + 1]
-        y -= (basis @ y) @ basis
-        a[k] = alpha * alpha + beta * beta
-        beta = math.sqrt(float(y @ y))
-        alphas[k], betas[k], b[k] = alpha, beta, alpha * beta
-        coupling = b[k - 1] if k else 0.0
-        theta = largest_eigenvalue(a, b, k + 1, max(theta, a[k]) + coupling)
-        leading_eigenvector(a, b, k + 1, theta, q)
-        sigma = math.sqrt(theta)
-        residual = b[k] * abs(q[k]) / sigma
-        if beta <= 1e-14 * sigma:
-            break
-        if failure is None:
-            if residual <= tolerance * sigma:
-                break
-        elif (
-            residual <= sigma
-            and polynomial_root(a, b, k + 1, theta, target) <= theta * (1.0 + tolerance) ** 2
-        ):
-            break
-        right[k + 1] = y / beta
-        previous = u
-    steps = k + 1
-    vector = q[:steps] @ right[:steps]
-    vector /= np.linalg.norm(vector)
-    p = alphas[:steps] * q[:steps]
-    p[:-1] += betas[: steps - 1] * q[1:steps]
-    image = p @ left[:steps]
-    image /= np.linalg.norm(image)
+    u, v = np.empty(M), np.empty(N)
+    leading_pair(basis, steps, u, v)
     upper = math.inf
     if failure is not None:
-        upper = math.sqrt(polynomial_root(a, b, steps, theta, target)) * (1.0 + 1e-14)
-    return Triple(image, vector, sigma, upper, steps)
+        root = polynomial_root(basis.a, basis.b, steps, theta, target)
+        upper = math.sqrt(root) * (1.0 + 1e-14)
+    return Triple(u, v, math.sqrt(theta), upper, steps)
+
+
+def _extended(
+    operator: Operator, basis: Basis, goal: Goal, k: int, theta: float
+) -> tuple[int, bool, float]:
+    """Take steps from step k on, in one loop where the matrix is sparse; see `steps_serial`."""
+    if isinstance(operator, SparseOperator):
+        given = operator.pattern.rows, operator.g, basis, goal, k, theta
+        found: tuple[int, bool, float]
+        found = operator.pattern.run(steps_serial, steps_parallel, *given)
+        return found
+    done = False
+    while not done and k < len(basis.left):
+        before = max(k - 1, 0)
+        beta = float(basis.betas[before]) if k else 0.0
+        v, previous = basis.right[k], basis.left[before]
+        with np.errstate(over="ignore", invalid="ignore"):
+            square = operator.normal_step(v, previous, beta, basis.left[k], basis.right[k + 1])
+        if k == 0 and not ordinary(square):
+            return UNORDINARY, done, theta
+        done, theta = extend(k, square, basis, goal, theta)
+        k += 1
+    return k, done, theta
+
+
+def _basis(shape: tuple[int, int], room: int, most_steps: int) -> Basis:
+    """Return the room for so many steps; the vector before the first one is 0."""
+    M, N = shape
+    basis = Basis(np.empty((room + 1, N)), np.empty((room, M)), *np.zeros((5, most_steps)))
+    basis.left[0] = 0.0
+    return basis
 
 
 def _taller(array: Floats, rows: int) -> Floats:

@@ -57,11 +57,25 @@ def test_row_of_and_read_at_find_each_position(pattern):
     assert_allclose(entries, read(pattern, x), rtol=1e-14, atol=1e-15)
 
 
-def test_entries_inner_is_a_bilinear_form(pattern):
+def test_inner_is_a_bilinear_form(pattern):
     rng = np.random.default_rng(3)
     g, u, v = (rng.standard_normal(size) for size in (pattern.n, *pattern.shape))
     expected = u @ as_matrix(pattern, g) @ v
-    assert_allclose(observed.entries_inner(pattern.rows, g, u, v), expected, rtol=1e-13, atol=1e-14)
+    found = observed.inner_rows(0, pattern.shape[0], pattern.rows, g, u, v)
+    assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
+    bounds = in_chunks(pattern, 1, 3).bounds
+    found = observed.inner_parallel(bounds, pattern.rows, g, u, v)
+    assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
+
+
+def test_inner_read_is_that_of_what_is_read(pattern):
+    rng = np.random.default_rng(3)
+    x, g = reading(pattern, rng), rng.standard_normal(pattern.n)
+    found = observed.inner_read_rows(0, pattern.shape[0], pattern.rows, g, x)
+    assert_allclose(found, g @ read(pattern, x), rtol=1e-13, atol=1e-14)
+    bounds = in_chunks(pattern, 1, 3).bounds
+    found = observed.inner_read_parallel(bounds, pattern.rows, g, x)
+    assert_allclose(found, g @ read(pattern, x), rtol=1e-13, atol=1e-14)
 
 
 @pytest.mark.parametrize("cuts", [(), (2,), (1, 1, 3)], ids=["one", "two", "an empty chunk"])

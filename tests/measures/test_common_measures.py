@@ -136,7 +136,7 @@ def test_rmse_of_held_out_entries_and_of_the_truth():
     found = available(problem)["rmse_truth"](problem, state)
     assert_allclose(found, np.sqrt(np.mean((x - whole) ** 2)), rtol=1e-12)
 
-    held = problem.observations.__class__(
+    held = Observations(
         (3, 2),
         np.array([0, 1]),
         np.array([0, 1]),

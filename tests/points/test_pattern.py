@@ -18,7 +18,7 @@ def test_positions_are_sorted_by_row_then_column_whatever_their_order(cells, ran
     random.shuffle(cells)
     pattern, order = Pattern.from_coordinates(*zip(*cells, strict=True), (7, 9))
     found = list(zip(pattern.row_numbers().tolist(), pattern.rows.indices.tolist(), strict=True))
-    assert found == sorted(cells) == [cells[k] for k in order]
+    assert found == sorted(cells) == list(map(tuple, np.array(cells)[order].tolist()))
 
 
 @pytest.mark.parametrize(

@@ -39,13 +39,13 @@ def test_one_construction(name, monkeypatch):
 
 def test_positions_are_sorted_once(monkeypatch):
     calls = []
-    sort = Pattern.from_coordinates
+    build = Pattern.from_sorted
 
     def counted(*arguments):
         calls.append(arguments)
-        return sort(*arguments)
+        return build(*arguments)
 
-    monkeypatch.setattr(Pattern, "from_coordinates", counted)
+    monkeypatch.setattr(Pattern, "from_sorted", counted)
     problem = pf.problem("robust-matrix-recovery", **SMALL["robust-matrix-recovery"])
     problem.gradient(problem.start())
     assert len(calls) == 1

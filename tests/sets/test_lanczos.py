@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from helpers import as_matrix, in_chunks, random_pattern
 from numpy.testing import assert_allclose
 
 from pfbench.base.errors import Diverged
-from pfbench.points.operators import DenseOperator
+from pfbench.points.operators import DenseOperator, SparseOperator
 from pfbench.sets.lanczos import leading_triple
 
 N = 150
@@ -133,3 +134,19 @@ def test_what_is_not_finite_is_divergence(bad):
     G[2, 1] = bad
     with pytest.raises(Diverged):
         leading_triple(DenseOperator(G), np.random.default_rng(0), tolerance=1e-3)
+
+
+@pytest.mark.parametrize("cuts", [(), (9, 9, 17)], ids=["one chunk", "four chunks"])
+@pytest.mark.parametrize("failure", [None, 1e-9])
+def test_the_loop_over_sparse_entries_takes_the_same_steps(cuts, failure):
+    rng = np.random.default_rng(0)
+    pattern = in_chunks(random_pattern(rng, (40, 35), 700), *cuts)
+    g = rng.standard_normal(pattern.n)
+    triples = [
+        leading_triple(operator, np.random.default_rng(1), tolerance=1e-13, failure=failure)
+        for operator in (DenseOperator(as_matrix(pattern, g)), SparseOperator(pattern, g))
+    ]
+    dense, sparse = triples
+    assert dense.steps == sparse.steps > 24  # more than there is room for at first
+    for name in ("sigma", "upper", "u", "v"):
+        assert_allclose(getattr(sparse, name), getattr(dense, name), rtol=1e-12, atol=1e-9)

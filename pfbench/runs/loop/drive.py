@@ -108,8 +108,11 @@ def drive(
         status, reason = driver.drive(
             lambda: algorithm.run(ask, keep(x0), streams["algorithm"]), streams["output"]
         )
-        output = keep(at.state.x if at.output is None else at.output)
-        final = trace.final(State(output))
+        # What else the last state holds may be as large as the problem.
+        at.state = State(at.state.x if at.output is None else at.output)
+        output = keep(at.state.x)
+        at.state = State(output)
+        final = trace.final(at.state)
     if trace.failed and status != "error":
         status, reason = "error", trace.failed
     return Run(

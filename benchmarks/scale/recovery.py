@@ -1,0 +1,229 @@
+"""Matrix recovery at one size: the peak memory of a run, and its times in units of a pair.
+
+A pair is scipy's CSR product ``A @ v`` and the same with the transposed copy, one thread each, on
+the observed entries of the same problem, timed in turn with what it is compared with.
+"""
+
+import math
+import resource
+import sys
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+
+import pfbench as pf
+from pfbench.kernels.compiled import compiled_parallel, prange
+from pfbench.kernels.libraries import one_blas_thread
+from pfbench.points import RankOne
+from pfbench.points.operators import SparseOperator
+from pfbench.sets.lanczos import leading_triple
+
+SIZES = {
+    "100k": (943, 1_682, 100_000),
+    "1M": (6_040, 3_706, 1_000_000),
+    "10M": (72_000, 10_000, 10_000_000),
+    "25M": (160_000, 60_000, 25_000_000),
+}
+"""Rows, columns and observed entries: about those of the editions of MovieLens."""
+
+OPEN_LOOP = "frank-wolfe[step=open-loop,iterations={}]"
+
+
+def made(size, **given):
+    """Return the problem of a size: rank 10, a tenth of the entries changed by noise."""
+    M, N, n = SIZES[size]
+    return pf.problem(
+        "robust-matrix-recovery",
+        **{"rows": M, "columns": N, "density": n / (M * N), "rank": 10, "outliers": 0.1},
+        **{"tolerance": 3e-2} | given,
+    )
+
+
+def open_loop(iterations):
+    return pf.algorithm("frank-wolfe", step="open-loop", iterations=iterations)
+
+
+def peak():
+    """Return the most memory that this process has had, in MB."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most * (1e-6 if sys.platform == "darwin" else 1.024e-3)
+
+
+def memory(size):
+    """Return seconds and peak memory of making the problem and of 20 iterations on it.
+
+    All that `solve` measures by default is recorded at the start and at the end.
+    """
+    pf.solve(pf.problem("robust-matrix-recovery", rows=60, columns=50), open_loop(2))
+    before, started = peak(), perf_counter()
+    problem = made(size)
+    found = {"before, MB": before, "made, s": perf_counter() - started, "made, MB": peak()}
+    pf.solve(problem, open_loop(20), every=20)
+    return found | {"made and 20 iterations, MB": peak()}
+
+
+# --- times ----------------------------------------------------------------------------------------
+
+
+@compiled_parallel
+def copied(a, b):
+    """Copy a to b, each thread its half."""
+    for k in prange(a.size):
+        b[k] = a[k]
+
+
+class Pair:
+    """The entries of a problem as scipy has them."""
+
+    def __init__(self, problem):
+        import scipy.sparse
+
+        rows = problem.pattern.rows
+        indptr, indices = (array.astype(np.int32) for array in rows)
+        values = np.ones(problem.n)
+        self.matrix = scipy.sparse.csr_array((values, indices, indptr), shape=problem.shape)
+        self.transposed = self.matrix.T.tocsr()
+        M, N = problem.shape
+        self.u, self.v = np.ones(M), np.ones(N)
+
+    def __call__(self):
+        self.matrix @ self.v
+        self.transposed @ self.u
+
+
+def timed(call, *given):
+    started = perf_counter()
+    call(*given)
+    return perf_counter() - started
+
+
+def least(call, *given, calls=5):
+    """Return the median of some calls after one."""
+    call(*given)
+    return median(timed(call, *given) for _ in range(calls))
+
+
+class InTurn:
+    """Seconds of each iteration of a run, told by `solve`, with pairs timed in between.
+
+    The first `skipped` iterations do not count: they are those in which the start is still near.
+    """
+
+    def __init__(self, pair, skipped=5, group=5):
+        self.pair, self.skipped, self.group = pair, skipped, group
+        self.seconds, self.ratios = [], []
+        self._pairs = least(pair)
+        self._some = []
+        self._last = perf_counter()
+
+    def __call__(self, iterations):
+        took = perf_counter() - self._last
+        if iterations > self.skipped:
+            self._some.append(took)
+            if len(self._some) == self.group:
+                own = median(self._some)
+                after = median(timed(self.pair) for _ in range(self.group))
+                self.ratios.append(own / (0.5 * (self._pairs + after)))
+                self.seconds.append(own)
+                self._pairs, self._some = after, []
+        self._last = perf_counter()
+
+
+def iterations_in_pairs(problem, algorithm, pair, **given):
+    """Return the median milliseconds and pairs of an iteration, what is recorded included."""
+    turn = InTurn(pair)
+    pf.solve(problem, algorithm, every=10**6, progress=turn, **given)
+    return 1e3 * median(turn.seconds), median(turn.ratios)
+
+
+def certified_in_pairs(problem, pair, iterations=20):
+    """Return the pairs of an iteration whose every minimisation is certified to 1e-2, 1e-6."""
+    turn, rng, warm = InTurn(pair), np.random.default_rng(0), None
+    x = problem.start()
+    for t in range(iterations):
+        operator = SparseOperator(problem.pattern, problem.gradient(x))
+        found = leading_triple(operator, rng, tolerance=1e-2, failure=1e-6, warm=warm)
+        warm = found.v
+        vertex = RankOne(found.u, found.v, -problem.radius, problem.pattern)
+        x = pf.combine(x, vertex, 2.0 / (t + 2.0))
+        turn(t + 1)
+    return median(turn.ratios)
+
+
+def sweeps(problem):
+    """Return the shares of copy bandwidth of a gradient with its move, and of a value."""
+    n, calls = problem.n, max(5, 20_000_000 // problem.n)
+    x, rng = problem.start(), np.random.default_rng(0)
+    vertex = problem.set.random_vertex(rng, problem.pattern)
+    vectors = np.ones(n), np.ones(n)
+    column = problem.pattern.rows.indices.itemsize
+    rates = {"copy": [], "gradient": [], "value": []}
+    for _ in range(calls):
+        x = pf.combine(x, vertex, 0.1)
+        # Read x, Y and the column; write x and g.
+        for name, call, bytes_ in (
+            ("copy", lambda: copied(*vectors), 16),
+            ("gradient", lambda x=x: problem.gradient(x), 32 + column),
+            ("value", lambda x=x: problem.value(x), 16 + column),
+        ):
+            rates[name].append(n * bytes_ / timed(call))
+    copy = median(rates["copy"][1:])
+    return {
+        "copy, GB/s": 1e-9 * copy,
+        "update + gradient, share of copy": median(rates["gradient"][1:]) / copy,
+        "value, share of copy": median(rates["value"][1:]) / copy,
+    }
+
+
+def against_arpack(problem, pair):
+    """Return how many times longer ARPACK takes for a leading pair to 1e-4, from scratch."""
+    from scipy.sparse.linalg import svds
+
+    run = pf.solve(problem, open_loop(10), every=10)
+    g = problem.gradient(run.x)
+    operator, matrix = SparseOperator(problem.pattern, g), pair.matrix.copy()
+    matrix.data[:] = g
+    ratios = []
+    for seed in range(4):
+        ours = timed(
+            lambda s=seed: leading_triple(operator, np.random.default_rng(s), tolerance=1e-4)
+        )
+        theirs = timed(lambda s=seed: svds(matrix, k=1, tol=1e-4, rng=s))
+        ratios.append(theirs / ours)
+    return median(ratios[1:])
+
+
+def speed(size):
+    """Return what an iteration and its parts take."""
+    problem = made(size)
+    pair, n = Pair(problem), problem.n
+    with one_blas_thread():
+        found = {"pair, ms": 1e3 * least(pair)} | sweeps(problem)
+    count = 60 if n <= 10**6 else 30
+    iterations_in_pairs(problem, open_loop(10), pair)
+    ms, pairs = iterations_in_pairs(problem, open_loop(count), pair)
+    found |= {"iteration, ms": ms, "iteration, pairs": pairs}
+    with one_blas_thread():
+        found["every minimisation certified, pairs"] = certified_in_pairs(problem, pair)
+    root = math.isqrt(n)
+    spider = pf.algorithm("nfwu-spiderg", step=1e-3, batch=root, period=10**6, iterations=count)
+    found["spider step, pairs"] = iterations_in_pairs(problem, spider, pair)[1]
+    with one_blas_thread():
+        found["ARPACK to 1e-4, times ours"] = against_arpack(problem, pair)
+    return found
+
+
+def recorded(size):
+    """Return the pairs of an iteration of which every tenth has its certified gap recorded."""
+    problem, times = made(size), []
+    pair = Pair(problem)
+
+    def told(iterations):
+        times.append(perf_counter())
+
+    pf.solve(problem, open_loop(31), measures=("fw_gap",), every=10, progress=told)
+    with one_blas_thread():
+        one = least(pair)
+    # Two of these twenty iterations are recorded before the next one begins.
+    return {"certified where recorded, pairs": (times[29] - times[9]) / 20 / one}

@@ -1,0 +1,220 @@
+"""The steps of Golub-Kahan-Lanczos, with the products with a sparse matrix among the loops.
+
+k steps make G V = U B with orthonormal V, U and B upper bidiagonal; B'B is tridiagonal. Only V is
+re-orthogonalised, which is enough for the largest singular value.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.kernels.compiled import compiled, compiled_vector
+from pfbench.kernels.observed import Rows, normal_parallel, normal_rows
+from pfbench.kernels.tridiagonal import largest_eigenvalue, leading_eigenvector, polynomial_root
+
+_BLOCK = 1024
+"""Entries of a vector that stay in the first cache while a basis is gone through."""
+
+UNORDINARY = -1
+"""In place of a number of steps: the first square overflows, underflows, or is no number."""
+
+
+class Basis(NamedTuple):
+    """What the steps so far have made.
+
+    Attributes
+    ----------
+    right, left
+        Rows of V and U, shapes (room + 1, N) and (room, M).
+    alphas, betas
+        Diagonal of B and what is above it.
+    a, b
+        Diagonal of B'B and what is beside it.
+    q
+        The leading eigenvector of B'B.
+    """
+
+    right: Floats
+    left: Floats
+    alphas: Floats
+    betas: Floats
+    a: Floats
+    b: Floats
+    q: Floats
+
+
+class Goal(NamedTuple):
+    """When to stop: see `pfbench.sets.lanczos.leading_triple`.
+
+    Attributes
+    ----------
+    tolerance
+        Of the residual, or of the certified interval.
+    certified
+        Whether it is the latter.
+    target
+        What the logarithm of the Lanczos polynomial reaches at the certified upper bound.
+    """
+
+    tolerance: float
+    certified: bool
+    target: float
+
+
+@compiled
+def extend(k: int, square: float, basis: Basis, goal: Goal, theta: float) -> tuple[bool, float]:
+    """Go on from the products of step k, which are in left[k] and right[k + 1].
+
+    `square` is the sum of squares of left[k], `theta` the largest eigenvalue before. Returns
+    whether this was the last step, and the largest eigenvalue.
+    """
+    u, v, y = basis.left[k], basis.right[k], basis.right[k + 1]
+    alphas, betas, a, b, q = basis.alphas, basis.betas, basis.a, basis.b, basis.q
+    alpha = math.sqrt(square)
+    if alpha > 0.0:
+        multiply(1.0 / alpha, u)
+        multiply(1.0 / alpha, y)
+    subtract(alpha, v, y)
+    orthogonalise(basis.right, k + 1, y)
+    before = betas[k - 1] if k else 0.0
+    coupling = b[k - 1] if k else 0.0
+    beta = math.sqrt(sum_of_squares(y))
+    a[k] = alpha * alpha + before * before
+    alphas[k], betas[k], b[k] = alpha, beta, alpha * beta
+    theta = largest_eigenvalue(a, b, k + 1, max(theta, a[k]) + coupling)
+    leading_eigenvector(a, b, k + 1, theta, q)
+    sigma = math.sqrt(theta)
+    residual = b[k] * abs(q[k]) / sigma
+    if beta <= 1e-14 * sigma:
+        return True, theta
+    if not goal.certified:
+        if residual <= goal.tolerance * sigma:
+            return True, theta
+    elif residual <= sigma:
+        upper = polynomial_root(a, b, k + 1, theta, goal.target)
+        if upper <= theta * (1.0 + goal.tolerance) ** 2:
+            return True, theta
+    multiply(1.0 / beta, y)
+    return False, theta
+
+
+@compiled
+def ordinary(square: float) -> bool:
+    """Return whether the first square is far from overflow and underflow."""
+    return 1e-280 < square < 1e280
+
+
+@compiled
+def steps_serial(
+    first: int, last: int, rows: Rows, g: Floats, basis: Basis, goal: Goal, k: int, theta: float
+) -> tuple[int, bool, float]:
+    """Take steps from step k on, until the goal or the end of the basis's room.
+
+    Returns the number of steps (or `UNORDINARY`), whether the goal is reached, and the largest
+    eigenvalue. `first` and `last` are 0 and the number of rows.
+    """
+    done = False
+    while not done and k < basis.left.shape[0]:
+        before = max(k - 1, 0)
+        beta = basis.betas[before] if k else 0.0
+        v, y = basis.right[k], basis.right[k + 1]
+        y[:] = 0.0
+        square = normal_rows(first, last, rows, g, v, basis.left[before], beta, basis.left[k], y)
+        if k == 0 and not ordinary(square):
+            return UNORDINARY, done, theta
+        done, theta = extend(k, square, basis, goal, theta)
+        k += 1
+    return k, done, theta
+
+
+@compiled
+def steps_parallel(
+    bounds: Integers, rows: Rows, g: Floats, basis: Basis, goal: Goal, k: int, theta: float
+) -> tuple[int, bool, float]:
+    """As `steps_serial`, one thread for each pair of consecutive `bounds`."""
+    done = False
+    while not done and k < basis.left.shape[0]:
+        before = max(k - 1, 0)
+        beta = basis.betas[before] if k else 0.0
+        v, y = basis.right[k], basis.right[k + 1]
+        y[:] = 0.0
+        square = normal_parallel(bounds, rows, g, v, basis.left[before], beta, basis.left[k], y)
+        if k == 0 and not ordinary(square):
+            return UNORDINARY, done, theta
+        done, theta = extend(k, square, basis, goal, theta)
+        k += 1
+    return k, done, theta
+
+
+@compiled
+def leading_pair(basis: Basis, steps: int, u: Floats, v: Floats) -> None:
+    """Write the unit singular vectors that belong to the leading eigenvector q to u and v."""
+    q, p = basis.q, np.empty(steps)
+    for j in range(steps):
+        p[j] = basis.alphas[j] * q[j]
+        if j + 1 < steps:
+            p[j] += basis.betas[j] * q[j + 1]
+    mix(q, basis.right, steps, v)
+    multiply(1.0 / math.sqrt(sum_of_squares(v)), v)
+    mix(p, basis.left, steps, u)
+    multiply(1.0 / math.sqrt(sum_of_squares(u)), u)
+
+
+# --- vectors --------------------------------------------------------------------------------------
+
+
+@compiled_vector
+def sum_of_squares(x: Floats) -> float:
+    """Return <x, x>."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * x[i]
+    return total
+
+
+@compiled_vector
+def multiply(factor: float, x: Floats) -> None:
+    """Multiply x by a number."""
+    for i in range(x.size):
+        x[i] *= factor
+
+
+@compiled_vector
+def subtract(factor: float, x: Floats, y: Floats) -> None:
+    """Subtract factor * x from y."""
+    for i in range(y.size):
+        y[i] -= factor * x[i]
+
+
+@compiled_vector
+def orthogonalise(basis: Floats, count: int, y: Floats) -> None:
+    """Subtract from y its parts along the first `count` rows of a basis, all taken beforehand."""
+    parts = np.zeros(count)
+    for start in range(0, y.size, _BLOCK):
+        stop = min(start + _BLOCK, y.size)
+        for j in range(count):
+            total = 0.0
+            for i in range(start, stop):
+                total += basis[j, i] * y[i]
+            parts[j] += total
+    for start in range(0, y.size, _BLOCK):
+        stop = min(start + _BLOCK, y.size)
+        for j in range(count):
+            part = parts[j]
+            for i in range(start, stop):
+                y[i] -= part * basis[j, i]
+
+
+@compiled_vector
+def mix(weights: Floats, vectors: Floats, count: int, out: Floats) -> None:
+    """Write the weighted sum of the first `count` rows to out."""
+    for start in range(0, out.size, _BLOCK):
+        stop = min(start + _BLOCK, out.size)
+        for i in range(start, stop):
+            out[i] = 0.0
+        for j in range(count):
+            weight = weights[j]
+            for i in range(start, stop):
+                out[i] += weight * vectors[j, i]
