@@ -145,6 +145,84 @@ def test_your_own_problem_and_measure(tmp_path, monkeypatch):
         sys.modules.pop("my_problems", None)
 
 
+def commands_of(page):
+    """Return the commands of a page; those in blocks called `sh` take long, and are not run."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = re.findall(r"^```\n(pfbench .*?)```", text, flags=re.DOTALL | re.MULTILINE)
+    return [shlex.split(line, comments=True)[1:] for one in found for line in one.splitlines()]
+
+
+def test_verifying_a_claim(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (block,) = blocks("docs/verify-a-claim.md")
+    exec(compile(block, "verify-a-claim.md", "exec"), {})
+    printed = block.splitlines()[-1].removeprefix("# ")
+    assert printed in capsys.readouterr().out
+    for command, told in zip(
+        commands_of("docs/verify-a-claim.md"),
+        ("lacoste2016-thm1", "must catch", "1 tight"),
+        strict=False,
+    ):
+        result = CliRunner().invoke(app, command)
+        assert result.exit_code == 0, result.stderr
+        assert told in result.stdout
+
+
+@pytest.mark.long
+def test_what_the_check_of_a_claim_notices(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (command,) = (one for one in commands_of("docs/verify-a-claim.md") if "--mutants" in one)
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.stderr
+    assert "frank-wolfe-half-step" in result.stdout
+
+
+def test_setting_the_adversary_on_a_method(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("my_methods.py").write_text(*blocks("docs/adversary.md"))
+    try:
+        for command in commands_of("docs/adversary.md"):
+            own = ["--jobs", "0"] if not {"--jobs", "--check"} & {*command} else []
+            result = CliRunner().invoke(app, [*command, *own])
+            assert result.exit_code == 0, result.stderr
+            if "--horizon" in command:
+                floor = float(re.search(r"least gap before T +([\d.]+) D", result.stdout)[1])
+                assert floor > (0.04 if "my_methods" in str(command) else 20 * 0.04)
+    finally:
+        sys.modules.pop("my_methods", None)
+
+
+def test_counting(capsys):
+    """What is printed is what the page says, and where the counter goes wrong is told in full."""
+    names, told = {}, []
+    for block in blocks("docs/counting.md"):
+        exec(compile(block, "counting.md", "exec"), names)
+        told += re.findall(r"^# (.*)$", block, flags=re.MULTILINE)
+    assert capsys.readouterr().out.splitlines() == told
+    run, hand = names["run"], dict(names["hand"])
+    assert hand == {"fo": 8, "lo": 40, "sfo": 320}  # of both runs
+    assert run.counts.lo == sum(range(1, 21)) == 210
+    assert run.counts.sfo == 4 * 50 + 16 * 2 * 10 == 520
+
+
+def test_where_to_put_a_file_by_hand(tmp_path, monkeypatch):
+    """A file that is put where the page says is found, packed or not."""
+    from pages import files
+
+    from pfbench.problems.data.cache import located
+    from pfbench.problems.data.catalogue import DATA_SETS
+
+    rows = re.findall(r"^\| `(.+?)` \| `(.+?)` \| `(.+?)` \| (.*?) \|$", files(), re.MULTILINE)
+    assert {row[0] for row in rows} == {name for name, one in DATA_SETS.items() if one.file}
+    for name, folder, file, unpacked in rows:
+        for one in filter(None, (file, unpacked.strip("`"))):
+            path = tmp_path / one / folder / one
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+            assert located(DATA_SETS[name], tmp_path / one) == path
+
+
 def test_checking_what_you_bring(capsys):
     names = {}
     for block in blocks("docs/checking.md"):

@@ -55,8 +55,8 @@ def least(holds: Callable[[int], bool]) -> int:
 class Algorithm(ABC):
     """A method with its parameters; the fields of a subclass are its parameters.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     name
         The name on the command line; that of the class where none is stated.
     summary

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from pfbench.base.bibliography import REFERENCES
+from pfbench.base.citations import addresses, cited, in_words
 from pfbench.cli.tables import Fact
 
 NAMESAKES: Mapping[str, str] = MappingProxyType({"penalty": "set", "estimator": "algorithm"})
@@ -32,8 +34,13 @@ class Item:
 
     def as_json(self) -> dict[str, Any]:
         """Return the item as ``pfbench list --json`` prints it (schema 1)."""
-        named = {name: getattr(self, name) for name in ("name", "kind", "source", "summary")}
-        return {"schema": 1, **named}
+        names = ("name", "kind", "source", "cites", "summary")
+        return {"schema": 1, **{name: getattr(self, name) for name in names}}
+
+    @property
+    def cites(self) -> list[str]:
+        """The keys of the papers in the bibliography that it comes from."""
+        return list(getattr(self.thing, "cites", ()) or cited(self.source))
 
     @property
     def facts(self) -> list[Fact]:
@@ -43,4 +50,12 @@ class Item:
             Fact("kind", self.kind),
             Fact("summary", self.summary, "what it is"),
             Fact("source", self.source, "source"),
+            Fact("cites", self.cites),
+            *(Fact("", key, "cites", _reference(key)) for key in self.cites),
         ]
+
+
+def _reference(key: str) -> str:
+    """Return a paper in words, with its address if one is known."""
+    known = addresses(key).values() if key in REFERENCES else ()
+    return " ".join([in_words(key) if key in REFERENCES else key, *list(known)[:1]])

@@ -19,8 +19,8 @@ Estimate = Callable[[Point], Gradient]
 class Estimator(ABC):
     """A gradient estimator with its batch S; samples are uniform with replacement.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     unbiased
         Whether, along points that are chosen beforehand, its mean over all draws is the gradient:
         so it is of recursive differences, too, and not of averages over old points.

@@ -15,7 +15,7 @@ class SAGA(Estimator):
     """
 
     name = "saga"
-    source = "Reddi et al. 2016, ProxSAGA (algorithm 2)"
+    source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), ProxSAGA (algorithm 2)"
 
     def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
         """See `Estimator.start`."""

@@ -44,15 +44,12 @@ class FiniteSum(ABC):
     A problem never changes. Unless `open` says otherwise it is its own backend: its oracles are
     exact and have no state.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     name
         As a selector writes it.
     source
         Where the problem is from.
-
-    Attributes
-    ----------
     n
         Number of components.
     set

@@ -56,8 +56,8 @@ def tolerance() -> Any:
 class Family(ABC):
     """What a selector says of a problem; the fields that declare themselves are its parameters.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     problem
         The class of the problem.
     summary
@@ -70,9 +70,6 @@ class Family(ABC):
         Its only feasible set, or the one that it has if none is named.
     own_radius
         Radius of that set, unless it is given.
-
-    Attributes
-    ----------
     rest
         The parameters of the source, the set and the penalty.
     """

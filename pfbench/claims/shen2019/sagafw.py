@@ -91,7 +91,7 @@ def _needed_batch(trial: Trial, n: int) -> float:
 CLAIMS = (
     Claim(
         name="shen2019-sagafw",
-        source="Reddi et al. 2016, discussed in shen2019 appendix 7.2",
+        source="Reddi, Sra, Poczos, Smola 2016 (Allerton), discussed in shen2019 appendix 7.2",
         kind="rate",
         statement="SAGAFW reaches V <= eps D with O(n + n^(1/3)/eps^2) SFO",
         check=sagafw,

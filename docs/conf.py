@@ -1,0 +1,69 @@
+"""How Sphinx builds the site: ``tox -e docs``, into ``build/docs``.
+
+The root of the repository is the source, so that a link from page to page is the same on the site
+and where the files are read as they are. What is generated stands in `pages`.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from pages import filled
+
+import pfbench
+
+project = "pfbench"
+author = "the pfbench developers"
+copyright = "the pfbench developers"
+version = release = pfbench.__version__
+
+root_doc = "docs/index"
+include_patterns = ["*.md", "docs/*.md", "docs/*.rst", "docs/theory/*.md", "reports/**.md"]
+exclude_patterns = ["build", ".*", "**/.*", "reports/history"]
+templates_path = ["_templates"]
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+myst_heading_anchors = 4
+autosummary_generate = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+add_module_names = False
+default_role = "literal"
+highlight_language = "none"
+nitpicky = True
+suppress_warnings = ["myst.header"]  # reports begin their parts where they like
+
+html_theme = "pydata_sphinx_theme"
+html_title = "pfbench"
+html_additional_pages = {"index": "redirect.html"}
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_prev_next": True,
+    "show_toc_level": 2,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+
+def setup(app):
+    """Fill in what pages ask for."""
+    app.connect("source-read", fill)
+    app.connect("autodoc-process-docstring", escape_bars, priority=600)
+
+
+def fill(app, name, source):
+    """Replace the markers of a page by what they ask for."""
+    source[0] = filled(source[0])
+
+
+def escape_bars(app, what, name, thing, options, lines):
+    """Let |x| be a norm: to reStructuredText it is the name of a substitution."""
+    lines[:] = [re.sub(r"(?<!\\)\|", r"\|", line) for line in lines]

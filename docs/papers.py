@@ -1,0 +1,243 @@
+"""The pages of theory: what each claim says, how it is tested, and what was measured.
+
+Verdicts and power are read from the tables that ``pfbench verify --table`` writes.
+"""
+
+import inspect
+import math
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from marking import cell, code, linked, safe, words
+
+import pfbench.claims
+from pfbench.base.constants import MEANING
+from pfbench.claims.catalogue import PAPERS
+from pfbench.verification.claim import KINDS, Claim, Erratum, Paper
+from pfbench.verification.instances import Instance
+
+REPORTS = Path(__file__).parents[1] / "reports"
+MANY = 40
+"""A page of more claims has them as tables."""
+
+
+# --- what was measured ----------------------------------------------------------------------------
+
+
+@cache
+def _rows(name: str) -> list[tuple[str, ...]]:
+    """Return the rows of all tables of a report, without their marks."""
+    found = []
+    for line in (REPORTS / name).read_text(encoding="utf-8").splitlines():
+        if line.startswith("| ") and not line.startswith("| ---"):
+            cells = re.split(r"(?<!\\)\|", line.strip("| "))
+            found.append(tuple(re.sub(r"\\(.)", r"\1", one).strip() for one in cells))
+    return found
+
+
+@cache
+def measured() -> Mapping[str, tuple[str, ...]]:
+    """Return verdict, statement, numbers, runs and seconds of each claim."""
+    return {row[0]: row[1:] for row in _rows("verification.md") if len(row) == 6}
+
+
+@cache
+def power() -> Mapping[str, list[str]]:
+    """Return the least factor that each claim finds on each parameter of its method."""
+    found: dict[str, list[str]] = {}
+    for row in _rows("power.md"):
+        if len(row) == 4 and row[3] not in ("-", "quick"):
+            found.setdefault(row[0], []).append(f"{row[2]} of {row[3]}")
+    return found
+
+
+@cache
+def shown() -> Mapping[str, str]:
+    """Return whether each erratum is shown: it fails as printed, and holds as corrected."""
+    return {row[0]: row[3].strip("*") for row in _rows("verification.md") if len(row) == 4}
+
+
+# --- a page ---------------------------------------------------------------------------------------
+
+
+def claims(key: str) -> str:
+    """Return all that is said of a paper, or of the methods."""
+    paper = PAPERS[key]
+    instances = _distinct(one for claim in paper.claims for one in claim.instances)
+    parts = [f"{_summary(paper)}\n"]
+    for module in _files(paper):
+        parts += [f"## {safe(_title(module))}\n", *_about(module)]
+        ours = [one for one in paper.claims if one in getattr(module, "CLAIMS", ())]
+        tell = _as_table if len(paper.claims) > MANY else _one_by_one
+        parts += tell(ours, paper, instances)
+        parts += [_erratum(one) for one in getattr(module, "ERRATA", ())]
+    problems = enumerate(instances.values(), 1)
+    parts += ["## The problems\n", *(_instance(key, *one) for one in problems)]
+    return "\n".join(parts)
+
+
+def _summary(paper: Paper) -> str:
+    known = [measured()[one.name][0] for one in paper.claims if one.name in measured()]
+    counts = ", ".join(f"{known.count(word)} {word}" for word in dict.fromkeys(sorted(known)))
+    return f"{len(paper.claims)} claims ({counts}), {len(paper.errata)} errata."
+
+
+def _files(paper: Paper) -> list[ModuleType]:
+    """Return the modules that state something, in the order of the paper."""
+    prefix = f"pfbench.claims.{paper.key}."
+    files = [one for name, one in sys.modules.items() if name.startswith(prefix)]
+    order = {id(one): place for place, one in enumerate((*paper.claims, *paper.errata))}
+    stating = {
+        min(order[id(one)] for one in held): module
+        for module in files
+        if (held := [*getattr(module, "CLAIMS", ()), *getattr(module, "ERRATA", ())])
+    }
+    return [stating[place] for place in sorted(stating)]
+
+
+def _title(module: ModuleType) -> str:
+    return words(module.__doc__ or "").partition("\n\n")[0].partition(":")[0].rstrip(".")
+
+
+def _about(module: ModuleType) -> Iterator[str]:
+    """Yield what a file says of itself, and its formulas with their derivation."""
+    yield f"{safe(words(module.__doc__ or ''))}\n"
+    formulas = [
+        one
+        for name, one in vars(module).items()
+        if inspect.isfunction(one)
+        and one.__module__ == module.__name__
+        and not name.startswith("_")
+        and one.__annotations__.get("return") in (float, "float")
+    ]
+    for one in formulas:
+        yield f"* `{one.__name__}({', '.join(inspect.signature(one).parameters)})`: {_says(one)}"
+    yield ""
+
+
+def _says(thing: Any) -> str:
+    """Return what a function's docstring says before its sections, in one paragraph."""
+    text = re.split(r"\n\w+\n-{3,}", inspect.getdoc(thing) or "")[0]
+    return safe(" ".join(text.split()))
+
+
+def _one_by_one(
+    ours: Iterable[Claim], paper: Paper, instances: Mapping[str, Instance]
+) -> Iterator[str]:
+    places = {name: number for number, name in enumerate(instances, 1)}
+    for one in ours:
+        yield f"(claim-{one.name})=\n### {one.name}\n\n{code(one.statement)}\n"
+        tests = [
+            f"[{safe(each.name)}](#problem-{paper.key}-{places[_identity(each)]})"
+            for each in one.instances
+        ]
+        facts = {
+            "source": linked(one.source),
+            "verdict": _verdict(one),
+            "kind": f"{one.kind}: {KINDS[one.kind]}",
+            "method": f"`{one.method}`" if one.method else "",
+            "parameters": safe(one.schedule),
+            "assumes": safe("; ".join(one.assumptions)),
+            "tested on": ", ".join(tests),
+            "how": _how(one),
+            "power": _power(one),
+            "must catch": safe("; ".join(_faults(one, paper))),
+            "disputed": safe(one.disputed),
+        }
+        yield from (f"* **{name}**: {text}" for name, text in facts.items() if text)
+        yield ""
+
+
+def _as_table(
+    ours: Iterable[Claim], paper: Paper, instances: Mapping[str, Instance]
+) -> Iterator[str]:
+    yield "| claim | says | source | verdict | power |"
+    yield "| --- | --- | --- | --- | --- |"
+    for one in ours:
+        says = (code(one.name), code(one.statement), linked(one.source), _verdict(one), _power(one))
+        yield f"| {' | '.join(map(cell, says))} |"
+    yield ""
+
+
+def _verdict(claim: Claim) -> str:
+    if claim.name not in measured():
+        return "not in the last full verification"
+    verdict, _, numbers, runs, _ = measured()[claim.name]
+    return ", ".join(filter(None, (f"**{verdict}**", safe(numbers), f"{runs} runs")))
+
+
+def _how(claim: Claim) -> str:
+    check: Any = claim.check
+    while isinstance(check, partial):
+        check = check.func
+    if inspect.isfunction(check):
+        return _says(check)
+    word = re.search(r"see `(\w+)`", inspect.getdoc(type(check)) or "")
+    return _says(getattr(pfbench.claims, word[1]) if word else type(check))
+
+
+def _power(claim: Claim) -> str:
+    found = power().get(claim.name)
+    return f"finds a factor on {', '.join(found)}" if found else ""
+
+
+def _faults(claim: Claim, paper: Paper) -> Iterator[str]:
+    for one in paper.mutants:
+        if claim in one.expected:
+            yield f"{one.name} ({' '.join(one.about.split()).rstrip('.')})"
+
+
+def _erratum(one: Erratum) -> str:
+    return (
+        f"### Erratum {one.name}\n\n"
+        f"* **as printed**: {code(one.as_printed)}\n"
+        f"* **corrected**: {code(one.corrected)}\n"
+        f"* **evidence**: {shown().get(one.name, 'not in the last full verification')}\n"
+    )
+
+
+# --- the problems ---------------------------------------------------------------------------------
+
+
+def _identity(one: Instance) -> str:
+    return f"{one.name} {one.build!r} {sorted(map(str, one.parameters.items()))}"
+
+
+def _distinct(instances: Iterable[Instance]) -> dict[str, Instance]:
+    return {_identity(one): one for one in instances}
+
+
+def _instance(key: str, number: int, one: Instance) -> str:
+    given = ", ".join(f"{name}={value}" for name, value in one.parameters.items())
+    title = f"(problem-{key}-{number})=\n### {safe(one.name)}\n"
+    about = safe(" ".join(one.about.split()).removeprefix("Return "))
+    fixed = f"Parameters: {code(given)}\n" if given else ""
+    return "\n".join([title, f"{about}\n", fixed, *_constants(one)])
+
+
+def _constants(one: Instance) -> Iterator[str]:
+    example = one.example()
+    if not hasattr(example, "constants"):
+        return
+    constants = example.constants(example.start())
+    yield "| constant | value | meaning | from |"
+    yield "| --- | --- | --- | --- |"
+    for name, meaning in MEANING.items():
+        value = getattr(constants, name)
+        if math.isfinite(value):
+            source = constants.derivations.get(name, "as made")
+            yield f"| {code(name)} | {value:.6g} | {cell(safe(meaning))} | {cell(safe(source))} |"
+    yield ""
+
+
+def verdicts() -> str:
+    """Return a line for each paper."""
+    lines = ["| paper | claims | errata |", "| --- | --- | --- |"]
+    for key, paper in PAPERS.items():
+        lines.append(f"| [{safe(paper.title)}](theory/{key}.md) | {_summary(paper)} |")
+    return "\n".join(lines)

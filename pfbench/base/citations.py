@@ -1,0 +1,101 @@
+"""What a `source` cites: the papers of the bibliography that a text names, and each in words."""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from types import MappingProxyType
+
+from pfbench.base.bibliography import REFERENCES, Reference
+
+_ACCENTS: Mapping[str, str] = MappingProxyType(
+    {"'": "\u0301", "`": "\u0300", "^": "\u0302", "v": "\u030c"}
+)
+"""What TeX's accents are in Unicode, after their letter."""
+
+
+def cited(source: str) -> tuple[str, ...]:
+    """Return the keys of the papers that a source names, by key or by authors and year.
+
+    ``Reddi, Sra, Poczos, Smola 2016 (NIPS)`` tells papers of one year apart by the end of the key;
+    ``et al.`` stands for all authors but the first.
+    """
+    found = (key for part in source.split(";") for key in (*_by_key(part), *_by_authors(part)))
+    return tuple(dict.fromkeys(found))
+
+
+def _by_key(part: str) -> Iterator[str]:
+    return (word for word in re.findall(r"\w+", part) if word in REFERENCES)
+
+
+def _by_authors(part: str) -> Iterator[str]:
+    """Yield one paper for each first author and year that are named."""
+    named = [key for key in REFERENCES if _names(part, key)]
+    for _, group in groupby(sorted(named, key=_author_and_year), key=_author_and_year):
+        keys = list(group)
+        told = [key for key in keys if (end := _ending(key)) and end in part.lower()]
+        yield max(told or keys, key=lambda key: len(surnames(REFERENCES[key])))
+
+
+def _names(part: str, key: str) -> bool:
+    """Return whether a text has the year of a paper and its authors, of whom et al. leaves some."""
+    reference = REFERENCES[key]
+    authors = [_ascii(one) for one in surnames(reference)]
+    needed = authors[:1] if "et al" in part else authors
+    there = Counter(re.findall(r"[\w-]+", _ascii(part)))
+    return Counter([*needed, reference.fields["year"]]) <= there
+
+
+def _author_and_year(key: str) -> tuple[str, str]:
+    reference = REFERENCES[key]
+    return surnames(reference)[0], reference.fields["year"]
+
+
+def _ending(key: str) -> str:
+    """Return what follows the year of a key."""
+    return re.split(r"\d{4}", key)[1]
+
+
+def surnames(reference: Reference) -> list[str]:
+    """Return the surnames of the authors of a paper."""
+    authors = plain(reference.fields["author"]).split(" and ")
+    return [one.partition(",")[0] for one in authors]
+
+
+def plain(text: str) -> str:
+    """Return a field of BibTeX without TeX."""
+
+    def accented(match: re.Match[str]) -> str:
+        return unicodedata.normalize("NFC", match[2] + _ACCENTS[match[1]])
+
+    text = re.sub(r"\{\\(['`^v])\{?(\w)\}?\}", accented, text)
+    return re.sub(r"[{}$]", "", text).replace("--", "–")
+
+
+def _ascii(text: str) -> str:
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+
+
+def in_words(key: str) -> str:
+    """Return a paper in a line: authors, title, where and when it appeared."""
+    reference = REFERENCES[key]
+    fields = {name: plain(text) for name, text in reference.fields.items()}
+    authors = ", ".join(surnames(reference))
+    where = fields.get("booktitle") or fields.get("journal") or fields.get("publisher")
+    volume = " ".join(filter(None, (fields.get("series"), fields.get("volume"))))
+    parts = [where, volume, fields.get("pages"), fields["year"]]
+    return f"{authors}: {fields['title']}. {', '.join(filter(None, parts))}"
+
+
+def addresses(key: str) -> dict[str, str]:
+    """Return where a paper is found, by what the address is: its DOI, arXiv, its proceedings."""
+    fields = REFERENCES[key].fields
+    found = {}
+    if "doi" in fields:
+        found[f"doi:{fields['doi']}"] = f"https://doi.org/{fields['doi']}"
+    if "eprint" in fields:
+        found[f"arXiv:{fields['eprint']}"] = f"https://arxiv.org/abs/{fields['eprint']}"
+    if "Machine Learning Research" in fields.get("series", ""):
+        found["PMLR"] = f"https://proceedings.mlr.press/v{fields['volume']}/"
+    return found

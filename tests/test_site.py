@@ -1,0 +1,115 @@
+"""What the site's pages are made of: names that are there, claims that have verdicts, commands."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pages
+import papers
+import pytest
+from marking import cell, code, linked, safe
+from typer.testing import CliRunner
+
+import pfbench
+from pfbench.claims.catalogue import CLAIMS, ERRATA, PAPERS
+from pfbench.cli.main import app
+
+ROOT = Path(__file__).parents[1]
+
+
+def read(page):
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_every_public_name_is_in_the_api():
+    named = set(re.findall(r"^\.\. auto\w+:: (?:[\w.]+\.)?(\w+)$", read("docs/api.rst"), re.M))
+    assert named >= {*pfbench.__all__, *pfbench.claims.__all__} - {"claims"}
+
+
+def test_every_page_asks_for_what_there_is():
+    asked = [
+        one
+        for path in sorted((ROOT / "docs").rglob("*.md"))
+        for one in re.findall(r"<!-- site: (\w+) ?(.*?) -->", path.read_text("utf-8"))
+    ]
+    assert {what for what, _ in asked} == pages.WRITERS.keys()
+    assert {of for what, of in asked if what == "claims"} == PAPERS.keys()
+
+
+def test_a_page_of_theory_has_claims_with_verdicts_and_problems_with_constants():
+    text = pages.filled("<!-- site: claims jaggi2013 -->")
+    assert "### jaggi2013-thm1" in text
+    assert "`f convex: f(x_t) - min f <= 2 C_f/(t+2) for all t >= 1`" in text
+    assert "primal(C, parameters, t)`: Return 2 C/(t+2)" in text
+    assert "frank-wolfe-half-step (Takes 1/(t+2), half the step)" in text
+    assert "[passed](#problem-jaggi2013-2)" in text
+    assert "(problem-jaggi2013-2)=\n### passed" in text
+    assert re.search(r"\| `D` \| 1.41421 \| ", text)
+
+
+def test_every_claim_and_erratum_stands_in_a_page():
+    """Where it does not build problems: each is in one file of its paper."""
+    stated = [
+        one.name
+        for paper in PAPERS.values()
+        for module in papers._files(paper)
+        for what in ("CLAIMS", "ERRATA")
+        for one in getattr(module, what, ())
+    ]
+    assert sorted(stated) == sorted([*CLAIMS, *ERRATA])
+
+
+def test_most_claims_have_a_verdict_and_errata_are_shown():
+    known = [name for name in CLAIMS if name in papers.measured()]
+    assert len(known) > 0.95 * len(CLAIMS)
+    assert {papers.measured()[name][0] for name in known} <= {"tight", "holds", "disputed"}
+    assert set(papers.shown()) >= set(ERRATA)
+    assert papers.power()["shen2019-mse-svrg"]
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (safe("|x|_2 <= a*b `c*d`"), r"\|x\|\_2 \<= a\*b `c*d`"),
+        (code("E|g|"), "`E|g|`"),
+        (cell("`E|g|` \\| x"), "`E\\|g\\|` \\| x"),
+        (linked("qu2018 (8)"), "[qu2018](#paper-qu2018) (8)"),
+        (linked("Jaggi 2013"), "Jaggi 2013 [jaggi2013](#paper-jaggi2013)"),
+    ],
+)
+def test_texts_as_markdown(made, expected):
+    assert made == expected
+
+
+# --- the guide for coding agents ------------------------------------------------------------------
+
+
+def test_what_the_guide_names_is_there():
+    text = read("AGENTS.md")
+    for name in re.findall(r"`([\w./-]+/[\w./-]*|[\w-]+\.md)`", text):
+        assert (ROOT / name).exists() or name.startswith(("build/", ".venv/")), name
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / link).exists(), link
+
+
+def test_the_guide_gives_the_commands_of_tox():
+    text, tox = read("AGENTS.md"), read("tox.ini")
+    assert re.search(r"`(sphinx-build .*?)`", text)[1] in tox
+    for command in ("ruff format", "ruff check", "lint-imports --no-logo", "mypy"):
+        assert f"`{command}`" in text
+        assert re.search(rf"^    {command}\b", tox, re.M), command
+    assert "`python -m benchmarks.history check`" in text
+
+
+@pytest.mark.parametrize("page", ["AGENTS.md", "docs/data.md", "docs/verify-a-claim.md"])
+def test_the_verbs_and_options_that_are_named_exist(page):
+    text = read(page)
+    fenced = "".join(re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.M | re.S))
+    commands = re.findall(r"`(pfbench .*?)`", text) + re.findall(r"^(pfbench .*)$", fenced, re.M)
+    assert commands
+    for command in commands:
+        verb, *words = shlex.split(command, comments=True)[1:]
+        shown = CliRunner().invoke(app, [verb, "--help"], env={"COLUMNS": "200"})
+        assert shown.exit_code == 0, command
+        for option in (word for word in words if word.startswith("--")):
+            assert option in shown.stdout, command
