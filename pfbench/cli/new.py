@@ -49,17 +49,28 @@ NEXT: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """By kind, what is done next with the file."""
 
+FOLDER: Mapping[str, str] = MappingProxyType(
+    {
+        "objective.py": "benchopt_objective",
+        "datasets/problems.py": "benchopt_dataset",
+        "solvers/methods.py": "benchopt_solver",
+    }
+)
+"""The files of a benchmark of benchopt, with their templates."""
+
 
 def new(
-    kind: str = argument("|".join(NEXT), default=...), name: str = argument("NAME", default=...)
+    kind: str = argument("|".join((*NEXT, "benchopt")), default=...),
+    name: str = argument("NAME", default=...),
 ) -> None:
     """Write a working file to start from, with its test.
 
     Into the current folder: NAME.py (NAME.toml of a sweep), which works as it stands, and
-    test_NAME.py. Nothing is overwritten.
+    test_NAME.py; of benchopt the folder benchmark_NAME, for the command `benchopt run`. Nothing is
+    overwritten.
     """
-    if kind not in NEXT:
-        raise unknown("kind", kind, NEXT)
+    if kind not in (*NEXT, "benchopt"):
+        raise unknown("kind", kind, (*NEXT, "benchopt"))
     if not _FORM.fullmatch(name):
         raise InputError(f"NAME {name!r} must be letters and digits, with hyphens between them.")
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower().replace("_", "-").split("-")
@@ -69,14 +80,36 @@ def new(
         "my-thing": "-".join(words),
         "MyThing": "".join(word.capitalize() for word in words),
     }
+    if kind == "benchopt":
+        _write_folder(Path(f"benchmark_{module}"), names)
+        return
     file, test = Path(f"{module}{suffix}"), Path(f"test_{module}.py")
     _check_free(module, file, test)
     for path, template in ((file, kind), (test, f"{kind}_test")):
-        with storing(str(path)), whole(path) as target:
-            target.write(_filled(template, names).encode())
+        _write(path, template, names)
     commands = [one.format(file=file, cls=names["MyThing"]) for one in NEXT[kind]]
     shown = [f"wrote {file} and {test}; next:", *(f"  pfbench {one}" for one in commands)]
     show("\n".join([*shown, f"  pytest {test}"]))
+
+
+def _write_folder(folder: Path, names: Mapping[str, str]) -> None:
+    """Write a benchmark of benchopt, and say how it is run."""
+    if folder.exists() or folder.is_symlink():
+        raise InputError(f"{folder} is there, and is not overwritten: take another NAME.")
+    for inside, template in FOLDER.items():
+        path = folder / inside
+        with storing(str(path)):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        _write(path, template, names)
+    show(
+        f"wrote {folder}: {', '.join(FOLDER)}; next:\n  pip install benchopt\n"
+        f"  benchopt run {folder} --max-runs 10"
+    )
+
+
+def _write(path: Path, template: str, names: Mapping[str, str]) -> None:
+    with storing(str(path)), whole(path) as target:
+        target.write(_filled(template, names).encode())
 
 
 def _filled(template: str, names: Mapping[str, str]) -> str:

@@ -5,8 +5,11 @@ import os
 import shlex
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 import pfbench as package
@@ -23,6 +26,7 @@ def written(pfbench, folder, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     for kind in KINDS:
         assert pfbench("new", kind, f"my-{kind}").status == 0
+    assert pfbench("new", "benchopt", "my-benchmark").status == 0
     yield folder
     for path in folder.glob("*.py"):
         sys.modules.pop(path.stem, None)
@@ -115,3 +119,53 @@ def test_nothing_is_overwritten(pfbench, folder, there):
     assert f"{there} is there" in pfbench("new", "set", "mine-too").refusal
     assert [path.name for path in folder.iterdir() if path.is_file()] == [there]
     assert (folder / there).read_text() == "# mine\n"
+
+
+# --- a benchmark of benchopt ----------------------------------------------------------------------
+
+
+def test_the_folder_for_benchopt_works(pfbench, folder, monkeypatch):
+    """All that benchopt calls, in its order; without benchopt, whose base classes do not matter."""
+    told = pfbench("new", "benchopt", "my-thing")
+    assert "benchopt run benchmark_my_thing" in told.out
+    assert "is there" in pfbench("new", "benchopt", "my-thing").refusal
+    bases = {name: type(name, (), {}) for name in ("BaseObjective", "BaseDataset", "BaseSolver")}
+    monkeypatch.setitem(sys.modules, "benchopt", SimpleNamespace(**bases))
+    read = {}
+    for path in (folder / "benchmark_my_thing").rglob("*.py"):
+        exec(compile(path.read_text(), str(path), "exec"), read)
+    data, objective, solver = read["Dataset"](), read["Objective"](), read["Solver"]()
+    for chosen in product(data.parameters["problem"], solver.parameters["algorithm"]):
+        data.problem, solver.algorithm = chosen
+        solver.seed = 0
+        objective.set_data(**data.get_data())
+        assert objective.evaluate_result(**objective.get_one_result())["lo"] == 0
+        assert solver.skip(**objective.get_objective()) == (False, None)
+        solver.set_objective(**objective.get_objective())
+        values = []
+        for n_iter in (0, 1, 40):
+            solver.run(n_iter)
+            found = objective.evaluate_result(**solver.get_result())
+            assert found["lo"] == n_iter
+            values.append(found["value"])
+        assert values[0] > values[2]
+    solver.algorithm = "gradient-descent[step=0.1]"
+    assert solver.skip(**objective.get_objective())[0]
+
+
+def test_benchopt_runs_the_folder(pfbench, folder):
+    pytest.importorskip("benchopt", reason="benchopt is not installed")
+    assert pfbench("new", "benchopt", "mine").status == 0
+    command = ["run", "benchmark_mine", "--no-plot", "--no-display", "-n", "3", "-r", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchopt", *command],
+        env=os.environ | {"PYTHONPATH": str(Path(package.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (table,) = (folder / "benchmark_mine").rglob("*.parquet")
+    frame = pd.read_parquet(table)
+    assert len(frame.groupby(["dataset_name", "solver_name"])) == 4
+    assert (frame["objective_lo"] == frame["stop_val"]).all()
