@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pfbench.adapters.black_box import BlackBox as BlackBox
     from pfbench.adapters.copt_methods import CoptFrankWolfe as CoptFrankWolfe
     from pfbench.adapters.copt_methods import CoptProximalGradient as CoptProximalGradient
+    from pfbench.adapters.frank_wolfe_jl import read_trajectory as read_trajectory
     from pfbench.adapters.functions import FunctionSet as FunctionSet
     from pfbench.adapters.functions import from_functions as from_functions
     from pfbench.adapters.plain import PlainOracles as PlainOracles

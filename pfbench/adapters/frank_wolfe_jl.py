@@ -1,0 +1,213 @@
+"""Trajectories of FrankWolfe.jl: read, recounted by the method's rule, stored beside our runs.
+
+With ``trajectory=true`` it records t, primal, dual, dual gap and time after each iteration. Row
+t = k has f and gap at x_{k-1}, where iteration k began; a last row, with t as before, has those of
+the output.
+"""
+
+import csv
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pfbench.base.counts import COUNTED, Counts
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown
+from pfbench.runs.loop.run import TRACE_COLUMNS, Run
+from pfbench.runs.storage.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RECORDED = ("t", "primal", "dual", "dual_gap", "time")
+"""What FrankWolfe.jl records by itself."""
+
+TRACKED: Mapping[str, str] = MappingProxyType(
+    {"gradient_calls": "fo", "lmo_calls": "lo", "f_calls": "fv"}
+)
+"""What its trackers count, if a callback records them, with our words for it."""
+
+NO_TRIALS = ("Agnostic", "Shortstep", "FixedStep", "Nonconvex")
+"""Step rules of frank_wolfe that ask for nothing: a gradient and a vertex an iteration are all."""
+
+_MOST_BYTES = 2**28
+
+Numbers = tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """What FrankWolfe.jl recorded of one run, and what each iterate took.
+
+    Attributes
+    ----------
+    columns
+        iteration, the counts, seconds, objective and fw_gap.
+    rows
+        The numbers; None for a count that nobody knows.
+    digest
+        A hash of what was read.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[Numbers, ...]
+    digest: str
+
+    @property
+    def table(self) -> "pd.DataFrame":
+        """The rows as a table; an unknown count is <NA>."""
+        import pandas as pd
+
+        frame = pd.DataFrame.from_records(list(self.rows), columns=list(self.columns))
+        return frame.astype(dict.fromkeys(("iteration", *COUNTED), "Int64"))
+
+    def run(self, problem: str, algorithm: str) -> Run:
+        """Return it as a run of ours, under the names of its problem and its method.
+
+        Raises
+        ------
+        InputError
+            If a count is unknown.
+        """
+        last = dict(zip(self.columns, self.rows[-1], strict=True))
+        lacking = [name for name in COUNTED if last[name] is None]
+        if lacking:
+            raise InputError(
+                f"the trajectory does not tell {', '.join(lacking)}: record what the trackers "
+                f"count, and name the columns ({', '.join(TRACKED)}), or name its step rule, if it "
+                f"is one of {', '.join(NO_TRIALS)}."
+            )
+        return Run(
+            problem=problem,
+            algorithm=algorithm,
+            parameters={},
+            schedule="explicit",
+            seed=0,
+            status="finished",
+            stop_reason="as FrankWolfe.jl recorded it",
+            iterations=int(last["iteration"] or 0),
+            counts=Counts(**{name: int(last[name] or 0) for name in COUNTED}),
+            final={"objective": last["objective"], "fw_gap": last["fw_gap"]},
+            seconds=float(last["seconds"] or 0.0),
+            oracle_seconds=0.0,
+            failure_probability=0.0,
+            columns=self.columns,
+            rows=list(self.rows),
+        )
+
+    def store(self, folder: Path, problem: str, algorithm: str) -> str:
+        """Put that run into a store, for `pfbench report --store`; return its key."""
+        run = self.run(problem, algorithm)
+        about = f"{self.digest} {problem} {algorithm}"
+        key = hashlib.sha256(about.encode()).hexdigest()
+        Store(Path(folder)).put(key, run, {"made by": "FrankWolfe.jl"})
+        return key
+
+
+def read_trajectory(
+    path: Path | str,
+    *,
+    entry: str | None = None,
+    columns: Sequence[str] = RECORDED,
+    n: int = 1,
+    step: str | None = None,
+) -> Trajectory:
+    """Read a trajectory of `frank_wolfe` of FrankWolfe.jl.
+
+    Parameters
+    ----------
+    path
+        A JSON file of rows, or one of several such by name; or rows of numbers between commas or
+        tabs, as DelimitedFiles writes them.
+    entry
+        Which one, where the file has several.
+    columns
+        What a row has: `RECORDED`, and those of `TRACKED` that a callback adds, in its order; any
+        other name is not looked at.
+    n
+        Number of components: a gradient is n SFO, a value n FV.
+    step
+        Its step rule. One of `NO_TRIALS` recounts what was not tracked: to come to x_k it takes k
+        gradients and k linear minimisations. What FrankWolfe.jl asks beyond that, for the
+        trajectory and to verify the output, is no work of the method.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or has other rows.
+    """
+    if missing := [name for name in RECORDED if name not in columns]:
+        raise InputError(f"columns lacks {', '.join(missing)}: name all that a row has, in order.")
+    data = _bytes(Path(path))
+    found = _rows(Path(path), data, entry)
+    if not found:
+        raise InputError(f"{path} has no rows: record it with trajectory=true.")
+    for k, row in enumerate(found, start=1):
+        if len(row) != len(columns):
+            raise InputError(
+                f"row {k} of {path} has {len(row)} numbers where columns has {len(columns)}: name "
+                "what each is, in order."
+            )
+    named = [dict(zip(columns, row, strict=True)) for row in found]
+    rows = tuple(_row(named, k, n, step) for k in range(len(named)))
+    digest = hashlib.sha256(data + repr((entry, tuple(columns), n, step)).encode())
+    return Trajectory((*TRACE_COLUMNS, "objective", "fw_gap"), rows, digest.hexdigest())
+
+
+def _row(named: Sequence[Mapping[str, float]], k: int, n: int, step: str | None) -> Numbers:
+    """Return our row of the k-th of theirs."""
+    row, again = named[k], k > 0 and named[k]["t"] == named[k - 1]["t"]
+    iteration = int(row["t"]) if again else max(int(row["t"]) - 1, 0)
+    counts: dict[str, float | None] = dict.fromkeys(COUNTED, 0)
+    counts |= {"sfo": None, "fo": None, "lo": None, "fv": None}
+    if step in NO_TRIALS:
+        counts |= {"fo": iteration, "lo": iteration, "fv": 0}
+    # Tracked before this row; the one before it, as the row's own calls come after its iterate.
+    before = named[k - 1] if k > 0 else dict.fromkeys(TRACKED, 0)
+    for theirs, ours in TRACKED.items():
+        if theirs in row:
+            counts[ours] = before[theirs] * (n if ours == "fv" else 1)
+    if counts["fo"] is not None:
+        counts["sfo"] = n * counts["fo"]
+    measured = (row["time"], row["primal"], row["dual_gap"])
+    return (iteration, *(counts[name] for name in COUNTED), *measured)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise InputError(f"{path} has more than {_MOST_BYTES:,} bytes: record fewer rows.")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}).") from error
+
+
+def _rows(path: Path, data: bytes, entry: str | None) -> list[list[float]]:
+    """Return the rows of a file, all finite numbers."""
+    try:
+        text = data.decode()
+        found = json.loads(text) if path.suffix == ".json" else _delimited(text)
+        if isinstance(found, dict):
+            if entry not in found:
+                raise unknown(f"entry of {path}", str(entry), found)
+            found = found[entry]
+        rows = [[float(number) for number in row] for row in found]
+    except (ValueError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path} has no rows of numbers: {str(error)[:80]}.") from error
+    bad = next((k for k, row in enumerate(rows, 1) if not all(map(math.isfinite, row))), None)
+    if bad is not None:
+        raise InputError(f"row {bad} of {path} has a number that is not finite.")
+    return rows
+
+
+def _delimited(text: str) -> list[Any]:
+    lines = [line for line in text.splitlines() if line.strip()]
+    delimiter = "\t" if lines and "\t" in lines[0] else ","
+    return list(csv.reader(lines, delimiter=delimiter))
