@@ -97,7 +97,7 @@ def report(
     if together is not None:
         reports = [joined(together, together, reports)]
     if not text:  # only the page tells of claims
-        looked_up = Store(folders[0]) if outcomes else None
+        looked_up = [Store(folder) for folder in folders]
         reports = [with_theory(one, looked_up) for one in reports]
     _show(reports, None if text else output, as_json=as_json)
     failed = [outcome for outcome in outcomes if outcome.entry.run.status in FAILURES]

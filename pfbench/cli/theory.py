@@ -30,20 +30,20 @@ class _NothingDone(ThisProcess):
         return (Result(index, None, "lost", "", 0.0) for index, _ in enumerate(tasks))
 
 
-def with_theory(report: "Report", store: "Store | None") -> "Report":
+def with_theory(report: "Report", stores: "Sequence[Store]") -> "Report":
     """Return a report with what is claimed of its methods.
 
     Parameters
     ----------
-    store
+    stores
         Where verdicts are looked up, made from the present source; nothing is put to the test.
-        Without one, no verdict is known.
+        Without any, no verdict is known.
     """
     from pfbench.claims.catalogue import claims_about
 
     methods = dict.fromkeys(group.algorithm for results in report.results for group in results)
     claims = [claim for method in methods for claim in claims_about(method)]
-    known = _verdicts(claims, store) if store else {}
+    known = {name: verdict for store in stores for name, verdict in _verdicts(claims, store)}
     theory = Theory(
         tuple(rate for claim in claims for rate in _rates(claim)),
         tuple(_stated(claim, known.get(claim.name)) for claim in claims),
@@ -51,15 +51,13 @@ def with_theory(report: "Report", store: "Store | None") -> "Report":
     return replace(report, theory=theory)
 
 
-def _verdicts(claims: "Sequence[Claim]", store: "Store") -> "dict[str, Verdict]":
-    """Return what the store knows of claims, by their names: the full effort before the quick."""
+def _verdicts(claims: "Sequence[Claim]", store: "Store") -> "Iterator[tuple[str, Verdict]]":
+    """Yield what a store knows of claims, by their names: the full effort after the quick."""
     from pfbench.verification.session import Session
 
-    found: dict[str, Verdict] = {}
     for effort in ("quick", "full"):
         session = Session(engine=_NothingDone(), effort=effort, store=store)
-        found |= {row.claim.name: row for row in session.verify(claims).rows if not row.failed}
-    return found
+        yield from ((row.claim.name, row) for row in session.verify(claims).rows if not row.failed)
 
 
 def _stated(claim: "Claim", verdict: "Verdict | None") -> Stated:

@@ -186,6 +186,14 @@ def test_what_is_stored_is_drawn_and_nothing_is_run(pfbench, folder, spec, drawn
     assert "leave SPEC.toml out" in pfbench("report", "x.toml", "--problem", "quadratic").refusal
 
 
+def test_verdicts_that_the_store_has_are_shown_beside_what_is_stored(pfbench, folder, spec, drawn):
+    report(pfbench)
+    pfbench("verify", "shen2019-count-svrg", "--jobs", 0)
+    pfbench("report", "--algorithm", "nfwu-svrg")
+    known = {one.claim: one.verdict for one in drawn[-1][0].theory.claims if one.verdict}
+    assert known == {"shen2019-count-svrg": "holds"}
+
+
 def test_several_go_on_one_page(pfbench, folder, spec, drawn):
     (folder / "again.toml").write_text(SPEC)
     outcome = pfbench("report", "small.toml", "again.toml", "--jobs", 0, "--together", "both")

@@ -31,7 +31,7 @@ def report(tmp_path_factory):
 
 
 def test_rates_are_powers_of_the_calls(report):
-    theory = with_theory(report, None).theory
+    theory = with_theory(report, []).theory
     found = {(rate.method, rate.count): rate.power for rate in theory.rates}
     # V <= eps after eps^-2 LO and FO; and after eps^-4 SFO, eps^-2 LO.
     assert found["frank-wolfe", "lo"] == found["frank-wolfe", "fo"] == 0.5
@@ -56,11 +56,11 @@ def test_every_stated_rate_can_be_drawn():
 
 def test_verdicts_are_looked_up_and_never_made(report, tmp_path):
     store = Store(tmp_path / "store")
-    claims = {one.claim for one in with_theory(report, store).theory.claims if one.verdict}
+    claims = {one.claim for one in with_theory(report, [store]).theory.claims if one.verdict}
     assert claims == set()
     assert list(store.keys("verdict")) == []
     Session(engine=ThisProcess(), store=store).verify([CLAIMS[QUICK]])
-    theory = with_theory(report, store).theory
+    theory = with_theory(report, [store]).theory
     known = {one.claim: one for one in theory.claims if one.verdict}
     assert known.keys() == {QUICK}
     assert known[QUICK].verdict in ("holds", "tight")
