@@ -89,6 +89,18 @@ def matches(selector: str, asked: str) -> bool:
     return asked in (selector, selector.partition("[")[0])
 
 
+def is_own(name: str, kinds: Collection[str] = ()) -> bool:
+    """Return whether a name means somebody's own code: FILE.py, FILE.py:NAME or MODULE:NAME.
+
+    Parameters
+    ----------
+    kinds
+        What stands before the colon in KIND:NAME, which is ours.
+    """
+    before, colon, _ = name.partition(":")
+    return before not in kinds if colon else name.endswith(FILE)
+
+
 def module_of(name: str) -> str:
     """Return MODULE of MODULE:NAME; of FILE.py:NAME the module that the file is imported as."""
     place = name.rpartition(":")[0].strip()

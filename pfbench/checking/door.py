@@ -11,7 +11,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.parameters import check_known
 from pfbench.base.protocols import Problem
-from pfbench.base.selectors import Selector
+from pfbench.base.selectors import Selector, is_own
 from pfbench.base.user_code import blamed, is_ours, load
 from pfbench.checking import algorithms, estimators
 from pfbench.checking.examples import EXAMPLES, SHAPES
@@ -136,10 +136,9 @@ _LOOK: Mapping[str, Callable[[Any, Examination, Any], Any]] = MappingProxyType(
 # --- names ----------------------------------------------------------------------------------------
 
 
-def is_own(text: str) -> bool:
+def is_imported(text: str) -> bool:
     """Return whether a text names somebody's own code, which is imported."""
-    name = Selector.parse(text).name
-    return ":" in name and name.partition(":")[0] not in KINDS
+    return is_own(Selector.parse(text).name, KINDS)
 
 
 def _resolved(what: Any, kind: str | None) -> tuple[str, Any, str]:
@@ -149,7 +148,7 @@ def _resolved(what: Any, kind: str | None) -> tuple[str, Any, str]:
         found = _made(what, Selector(label), kind)
         return label, found, kind or kind_of(found, label)
     selector = Selector.parse(what)
-    if is_own(what):
+    if is_imported(what):
         if "epsilon" in selector.parameters and kind in (None, "algorithm"):
             chosen = chosen_algorithm(what)
             if isinstance(chosen, AlgorithmChoice):

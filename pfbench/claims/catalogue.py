@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
+from pfbench.base.selectors import is_own
 from pfbench.base.user_code import load
 from pfbench.claims import jaggi2013, lacoste2016, li2019, methods, qu2018, shen2019, wang2019
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
-from pfbench.verification.own import check_ready, is_own, stated
+from pfbench.verification.own import check_ready, stated
 from pfbench.verification.scales import Change, change
 from pfbench.verification.subject import Subject
 

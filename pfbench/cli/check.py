@@ -41,7 +41,7 @@ def check(
     from pfbench.base.checks import choice
     from pfbench.checking import KINDS
     from pfbench.checking import check as look
-    from pfbench.checking.door import is_own
+    from pfbench.checking.door import is_imported
     from pfbench.runs.planning.plugged import spelled_out, whatever_spelled_out
 
     name = whatever_spelled_out(name)
@@ -49,7 +49,9 @@ def check(
     if kind is not None:
         choice("--kind", kind, KINDS)
     if not as_json:
-        printing.announce([text for text in (name, problem) if text is not None and is_own(text)])
+        printing.announce(
+            [text for text in (name, problem) if text is not None and is_imported(text)]
+        )
     found = look(name, problem=problem, kind=kind)
     if as_json:
         printing.print_json(found.as_json())

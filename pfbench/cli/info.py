@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 
 from pfbench.base.errors import DataError, InputError
-from pfbench.base.selectors import Selector
+from pfbench.base.selectors import Selector, is_own
 from pfbench.cli.catalogue import find, specs
 from pfbench.cli.claims import describe
 from pfbench.cli.describing import constant_table, described_constants, parameter_table, parameters
@@ -40,17 +40,11 @@ def info(name: str = argument("NAME", default=...), as_json: bool = AS_JSON) -> 
     """
     a_report = name.removeprefix("report:") in specs()  # whose name may have a folder
     selector = Selector(name) if a_report else Selector.parse(name)
-    item = _own(selector) if _is_own(selector.name) else find(selector.name)
+    item = _own(selector) if is_own(selector.name, _KINDS) else find(selector.name)
     if item.broken:
         raise InputError(item.broken)
     facts, parts = _KINDS[item.kind](replace(selector, name=item.name), item)
     show_facts([*item.facts, *facts], *parts, as_json=as_json)
-
-
-def _is_own(name: str) -> bool:
-    """Return whether a name is FILE.py:NAME or MODULE:NAME, and not KIND:NAME."""
-    kind, colon, _ = name.partition(":")
-    return bool(colon) and kind not in _KINDS
 
 
 def _own(selector: Selector) -> Item:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
+from pfbench.base.selectors import is_own
 from pfbench.base.visible import visible
 from pfbench.cli import options, printing
 from pfbench.cli.claims import explain as explain_claim
@@ -127,7 +128,6 @@ def _spelled_out(name: str) -> str:
     """Return MODULE:NAME for a claim that is a plug-in; any other name as it is."""
     from pfbench.base.plugins import plugin
     from pfbench.claims.catalogue import CLAIMS, claims_about
-    from pfbench.verification.own import is_own
 
     found = None if is_own(name) or name in CLAIMS or claims_about(name) else plugin("claim", name)
     return name if found is None else found.place
@@ -135,7 +135,6 @@ def _spelled_out(name: str) -> str:
 
 def _announce(names: Sequence[str], target: Path | None) -> None:
     """Print whose files are imported, unless JSON alone is printed."""
-    from pfbench.verification.own import is_own
 
     for name in dict.fromkeys(filter(is_own, names)):
         if target != printing.STANDARD_OUTPUT:

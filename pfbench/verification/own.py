@@ -15,11 +15,6 @@ from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.subject import Untestable
 
 
-def is_own(name: str) -> bool:
-    """Return whether a name means somebody's own: FILE.py, FILE.py:NAME or MODULE:NAME."""
-    return ":" in name or name.endswith(".py")
-
-
 def stated(reference: str) -> Paper:
     """Return what somebody's own file states: claims, planted faults, errata.
 

@@ -7,10 +7,11 @@ import pytest
 
 import pfbench as pf
 from pfbench.base.errors import InputError
+from pfbench.base.selectors import is_own
 from pfbench.claims.catalogue import mutants_of, own_papers, paper_of, selected
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.verification.identity import identity
-from pfbench.verification.own import is_own, stated, stated_claim
+from pfbench.verification.own import stated, stated_claim
 
 TEXT = """
 import pfbench as pf
