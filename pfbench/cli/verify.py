@@ -135,7 +135,6 @@ def _spelled_out(name: str) -> str:
 
 def _announce(names: Sequence[str], target: Path | None) -> None:
     """Print whose files are imported, unless JSON alone is printed."""
-
     for name in dict.fromkeys(filter(is_own, names)):
         if target != printing.STANDARD_OUTPUT:
             printing.note(f"importing {name}")
