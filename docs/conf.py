@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from figures import drawn
 from pages import filled
 
 import pfbench
@@ -39,6 +40,9 @@ suppress_warnings = ["myst.header"]  # reports begin their parts where they like
 html_theme = "pydata_sphinx_theme"
 html_title = "pfbench"
 html_additional_pages = {"index": "redirect.html"}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_sidebars = {"README": [], "docs/gallery": [], "docs/index": []}
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
@@ -61,7 +65,7 @@ def setup(app):
 
 def fill(app, name, source):
     """Replace the markers of a page by what they ask for."""
-    source[0] = filled(source[0])
+    source[0] = drawn(filled(source[0]))
 
 
 def escape_bars(app, what, name, thing, options, lines):

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
+from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -52,7 +53,7 @@ def power() -> Mapping[str, list[str]]:
     found: dict[str, list[str]] = {}
     for row in _rows("power.md"):
         if len(row) == 4 and row[3] not in ("-", "quick"):
-            found.setdefault(row[0], []).append(f"{row[2]} of {row[3]}")
+            found.setdefault(row[0], []).append(f"{row[3]} on {row[2]}")
     return found
 
 
@@ -73,11 +74,10 @@ def claims(key: str) -> str:
     for module in _files(paper):
         parts += [f"## {safe(_title(module))}\n", *_about(module)]
         ours = [one for one in paper.claims if one in getattr(module, "CLAIMS", ())]
-        tell = _as_table if len(paper.claims) > MANY else _one_by_one
+        tell = _as_tables if len(paper.claims) > MANY else _one_by_one
         parts += tell(ours, paper, instances)
         parts += [_erratum(one) for one in getattr(module, "ERRATA", ())]
-    problems = enumerate(instances.values(), 1)
-    parts += ["## The problems\n", *(_instance(key, *one) for one in problems)]
+    parts += ["## The problems\n", *_problems(key, list(instances.values()))]
     return "\n".join(parts)
 
 
@@ -106,7 +106,8 @@ def _title(module: ModuleType) -> str:
 
 def _about(module: ModuleType) -> Iterator[str]:
     """Yield what a file says of itself, and its formulas with their derivation."""
-    yield f"{safe(words(module.__doc__ or ''))}\n"
+    about = words(module.__doc__ or "")
+    yield f"{safe(about)}\n" if about.rstrip(".") != _title(module) else ""
     formulas = [
         one
         for name, one in vars(module).items()
@@ -133,7 +134,7 @@ def _one_by_one(
     for one in ours:
         yield f"(claim-{one.name})=\n### {one.name}\n\n{code(one.statement)}\n"
         tests = [
-            f"[{safe(each.name)}](#problem-{paper.key}-{places[_identity(each)]})"
+            f"[{safe(_called(each))}](#problem-{paper.key}-{places[_identity(each)]})"
             for each in one.instances
         ]
         facts = {
@@ -153,15 +154,19 @@ def _one_by_one(
         yield ""
 
 
-def _as_table(
+def _as_tables(
     ours: Iterable[Claim], paper: Paper, instances: Mapping[str, Instance]
 ) -> Iterator[str]:
-    yield "| claim | says | source | verdict | power |"
-    yield "| --- | --- | --- | --- | --- |"
-    for one in ours:
-        says = (code(one.name), code(one.statement), linked(one.source), _verdict(one), _power(one))
-        yield f"| {' | '.join(map(cell, says))} |"
-    yield ""
+    for method, held in groupby(ours, key=lambda one: one.method):
+        theirs = list(held)
+        sources = "; ".join(dict.fromkeys(linked(one.source) for one in theirs))
+        yield f"### {method}\n\n{sources}\n"
+        yield "| claim | says | verdict | power |"
+        yield "| --- | --- | --- | --- |"
+        for one in theirs:
+            says = (code(one.name), safe(one.statement), _verdict(one), _power(one))
+            yield f"| {' | '.join(map(cell, says))} |"
+        yield ""
 
 
 def _verdict(claim: Claim) -> str:
@@ -183,7 +188,7 @@ def _how(claim: Claim) -> str:
 
 def _power(claim: Claim) -> str:
     found = power().get(claim.name)
-    return f"finds a factor on {', '.join(found)}" if found else ""
+    return f"finds a factor of {', '.join(found)}" if found else ""
 
 
 def _faults(claim: Claim, paper: Paper) -> Iterator[str]:
@@ -212,12 +217,21 @@ def _distinct(instances: Iterable[Instance]) -> dict[str, Instance]:
     return {_identity(one): one for one in instances}
 
 
-def _instance(key: str, number: int, one: Instance) -> str:
+def _called(one: Instance) -> str:
+    """Return the name of an instance with its parameters."""
     given = ", ".join(f"{name}={value}" for name, value in one.parameters.items())
-    title = f"(problem-{key}-{number})=\n### {safe(one.name)}\n"
-    about = safe(" ".join(one.about.split()).removeprefix("Return "))
-    fixed = f"Parameters: {code(given)}\n" if given else ""
-    return "\n".join([title, f"{about}\n", fixed, *_constants(one)])
+    return f"{one.name}({given})" if given else one.name
+
+
+def _problems(key: str, instances: list[Instance]) -> Iterator[str]:
+    """Yield what is known of each problem, by what makes it."""
+    for name, about in dict.fromkeys((one.name, one.about) for one in instances):
+        says = " ".join(about.split()).removeprefix("Return ")
+        yield f"### {safe(name)}\n\n{safe(says)}\n"
+        for number, one in enumerate(instances, 1):
+            if (one.name, one.about) == (name, about):
+                yield f"(problem-{key}-{number})=\n{code(_called(one))}\n"
+                yield from _constants(one)
 
 
 def _constants(one: Instance) -> Iterator[str]:
@@ -225,6 +239,7 @@ def _constants(one: Instance) -> Iterator[str]:
     if not hasattr(example, "constants"):
         return
     constants = example.constants(example.start())
+    yield "<details><summary>constants</summary>\n"
     yield "| constant | value | meaning | from |"
     yield "| --- | --- | --- | --- |"
     for name, meaning in MEANING.items():
@@ -232,7 +247,7 @@ def _constants(one: Instance) -> Iterator[str]:
         if math.isfinite(value):
             source = constants.derivations.get(name, "as made")
             yield f"| {code(name)} | {value:.6g} | {cell(safe(meaning))} | {cell(safe(source))} |"
-    yield ""
+    yield "\n</details>\n"
 
 
 def verdicts() -> str:

@@ -5,6 +5,7 @@ import shlex
 from itertools import chain
 from pathlib import Path
 
+import figures
 import pages
 import papers
 import pytest
@@ -45,8 +46,9 @@ def test_a_page_of_theory_has_claims_with_verdicts_and_problems_with_constants()
     assert "`f convex: f(x_t) - min f <= 2 C_f/(t+2) for all t >= 1`" in text
     assert "primal(C, parameters, t)`: Return 2 C/(t+2)" in text
     assert "frank-wolfe-half-step (Takes 1/(t+2), half the step)" in text
-    assert "[passed](#problem-jaggi2013-2)" in text
-    assert "(problem-jaggi2013-2)=\n### passed" in text
+    assert "[passed(slope=-0.01)](#problem-jaggi2013-2)" in text
+    assert "### passed\n" in text
+    assert "(problem-jaggi2013-2)=\n`passed(slope=-0.01)`" in text
     assert re.search(r"\| `D` \| 1.41421 \| ", text)
 
 
@@ -116,3 +118,22 @@ def test_the_verbs_and_options_that_are_named_exist(page):
         assert shown.exit_code == 0, command
         for option in (word for word in words if word.startswith("--")):
             assert option in shown.stdout, command
+
+
+# --- the gallery ----------------------------------------------------------------------------------
+
+
+def test_a_program_of_the_gallery_is_run_and_drawn(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(figures, "FOLDER", tmp_path)
+    program = "```python\nimport matplotlib.pyplot as plt\n\nfigure = plt.figure()\n```\n\n"
+    page = figures.drawn(f"{program}<!-- figure: An empty figure -->\n\n```python\n1 / 0\n```\n")
+    assert "![An empty figure](/build/figures/an-empty-figure.svg)" in page
+    assert (tmp_path / "an-empty-figure.svg").read_text().count("<svg") == 1
+    with pytest.raises(ZeroDivisionError):
+        figures.drawn("```python\n1 / 0\n```\n\n<!-- figure: None -->")
+
+
+def test_every_program_of_the_gallery_asks_for_its_figure():
+    text = read("docs/gallery.md")
+    assert text.count("```python") == text.count("<!-- figure: ") == 6
