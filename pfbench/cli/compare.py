@@ -116,10 +116,21 @@ def _compared(suite: "Spec", method: str, runs: "_Runs", *, rerun: bool) -> _Com
     spec = _first(spec, labels)
     outcomes = runs.of(name, spec.runs(), _plans(spec, labels))
     mine = _plans(spec, labels)
+    _refuse_who_fits_nowhere(suite, method, [one for one in outcomes if one.plan in mine])
     left_out = [label for label in every if label not in _labels(spec)]
     spec = replace(spec, about="\n\n".join([spec.about, *runs.told(spec, outcomes, left_out)]))
     report = collect(spec, outcomes)
     return _Compared(labels, [one for one in outcomes if one.plan in mine], report)
+
+
+def _refuse_who_fits_nowhere(suite: "Spec", method: str, mine: "Sequence[Outcome]") -> None:
+    runs = [one.entry.run for one in mine]
+    if all(run.status == "refused" for run in runs):
+        raise InputError(
+            f"{method} fits no problem of the suite {suite.name}; of the first it is said: "
+            f"{runs[0].stop_reason.rstrip('.')}. Name another suite, or a spec of yours, with "
+            "--suite."
+        )
 
 
 def _labels(spec: "Spec") -> list[str]:

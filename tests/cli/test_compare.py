@@ -173,11 +173,14 @@ def test_who_does_nothing_is_last_everywhere(results, archived):
     assert all("fewest SFO on 0 of 2 problems" in text for text in found["sentences"])
 
 
-def test_what_does_not_fit_is_refused_and_said(results, archived):
-    found, _ = results("mine:Elsewhere[iterations=5,step=0.1]")
-    refused = [text for text in found["sentences"] if "is refused on" in text]
-    assert len(refused) == 2
-    assert "Elsewhere is refused on cosh" in refused[0]
+def test_who_fits_no_problem_of_the_suite_is_told_so(pfbench, pages, archived):
+    outcome = compare(pfbench, "mine:Elsewhere[iterations=5,step=0.1]")
+    assert outcome.status == 2
+    assert "Elsewhere[iterations=5,step=0.1] fits no problem of the suite" in outcome.err
+    assert (
+        "has a feasible set. Name another suite, or a spec of yours, with --suite." in outcome.err
+    )
+    assert pages == []
 
 
 def test_the_runs_of_all_can_be_made_here(results, pages, folder, archived):

@@ -42,6 +42,14 @@ def test_who_does_nothing_has_no_place():
         assert math.isinf(duel.calls)
 
 
+def test_who_was_refused_does_not_stand():
+    out = group("out", [run([], [], seed=seed, status="refused") for seed in range(8)])
+    assert against("out", out, fast()) == []
+    comparison = compare(results(out, fast()), SFO)
+    (said,) = versus.sentences(comparison, "out", {"out"})
+    assert said.startswith("out is refused on ")
+
+
 def test_the_place_does_not_depend_on_who_is_worse():
     few = against("slow", fast(), slow())
     more = against("slow", fast(), slow(), slower(), idle())

@@ -7,7 +7,7 @@ from typing import Any
 
 from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
 from pfbench.reporting.findings.ranking import kinds_of
-from pfbench.reporting.results import Results
+from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import HOLDS, Price, holm, nothing_varies, rank_test
 from pfbench.reporting.statistics.significance import SIGNIFICANT
 from pfbench.reporting.tables import TIED, Cell, Row, Table
@@ -64,6 +64,8 @@ class Duel:
 def duels(comparison: Comparison, label: str, mine: Collection[str]) -> list[Duel]:
     """Return a method against the best of the others, by panel and target.
 
+    Where it was refused it does not stand.
+
     Parameters
     ----------
     comparison
@@ -75,10 +77,14 @@ def duels(comparison: Comparison, label: str, mine: Collection[str]) -> list[Due
         _duel(panel, at, target, label, mine)
         for panel in comparison.panels
         for at, target in enumerate(comparison.targets)
-        if any(one.group.label == label for one in panel.scored)
+        if any(one.group.label == label and not _refused(one.group) for one in panel.scored)
     ]
     told = _told(found)
     return [replace(duel, sure=sure) for duel, sure in zip(found, told, strict=True)]
+
+
+def _refused(group: Group) -> bool:
+    return all(run.status == "refused" for run in group.runs)
 
 
 def _duel(panel: Compared, at: int, target: Stop, label: str, mine: Collection[str]) -> Duel:
@@ -135,7 +141,8 @@ def projecting(results: Results) -> set[str]:
 
 def _by_target(comparison: Comparison, found: Sequence[Duel]) -> Iterator[list[Duel]]:
     for target in comparison.targets:
-        yield [duel for duel in found if duel.target == target]
+        if to_it := [duel for duel in found if duel.target == target]:
+            yield to_it
 
 
 def _to_target(label: str, kind: str, found: Sequence[Duel]) -> str:
