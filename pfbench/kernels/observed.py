@@ -136,16 +136,25 @@ def normal_rows(
     Writes ``u = G v - beta * previous`` for these rows, adds ``G' u`` to y while each row is
     still in cache, and returns the sum of squares of u.
     """
+    indptr, indices = rows
     square = 0.0
     for i in range(first, last):
-        start, end = rows.indptr[i], rows.indptr[i + 1]
+        start, end = indptr[i], indptr[i + 1]
         total = -beta * previous[i]
         for k in range(start, end):
-            total += g[k] * v[rows.indices[k]]
+            total += g[k] * v[indices[k]]
         u[i] = total
         square += total * total
-        for k in range(start, end):
-            y[rows.indices[k]] += total * g[k]
+        # Four at a time, read before they are written: the columns of a row are distinct, which
+        # the compiler does not know.
+        fours = start + (end - start) // 4 * 4
+        for k in range(start, fours, 4):
+            j0, j1, j2, j3 = indices[k], indices[k + 1], indices[k + 2], indices[k + 3]
+            y0, y1 = y[j0] + total * g[k], y[j1] + total * g[k + 1]
+            y2, y3 = y[j2] + total * g[k + 2], y[j3] + total * g[k + 3]
+            y[j0], y[j1], y[j2], y[j3] = y0, y1, y2, y3
+        for k in range(fours, end):
+            y[indices[k]] += total * g[k]
     return square
 
 

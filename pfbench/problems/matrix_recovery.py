@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats, Integers
+from pfbench.base.arrays import Floats, Integers, Recycled
 from pfbench.base.checks import choice, finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
@@ -198,6 +198,10 @@ class RobustMatrixRecovery(FiniteSum):
         """The entries in row order and the scale, as the compiled loops read them."""
         return welsch.Entries(*self.pattern.rows, self.targets, self.sigma)
 
+    @cached_property
+    def _vectors(self) -> Recycled:
+        return Recycled(self.n)
+
     @property
     def n(self) -> int:
         """Number of observed entries."""
@@ -291,7 +295,7 @@ class RobustMatrixRecovery(FiniteSum):
 
         The recorded step of x is applied, unless x is lent.
         """
-        at_x, g = self.read(x), np.empty(self.n)
+        at_x, g = self.read(x), self._vectors.take()
         if x.lent:
             only_read = welsch.slope_rows, welsch.slope_parallel
             self.pattern.run(*only_read, self.entries, at_x, self.scale, g)

@@ -1,0 +1,65 @@
+"""The memory of long vectors is used again once nobody can read it any more, and not before."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+from pfbench.base import arrays
+from pfbench.base.arrays import Recycled
+
+
+@pytest.fixture
+def vectors(monkeypatch):
+    monkeypatch.setattr(arrays, "_LONG", 8)
+    return Recycled(16)
+
+
+def address(vector):
+    return vector.__array_interface__["data"][0]
+
+
+def test_what_nobody_holds_is_given_out_again(vectors):
+    first = vectors.take()
+    assert (type(first), first.shape, first.dtype) == (np.ndarray, (16,), np.float64)
+    assert first.flags.c_contiguous
+    assert first.flags.writeable
+    at = address(first)
+    del first
+    assert address(vectors.take()) == at
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda v: v,
+        lambda v: v[3:],
+        lambda v: v.reshape(4, 4)[1:].ravel(),
+        lambda v: v.view(),
+        memoryview,
+    ],
+)
+def test_what_somebody_holds_a_part_of_is_not(vectors, part):
+    first = vectors.take()
+    first[:] = 1.0
+    held = part(first)
+    at = address(first)
+    del first
+    second = vectors.take()
+    assert address(second) != at
+    second[:] = 2.0
+    assert np.all(np.asarray(held) == 1.0)
+
+
+def test_one_spare_is_kept_and_it_does_not_travel(vectors):
+    several = [vectors.take() for _ in range(3)]
+    several.clear()
+    assert len(vectors._spare) == 1
+    for twin in (pickle.loads(pickle.dumps(vectors)), copy.deepcopy(vectors)):
+        assert not twin._spare
+        assert twin.take().shape == (16,)
+
+
+def test_short_vectors_are_the_allocators(vectors):
+    assert Recycled(7).take().base is None
