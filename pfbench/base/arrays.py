@@ -2,6 +2,8 @@
 
 import math
 import weakref
+from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -9,11 +11,24 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+_PART = 1 << 17
+"""Most numbers that are worked on together where all of them would take as much memory again."""
+
 
 def norm(x: Floats) -> float:
     """Return the Euclidean (Frobenius) norm, bit for bit numpy's, at a quarter of its overhead."""
     flat = x.ravel(order="K")
     return math.sqrt(flat.dot(flat))
+
+
+def parts(n: int) -> Iterator[slice]:
+    """Return ranges of about equal size that cover 0, ..., n - 1, at most 2^17 numbers each.
+
+    What is computed from one range after the other needs no memory of the size of all.
+    """
+    count = -(-n // _PART)
+    bounds = [n * k // count for k in range(count + 1)] if n else []
+    return (slice(first, last) for first, last in pairwise(bounds))
 
 
 class Recycled:

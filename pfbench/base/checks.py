@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats
+from pfbench.base.arrays import Floats, parts
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 
@@ -76,8 +76,9 @@ def finite_array(
         raise InputError(f"{name} must be an array of numbers ({reason}).") from error
     if shape is not None and array.shape != shape:
         raise InputError(f"{name} has shape {array.shape} where {shape} is needed.")
-    bad = np.flatnonzero(~np.isfinite(array.ravel()))
-    if bad.size:
+    flat = array.ravel()
+    if not all(np.isfinite(flat[part]).all() for part in parts(flat.size)):
+        bad = np.flatnonzero(~np.isfinite(flat))
         raise InputError(
             f"{name} has {bad.size} NaN or infinite entries (the first at flat index {bad[0]}): "
             "clean the data first."

@@ -2,22 +2,18 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Integers
+from pfbench.base.arrays import Integers, parts
 from pfbench.base.errors import InputError
 from pfbench.kernels.compiled import threads
 from pfbench.kernels.observed import Rows
 
 _ENTRIES_PER_THREAD = 100_000
 """Below about this many entries a second thread costs more than it saves."""
-
-_PART = 1 << 17
-"""Most positions that are worked on together while a problem is made or looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,16 +117,6 @@ class Pattern:
     def parts(self) -> Iterator[slice]:
         """Return ranges of positions that are worked on in turn; see `parts`."""
         return parts(self.n)
-
-
-def parts(n: int) -> Iterator[slice]:
-    """Return ranges of about equal size that cover 0, ..., n - 1, at most 2^17 numbers each.
-
-    What is computed from one range after the other needs no memory of the size of all.
-    """
-    count = -(-n // _PART)
-    bounds = [n * k // count for k in range(count + 1)] if n else []
-    return (slice(first, last) for first, last in pairwise(bounds))
 
 
 def checked_positions(

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.arrays import Floats, Integers
+from pfbench.base.arrays import Floats, Integers, parts
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Measure, Penalty, Table
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.selectors import by_module
 from pfbench.base.state import Point
-from pfbench.points.pattern import parts
 
 if TYPE_CHECKING:
     derived = property

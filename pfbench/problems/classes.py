@@ -10,6 +10,9 @@ from pfbench.base.checks import integer, real
 from pfbench.base.parameters import parameter
 from pfbench.problems.data.loading import load_multiclass
 
+_ROWS = 2048
+"""Rows to which noise is added together."""
+
 
 class Labelled(NamedTuple):
     """Rows (n, d), their classes (n,), numbered from 0, and how many classes there are."""
@@ -160,13 +163,24 @@ class ClassTasks:
         targets = np.empty(len(noisy), dtype=np.int64)
         first = 0
         for own, drawn in chosen:
-            both = features[np.concatenate([own, drawn])]
+            both = np.concatenate([own, drawn])
             for _ in range(K):
                 part = slice(first, first + len(both))
-                noisy[part] = both + scale * rng.standard_normal(both.shape)
+                _write_noisy(rng, scale, features, both, noisy[part])
                 targets[part] = np.arange(len(both)) < own.size
                 first = part.stop
         noisy.flags.writeable = False
         return TaskRows(
             noisy, targets, np.repeat(np.arange(len(sizes)), sizes), np.zeros(len(sizes))
         )
+
+
+def _write_noisy(
+    rng: np.random.Generator, scale: float, features: Floats, rows: Integers, out: Floats
+) -> None:
+    """Write some rows plus normal noise to out, as many at a time as stay in the cache."""
+    for first in range(0, len(rows), _ROWS):
+        part = slice(first, first + _ROWS)
+        rng.standard_normal(out=out[part])
+        out[part] *= scale
+        out[part] += features[rows[part]]

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import pfbench as pf
+from pfbench.base import arrays
 from pfbench.points import Factored
-from pfbench.points import pattern as pattern_module
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
 from pfbench.problems.observations import SyntheticEntries, _hypergeometric
 
@@ -34,7 +34,7 @@ def at_once(drawn):
 
 @pytest.fixture(params=[7, 64, 1 << 17])
 def in_parts(request, monkeypatch):
-    monkeypatch.setattr(pattern_module, "_PART", request.param)
+    monkeypatch.setattr(arrays, "_PART", request.param)
 
 
 def test_the_parts_are_the_whole(in_parts):

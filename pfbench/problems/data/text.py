@@ -6,6 +6,7 @@ import math
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol, cast
@@ -104,7 +105,7 @@ def blocks(
         Number of the block's first line (from 1), and its bytes.
     """
     line, rest = 1, b""
-    while chunk := stream.read(size):
+    for chunk in _read_ahead(stream, size):
         if digest is not None:
             digest.update(chunk)
         cut = chunk.rfind(b"\n") + 1
@@ -118,6 +119,16 @@ def blocks(
         line += block.count(b"\n")
     if rest:
         yield line, rest + b"\n"
+
+
+def _read_ahead(stream: IO[bytes], size: int) -> Iterator[bytes]:
+    """Read chunks of a stream, the next one while the last is worked on: unpacking takes long."""
+    with ThreadPoolExecutor(1) as thread:
+        chunk = stream.read(size)
+        while chunk:
+            coming = thread.submit(stream.read, size)
+            yield chunk
+            chunk = coming.result()
 
 
 def refuse(first: int, block: bytes, reason: Callable[[bytes], str | None]) -> ContentError:
