@@ -193,6 +193,67 @@ def test_setting_the_adversary_on_a_method(tmp_path, monkeypatch):
         sys.modules.pop("my_methods", None)
 
 
+@pytest.fixture
+def four_files(tmp_path, monkeypatch):
+    """Return what writes the files of the page, with a fault, and gives a command of it."""
+    text = (ROOT / "docs/four-files.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    names = re.findall(r"As `(my_\w+\.py)`:", text)
+    files = dict(zip(names, blocks("docs/four-files.md"), strict=True))
+    Path("four.toml").write_text(text.split("```toml\n")[1].split("```")[0])
+
+    def command(line, within="", right="", wrong=""):
+        for name, code in files.items():
+            assert sum(map(bool, code.splitlines())) <= 40, name
+            assert name != within or right in code
+            Path(name).write_text(code.replace(right, wrong) if name == within else code)
+            sys.modules.pop(name.removesuffix(".py"), None)
+        return CliRunner().invoke(app, line)
+
+    yield command
+    for name in files:
+        sys.modules.pop(name.removesuffix(".py"), None)
+
+
+def test_four_files(four_files):
+    """Every command of the page."""
+    out = []
+    for line in commands_of("docs/four-files.md"):
+        result = four_files(line)
+        assert result.exit_code == 0, result.stdout + result.stderr
+        out.append(result.stdout)
+    *checked, solved, compared, gap, cost, law = out
+    assert all("0 failed" in one for one in checked)
+    assert "fw_gap" in solved
+    assert "9 made now" in compared
+    assert [re.findall(r"1 (\w+)$", one.strip())[0] for one in (gap, cost, law)] == [
+        "tight",
+        "holds",
+        "tight",
+    ]
+
+
+def test_a_fault_in_each_of_four_files(four_files):
+    text = (ROOT / "docs/four-files.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+\.py)` \| `(.+?)` \| `(.+?)` \| (.+?) \|$", text, re.MULTILINE)
+    assert {row[0] for row in rows} == {
+        f"my_{n}.py" for n in ("sets", "problems", "spider", "theorem")
+    }
+    for name, right, wrong, found_by in rows:
+        if "`pfbench" in found_by:
+            line = shlex.split(found_by.split("`")[1])[1:]
+        result = four_files(line, name, right, wrong)
+        assert result.exit_code == 1, (right, result.stdout)
+        assert "violated" in result.stdout or " failed" in result.stdout
+
+
+@pytest.mark.long
+def test_the_rate_of_four_files(four_files):
+    result = four_files(["verify", "my_theorem.py", "--jobs", "0"])
+    assert "2 holds, 2 tight" in result.stdout
+
+
 def test_counting(capsys):
     """What is printed is what the page says, and where the counter goes wrong is told in full."""
     names, told = {}, []
