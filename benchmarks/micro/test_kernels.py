@@ -2,18 +2,30 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from benchmarks.timed import problem_of
-from pfbench.kernels import linear
+from pfbench.kernels import dense, linear
 from pfbench.points.operators import SparseOperator
+from pfbench.runs.loop.streams import stream
 
-SPARSE = "nonconvex-logistic[source=synthetic,rows=32561,columns=123,set=none]"
+ROWS, COLUMNS, NONZERO = 32_561, 123, 14
+"""The shape of a9a, whose values are ones; `dense` has the same shape, and no zeros."""
+
+FORMS = ("ones", "sparse", "dense")
+NO_COUNTS = np.empty(0, dtype=np.int64)
 RECOVERY = "robust-matrix-recovery[rows=1000,columns=1000,density=0.1]"
 
 
-@pytest.fixture(scope="module")
-def sparse():
-    return problem_of(SPARSE).data
+@pytest.fixture(scope="module", params=FORMS)
+def data(request):
+    rng = np.random.default_rng(0)
+    each = COLUMNS if request.param == "dense" else NONZERO
+    places = np.sort(rng.random((ROWS, COLUMNS)).argsort(axis=1)[:, :each], axis=1)
+    values = np.ones(places.size) if request.param == "ones" else rng.standard_normal(places.size)
+    pointers = np.arange(0, places.size + 1, each)
+    matrix = csr_array((values, places.ravel(), pointers), shape=(ROWS, COLUMNS))
+    return linear.Data.of(matrix, np.sign(rng.standard_normal(ROWS)))
 
 
 @pytest.fixture(scope="module")
@@ -27,31 +39,54 @@ def rng():
 
 
 @pytest.fixture
-def sampled(sparse, rng):
-    """Rows, their weights, two points and room for a gradient."""
-    rows = rng.integers(sparse.labels.size, size=180)
-    x, y = rng.standard_normal((2, sparse.columns))
-    return rows, np.full(rows.size, 1 / rows.size), x, y, np.zeros(sparse.columns)
+def sampled(rng):
+    """Rows drawn once each, two points and room for a gradient."""
+    rows = rng.integers(ROWS, size=180)
+    x, y = rng.standard_normal((2, COLUMNS))
+    return (rows, NO_COUNTS, rows.size), x, y, np.zeros(COLUMNS)
 
 
-def test_linear_full_gradient(benchmark, sparse, sampled):
-    *_, x, _, g = sampled
-    benchmark(linear.add_full_gradient, linear.LOGISTIC, sparse, x, 1.0, g)
+def test_linear_full_gradient(benchmark, data, sampled):
+    _, x, _, g = sampled
+    benchmark(linear.add_full_gradient, linear.LOGISTIC, data, x, 1.0, g)
 
 
-def test_linear_total_loss(benchmark, sparse, sampled):
-    *_, x, _, _ = sampled
-    benchmark(linear.total_loss, linear.LOGISTIC, sparse, x)
+def test_linear_total_loss(benchmark, data, sampled):
+    _, x, _, _ = sampled
+    benchmark(linear.total_loss, linear.LOGISTIC, data, x)
 
 
-def test_linear_gradients_of_a_sample(benchmark, sparse, sampled):
-    rows, weights, x, _, g = sampled
-    benchmark(linear.add_gradients, linear.LOGISTIC, sparse, rows, weights, x, g)
+def test_linear_gradients_of_a_sample(benchmark, data, sampled):
+    drawn, x, _, g = sampled
+    benchmark(linear.gradients, linear.LOGISTIC, data, 0.1, *drawn, x, g)
 
 
-def test_linear_differences_of_a_sample(benchmark, sparse, sampled):
-    rows, weights, x, y, g = sampled
-    benchmark(linear.add_differences, linear.LOGISTIC, sparse, rows, weights, x, y, g)
+def test_linear_differences_of_a_sample(benchmark, data, sampled):
+    drawn, x, y, g = sampled
+    benchmark(linear.differences, linear.LOGISTIC, data, 0.1, *drawn, x, y, g)
+
+
+def test_linear_table_replaced(benchmark, data, sampled):
+    drawn, x, y, g = sampled
+    benchmark(linear.replace, linear.LOGISTIC, data, *drawn, np.zeros(ROWS), x, g, y)
+
+
+def test_dense_moves(benchmark, rng):
+    """What condg needs beside a linear minimisation, with 10,000 entries."""
+    x, u, v, l, out = rng.standard_normal((5, 10_000))  # noqa: E741
+
+    def step():
+        dense.tilted(l, x, u, 2.0, out)
+        dense.products(out, x, v)
+        dense.combined(x, v, 0.1, out)
+
+    benchmark(step)
+
+
+def test_draws(benchmark):
+    """180 indices below n, as a run draws them."""
+    rng = stream(0, "algorithm")
+    benchmark(rng.integers, ROWS, size=180)
 
 
 def test_observed_normal_step(benchmark, recovery, rng):

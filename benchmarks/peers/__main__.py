@@ -32,6 +32,8 @@ def processor():
 
 
 def shown(number):
+    if number < 0.01:
+        return f"{number:.2e}"
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 

@@ -20,7 +20,7 @@ from pfbench.base.protocols import Asked
 from pfbench.base.sample import Sample
 from pfbench.base.state import Point, State
 from pfbench.estimators import SVRG
-from pfbench.points import combine, distance, inner, keep, shift, tilt
+from pfbench.points import combine, descent, keep, shift, tilt
 
 
 def condg(ask: Asked, l: Any, u: Point, lam: float, eta: float) -> Point:  # noqa: E741
@@ -32,10 +32,10 @@ def condg(ask: Asked, l: Any, u: Point, lam: float, eta: float) -> Point:  # noq
     while True:
         g = tilt(l, x, u, 1.0 / lam)
         v = ask.lo(g)
-        gap = inner(g, x) - inner(g, v)
+        gap, length = descent(g, x, v)
         if gap <= eta:
             return x
-        xi = min(1.0, gap * lam / distance(v, x) ** 2)
+        xi = min(1.0, gap * lam / length**2)
         x = combine(x, v, xi)
 
 

@@ -90,8 +90,14 @@ def drawn_indices(sample: Any) -> Indices:
     return sample if isinstance(sample, Sample) else index_array(sample)
 
 
-def weighted(sample: Indices) -> tuple[Integers, Floats]:
-    """Return indices (k,) and weights (k,) such that the mean over the sample is the weighted sum.
+_ONCE = np.empty(0, dtype=np.int64)
+_ONCE.setflags(write=False)
+
+
+def counted(sample: Indices) -> tuple[Integers, Integers, int]:
+    """Return indices (k,), how often each was drawn, and the number of draws.
+
+    The counts have shape (k,), or (0,) where each index stands for one draw.
 
     Raises
     ------
@@ -102,5 +108,17 @@ def weighted(sample: Indices) -> tuple[Integers, Floats]:
     if size == 0:
         raise InputError("the mean over an empty sample is not defined: draw at least one index.")
     if isinstance(sample, Sample):
-        return sample.indices, sample.counts / size
-    return sample, np.full(size, 1.0 / size)
+        return sample.indices, sample.counts, size
+    return sample, _ONCE, size
+
+
+def weighted(sample: Indices) -> tuple[Integers, Floats]:
+    """Return indices (k,) and weights (k,) such that the mean over the sample is the weighted sum.
+
+    Raises
+    ------
+    InputError
+        If the sample is empty.
+    """
+    indices, counts, size = counted(sample)
+    return indices, counts / size if counts.size else np.full(size, 1.0 / size)

@@ -41,9 +41,14 @@ def _compiled(function: Function, **options: Any) -> Function:
     def dispatcher() -> Callable[..., Any]:
         return _dispatcher(cast(FunctionType, function), options)
 
+    made: Callable[..., Any] | None = None
+
     @wraps(function)
     def call(*arguments: Any) -> Any:
-        return dispatcher()(*arguments)
+        nonlocal made
+        if made is None:
+            made = dispatcher()
+        return made(*arguments)
 
     call.dispatcher = dispatcher  # type: ignore[attr-defined]
     return cast(Function, call)

@@ -1,17 +1,18 @@
-"""Loops over the sparse rows of a data matrix for losses of the form phi(<a_i, x>; b_i).
+"""Loops over the rows of a data matrix for losses of the form phi(<a_i, x>; b_i).
 
 Each loop reads a row once for all that is needed of it. The loss is chosen by a small number,
-so that one compiled loop serves every loss.
+so that one compiled loop serves every loss. A sample is indices with counts: how often each was
+drawn, or no counts at all where each stands for one draw; `size` is the number of draws.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels.compiled import checked, compiled, sized
+from pfbench.kernels.compiled import checked, compiled, compiled_vector, sized
 
 LOGISTIC = 0
 """phi(z; b) = log(1 + exp(-b z))."""
@@ -26,14 +27,41 @@ SQUARE = 3
 """phi(z; b) = (z - b)^2/2."""
 
 
-class Data(NamedTuple):
-    """Rows a_i of length `columns` in CSR form and their labels b_i (shape (n,))."""
+Pointers = npt.NDArray[np.uint32]
+Columns = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
-    indptr: npt.NDArray[np.uint32]
-    indices: npt.NDArray[np.uint32]
+
+class Data(NamedTuple):
+    """Rows a_i of length `columns`, and their labels b_i, shape (n,).
+
+    How `values` are given says how the rows are, so that a loop is compiled for each form.
+
+    Attributes
+    ----------
+    indptr, indices
+        Row i has entries in the columns indices[k], k from indptr[i] to indptr[i + 1].
+    values
+        The entries, shape (nnz,). Of shape (): all of them are 1. Of shape (n, d): the rows
+        themselves, and there are no `indptr` and `indices`.
+    """
+
+    indptr: Pointers
+    indices: Columns
     values: Floats
     labels: Floats
     columns: int
+
+    @classmethod
+    def of(cls, matrix: Any, labels: Floats) -> "Data":
+        """Return the rows of a CSR array, sorted and without duplicates, in their form."""
+        n, d = matrix.shape
+        values = np.ascontiguousarray(matrix.data)
+        if matrix.nnz == n * d:
+            no_places = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint16)
+            return cls(*no_places, values.reshape(n, d), labels, d)
+        narrow = np.uint16 if d <= 1 << 16 else np.uint32
+        places = matrix.indptr.astype(np.uint32), matrix.indices.astype(narrow)
+        return cls(*places, np.ones(()) if np.all(values == 1.0) else values, labels, d)
 
 
 @compiled
@@ -79,105 +107,258 @@ def curvature(kind: int, z: float, b: float) -> float:
     return 1.0
 
 
+@compiled_vector
+def dense_dot(a: Floats, x: Floats) -> float:
+    """Return <a, x>; the sum may be reordered."""
+    total = 0.0
+    for j in range(x.size):
+        total += a[j] * x[j]
+    return total
+
+
+@compiled_vector
+def dense_dots(a: Floats, x: Floats, y: Floats) -> tuple[float, float]:
+    """Return <a, x> and <a, y>; the sums may be reordered."""
+    at_x = 0.0
+    at_y = 0.0
+    for j in range(x.size):
+        at_x += a[j] * x[j]
+        at_y += a[j] * y[j]
+    return at_x, at_y
+
+
 @compiled
-def dot(data: Data, i: int, x: Floats) -> float:
+def dot(indptr: Pointers, indices: Columns, values: Floats, i: int, x: Floats) -> float:
     """Return <a_i, x>."""
     total = 0.0
-    for k in range(data.indptr[i], data.indptr[i + 1]):
-        total += data.values[k] * x[data.indices[k]]
+    if values.ndim == 2:
+        total = dense_dot(values[i], x)
+    elif values.ndim == 0:
+        for k in range(indptr[i], indptr[i + 1]):
+            total += x[indices[k]]
+    else:
+        for k in range(indptr[i], indptr[i + 1]):
+            total += values[k] * x[indices[k]]
     return total
 
 
 @compiled
-def add_row(data: Data, i: int, weight: float, g: Floats) -> None:
+def dots(
+    indptr: Pointers, indices: Columns, values: Floats, i: int, x: Floats, y: Floats
+) -> tuple[float, float]:
+    """Return <a_i, x> and <a_i, y>; one read of the row."""
+    at_x = 0.0
+    at_y = 0.0
+    if values.ndim == 2:
+        at_x, at_y = dense_dots(values[i], x, y)
+    elif values.ndim == 0:
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            at_x += x[j]
+            at_y += y[j]
+    else:
+        for k in range(indptr[i], indptr[i + 1]):
+            j = indices[k]
+            at_x += values[k] * x[j]
+            at_y += values[k] * y[j]
+    return at_x, at_y
+
+
+@compiled
+def add_row(
+    indptr: Pointers, indices: Columns, values: Floats, i: int, weight: float, g: Floats
+) -> None:
     """Add weight * a_i to g."""
-    for k in range(data.indptr[i], data.indptr[i + 1]):
-        g[data.indices[k]] += weight * data.values[k]
+    if values.ndim == 2:
+        row = values[i]
+        for j in range(g.size):
+            g[j] += weight * row[j]
+    elif values.ndim == 0:
+        for k in range(indptr[i], indptr[i + 1]):
+            g[indices[k]] += weight
+    else:
+        for k in range(indptr[i], indptr[i + 1]):
+            g[indices[k]] += weight * values[k]
+
+
+# --- full passes ----------------------------------------------------------------------------------
 
 
 @compiled
 def total_loss(kind: int, data: Data, x: Floats) -> float:
     """Return the sum of phi over all rows."""
+    rows = data.indptr, data.indices, data.values
     sized(x, data.columns)
     total = 0.0
     for i in range(data.labels.size):
-        total += loss(kind, dot(data, i, x), data.labels[i])
+        total += loss(kind, dot(*rows, i, x), data.labels[i])
     return total
 
 
 @compiled
 def add_full_gradient(kind: int, data: Data, x: Floats, scale: float, g: Floats) -> None:
     """Add scale * sum of all component gradients to g."""
+    rows = data.indptr, data.indices, data.values
     sized(x, data.columns)
     sized(g, data.columns)
     for i in range(data.labels.size):
-        add_row(data, i, scale * slope(kind, dot(data, i, x), data.labels[i]), g)
+        at_x = slope(kind, dot(*rows, i, x), data.labels[i])
+        add_row(*rows, i, scale * at_x, g)
+
+
+@compiled
+def curvatures(kind: int, data: Data, x: Floats, out: Floats) -> None:
+    """Write phi'(<a_i, x>) of every row to out."""
+    rows = data.indptr, data.indices, data.values
+    sized(x, data.columns)
+    for i in range(data.labels.size):
+        out[i] = curvature(kind, dot(*rows, i, x), data.labels[i])
+
+
+# --- samples --------------------------------------------------------------------------------------
+
+
+@compiled
+def share(counts: Integers, s: int, size: int) -> float:
+    """Return the weight of the s-th index of a sample."""
+    return counts[s] / size if counts.size else 1.0 / size
 
 
 @compiled
 def slopes_at(kind: int, data: Data, indices: Integers, x: Floats, out: Floats) -> None:
     """Write phi'(<a_i, x>) of the given rows to out."""
+    rows = data.indptr, data.indices, data.values
     sized(x, data.columns)
     for s in range(indices.size):
         i = checked(indices[s], data.labels.size)
-        out[s] = slope(kind, dot(data, i, x), data.labels[i])
+        out[s] = slope(kind, dot(*rows, i, x), data.labels[i])
 
 
 @compiled
-def add_rows(data: Data, indices: Integers, weights: Floats, g: Floats) -> None:
-    """Add the weighted rows to g."""
-    sized(g, data.columns)
-    for s in range(indices.size):
-        add_row(data, checked(indices[s], data.labels.size), weights[s], g)
+def regulariser_slope(alpha: float, t: float) -> float:
+    """Return the derivative of alpha t^2/(1 + t^2)."""
+    q = 1.0 + t * t
+    return 2.0 * alpha * t / (q * q)
 
 
 @compiled
-def curvatures(kind: int, data: Data, x: Floats, out: Floats) -> None:
-    """Write phi''(<a_i, x>) of every row to out."""
-    sized(x, data.columns)
-    for i in range(data.labels.size):
-        out[i] = curvature(kind, dot(data, i, x), data.labels[i])
-
-
-@compiled
-def add_gradients(
-    kind: int, data: Data, indices: Integers, weights: Floats, x: Floats, g: Floats
+def gradients(
+    kind: int,
+    data: Data,
+    alpha: float,
+    indices: Integers,
+    counts: Integers,
+    size: int,
+    x: Floats,
+    g: Floats,
 ) -> None:
-    """Add the weighted component gradients of the sampled rows to g."""
+    """Write the mean of the sampled component gradients to g."""
+    rows = data.indptr, data.indices, data.values
     sized(x, data.columns)
     sized(g, data.columns)
+    for j in range(g.size):
+        g[j] = regulariser_slope(alpha, x[j])
     for s in range(indices.size):
         i = checked(indices[s], data.labels.size)
-        add_row(data, i, weights[s] * slope(kind, dot(data, i, x), data.labels[i]), g)
+        at_x = slope(kind, dot(*rows, i, x), data.labels[i])
+        add_row(*rows, i, share(counts, s, size) * at_x, g)
 
 
 @compiled
-def add_differences(
-    kind: int, data: Data, indices: Integers, weights: Floats, x: Floats, y: Floats, g: Floats
+def differences(
+    kind: int,
+    data: Data,
+    alpha: float,
+    indices: Integers,
+    counts: Integers,
+    size: int,
+    x: Floats,
+    y: Floats,
+    g: Floats,
 ) -> None:
-    """Add the weighted differences of component gradients at x and y to g; one read of each row."""
+    """Write the mean difference of component gradients at x and y to g; one read of each row."""
+    rows = data.indptr, data.indices, data.values
     sized(x, data.columns)
     sized(y, data.columns)
     sized(g, data.columns)
+    for j in range(g.size):
+        g[j] = regulariser_slope(alpha, x[j]) - regulariser_slope(alpha, y[j])
     for s in range(indices.size):
         i = checked(indices[s], data.labels.size)
-        at_x = 0.0
-        at_y = 0.0
-        for k in range(data.indptr[i], data.indptr[i + 1]):
-            j = data.indices[k]
-            at_x += data.values[k] * x[j]
-            at_y += data.values[k] * y[j]
+        at_x, at_y = dots(*rows, i, x, y)
         b = data.labels[i]
-        add_row(data, i, weights[s] * (slope(kind, at_x, b) - slope(kind, at_y, b)), g)
+        change = slope(kind, at_x, b) - slope(kind, at_y, b)
+        add_row(*rows, i, share(counts, s, size) * change, g)
+
+
+@compiled
+def add_changes(
+    kind: int,
+    data: Data,
+    indices: Integers,
+    counts: Integers,
+    size: int,
+    stored: Floats,
+    x: Floats,
+    g: Floats,
+) -> None:
+    """Add the mean of a_i (phi'(<a_i, x>) - stored_i) over the sample to g."""
+    rows = data.indptr, data.indices, data.values
+    sized(x, data.columns)
+    sized(g, data.columns)
+    for s in range(indices.size):
+        i = checked(indices[s], data.labels.size)
+        change = slope(kind, dot(*rows, i, x), data.labels[i]) - stored[i]
+        add_row(*rows, i, share(counts, s, size) * change, g)
+
+
+@compiled
+def replace(
+    kind: int,
+    data: Data,
+    indices: Integers,
+    counts: Integers,
+    size: int,
+    stored: Floats,
+    x: Floats,
+    g: Floats,
+    mean: Floats,
+) -> None:
+    """As `add_changes`; then store the slopes, and add what that changes in their mean to `mean`.
+
+    An index that was drawn again finds its slope stored: it changes nothing the second time.
+    """
+    rows = data.indptr, data.indices, data.values
+    sized(x, data.columns)
+    sized(g, data.columns)
+    sized(mean, data.columns)
+    sized(stored, data.labels.size)
+    slopes = np.empty(indices.size)
+    for s in range(indices.size):
+        i = checked(indices[s], data.labels.size)
+        slopes[s] = slope(kind, dot(*rows, i, x), data.labels[i])
+        add_row(*rows, i, share(counts, s, size) * (slopes[s] - stored[i]), g)
+    for s in range(indices.size):
+        i = indices[s]
+        add_row(*rows, i, 1.0 / data.labels.size * (slopes[s] - stored[i]), mean)
+        stored[i] = slopes[s]
 
 
 @compiled
 def add_curvature_products(
-    data: Data, indices: Integers, weights: Floats, curvature_at: Floats, v: Floats, g: Floats
+    data: Data,
+    indices: Integers,
+    counts: Integers,
+    size: int,
+    curvature_at: Floats,
+    v: Floats,
+    g: Floats,
 ) -> None:
-    """Add weights * curvature * a_i <a_i, v> over the sampled rows to g."""
+    """Add the mean of curvature * a_i <a_i, v> over the sample to g."""
+    rows = data.indptr, data.indices, data.values
     sized(v, data.columns)
     sized(g, data.columns)
     for s in range(indices.size):
         i = checked(indices[s], data.labels.size)
-        add_row(data, i, weights[s] * curvature_at[i] * dot(data, i, v), g)
+        at_v = curvature_at[i] * dot(*rows, i, v)
+        add_row(*rows, i, share(counts, s, size) * at_v, g)

@@ -137,6 +137,29 @@ def slopes_at(rows: Rows, indices: Integers, theta: Floats, out: Floats) -> None
 
 
 @compiled
+def add_gradients(rows: Rows, indices: Integers, weights: Floats, theta: Floats, g: Floats) -> None:
+    """Add each sampled gradient, times its weight, to its task's row of g, shape (m, d)."""
+    for s in range(indices.size):
+        i = checked(indices[s], rows.task.size)
+        t, a = rows.task[i], rows.values[i]
+        z = dot(a, theta[t]) + rows.offsets[t]
+        add(a, weights[s] * slope(z, rows.signs[i]), g[t])
+
+
+@compiled
+def add_differences(
+    rows: Rows, indices: Integers, weights: Floats, theta: Floats, other: Floats, g: Floats
+) -> None:
+    """As `add_gradients` with the differences of gradients at two points; each row is read once."""
+    for s in range(indices.size):
+        i = checked(indices[s], rows.task.size)
+        t, a, c = rows.task[i], rows.values[i], rows.signs[i]
+        at_theta = slope(dot(a, theta[t]) + rows.offsets[t], c)
+        at_other = slope(dot(a, other[t]) + rows.offsets[t], c)
+        add(a, weights[s] * (at_theta - at_other), g[t])
+
+
+@compiled
 def curvatures_at(rows: Rows, indices: Integers, theta: Floats, out: Floats) -> None:
     """Write the second derivative of each sampled loss to out, shape (k,)."""
     for s in range(indices.size):

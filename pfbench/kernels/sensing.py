@@ -61,6 +61,30 @@ def add_rows(rows: Rows, indices: Integers, weights: Floats, g: Floats) -> None:
 
 
 @compiled_vector
+def replace(
+    rows: Rows,
+    indices: Integers,
+    changes: Floats,
+    slopes: Floats,
+    stored: Floats,
+    g: Floats,
+    mean: Floats,
+) -> None:
+    """Add the rows times `changes` to g, store the slopes, and add what that changes to `mean`.
+
+    An index that was drawn again finds its slope stored: it changes nothing the second time.
+    """
+    for s in range(indices.size):
+        i = indices[s]
+        row = rows[i]
+        change = 1.0 / stored.size * (slopes[s] - stored[i])
+        stored[i] = slopes[s]
+        for k in range(g.size):
+            g[k] += changes[s] * row[k]
+            mean[k] += change * row[k]
+
+
+@compiled_vector
 def add_normal(first: int, last: int, sampled: Sampled, x: Floats, g: Floats) -> None:
     """Add ``weights * (<z_i, x> - targets) z_i`` to g for the positions first .. last - 1."""
     rows, indices, weights, targets = sampled

@@ -6,7 +6,17 @@ the atoms it is made of. Algorithms use the functions here and never ask which i
 
 from pfbench.points.factored import Factored
 from pfbench.points.forms import DenseForm, FactoredForm, described, form_of
-from pfbench.points.operations import combine, distance, inner, is_finite, keep, shift, tilt, view
+from pfbench.points.operations import (
+    combine,
+    descent,
+    distance,
+    inner,
+    is_finite,
+    keep,
+    shift,
+    tilt,
+    view,
+)
 from pfbench.points.operators import SparseOperator, TiltedOperator
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
@@ -20,6 +30,7 @@ __all__ = [
     "SparseOperator",
     "TiltedOperator",
     "combine",
+    "descent",
     "described",
     "distance",
     "form_of",

@@ -45,13 +45,14 @@ class Factors(NamedTuple):
 class Atoms:
     """An append-only list of rank-one matrices, shared by all points that descend from it."""
 
-    __slots__ = ("left", "newest", "right", "used")
+    __slots__ = ("_gram", "_known", "left", "newest", "right", "used")
 
     def __init__(self, shape: tuple[int, int], capacity: int = 16) -> None:
         self.left = np.empty((capacity, shape[0]))
         self.right = np.empty((capacity, shape[1]))
         self.used = 0
         self.newest: RankOne | None = None
+        self._gram, self._known = np.empty((0, 0)), 0
 
     def append(self, vertex: RankOne) -> int:
         """Add a vertex and return its slot; the newest vertex is not added twice."""
@@ -64,6 +65,26 @@ class Atoms:
         self.used += 1
         self.newest = vertex
         return self.used - 1
+
+    def products(self, u: Floats, v: Floats, count: int) -> Floats:
+        """Return the inner products of the first atoms with those of u and v, (count, ...)."""
+        return np.asarray((self.left[:count] @ u) * (self.right[:count] @ v))
+
+    def gram(self, count: int) -> Floats:
+        """Return the inner products of the first atoms, shape (count, count).
+
+        What is known of them is kept: a new atom costs its products with those before it.
+        """
+        if len(self._gram) < count:
+            larger = np.empty((len(self.left), len(self.left)))
+            larger[: self._known, : self._known] = self._gram[: self._known, : self._known]
+            self._gram = larger
+        if self._known < count:
+            new = slice(self._known, count)
+            fresh = self.products(self.left[new].T, self.right[new].T, count)
+            self._gram[:count, new], self._gram[new, :count] = fresh, fresh.T
+            self._known = count
+        return self._gram[:count, :count]
 
 
 def _grown(array: Floats) -> Floats:
@@ -191,7 +212,7 @@ class Factored:
 
     def factors(self) -> Factors:
         """Return the point's own weights and its atoms (atoms of weight 0 left out)."""
-        return _chosen(*self.atoms_and_weights())
+        return chosen(*self.atoms_and_weights())
 
     def matrix(self) -> Floats:
         """Return the dense matrix, shape (M, N)."""
@@ -259,7 +280,7 @@ class Factored:
         atoms, weights = self.atoms_and_weights()
         used = np.flatnonzero(weights)
         if 2 * used.size < atoms.used:
-            atoms, weights = _as_atoms(_chosen(atoms, weights))
+            atoms, weights = _as_atoms(chosen(atoms, weights))
         trail = _Trail(self.pattern, self.values(), atoms, weights.copy())
         return Factored(trail, trail.current)
 
@@ -289,7 +310,7 @@ class Factored:
         trail.previous, trail.current = trail.current, self._token
         self._base = self._vertex = None
         if np.count_nonzero(trail.weights) > trail.limit:
-            compressed = orthogonalised(_chosen(trail.atoms, trail.weights))
+            compressed = orthogonalised(chosen(trail.atoms, trail.weights))
             trail.atoms, trail.weights = _as_atoms(compressed)
             trail.limit = max(trail.limit, 2 * trail.atoms.used)
 
@@ -323,7 +344,7 @@ def _stepped(weights: Floats, vertex: RankOne, w: float, slot: int) -> Floats:
     return moved
 
 
-def _chosen(atoms: Atoms, weights: Floats) -> Factors:
+def chosen(atoms: Atoms, weights: Floats) -> Factors:
     """Return the atoms of nonzero weight, as views where that is all of the first ones."""
     used = np.flatnonzero(weights)
     count = len(weights)

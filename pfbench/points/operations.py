@@ -7,12 +7,15 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import InputError
+from pfbench.kernels import dense
 from pfbench.kernels.observed import inner_read_parallel, inner_read_rows
 from pfbench.points.factored import Factored, Factors, frobenius_norm, most_atoms, orthogonalised
 from pfbench.points.forms import described
 from pfbench.points.operators import SparseOperator, TiltedOperator, mixture
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
+
+_FLOAT = np.dtype(np.float64)
 
 
 def combine(x: Any, v: Any, w: float) -> Any:
@@ -30,6 +33,14 @@ def combine(x: Any, v: Any, w: float) -> Any:
         If x and v do not belong together.
     """
     if isinstance(x, np.ndarray):
+        if _alike(x, v):
+            out = np.empty(x.shape)
+            dense.combined(x.ravel(), v.ravel(), float(w), out.ravel())
+            return out
+        if isinstance(v, RankOne) and x.dtype is _FLOAT and (v.u.size, v.v.size) == x.shape:
+            out = np.empty(x.shape)
+            dense.combined_rank_one(x, v.u, v.v, float(v.scale), float(w), out)
+            return out
         end = _dense(v)
         if end.shape != x.shape:
             raise InputError(f"cannot move a point of shape {x.shape} to one of {end.shape}.")
@@ -73,7 +84,11 @@ def tilt(g: Any, x: Any, u: Any, c: float) -> Any:
     if isinstance(x, Factored):
         if not (isinstance(u, Factored) and x.pattern.equals(u.pattern)):
             raise InputError(f"cannot subtract {described(u)} from {described(x)}.")
-        return TiltedOperator(_on(x.pattern, g), mixture(x, u, c, -c))
+        return TiltedOperator.of(_on(x.pattern, g), x, u, c)
+    if _alike(g, x) and _alike(x, u):
+        out = np.empty(x.shape)
+        dense.tilted(g.ravel(), x.ravel(), u.ravel(), float(c), out.ravel())
+        return out
     return g + c * (x - u)
 
 
@@ -101,6 +116,26 @@ def inner(g: Any, x: Any) -> float:
     raise InputError(f"no inner product of {described(g)} and {described(x)}.")
 
 
+def descent(g: Any, x: Any, v: Any) -> tuple[float, float]:
+    """Return ``<g, x - v>`` and the distance of x and v, for a vertex v.
+
+    Raises
+    ------
+    InputError
+        If they do not belong together.
+    """
+    if _alike(g, x) and _alike(x, v):
+        at_x, at_v, square = dense.products(g.ravel(), x.ravel(), v.ravel())
+        return at_x - at_v, math.sqrt(square)
+    if _alike(g, x) and isinstance(v, RankOne) and (v.u.size, v.v.size) == x.shape:
+        at_x, at_v, square = dense.products_rank_one(g, x, v.u, v.v, float(v.scale))
+        return at_x - at_v, math.sqrt(square)
+    known = None
+    if isinstance(g, TiltedOperator) and isinstance(x, Factored) and isinstance(v, RankOne):
+        known = g.descent(x, v)
+    return known or (inner(g, x) - inner(g, v), distance(v, x))
+
+
 def distance(x: Any, y: Any) -> float:
     """Return the Euclidean (Frobenius) distance of two points or vertices."""
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
@@ -124,6 +159,15 @@ def _on(pattern: Pattern, g: Any) -> SparseOperator:
     return SparseOperator(pattern, g)
 
 
+def _alike(x: Any, y: Any) -> bool:
+    """Return whether these are plain arrays of float64 of one shape."""
+    return (
+        x.__class__ is y.__class__ is np.ndarray
+        and x.dtype is y.dtype is _FLOAT
+        and x.shape == y.shape
+    )
+
+
 def _dense(x: Any) -> Floats:
     return x if isinstance(x, np.ndarray) else np.asarray(x.matrix())
 
@@ -131,8 +175,8 @@ def _dense(x: Any) -> Floats:
 def is_finite(x: Any) -> bool:
     """Return whether a point is finite; a factored one is checked by its newest step alone."""
     if isinstance(x, np.ndarray):
-        flat = x.ravel()
-        return math.isfinite(flat @ flat)
+        flat = x if x.ndim == 1 else x.ravel()
+        return math.isfinite(flat.dot(flat))
     if isinstance(x, Factored):
         return x.is_finite
     return True

@@ -1,14 +1,18 @@
 """Matrices that are never formed: what the linear minimisation over spectral sets multiplies by."""
 
-from typing import Protocol
+import math
+from typing import Any, Protocol
 
 import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.kernels.observed import inner_parallel, inner_rows, normal_parallel, normal_rows
-from pfbench.points.factored import Factored, Factors
+from pfbench.points.factored import Atoms, Factored, Factors, chosen
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
+
+_NEAR = 1e-4
+"""Squared distances below this part of the largest term are not taken as a sum: they cancel."""
 
 
 class Operator(Protocol):
@@ -100,11 +104,44 @@ class SparseOperator:
 
 
 class TiltedOperator:
-    """The matrix ``G + c (X - U)`` for a sparse G and two factored points, taken as they stand."""
+    """The matrix ``G + c (X - U)`` for a sparse G and two factored points, taken as they stand.
 
-    def __init__(self, sparse: SparseOperator, factors: Factors) -> None:
+    Where both points have the same list of atoms, `shared` is that list with ``c (X - U)``'s
+    weights in it.
+    """
+
+    def __init__(self, sparse: SparseOperator, factors: Factors, shared: Any = None) -> None:
         self.sparse, self.pattern, self.factors = sparse, sparse.pattern, factors
         self.shape: tuple[int, int] = sparse.shape
+        self._shared: tuple[Atoms, Floats] | None = shared
+
+    @classmethod
+    def of(cls, sparse: SparseOperator, x: Factored, u: Factored, c: float) -> "TiltedOperator":
+        """Return ``G + c (X - U)``."""
+        shared = _shared(x, u, c, -c)
+        return cls(sparse, mixture(x, u, c, -c) if shared is None else chosen(*shared), shared)
+
+    def descent(self, x: Factored, vertex: RankOne) -> tuple[float, float] | None:
+        """Return <G + c (X - U), x - vertex> and the distance of x and the vertex.
+
+        It is what `inner` and `inner_point` return, from products of atoms that are kept; None
+        where they are not shared, or x is so near to the vertex that the distance would cancel.
+        """
+        atoms, weights = x.atoms_and_weights()
+        if self._shared is None or self._shared[0] is not atoms:
+            return None
+        tilted, count = self._shared[1], len(weights)
+        k = max(len(tilted), count)
+        gram, along = atoms.gram(k), atoms.products(vertex.u, vertex.v, k)
+        image = gram[:, :count] @ weights
+        at_x = float(self.sparse.g @ x.values()) + float(tilted @ image[: len(tilted)])
+        low = vertex.scale * float(tilted @ along[: len(tilted)])
+        between = vertex.scale * float(weights @ along[:count])
+        size = vertex.scale**2 * float((vertex.u @ vertex.u) * (vertex.v @ vertex.v))
+        square = float(weights @ image[:count]) - 2.0 * between + size
+        if not square > _NEAR * size:
+            return None
+        return at_x - (self.sparse.inner(vertex) + low), math.sqrt(square)
 
     def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
         """See `Operator`."""
@@ -146,16 +183,23 @@ class TiltedOperator:
 
 def mixture(x: Factored, y: Factored, a: float, b: float) -> Factors:
     """Return the factors of ``a x + b y``; atoms that both points share are merged."""
-    (x_atoms, x_weights), (y_atoms, y_weights) = x.atoms_and_weights(), y.atoms_and_weights()
-    if x_atoms is y_atoms:
-        weights = np.zeros(max(len(x_weights), len(y_weights)))
-        weights[: len(x_weights)] += a * x_weights
-        weights[: len(y_weights)] += b * y_weights
-        used = np.flatnonzero(weights)
-        return Factors(weights[used], x_atoms.left[used], x_atoms.right[used])
+    shared = _shared(x, y, a, b)
+    if shared is not None:
+        return chosen(*shared)
     mine, other = x.factors(), y.factors()
     return Factors(
         np.concatenate([a * mine.weights, b * other.weights]),
         np.concatenate([mine.left, other.left]),
         np.concatenate([mine.right, other.right]),
     )
+
+
+def _shared(x: Factored, y: Factored, a: float, b: float) -> tuple[Atoms, Floats] | None:
+    """Return the atoms of ``a x + b y`` with their weights, where both points share them."""
+    (x_atoms, x_weights), (y_atoms, y_weights) = x.atoms_and_weights(), y.atoms_and_weights()
+    if x_atoms is not y_atoms:
+        return None
+    weights = np.zeros(max(len(x_weights), len(y_weights)))
+    weights[: len(x_weights)] += a * x_weights
+    weights[: len(y_weights)] += b * y_weights
+    return x_atoms, weights

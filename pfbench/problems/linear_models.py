@@ -11,19 +11,20 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from pfbench.base.arrays import Floats, Integers
+from pfbench.base.arrays import Floats
 from pfbench.base.checks import finite_array, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Penalty
-from pfbench.base.sample import Indices, weighted
+from pfbench.base.sample import Indices, counted
 from pfbench.kernels import linear
 from pfbench.problems.base import FiniteSum, digest_of
 from pfbench.problems.features import checked_csr
 from pfbench.problems.least_known import LEAST_KNOWN
 from pfbench.problems.moments import certified_by, least_moment, moment_norm
-from pfbench.problems.shared_terms import SlopeTable
+from pfbench.problems.shared_terms import Drawn, SlopeTable
 from pfbench.sets.body import AnySet
 
 _LEAST_SQUARES = 2e9
@@ -184,14 +185,14 @@ class LinearModel(FiniteSum):
     @cached_property
     def data(self) -> linear.Data:
         """The rows and labels as the compiled loops read them."""
+        return linear.Data.of(self._csr, np.array(self.labels, dtype=np.float64))
+
+    @property
+    def _stated(self) -> tuple[npt.NDArray[Any], ...]:
+        """Rows in CSR form and labels: what the digest is of, in whatever form they are read."""
         matrix = self._csr
-        return linear.Data(
-            matrix.indptr.astype(np.uint32),
-            matrix.indices.astype(np.uint32),
-            np.ascontiguousarray(matrix.data),
-            np.array(self.labels, dtype=np.float64),
-            matrix.shape[1],
-        )
+        places = matrix.indptr.astype(np.uint32), matrix.indices.astype(np.uint32)
+        return *places, np.ascontiguousarray(matrix.data), self.data.labels
 
     @property
     def n(self) -> int:
@@ -208,13 +209,13 @@ class LinearModel(FiniteSum):
         """A hash of rows and labels, the set, the penalty, alpha, and a start of its own."""
         own = () if self.first is None else (self.first,)
         numbers = self._csr.shape, self.set, self.penalty, self.alpha
-        return digest_of(numbers, *self.data[:-1], *own)
+        return digest_of(numbers, *self._stated, *own)
 
     @cached_property
     def function(self) -> str:
         """A hash of f, the set and the penalty, wherever runs start."""
         numbers = self.loss.kind, self._csr.shape, self.set, self.penalty, self.alpha
-        return digest_of(numbers, *self.data[:-1])[:16]
+        return digest_of(numbers, *self._stated)[:16]
 
     def start(self) -> Floats:
         """Return a fresh copy of the start point."""
@@ -236,16 +237,14 @@ class LinearModel(FiniteSum):
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
-        indices, weights = weighted(sample)
-        g = self._regulariser_slope(x)
-        linear.add_gradients(self.loss.kind, self.data, indices, weights, x, g)
+        g = np.empty(self.data.columns)
+        linear.gradients(self.loss.kind, self.data, self.alpha, *counted(sample), x, g)
         return g
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d,)."""
-        indices, weights = weighted(sample)
-        g = self._regulariser_slope(x) - self._regulariser_slope(y)
-        linear.add_differences(self.loss.kind, self.data, indices, weights, x, y, g)
+        g = np.empty(self.data.columns)
+        linear.differences(self.loss.kind, self.data, self.alpha, *counted(sample), x, y, g)
         return g
 
     def hessian(self, s: Floats) -> "LinearHessian":
@@ -350,10 +349,10 @@ class LinearHessian:
 
     def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of the sampled component Hessians times x - y, shape (d,)."""
-        indices, weights = weighted(sample)
-        data, u = self._problem.data, x - y
+        u = x - y
         g = np.asarray(self._regulariser * u)
-        linear.add_curvature_products(data, indices, weights, self._curvature, u, g)
+        given = self._problem.data, *counted(sample), self._curvature
+        linear.add_curvature_products(*given, u, g)
         return g
 
 
@@ -366,26 +365,21 @@ class LinearTable(SlopeTable):
 
     def __init__(self, problem: LinearModel, x: Floats) -> None:
         self._problem = problem
-        slopes = self._slopes_at(np.arange(problem.n), x)
+        slopes = np.empty(problem.n)
+        linear.slopes_at(problem.loss.kind, problem.data, np.arange(problem.n), x, slopes)
         super().__init__(problem, slopes, self._term(x) if problem.alpha > 0.0 else None)
         self.mean = problem.gradient(x)
-
-    def _slopes_at(self, indices: Integers, x: Floats) -> Floats:
-        out = np.empty(indices.size)
-        linear.slopes_at(self._problem.loss.kind, self._problem.data, indices, x, out)
-        return out
 
     def _term(self, x: Floats) -> Floats:
         return self._problem._regulariser_slope(x)
 
-    def _change(self, indices: Integers, weights: Floats, slopes: Floats, x: Floats) -> Floats:
-        g: Floats = weights.sum() * self._term(x)
-        if self._shared is not None:
-            for share, slope in self._shared.shares(indices, weights):
-                g -= share * slope
-        change = weights * (slopes - self._slopes[indices])
-        linear.add_rows(self._problem.data, indices, change, g)
-        return g
+    def _add_changes(self, drawn: Drawn, x: Floats, g: Floats) -> None:
+        kind, data = self._problem.loss.kind, self._problem.data
+        linear.add_changes(kind, data, *drawn, self._slopes, x, g)
+
+    def _replace(self, drawn: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+        kind, data = self._problem.loss.kind, self._problem.data
+        linear.replace(kind, data, *drawn, self._slopes, x, g, mean)
 
 
 @dataclass(frozen=True, eq=False)

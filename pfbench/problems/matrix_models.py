@@ -18,7 +18,7 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import finite_array
 from pfbench.base.errors import InputError
-from pfbench.base.sample import Indices, weighted
+from pfbench.base.sample import Indices
 from pfbench.problems.base import digest_of, drawn, point_of
 from pfbench.problems.over_matrices import OverMatrices
 from pfbench.sets.body import AnySet
@@ -183,6 +183,13 @@ class MatrixModel(OverMatrices):
             self.add_rows(rows, weights[part, None] * slopes(rows, numbers), g)
         return transposed(g)
 
+    def sum_with(self, indices: Integers, weights: Floats, slopes: Floats) -> Floats:
+        """As `sum_of` over a sample, with slopes that are known, shape (k, width)."""
+        g = np.zeros(self.shape[::-1])
+        for part in self.parts(weights.size):
+            self.add_rows(self.take(indices[part]), weights[part, None] * slopes[part], g)
+        return transposed(g)
+
 
 def transposed(x: Floats) -> Floats:
     """Return the transpose as a contiguous copy."""
@@ -245,16 +252,15 @@ class MatrixTable:
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
         """As `difference`, then store grad f_i(x) once for each distinct index."""
-        problem, at_x = self._problem, self._problem.slopes(x)
-        change = self.difference(sample, x)
-
-        def stored(rows: Any, numbers: Numbers) -> Floats:
-            fresh = at_x(rows, numbers)
-            moved = fresh - self._slopes[numbers]
-            self._slopes[numbers] = fresh
-            return moved
-
-        distinct = np.unique(weighted(sample)[0])
+        problem, view = self._problem, self._problem.view(x)
+        indices, weights = drawn(sample, problem.n)
+        fresh = np.empty((indices.size, problem.width))
+        for part in problem.parts(indices.size):
+            fresh[part] = problem.slopes_of(problem.take(indices[part]), view)
+        moved = fresh - self._slopes[indices]
+        change = problem.sum_with(indices, weights, moved)
+        distinct, first = np.unique(indices, return_index=True)
         shares = np.full(distinct.size, 1.0 / problem.n)
-        self.mean = self.mean + problem.sum_of(distinct, shares, stored)
+        self.mean = self.mean + problem.sum_with(distinct, shares, moved[first])
+        self._slopes[indices] = fresh
         return change

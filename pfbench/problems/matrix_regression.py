@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import scipy
 
-from pfbench.base.arrays import Floats, Integers
+from pfbench.base.arrays import Floats
 from pfbench.base.constants import Constants
 from pfbench.base.errors import Refused
 from pfbench.base.protocols import Measure
@@ -28,7 +28,7 @@ from pfbench.problems.base import digest_of
 from pfbench.problems.over_matrices import OverMatrices
 from pfbench.problems.restricted_convexity import RestrictedConvexity, restricted_convexity
 from pfbench.problems.sensing import Sensing, dense
-from pfbench.problems.shared_terms import SlopeTable
+from pfbench.problems.shared_terms import Drawn, SlopeTable
 from pfbench.sets.body import AnySet
 
 _SMALL_ENTRIES = 1 << 20
@@ -316,21 +316,26 @@ class RegressionTable(SlopeTable):
     def __init__(self, problem: MatrixRegression, x: Floats) -> None:
         self._problem = problem
         products = problem.data.products(problem.data.all, x)
-        super().__init__(problem, products, x.copy() if problem.sensing_variance > 0.0 else None)
+        super().__init__(
+            problem, products, self._term(x) if problem.sensing_variance > 0.0 else None
+        )
         self.mean = problem.gradient(x)
 
-    def _slopes_at(self, indices: Integers, x: Floats) -> Floats:
-        return self._problem.data.products(indices, x)
-
     def _term(self, x: Floats) -> Floats:
-        return x.copy()
+        return -self._problem.sensing_variance * x
 
-    def _change(self, indices: Integers, weights: Floats, slopes: Floats, x: Floats) -> Floats:
-        problem = self._problem
-        g = np.zeros(x.shape)
-        change = weights * (slopes - self._slopes[indices])
-        loops.add_rows(problem.data.rows, indices, change, g.reshape(-1))
-        if self._shared is not None:
-            for share, point in self._shared.shares(indices, weights):
-                g -= problem.sensing_variance * share * (x - point)
-        return g
+    def _add_changes(self, drawn: Drawn, x: Floats, g: Floats) -> None:
+        indices, counts, size = drawn
+        data = self._problem.data
+        changes = data.products(indices, x) - self._slopes[indices]
+        changes *= counts / size if counts.size else 1.0 / size
+        loops.add_rows(data.rows, indices, changes, g.reshape(-1))
+
+    def _replace(self, drawn: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+        indices, counts, size = drawn
+        data = self._problem.data
+        slopes = data.products(indices, x)
+        changes = slopes - self._slopes[indices]
+        changes *= counts / size if counts.size else 1.0 / size
+        sums = g.reshape(-1), mean.reshape(-1)
+        loops.replace(data.rows, indices, changes, slopes, self._slopes, *sums)

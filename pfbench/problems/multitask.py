@@ -14,6 +14,7 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import finite_array
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
+from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import multitask
 from pfbench.kernels.compiled import threads
 from pfbench.problems.matrix_models import MatrixModel, Numbers, owned, transposed
@@ -113,6 +114,18 @@ class MultitaskSigmoid(MatrixModel):
         g = np.zeros(self.shape[::-1])
         run = multitask.gradient_serial if self._serial else multitask.gradient_parallel
         run(self._data, self.view(x), 1.0 / self.n, g)
+        return transposed(g)
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled component gradients at x, shape (d, m)."""
+        g = np.zeros(self.shape[::-1])
+        multitask.add_gradients(self._data, *weighted(sample), self.view(x), g)
+        return transposed(g)
+
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d, m)."""
+        g = np.zeros(self.shape[::-1])
+        multitask.add_differences(self._data, *weighted(sample), self.view(x), self.view(y), g)
         return transposed(g)
 
     def take(self, numbers: Numbers) -> Integers:

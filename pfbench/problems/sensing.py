@@ -130,8 +130,11 @@ class Sensing:
         """Return <Z_i, x> for the given components, shape (k,)."""
         loops.in_range(indices, self.n)
         out = np.empty(indices.size)
-        bounds = self._bounds(indices.size)
-        loops.products_parallel(bounds, self.rows, indices, point_of(x, self.shape).ravel(), out)
+        bounds, flat = self._bounds(indices.size), point_of(x, self.shape).ravel()
+        if bounds.size == 2:
+            loops.products(0, indices.size, self.rows, indices, flat, out)
+        else:
+            loops.products_parallel(bounds, self.rows, indices, flat, out)
         return out
 
     def normal(self, indices: Integers, weights: Floats, targets: Floats, x: Floats) -> Floats:
@@ -140,7 +143,11 @@ class Sensing:
         bounds = self._bounds(indices.size)
         parts = np.zeros((bounds.size - 1, self.rows.shape[1]))
         sampled = loops.Sampled(self.rows, indices, weights, targets)
-        loops.normal_parallel(bounds, sampled, point_of(x, self.shape).ravel(), parts)
+        flat = point_of(x, self.shape).ravel()
+        if len(parts) == 1:
+            loops.add_normal(0, indices.size, sampled, flat, parts[0])
+            return np.asarray(parts[0].reshape(self.shape))
+        loops.normal_parallel(bounds, sampled, flat, parts)
         return np.asarray(parts.sum(axis=0).reshape(self.shape))
 
     @cached_property

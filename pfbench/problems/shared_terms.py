@@ -1,55 +1,63 @@
 """What SAGA's tables share where a component gradient has a part that is a whole point."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.sample import Indices, weighted
+from pfbench.base.sample import Indices, counted
+from pfbench.kernels.tables import moved, tallied
 from pfbench.problems.base import FiniteSum
+
+Drawn = tuple[Integers, Integers, int]
+"""Indices, how often each was drawn, and the number of draws; see `counted`."""
 
 
 class SharedTerms:
     """An array for each of n components; all that are stored in one call share theirs.
 
-    The memory is 8 n bytes and one array for each call of which some component is still stored.
+    The memory is 8 n bytes and at most two arrays for each call of which some component was still
+    stored when they were most.
 
     Parameters
     ----------
     n
         Number of components.
     term
-        The array of all of them at first; it is kept as it is.
+        The array of all of them at first.
     """
 
     def __init__(self, n: int, term: Floats) -> None:
-        self._call_of = np.zeros(n, dtype=np.int64)
-        self._terms = {0: term}
-        self._users = {0: n}
-        self._calls = 0
+        self._slots = np.zeros(n, dtype=np.int64)
+        self._users = np.array([n])
+        self._terms: Floats = term[None].copy()
 
-    def store(self, distinct: Integers, term: Floats) -> None:
-        """Store an array for these components; drop those that no component has any more."""
-        calls, users = np.unique(self._call_of[distinct], return_counts=True)
-        for call, count in zip(calls.tolist(), users.tolist(), strict=True):
-            self._users[call] -= count
-            if self._users[call] == 0:
-                del self._users[call], self._terms[call]
-        self._calls += 1
-        self._call_of[distinct] = self._calls
-        self._users[self._calls] = distinct.size
-        self._terms[self._calls] = term
+    def mean(self, indices: Integers, counts: Integers, size: int) -> Floats:
+        """Return the mean of the arrays of these components; see `counted`."""
+        draws = np.zeros(self._users.size)
+        tallied(indices, counts, self._slots, draws)
+        return self._total(draws / size)
 
-    def shares(self, indices: Integers, weights: Floats) -> Iterator[tuple[float, Floats]]:
-        """Yield each array that these components have, with the sum of their weights."""
-        calls, position = np.unique(self._call_of[indices], return_inverse=True)
-        sums = np.bincount(position, weights=weights)
-        for call, share in zip(calls.tolist(), sums.tolist(), strict=True):
-            yield share, self._terms[call]
+    def replace(self, indices: Integers, term: Floats) -> Floats:
+        """Store an array for these components; return what that adds to the sum of all."""
+        new = int(np.argmin(self._users))
+        if self._users[new]:
+            new = self._users.size
+            self._users = np.concatenate([self._users, np.zeros_like(self._users)])
+            self._terms = np.concatenate([self._terms, np.zeros_like(self._terms)])
+        before = self._users.copy()
+        moved(indices, new, self._slots, self._users)
+        gained, before[new] = int(self._users[new]), 0
+        change = gained * term - self._total(before - np.where(before, self._users, 0))
+        self._terms[new] = term
+        return change
+
+    def _total(self, shares: Floats | Integers) -> Floats:
+        used = np.flatnonzero(shares)
+        return np.asarray(np.tensordot(shares[used], self._terms[used], axes=1))
 
     def __len__(self) -> int:
-        return len(self._terms)
+        return int(np.count_nonzero(self._users))
 
 
 class SlopeTable(ABC):
@@ -72,30 +80,35 @@ class SlopeTable(ABC):
     mean: Floats
 
     @abstractmethod
-    def _slopes_at(self, indices: Integers, x: Floats) -> Floats:
-        """Return the numbers of these components at x."""
-
-    @abstractmethod
     def _term(self, x: Floats) -> Floats:
-        """Return what the components share at x."""
+        """Return the part of every component gradient at x that they share."""
 
     @abstractmethod
-    def _change(self, indices: Integers, weights: Floats, slopes: Floats, x: Floats) -> Floats:
-        """Return the weighted sum of grad f_i(x) - a_i, with these numbers at x."""
+    def _add_changes(self, drawn: Drawn, x: Floats, g: Floats) -> None:
+        """Add the mean over a sample of what the numbers at x change in the gradients to g."""
+
+    @abstractmethod
+    def _replace(self, drawn: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+        """As `_add_changes`, then store the numbers; add what changes in their mean to `mean`."""
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of grad f_i(x) - a_i over the sample, of the shape of x."""
-        indices, weights = weighted(sample)
-        return self._change(indices, weights, self._slopes_at(indices, x), x)
+        drawn = counted(sample)
+        g = self._change_of_terms(drawn, x)
+        self._add_changes(drawn, x, g)
+        return g
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
         """As `difference`, then store grad f_i(x) once for each distinct index."""
-        change = self.difference(sample, x)
-        distinct = np.unique(weighted(sample)[0])
-        slopes = self._slopes_at(distinct, x)
-        weights = np.full(distinct.size, 1.0 / self._n)
-        self.mean = self.mean + self._change(distinct, weights, slopes, x)
-        self._slopes[distinct] = slopes
+        drawn = counted(sample)
+        g, mean = self._change_of_terms(drawn, x), self.mean.copy()
+        self._replace(drawn, x, g, mean)
         if self._shared is not None:
-            self._shared.store(distinct, self._term(x))
-        return change
+            mean += self._shared.replace(drawn[0], self._term(x)) / self._n
+        self.mean = mean
+        return g
+
+    def _change_of_terms(self, drawn: Drawn, x: Floats) -> Floats:
+        if self._shared is None:
+            return np.zeros(x.shape)
+        return np.asarray(self._term(x) - self._shared.mean(*drawn))

@@ -106,7 +106,7 @@ class L1Penalty(Penalty):
             If t is negative or not finite.
         """
         threshold = self._threshold(y, t)
-        return np.asarray(y - np.clip(y, -threshold, threshold))
+        return np.asarray(y - np.minimum(np.maximum(y, -threshold), threshold))
 
 
 class NuclearPenalty(Penalty):

@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from pfbench.base.errors import InputError
-from pfbench.points import Factored, RankOne, combine, distance, inner, is_finite, keep, shift, tilt
+from pfbench.points import (
+    Factored,
+    RankOne,
+    combine,
+    descent,
+    distance,
+    inner,
+    is_finite,
+    keep,
+    shift,
+    tilt,
+)
 from pfbench.points.factored import Factors, frobenius_norm, orthogonalised
 from pfbench.points.operators import DenseOperator, SparseOperator
 
@@ -43,6 +54,50 @@ def test_inner_distance_and_entries_of_every_kind_of_point(seed):
         for y in points:
             assert_allclose(distance(x, y), np.linalg.norm(X - y.matrix()), rtol=1e-12, atol=1e-12)
     assert_allclose(inner(g, vertex), np.vdot(G, vertex.matrix()), atol=1e-12)
+
+
+@given(SEEDS)
+def test_descent_is_an_inner_product_and_a_distance(seed):
+    """Along a sequence that shares its atoms with its start, and where it does not."""
+    rng = np.random.default_rng(seed)
+    l, other = rng.standard_normal(PATTERN.n), random_point(rng, PATTERN)  # noqa: E741
+    u = Factored.from_factors(PATTERN, other.factors())
+    x = keep(u)
+    for step in range(12):
+        vertex = random_vertex(rng, PATTERN)
+        for centre in (u, other):
+            g = tilt(l, x, centre, 0.7)
+            G = as_matrix(PATTERN, l) + 0.7 * (x.matrix() - centre.matrix())
+            away = x.matrix() - vertex.matrix()
+            expected = np.vdot(G, away), np.linalg.norm(away)
+            assert_allclose(descent(g, x, vertex), expected, rtol=1e-9, atol=1e-10)
+        shared = tilt(l, x, u, 0.7).descent(x, vertex)
+        # A whole step forgets the atoms when it is applied, by the next one.
+        assert (shared is None) == (step > 8)
+        assert_allclose(descent(l, x, vertex)[0], np.vdot(as_matrix(PATTERN, l), away), atol=1e-10)
+        # The whole step leaves no atom but the vertex, and no distance to it.
+        x = combine(x, vertex, 1.0 if step == 7 else 0.3)
+        if step == 7:
+            g = tilt(l, x, u, 0.7)
+            assert g.descent(x, vertex) is None
+            assert_allclose(descent(g, x, vertex), (0.0, 0.0), atol=1e-7)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_dense_moves_are_the_same_in_one_pass(order, kind):
+    rng = np.random.default_rng(3)
+    g, x, y = (np.array(one, kind, order=order) for one in rng.standard_normal((3, 5, 4)))
+    atom = RankOne(np.eye(5)[1], np.ones(4) / 2, -3.0)
+    for v, end in ((y, y), (atom, atom.matrix())):
+        moved = combine(x, v, 0.3)
+        assert_array_equal(moved, (1.0 - 0.3) * x + 0.3 * end)
+        assert moved.shape == x.shape
+        close = {"rtol": 1e-12 if kind is np.float64 else 1e-5}
+        assert_allclose(descent(g, x, v), (np.vdot(g, x - end), np.linalg.norm(x - end)), **close)
+    assert_array_equal(tilt(g, x, y, 0.7), g + 0.7 * (x - y))
+    with pytest.raises(InputError):
+        combine(x, rng.standard_normal((5, 3)), 0.3)
 
 
 @given(SEEDS, REALS)

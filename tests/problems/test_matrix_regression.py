@@ -137,7 +137,7 @@ def test_a_table_is_one_stored_gradient_for_each_component(problem):
     if problem.sensing_variance == 0.0:
         assert table._shared is None
     else:
-        assert len(table._shared) == len(np.unique(table._shared._call_of))
+        assert len(table._shared) == len(np.unique(table._shared._slots))
 
 
 def test_the_loops_for_several_threads_give_the_same(monkeypatch):

@@ -2,37 +2,35 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from pfbench.problems.shared_terms import SharedTerms
+
+NO_COUNTS = np.empty(0, dtype=np.int64)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_each_component_has_the_array_that_was_stored_last(seed):
     rng, n = np.random.default_rng(seed), 9
     each = np.tile(rng.standard_normal(3), (n, 1))
-    terms = SharedTerms(n, each[0].copy())
+    terms = SharedTerms(n, each[0])
     for _ in range(60):
-        distinct = np.unique(rng.integers(n, size=rng.integers(1, 6)))
-        term = rng.standard_normal(3)
-        terms.store(distinct, term)
-        each[distinct] = term
-        indices = rng.integers(n, size=7)
-        weights = rng.uniform(size=7)
-        shares = list(terms.shares(indices, weights))
-        assert len(shares) == len(np.unique(each[indices], axis=0))
-        np.testing.assert_allclose(
-            sum(share * array for share, array in shares), weights @ each[indices]
-        )
-        assert sum(share for share, _ in shares) == pytest.approx(weights.sum())
-        # No array is kept that no component has.
+        drawn, term, before = rng.integers(n, size=rng.integers(1, 6)), rng.standard_normal(3), each
+        change = terms.replace(drawn, term)
+        each = before.copy()
+        each[drawn] = term
+        assert_allclose(change, (each - before).sum(axis=0), atol=1e-12)
+        indices, counts = rng.integers(n, size=7), rng.integers(5, size=7)
+        assert_allclose(terms.mean(indices, NO_COUNTS, 7), each[indices].mean(axis=0))
+        size = max(1, int(counts.sum()))
+        assert_allclose(terms.mean(indices, counts, size), counts @ each[indices] / size)
+        # No array is counted that no component has, and little more than those have room.
         assert len(terms) == len(np.unique(each, axis=0))
+        assert len(terms._terms) < 2 * n
 
 
 def test_an_array_goes_with_its_last_component():
     terms = SharedTerms(3, np.zeros(2))
-    terms.store(np.array([0, 1]), np.ones(2))
-    assert len(terms) == 2
-    terms.store(np.array([2]), np.ones(2))
-    assert len(terms) == 2
-    terms.store(np.array([0, 1, 2]), np.ones(2))
-    assert len(terms) == 1
+    for stored, left in (([0, 1], 2), ([2], 2), ([0, 1, 2, 1], 1)):
+        terms.replace(np.array(stored), np.ones(2))
+        assert len(terms) == left

@@ -172,18 +172,21 @@ class _Driver:
         return ended
 
     def _loop(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
-        at = self.at
+        at, every, watch, limit = self.at, self.every, self.watch, self.time_limit
         with CompilationClock(self._pause, self._go_on) as compilation:
             while True:
                 compiled = compilation.seconds
                 started = perf_counter()
-                if self.time_limit is not None:
-                    self.ledger.start(started + self.time_limit - at.seconds)
+                if limit is not None:
+                    self.ledger.start(started + limit - at.seconds)
                 new = self._advance(states)
                 took = perf_counter() - started
-                self.ledger.stop()
-                at.compiling += compilation.seconds - compiled
-                at.seconds += took - (compilation.seconds - compiled)
+                if limit is not None:
+                    self.ledger.stop()
+                if compilation.seconds != compiled:
+                    at.compiling += compilation.seconds - compiled
+                    took -= compilation.seconds - compiled
+                at.seconds += took
                 if not isinstance(new, State):
                     return new
                 at.iterations += 1
@@ -194,10 +197,10 @@ class _Driver:
                 at.state = new
                 self._arrive()
                 self._choose_output(new, rng)
-                if self.watch is not None:
-                    self.watch(at)
-                ended = self._record() if at.iterations % self.every == 0 else None
-                if not ended and self.time_limit is not None and at.seconds > self.time_limit:
+                if watch is not None:
+                    watch(at)
+                ended = self._record() if at.iterations % every == 0 else None
+                if not ended and limit is not None and at.seconds > limit:
                     ended = self._timeout()
                 if ended:
                     return ended
@@ -244,9 +247,9 @@ class _Driver:
     def _wrong(self, state: State) -> str:
         """Return which part of a state is no point or gradient of the problem; empty if none."""
         form, is_point = self.form, self.form.is_point
-        told = state.at is None or is_point(state.at)
-        plain = state.output is None and state.estimate is None
-        if plain and told and is_point(state.x):
+        x, at, estimate, output = state
+        told = (at is None or is_point(at)) and (estimate is None or form.is_gradient(estimate))
+        if output is None and told and is_point(x):
             return ""
         for name, part in (("x", state.x), ("at", state.at), ("output", state.output)):
             if not form.is_point(part) and (part is not None or name == "x"):

@@ -1,14 +1,99 @@
 """The random streams of one run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+
+from pfbench.base.arrays import Integers
 
 PURPOSES: Mapping[str, int] = MappingProxyType({"algorithm": 1, "output": 2, "oracles": 3})
 """What a run draws random numbers for, each from a stream of its own."""
 
+_MOST_AHEAD = 1 << 13
+"""Most indices that are drawn ahead, 64 kB."""
+
 
 def stream(seed: int, purpose: str) -> np.random.Generator:
     """Return the random stream of one purpose; it depends on the user's seed and nothing else."""
-    return np.random.default_rng(np.random.SeedSequence((seed, PURPOSES[purpose])))
+    bits = np.random.PCG64(np.random.SeedSequence((seed, PURPOSES[purpose])))
+    return Ahead(bits) if purpose == "algorithm" else np.random.Generator(bits)
+
+
+class Ahead(np.random.Generator):
+    """A generator of numpy that draws batches of indices ahead, several at once.
+
+    What it returns is bit for bit what numpy's generator returns: before anything but indices below
+    the same bound is drawn, and before anybody sees its state, what was drawn ahead is taken back.
+    One call costs numpy as much as a thousand indices, so that small batches are much quicker.
+    """
+
+    _most = _MOST_AHEAD
+    _bound = 0
+    _batches = 1
+    _at = _end = 0
+
+    def integers(
+        self,
+        low: Any,
+        high: Any = None,
+        size: Any = None,
+        dtype: Any = np.int64,
+        endpoint: bool = False,
+    ) -> Any:
+        """As numpy's."""
+        plain = high is None and dtype is np.int64 and not endpoint
+        if not (plain and type(low) is int and type(size) is int and 0 < size < self._most):
+            self._take_back()
+            return super().integers(low, high, size, dtype, endpoint)
+        first = self._at
+        if low != self._bound or first + size > self._end:
+            self._draw(low, size)
+            first = 0
+        self._at = first + size
+        return self._block[first : self._at]
+
+    @property
+    def bit_generator(self) -> np.random.BitGenerator:
+        """Whoever has seen it can draw from it: from then on, nothing is drawn ahead."""
+        self._take_back()
+        self._most = 0
+        return super().bit_generator
+
+    def _draw(self, bound: int, size: int) -> None:
+        """Draw a batch, and as many more as were drawn since anything else was."""
+        batches = min(2 * self._batches, self._most // size) if bound == self._bound else 1
+        self._take_back()
+        if batches > 1:
+            self._state = super().bit_generator.state
+        self._block: Integers = super().integers(bound, size=batches * size)
+        self._bound, self._batches, self._end = bound, batches, batches * size
+
+    def _take_back(self) -> None:
+        """Let the stream stand where it would if nothing had been drawn ahead."""
+        if self._at < self._end:
+            super().bit_generator.state = self._state
+            super().integers(self._bound, size=self._at)
+        self._bound = self._at = self._end = 0
+
+
+def _after_taking_back(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of numpy's generator that first takes back what was drawn ahead."""
+
+    @wraps(method)
+    def call(self: Ahead, *given: Any, **named: Any) -> Any:
+        self._take_back()
+        return method(self, *given, **named)
+
+    return call
+
+
+for _name, _method in vars(np.random.Generator).items():
+    if (
+        callable(_method)
+        and _name not in vars(Ahead)
+        and (_name[0] != "_" or _name == "__reduce__")
+    ):
+        setattr(Ahead, _name, _after_taking_back(_method))

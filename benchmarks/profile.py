@@ -1,0 +1,293 @@
+"""Where the time of a run goes, for each family: ``python -m benchmarks.profile [NAME ...]``.
+
+The same run is made in turn in four ways: the method asks the backend itself and nobody counts; it
+asks the backend through a clock; it asks the bundle that checks and counts; and by `solve`. What
+one way takes more than another is what lies between them: medians of the differences over turns.
+"""
+
+import argparse
+import os
+import platform
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass, field
+from statistics import median
+from time import perf_counter, process_time
+
+import numpy as np
+
+import pfbench as pf
+from benchmarks.timed import problem_of
+from benchmarks.times import BALL, DENSE, RECOVERY, SPARSE
+from pfbench.base.errors import DataError
+from pfbench.base.selectors import Selector
+from pfbench.kernels.libraries import one_blas_thread
+from pfbench.oracles import Ledger
+from pfbench.points import keep
+from pfbench.runs.loop.asking import oracles_of
+from pfbench.runs.loop.streams import stream
+
+A9A = "nonconvex-logistic[source=a9a]"
+TWO_THIRDS = "batch=1019,period=31,iterations=620"
+ROOT = "batch=180,period=180,iterations=3600"
+EPOCHS = "batch=180,period=10,iterations=200"
+STEPS = "period=5,smoothness=98,curvature=20,delta=1000"
+
+FAMILIES = {
+    "prox-spiderboost-a9a": (A9A, f"prox-spiderboost[step=0.1,{ROOT}]"),
+    "prox-svrg-a9a": (A9A, f"prox-svrg[step=0.1,{TWO_THIRDS}]"),
+    "prox-saga-a9a": (A9A, "prox-saga[step=0.1,batch=1019,iterations=400]"),
+    "prox-spiderboost": (SPARSE, f"prox-spiderboost[step=0.5,{EPOCHS}]"),
+    "natasha15": (
+        SPARSE,
+        "natasha15[step=0.1,sigma=0.2,snapshot=180,subepochs=3,batch=20,iterations=600]",
+    ),
+    "frank-wolfe": (RECOVERY, "frank-wolfe[step=open-loop,iterations=20]"),
+    "svfw": (BALL, f"svfw[step=0.01,{EPOCHS}]"),
+    "nfwu-spiderg": (RECOVERY, f"nfwu-spiderg[step=0.01,{EPOCHS}]"),
+    "nfwu-casvrg": (RECOVERY, f"nfwu-casvrg[step=0.01,{EPOCHS}]"),
+    "ncgs-sparse": (BALL, "ncgs[smoothness=0.5,tolerance=0.001,iterations=20]"),
+    "ncgs-recovery": (RECOVERY, "ncgs[smoothness=1e-5,tolerance=0.1,iterations=5]"),
+    "ncgs-vr-multitask": (
+        "multitask-sigmoid[rows=400,columns=200,kinds=10,copies=10]",
+        "ncgs-vr[smoothness=0.002,tolerance=0.1,batch=200,period=10,iterations=40]",
+    ),
+    "storc-sensing": (DENSE["sensing"], f"storc[restarts=4,{STEPS},batch=200]"),
+    "svrg-multitask": (DENSE["multitask"], f"svfw[step=0.01,{EPOCHS}]"),
+    "svrg-multiclass": (DENSE["multiclass"], f"svfw[step=0.01,{EPOCHS}]"),
+    "svrg-sensing": (DENSE["sensing"], f"svfw[step=0.01,{EPOCHS}]"),
+}
+"""A method of each family on a problem that it is used for; every run asks for what it is given."""
+
+SLIDING = ("ncgs", "storc", "cgs")
+"""Methods whose linear minimisations are inner steps."""
+
+Clocks = dict[str, list[float]]
+"""Seconds, calls and components, by verb."""
+
+
+class Direct:
+    """The oracles of a backend, asked without counting; with `clocks`, through a clock."""
+
+    def __init__(self, problem, backend, clocks: Clocks | None = None, clock=perf_counter):
+        self._clock = clock
+        self.n, self.D = backend.n, problem.set.diameter
+        for verb in ("gradient", "batch", "difference", "value", "lo", "hessian", "table"):
+            setattr(self, verb, self._clocked(verb, getattr(backend, verb), clocks))
+        prox = (lambda x, g, lam: x - lam * g) if backend.unconstrained else backend.prox
+        name = "step" if backend.unconstrained else "prox"
+        self.prox = self._clocked(name, prox, clocks)
+
+    def _clocked(self, verb, call, clocks):
+        if clocks is None:
+            return call
+        kept, clock = clocks.setdefault(verb, [0.0, 0, 0]), self._clock
+        sampled = verb.rpartition(" ")[2] in ("batch", "difference", "replace")
+
+        def clocked(*given):
+            started = clock()
+            answer = call(*given)
+            kept[0] += clock() - started
+            kept[1] += 1
+            kept[2] += len(given[0]) if sampled else self.n
+            if verb in ("hessian", "table"):
+                return Clocked(answer, verb, self, clocks)
+            return answer
+
+        return clocked
+
+
+class Clocked:
+    """A table, or Hessians, asked through a clock."""
+
+    def __init__(self, inner, name, direct, clocks):
+        self._inner = inner
+        for verb in ("product", "batch", "difference", "replace"):
+            if hasattr(inner, verb):
+                call = direct._clocked(f"{name} {verb}", getattr(inner, verb), clocks)
+                setattr(self, verb, call)
+
+    @property
+    def mean(self):
+        return self._inner.mean
+
+
+def seconds_by_hand(problem, algorithm, clock, asked):
+    """Make a run without the loop; `asked` makes what answers of the problem's backend."""
+    with one_blas_thread():
+        ask = asked(problem.open(stream(0, "oracles")))
+        states = algorithm.run(ask, keep(problem.start()), stream(0, "algorithm"))
+        started = clock()
+        for _ in states:
+            pass
+        return clock() - started
+
+
+def seconds_by_solve(problem, algorithm, clock):
+    """Make a run by `solve`, nothing recorded in between; return the time and the run."""
+    taken = []
+
+    class Watched(type(algorithm)):
+        """The same method; notes how long its states take to be wanted."""
+
+        def run(self, ask, x, rng):
+            started = clock()
+            yield from super().run(ask, x, rng)
+            taken.append(clock() - started)
+
+    twin = copy(algorithm)
+    object.__setattr__(twin, "__class__", Watched)
+    run = pf.solve(problem, twin, seed=0, every=10**9)
+    if not taken:
+        raise RuntimeError(f"{algorithm.name} ended early: {run.status}, {run.stop_reason}")
+    return taken[0], run
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Microseconds an iteration: without counting, of counting, of the loop, of each verb."""
+
+    iterations: int
+    counts: dict[str, int]
+    bare: float
+    counting: float
+    loop: float
+    clocks: Clocks = field(repr=False)
+
+    @property
+    def whole(self):
+        return self.bare + self.counting + self.loop
+
+    @property
+    def rest(self):
+        """Draws, and the arithmetic of the method itself."""
+        return self.bare - sum(self.each(verb) for verb in self.clocks)
+
+    def each(self, verb):
+        return 1e6 * self.clocks[verb][0] / self.iterations
+
+    @property
+    def inner_step(self):
+        """One inner step of a sliding method, in units of its linear minimisation."""
+        others = sum(self.each(verb) for verb in self.clocks if verb != "lo")
+        return (self.bare - others) / self.each("lo")
+
+
+def profiled(problem, algorithm, turns, clock):
+    """Return the medians over turns."""
+    clocks: list[Clocks] = []
+    rows = []
+    for turn in range(turns + 1):
+        kept: Clocks = {}
+        asks = (
+            lambda b: Direct(problem, b),
+            lambda b: oracles_of(problem, b, Ledger()),
+            lambda b, kept=kept: Direct(problem, b, kept, clock),
+        )
+        bare, counted, _ = (seconds_by_hand(problem, algorithm, clock, ask) for ask in asks)
+        solved, run = seconds_by_solve(problem, algorithm, clock)
+        if turn:  # the first one compiles
+            rows.append((bare, counted - bare, solved - counted))
+            clocks.append(kept)
+    parts = (1e6 * median(part) / run.iterations for part in zip(*rows, strict=True))
+    verbs = {
+        verb: [median(kept[verb][0] for kept in clocks), *clocks[0][verb][1:]]
+        for verb in clocks[0]
+        if clocks[0][verb][1]
+    }
+    counts = {kind: count for kind, count in run.counts.as_dict().items() if count}
+    return Profile(run.iterations, counts, *parts, verbs)
+
+
+def bytes_of(problem):
+    """Return the bytes of one component that an oracle has to read, or None where nobody knows."""
+    data = getattr(problem, "data", None)
+    if hasattr(data, "indptr"):
+        return sum(part.nbytes for part in data if isinstance(part, np.ndarray)) / problem.n
+    if hasattr(data, "rows"):
+        return data.rows.nbytes / problem.n + 8
+    if hasattr(problem, "pattern"):
+        # x read and written, the target, the column, the gradient.
+        return 32 + problem.pattern.rows.indices.itemsize
+    rows = getattr(problem, "_data", (None,))[0]
+    return None if rows is None else rows.nbytes / problem.n + 8
+
+
+def copy_bandwidth():
+    """Return the bytes a second that a copy reads and writes."""
+    source = np.ones(1 << 23)
+    target = np.empty_like(source)
+    times = []
+    for _ in range(5):
+        started = perf_counter()
+        np.copyto(target, source)
+        times.append(perf_counter() - started)
+    return 2 * source.nbytes / min(times)
+
+
+def table(name, problem, profile, bandwidth) -> Iterator[str]:
+    """Yield the lines of a profile as Markdown."""
+    selectors = FAMILIES[name]
+    yield f"### {name}"
+    yield ""
+    yield f"`{selectors[1]}` on `{selectors[0]}`: {profile.whole:,.1f} µs an iteration, "
+    counts = ", ".join(
+        f"{count / profile.iterations:,.4g} {k}" for k, count in profile.counts.items()
+    )
+    yield f"with {counts} in each."
+    if "sfo" in profile.counts:
+        each = 1e3 * profile.whole * profile.iterations / profile.counts["sfo"]
+        yield f"{each:,.0f} ns for each component gradient, all included."
+    if name.startswith(SLIDING):
+        yield f"An inner step takes {profile.inner_step:.2f} times its linear minimisation."
+    yield ""
+    yield "| part | µs an iteration | share | calls | ns a component | of copy bandwidth |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    size = bytes_of(problem)
+    for verb, (seconds, calls, components) in profile.clocks.items():
+        one = seconds / components
+        told = ("", "") if verb in ("lo", "prox", "step") else (f"{1e9 * one:,.0f}", "")
+        if told[0] and size:
+            told = told[0], f"{size / one / bandwidth:.0%}"
+        yield row(verb, profile.each(verb), profile, f"{calls / profile.iterations:.3g}", *told)
+    yield row("draws and the method's own arithmetic", profile.rest, profile)
+    yield row("checking and counting", profile.counting, profile)
+    yield row("loop", profile.loop, profile)
+    yield ""
+
+
+def row(part, each, profile, *more):
+    told = [*more, "", "", ""][:3]
+    return f"| {part} | {each:,.2f} | {each / profile.whole:.1%} | {' | '.join(told)} |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(FAMILIES)}; all if not given")
+    parser.add_argument("--turns", type=int, default=7, help="how often each way is taken")
+    parser.add_argument("--cpu", action="store_true", help="processor time, on a busy machine")
+    given = parser.parse_args()
+    if unknown := [name for name in given.names if name not in FAMILIES]:
+        parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(FAMILIES)}")
+    bandwidth = copy_bandwidth()
+    busy = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+    print(f"{os.cpu_count()} cores{busy}, Python {platform.python_version()}, copy bandwidth")
+    print(f"{bandwidth / 1e9:.1f} GB/s; medians of {given.turns} turns.\n")
+    for name in given.names or FAMILIES:
+        problem, chosen = FAMILIES[name]
+        try:
+            problem = problem_of(problem)
+        except DataError as error:
+            print(f"### {name}\n\nLeft out: {error}\n")
+            continue
+        selector = Selector.parse(chosen)
+        choice = pf.algorithm(selector.name, **selector.parameters)
+        algorithm, _ = choice.resolve(problem.constants(problem.start()))
+        found = profiled(
+            problem, algorithm, given.turns, process_time if given.cpu else perf_counter
+        )
+        print("\n".join(table(name, problem, found, bandwidth)))
+
+
+if __name__ == "__main__":
+    main()
