@@ -240,13 +240,15 @@ def _measure(selector: Selector, item: Item) -> Described:
 
 
 def _data(selector: Selector, item: Item) -> Described:
+    from pfbench.problems.data.cache import cache_folder, places
     from pfbench.problems.data.catalogue import data_set
     from pfbench.problems.data.management import status
 
     record, state = data_set(item.name), status(item.name)
+    put = f", or put its file there as {places(record, cache_folder())[0]}" if record.file else ""
     where = {
         "embedded": "it comes with scikit-learn",
-        "absent": f"run `pfbench data fetch {item.name}`",
+        "absent": f"run `pfbench data fetch {item.name}`{put}",
         "cached": f"{state.path}, {size(state.size or 0)}",
     }
     checked = "verified" if state.verified else "unverified"
