@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from marking import linked, safe
-from papers import claims, verdicts
+from marking import code, linked, safe
+from papers import about_method, claims, verdicts
 
 from pfbench.base.bibliography import REFERENCES
 from pfbench.base.citations import addresses, in_words
@@ -40,7 +40,8 @@ def catalogue(kinds: str) -> str:
 
 
 def _row(item: Item) -> str:
-    return f"| `{item.shown}` | {safe(item.summary)} | {linked(item.source, item.cites)} |"
+    name = about_method(item.name) if item.kind == "algorithm" else code(item.shown)
+    return f"| {name} | {safe(item.summary)} | {linked(item.source, item.cites)} |"
 
 
 def files() -> str:

@@ -141,7 +141,7 @@ def _one_by_one(
             "source": linked(one.source),
             "verdict": _verdict(one),
             "kind": f"{one.kind}: {KINDS[one.kind]}",
-            "method": f"`{one.method}`" if one.method else "",
+            "method": about_method(one.method),
             "parameters": safe(one.schedule),
             "assumes": safe("; ".join(one.assumptions)),
             "tested on": ", ".join(tests),
@@ -160,13 +160,19 @@ def _as_tables(
     for method, held in groupby(ours, key=lambda one: one.method):
         theirs = list(held)
         sources = "; ".join(dict.fromkeys(linked(one.source) for one in theirs))
-        yield f"### {method}\n\n{sources}\n"
+        yield f"(method-{method})=\n### {method}\n\n{sources}\n"
         yield "| claim | says | verdict | power |"
         yield "| --- | --- | --- | --- |"
         for one in theirs:
             says = (code(one.name), safe(one.statement), _verdict(one), _power(one))
             yield f"| {' | '.join(map(cell, says))} |"
         yield ""
+
+
+def about_method(name: str) -> str:
+    """Return the name of a method, with a link to what it is held to if it is one of ours."""
+    held = {one.method for one in PAPERS["methods"].claims}
+    return f"[{code(name)}](#method-{name})" if name in held else code(name) if name else ""
 
 
 def _verdict(claim: Claim) -> str:

@@ -193,6 +193,43 @@ def test_setting_the_adversary_on_a_method(tmp_path, monkeypatch):
         sys.modules.pop("my_methods", None)
 
 
+def test_reading_a_stored_run(tmp_path, monkeypatch):
+    """The first block; the second one reads an export by a package that is none of ours."""
+    monkeypatch.chdir(tmp_path)
+    Path("one.toml").write_text(
+        'problems = "simplex-norm"\nalgorithms = "frank-wolfe[iterations=3]"\n'
+    )
+    result = CliRunner().invoke(app, ["run", "one.toml", "--jobs", "0", "--store", "store"])
+    assert result.exit_code == 0, result.stderr
+    (path,) = Path("store/runs").rglob("*.parquet")
+    reading, foreign = blocks("docs/store.md")
+    names = {}
+    exec(compile(reading.replace("abc…123.parquet", str(path)), "store.md", "exec"), names)
+    assert names["about"]["run"]["counts"]["lo"] == names["table"]["lo"][-1].as_py() == 3
+    assert {"schema", "key", "run", "environment", "notes"} <= names["about"].keys()
+    compile(foreign, "store.md", "exec")
+
+
+def test_blocks_that_need_a_cluster_are_python():
+    for block in blocks("docs/clusters.md"):
+        assert "_jobqueue" in block or "_kubernetes" in block
+        compile(block, "clusters.md", "exec")
+
+
+ELSEWHERE = {
+    "docs/claims.md",  # tests/claims/test_catalogue.py: it is the file that it shows
+    "docs/gallery.md",  # when the site is built
+}
+"""Pages whose blocks of Python are run, but not by these tests."""
+
+
+def test_no_page_is_left_out():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    found = {one.relative_to(ROOT).as_posix() for one in pages if blocks(one)}
+    run = set(re.findall(r"blocks\(\"(.*?)\"\)", Path(__file__).read_text("utf-8")))
+    assert found - run - {"docs/compare.md"} == ELSEWHERE  # that one is a file of its own
+
+
 @pytest.fixture
 def four_files(tmp_path, monkeypatch):
     """Return what writes the files of the page, with a fault, and gives a command of it."""
