@@ -15,6 +15,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import check_known, declared, parameter
 from pfbench.base.protocols import Penalty
 from pfbench.problems import linear_models
+from pfbench.problems.array_libraries import array_library
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.classes import ClassTasks, ScaledClasses, SyntheticClasses, SyntheticTasks
 from pfbench.problems.data.catalogue import DATA_SETS
@@ -24,6 +25,7 @@ from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.multiclass import MulticlassLogistic
 from pfbench.problems.multitask import MultitaskSigmoid
 from pfbench.problems.observations import DigitPixels, MovieRatings, SyntheticEntries
+from pfbench.problems.on_arrays import Dense, OnArrays
 from pfbench.problems.rows import BinaryData, SyntheticRows, signs_of
 from pfbench.problems.sensing import NUCLEAR_NORM, SyntheticSensing
 from pfbench.problems.simplex_norm import SimplexNorm
@@ -277,6 +279,15 @@ class MatrixFamily(OverAnySet):
 
     set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "nuclear")
     tolerance: float = tolerance()
+    arrays: str | None = parameter(
+        None, "array library for the sums, as torch or torch:cuda", "our compiled loops"
+    )
+
+    def _placed(self, problem: Dense) -> FiniteSum:
+        """Return the problem, or the same on the arrays of a library."""
+        if self.arrays is None:
+            return problem
+        return OnArrays(problem, array_library(self.arrays))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,12 +302,12 @@ class MultitaskFamily(MatrixFamily):
 
     source: str = source("synthetic")
 
-    def build(self) -> MultitaskSigmoid:
+    def build(self) -> FiniteSum:
         """Return the problem."""
         rows, labels, tasks, offsets = self._drawn(self.source)
         feasible = self._feasible((rows.shape[1], offsets.size))
-        return MultitaskSigmoid(
-            rows, labels, feasible, self.tolerance, tasks=tasks, offsets=offsets
+        return self._placed(
+            MultitaskSigmoid(rows, labels, feasible, self.tolerance, tasks=tasks, offsets=offsets)
         )
 
 
@@ -312,11 +323,13 @@ class MulticlassFamily(MatrixFamily):
 
     source: str = source("digits")
 
-    def build(self) -> MulticlassLogistic:
+    def build(self) -> FiniteSum:
         """Return the problem."""
         rows, labels, classes = self._drawn(self.source)
         feasible = self._feasible((rows.shape[1], classes))
-        return MulticlassLogistic(rows, labels, feasible, self.tolerance, classes=classes)
+        return self._placed(
+            MulticlassLogistic(rows, labels, feasible, self.tolerance, classes=classes)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,10 +343,10 @@ class MatrixRegressionFamily(MatrixFamily):
 
     source: str = source("synthetic")
 
-    def build(self) -> MatrixRegression:
+    def build(self) -> FiniteSum:
         """Return the problem."""
         data = self._drawn(self.source)
-        return MatrixRegression(data, self._feasible(data.shape), self.tolerance)
+        return self._placed(MatrixRegression(data, self._feasible(data.shape), self.tolerance))
 
 
 # --- without data ---------------------------------------------------------------------------------

@@ -1,0 +1,126 @@
+"""Libraries of arrays that follow the Python array API standard, on any device."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown
+from pfbench.points.operators import DenseOperator
+
+_MODULES = MappingProxyType(
+    {
+        "torch": ("array_api_compat.torch", "pfbench[gpu]"),
+        "cupy": ("array_api_compat.cupy", "pfbench[gpu] and cupy"),
+        "array-api-strict": ("array_api_strict", "array-api-strict"),
+    }
+)
+"""By name: the module of functions, and what is to be installed."""
+
+
+@dataclass(frozen=True)
+class ArrayLibrary:
+    """Where arrays live, and what computes with them.
+
+    Attributes
+    ----------
+    name
+        NAME or NAME:DEVICE, as in "torch:cuda".
+    xp
+        The functions of the array API.
+    device
+        The device, None for the library's own.
+    """
+
+    name: str
+    xp: Any
+    device: Any
+
+    def floats(self, array: npt.ArrayLike) -> Any:
+        """Return numbers as an array of the library, in double precision; they are copied."""
+        given = np.array(array, dtype=np.float64, order="C")
+        return self.xp.asarray(given, device=self.device)
+
+    def integers(self, array: npt.ArrayLike) -> Any:
+        """Return whole numbers as an array of the library; they are copied."""
+        return self.xp.asarray(np.array(array, dtype=np.int64), device=self.device)
+
+    def back(self, array: Any) -> Floats:
+        """Return an array of the library as NumPy's."""
+        if hasattr(array, "cpu"):
+            array = array.cpu()
+        return np.asarray(array.get() if hasattr(array, "get") else array)
+
+
+def array_library(name: str) -> ArrayLibrary:
+    """Return a library by NAME or NAME:DEVICE: torch, torch:cuda, cupy, array-api-strict.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown, the library is not installed, or it has no such device.
+    """
+    base, _, device = name.partition(":")
+    if base not in _MODULES:
+        raise unknown("array library", base, _MODULES)
+    module, install = _MODULES[base]
+    try:
+        xp = import_module(module)
+    except ImportError as error:
+        raise InputError(f"{base} is not installed: pip install {install}.") from error
+    try:
+        made = _DEVICES.get(base, _no_device)(device) if device else None
+        found = ArrayLibrary(name, xp, made)
+        found.floats([0.0])
+    except Exception as error:  # each library has errors of its own
+        first = (str(error).splitlines() or [""])[0]
+        raise InputError(f"{base} has no device {device!r} here ({first}).") from error
+    return found
+
+
+def _torch_device(name: str) -> Any:
+    return import_module("torch").device(name)
+
+
+def _cupy_device(name: str) -> Any:
+    return import_module("cupy").cuda.Device(int(name))
+
+
+def _no_device(name: str) -> Any:
+    raise ValueError("it has only its own")
+
+
+_DEVICES: MappingProxyType[str, Callable[[str], Any]] = MappingProxyType(
+    {"torch": _torch_device, "cupy": _cupy_device}
+)
+
+
+class ArrayOperator(DenseOperator):
+    """A dense matrix that is multiplied by where the library's arrays live.
+
+    It goes there once; of each step of Golub-Kahan-Lanczos only vectors go to and fro.
+    """
+
+    def __init__(self, library: ArrayLibrary, array: Floats) -> None:
+        super().__init__(array)
+        self._library, self._there = library, library.floats(array)
+
+    def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
+        """See `Operator`."""
+        library = self._library
+        product = self._there @ library.floats(v)
+        if beta:
+            product = product - beta * library.floats(previous)
+        u[:] = library.back(product)
+        y[:] = library.back(product @ self._there)
+        return float(u @ u)
+
+    def scaled(self, factor: float) -> "ArrayOperator":
+        """See `Operator`."""
+        return ArrayOperator(self._library, factor * self.array)
