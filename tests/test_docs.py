@@ -91,20 +91,25 @@ def test_your_own_theorem(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "path", list(sys.path))
     Path("descent.py").write_text(descent)
     Path("page.py").write_text(page)
-    commands = "".join(re.findall(r"```\n(pfbench .*?)```", text, flags=re.DOTALL)).splitlines()
-    assert len(commands) == 6
+    commands = "".join(re.findall(r"```\n(pfbench .*?)```", text, flags=re.DOTALL))
+    commands = commands.replace("\\\n", "").splitlines()
+    assert len(commands) == 9
     out = []
     try:
         for command in commands:
             arguments = shlex.split(command, comments=True)[1:]
-            own = ["--jobs", "0", *(["--faults", "1"] if "--mutants" in arguments else [])]
+            own = [] if arguments[0] == "solve" else ["--jobs", "0"]
+            own += ["--faults", "1"] if "--mutants" in arguments else []
             result = CliRunner().invoke(app, [*arguments, *own])
             assert result.exit_code == 0, result.stderr
             out.append(result.stdout)
     finally:
         for name in ("descent", "page"):
             sys.modules.pop(name, None)
-    told, faults, rate, explained, of_page, stale = out
+    told, faults, rate, explained, of_page, stale, worst, other, again = out
+    assert text.split("```text\n")[1].split("```")[0] in worst
+    assert "a run on it" in other
+    assert "gradient_mapping_sq" in again
     assert "1 holds, 1 tight" in told
     assert "[descent-mean]" in faults
     assert json.loads(rate)["results"][0]["measured"]["slope"] == pytest.approx(2, abs=0.1)

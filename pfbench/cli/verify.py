@@ -22,6 +22,7 @@ from pfbench.cli.progress import Steps
 from pfbench.cli.report import command_line
 from pfbench.cli.tables import columns, heading, show
 from pfbench.cli.words import duration, plural
+from pfbench.cli.worst import show_worst_cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +48,11 @@ def verify(
     mutants: bool = flag("Show which claim catches which planted or generated fault.", "--mutants"),
     faults: int | None = option("N", "Generated faults of each method at most (12; --full: all)."),
     worst_case: bool = flag(
-        "Compute worst cases of a few steps, and hold to them.", "--worst-case"
+        "Compute worst cases of a few steps, and hold to them; of your own method or claim, too.",
+        "--worst-case",
+    ),
+    within: str | None = option(
+        "TEXT", "Of --worst-case FILE.py:NAME: other functions, as in n=4,L=2,delta=1,convex=true."
     ),
     power: bool = flag("Find the smallest planted error that each claim's check finds.", "--power"),
     listing: bool = flag("List the claims and the time.", "--list"),
@@ -76,6 +81,8 @@ def verify(
         raise InputError("--mutants, --worst-case and --power exclude each other: give one.")
     if algorithm is not None and (worst_case or power):
         raise InputError("--algorithm goes with claims alone: leave the other option out.")
+    if within is not None and not worst_case:
+        raise InputError("--within goes with --worst-case FILE.py:NAME: give both.")
     if faults is not None and not mutants:
         raise InputError("--faults goes with --mutants: give both.")
     options.check_place(jobs, scheduler)
@@ -111,7 +118,7 @@ def verify(
             elif mutants:
                 verify_mutants(work, faults)
             elif worst_case:
-                _verify_worst_cases(work)
+                _verify_worst_cases(work, within or "")
             elif power:
                 measure_power(work)
             elif repeat > 1:
@@ -214,9 +221,17 @@ def _verify(work: Work, algorithm: str | None) -> None:
     _tell(done, found, work)
 
 
-def _verify_worst_cases(work: Work) -> None:
+def _verify_worst_cases(work: Work, within: str) -> None:
     from pfbench.verification import worst_case
+    from pfbench.verification.own import is_own
 
+    own = [name for name in work.names if is_own(name)]
+    if own or within:
+        if len(work.names) != 1 or not own:
+            raise InputError("--worst-case takes one FILE.py:NAME at a time, or names of cases.")
+        worst_case.check_installed()
+        show_worst_cases(work, own[0], within)
+        return
     cases = worst_case.selected(work.names)
     worst_case.check_installed()
     with work.steps("worst cases", len(cases)) as steps:

@@ -354,3 +354,63 @@ def test_power_tells_the_least_error_of_each_parameter(pfbench, conforms):
     for parameter, least in found.items():
         best = "-" if least is None else f"{least:g} (qu2018-condg-count)"
         assert f"| ncgs | {parameter} | {best} |" in table
+
+
+OWN_WORST = """
+import pfbench as pf
+from dataclasses import dataclass
+from pfbench.claims import Claim, bound
+
+@dataclass(frozen=True, kw_only=True)
+class Down(pf.Algorithm):
+    requires = frozenset({"gradient", "smooth"})
+    deterministic = True
+    iterations: int
+    step: float = 1.0
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            x = x - self.step * ask.gradient(x)
+            yield pf.State(x)
+
+def most(c, a):
+    return 1.9 * c.L_f * c.delta / a.iterations
+
+CHECK = bound(most, "gradient_mapping_sq", parameters={"iterations": 9})
+WRONG = Claim(name="wrong", statement="", algorithm=Down, check=CHECK,
+              instances=("quadratic[source=synthetic,set=none]",))
+"""
+
+
+def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder, monkeypatch):
+    """Computed, held to its claim, and handed back as a problem to run."""
+    pytest.importorskip("PEPit")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (folder / "own_down.py").write_text(OWN_WORST)
+    try:
+        method = "own_down.py:Down"
+        found = pfbench("verify", "--worst-case", method, "--json", "worst.json")
+        assert found.status == 0
+        assert "the largest over the class" in found.out
+        content = json.loads((folder / "worst.json").read_text())
+        conforms(content, "worst-case.json")
+        assert [one["steps"] for one in content["worst_cases"]] == [1, 2, 3, 4]
+        worst = content["worst_cases"][2]["worst_case"]
+        place = "pfbench.verification.worst_case.interpolated:WorstFunction"
+        problem = f"{place}[file=worst.json,steps=3]"
+        run = pfbench("solve", "-p", problem, "-a", f"{method}[iterations=2]", "--json").json
+        # Written down and read again, x_2 is as steep as the least of all may be.
+        assert run["final"]["gradient_mapping_sq"] == pytest.approx(worst, rel=1e-3)
+        broken = pfbench("verify", "--worst-case", "own_down.py:WRONG")
+        assert broken.status == 1
+        assert "exceeds the bound" in broken.out
+        for given, says in (
+            (["own_down.py:WRONG", "saga"], "one FILE.py:NAME at a time"),
+            (["own_down.py:CHECK"], "neither an algorithm nor a claim"),
+            ([method, "--within", "m=3"], "unknown parameter of --within 'm'"),
+        ):
+            refused = pfbench("verify", "--worst-case", *given)
+            assert refused.status == 2
+            assert says in refused.err
+        assert "--within goes with" in pfbench("verify", "--within", "n=2").refusal
+    finally:
+        sys.modules.pop("own_down", None)

@@ -1,0 +1,310 @@
+"""A method run on unknowns: what it asks where, as linear combinations of what it was answered.
+
+Points and gradients are arrays of coefficients. Entry 0 belongs to the start: it is 1 of a point
+and 0 of a gradient, and the others belong to the answers in their order. So a method that only adds
+and scales what it is answered runs as it stands, whatever the function is; one that does more is
+refused, and told what it did.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Never
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Algorithm
+from pfbench.base.sample import Indices
+from pfbench.problems.base import drawn
+from pfbench.verification.instruments.draws import Chosen, Unscripted, branches
+
+MOST_BRANCHES = 4096
+"""So many sequences of draws are followed at most."""
+
+_MOST_ANSWERS = 48
+_SAME = 9
+"""Decimals to which coefficients are compared."""
+
+_LINEAR = frozenset({"add", "subtract", "negative", "positive"})
+_COPIES = frozenset({"copy", "zeros_like"})
+
+
+class NotLinear(InputError):
+    """A method that does more with what it is answered than to add and scale."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"its worst case cannot be computed: it {what}, and the next point must be a linear "
+            "combination of what the oracles answered, with steps that do not depend on it."
+        )
+
+
+class TooLarge(InputError):
+    """A worst case of too many unknowns."""
+
+
+class Coefficients(np.ndarray[Any, Any]):
+    """An array that refuses all but sums and multiples."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *given: Any, **options: Any) -> Any:
+        """Add and scale; refuse the rest by name."""
+        scaled = ufunc.__name__ in ("multiply", "divide") and _is_scaled(ufunc.__name__, given)
+        if method != "__call__" or not (ufunc.__name__ in _LINEAR or scaled):
+            _refuse(ufunc.__name__)
+        if "out" in options:
+            options["out"] = tuple(np.asarray(out) for out in options["out"])
+        return ufunc(*map(_plain, given), **options).view(Coefficients)
+
+    def __array_function__(self, function: Any, types: Any, given: Any, options: Any) -> Any:
+        """Copy; refuse the rest by name."""
+        if function.__name__ not in _COPIES:
+            _refuse(function.__name__)
+        return function(_plain(given[0])).view(Coefficients)
+
+    def __getitem__(self, key: Any) -> Never:
+        """Refuse."""
+        _refuse("an entry")
+
+    def dot(self, *given: Any, **options: Any) -> Never:
+        """Refuse."""
+        _refuse("dot")
+
+    def __float__(self) -> Never:
+        """Refuse."""
+        _refuse("a number")
+
+
+def _is_scaled(name: str, given: tuple[Any, ...]) -> bool:
+    """Return whether one of two factors, or the divisor, is a number that was not answered."""
+    numbers = [not isinstance(one, Coefficients) and np.ndim(one) == 0 for one in given]
+    return numbers[1] if name == "divide" else any(numbers)
+
+
+def _plain(one: Any) -> Any:
+    return one.view(np.ndarray) if isinstance(one, Coefficients) else one
+
+
+def _refuse(name: str) -> Never:
+    raise NotLinear(f"computes {name} of what the oracles answer")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was answered: a component's gradient, or a vertex, and where.
+
+    Attributes
+    ----------
+    component
+        The component's index; None for a vertex.
+    asked
+        The coefficients of the point, or of the direction.
+    """
+
+    component: int | None
+    asked: Floats
+
+
+@dataclass
+class Recording:
+    """The runs of a method, one for each sequence of draws.
+
+    Attributes
+    ----------
+    n
+        Number of components.
+    answers
+        All answers of all runs, each once; the first is entry 1.
+    runs
+        Of each run its probability, and the coefficients of x_0, x_1, ...
+    """
+
+    n: int
+    answers: list[Answer] = field(default_factory=list)
+    runs: list[tuple[float, list[Floats]]] = field(default_factory=list)
+
+    @property
+    def minimises(self) -> bool:
+        """Whether it asked for a vertex."""
+        return any(one.component is None for one in self.answers)
+
+
+class _Unknowns:
+    """The oracles of an unknown function: each answer is a new unknown, the same where asked again.
+
+    Parameters
+    ----------
+    recording
+        Where it is noted.
+    basis
+        The arrays that stand for the start and the answers, as columns.
+    """
+
+    D = 1.0
+
+    def __init__(self, recording: Recording, basis: Floats, smooth: bool) -> None:
+        self.n, self._recording, self._basis = recording.n, recording, basis
+        self._smooth = smooth
+        self._decode = np.linalg.inv(basis)
+        self._known: dict[tuple[int | None, bytes], int] = {}
+
+    def start(self) -> Any:
+        """Return x_0."""
+        return self._basis[:, 0].copy().view(Coefficients)
+
+    def read(self, x: Any, first: float) -> Floats:
+        """Return the coefficients of a point (first = 1) or a gradient (0); refuse others."""
+        if not isinstance(x, np.ndarray) or x.shape != (len(self._basis),):
+            raise NotLinear("makes points that are none of the problem")
+        found = np.round(self._decode @ _plain(x), _SAME) + 0.0
+        if not np.isfinite(found).all() or abs(found[0] - first) > 10.0**-_SAME:
+            where = "goes to a point" if first else "takes a direction"
+            raise NotLinear(f"{where} that depends on where the origin is")
+        return np.asarray(found)
+
+    def component(self, i: int, x: Any) -> Any:
+        """Return the gradient of f_i at x."""
+        return self._answer(i, self.read(x, 1.0))
+
+    def _answer(self, i: int | None, asked: Floats) -> Any:
+        key = i, asked.tobytes()
+        if key not in self._known:
+            self._recording.answers.append(Answer(i, asked))
+            self._known[key] = len(self._recording.answers)
+            if self._known[key] > _MOST_ANSWERS:
+                raise TooLarge(
+                    f"its worst case would have more than {_MOST_ANSWERS} unknowns: give fewer "
+                    "iterations, components or draws."
+                )
+        return self._basis[:, self._known[key]].copy().view(Coefficients)
+
+    def gradient(self, x: Any) -> Any:
+        """Return the mean of all component gradients."""
+        return self.batch(np.arange(self.n), x)
+
+    def batch(self, sample: Indices, x: Any) -> Any:
+        """Return the mean of the sampled component gradients."""
+        indices, weights = drawn(sample, self.n)
+        pairs = zip(indices.tolist(), weights.tolist(), strict=True)
+        parts = [weight * self.component(i, x) for i, weight in pairs]
+        return sum(parts[1:], parts[0])
+
+    def difference(self, sample: Indices, x: Any, y: Any) -> Any:
+        """Return the mean of the sampled differences."""
+        return self.batch(sample, x) - self.batch(sample, y)
+
+    def table(self, x: Any) -> "_Table":
+        """Return a table of gradients."""
+        return _Table(self, x)
+
+    def lo(self, g: Any) -> Any:
+        """Return a vertex."""
+        return self.start() + self._answer(None, self.read(g, 0.0))
+
+    def prox(self, x: Any, g: Any, lam: float) -> Any:
+        """Return x - lam g where there is no set."""
+        if not self._smooth:
+            raise NotLinear("projects, or asks for proximal maps")
+        return x - lam * g
+
+    def value(self, x: Any) -> Never:
+        """Refuse."""
+        raise NotLinear("asks for values")
+
+    def hessian(self, s: Any) -> Never:
+        """Refuse."""
+        raise NotLinear("asks for Hessians")
+
+
+class _Table:
+    """The gradient of each component where it was last asked."""
+
+    def __init__(self, unknowns: _Unknowns, x: Any) -> None:
+        self._unknowns = unknowns
+        self._stored = [unknowns.component(i, x) for i in range(unknowns.n)]
+
+    @property
+    def mean(self) -> Any:
+        """The mean of all."""
+        return sum(self._stored[1:], self._stored[0]) / len(self._stored)
+
+    def difference(self, sample: Indices, x: Any) -> Any:
+        """Return the mean of grad f_i(x) - a_i over the sample."""
+        indices, weights = drawn(sample, self._unknowns.n)
+        pairs = zip(indices.tolist(), weights.tolist(), strict=True)
+        parts = [w * (self._unknowns.component(i, x) - self._stored[i]) for i, w in pairs]
+        return sum(parts[1:], parts[0])
+
+    def replace(self, sample: Indices, x: Any) -> Any:
+        """As `difference`, then store grad f_i(x)."""
+        change = self.difference(sample, x)
+        for i in np.unique(drawn(sample, self._unknowns.n)[0]).tolist():
+            self._stored[i] = self._unknowns.component(i, x)
+        return change
+
+
+def recorded(method: Algorithm, n: int, most: int | None = None) -> Recording:
+    """Run a method on unknowns, for every sequence of draws.
+
+    Parameters
+    ----------
+    method
+        It ends by itself, or after `most` steps.
+    n
+        Number of components.
+
+    Raises
+    ------
+    InputError
+        If it does more than to add and scale what it is answered, draws what cannot be enumerated,
+        or makes no step.
+    """
+    size = _MOST_ANSWERS + 1
+    found = _recorded(method, n, most, np.eye(size))
+    # What hides from the refusals shows itself in other coordinates.
+    rng = np.random.default_rng(0)
+    turned = np.linalg.qr(rng.standard_normal((size, size)))[0] * rng.uniform(0.5, 2.0, size)
+    again = _recorded(method, n, most, turned)
+    if not _agree(found, again):
+        raise NotLinear("chooses its way by numbers that it computes of what the oracles answer")
+    return found
+
+
+def _recorded(method: Algorithm, n: int, most: int | None, basis: Floats) -> Recording:
+    recording = Recording(n)
+    asks = getattr(method, "asks", method.requires)
+    unknowns = _Unknowns(recording, basis, "lo" not in asks)
+
+    def points(stream: Chosen) -> list[Floats]:
+        states = islice(method.run(unknowns, unknowns.start(), stream), most)
+        moved = [unknowns.read(state.x, 1.0) for state in states]
+        return [unknowns.read(unknowns.start(), 1.0), *moved]
+
+    try:
+        recording.runs = list(branches(points, MOST_BRANCHES))
+    except Unscripted as error:
+        raise InputError(
+            f"its worst case cannot be computed: {error}, and all draws are followed; take fewer "
+            "iterations, a smaller batch or a deterministic method."
+        ) from error
+    if min(len(run) for _, run in recording.runs) < 2:
+        raise InputError("its worst case cannot be computed: it makes no step.")
+    return recording
+
+
+def _agree(one: Recording, other: Recording) -> bool:
+    """Return whether two recordings are the same up to rounding."""
+
+    def vectors(recording: Recording) -> Iterator[Floats]:
+        for answer in recording.answers:
+            yield answer.asked
+        for _, run in recording.runs:
+            yield from run
+
+    if [a.component for a in one.answers] != [a.component for a in other.answers]:
+        return False
+    if [len(run) for _, run in one.runs] != [len(run) for _, run in other.runs]:
+        return False
+    pairs = zip(vectors(one), vectors(other), strict=True)
+    return all(np.allclose(a, b, rtol=0.0, atol=1e-6) for a, b in pairs)

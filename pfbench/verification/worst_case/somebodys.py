@@ -1,0 +1,252 @@
+"""The worst case of somebody's own method: its generator is run on unknowns.
+
+The program has the gradients and vertices that it is answered as vectors, and the inequalities of
+the class of functions between all points where it asked.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.checks import choice, integer, real
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Algorithm
+from pfbench.verification.worst_case.estimation import Estimation, Expression, Vector, mean
+from pfbench.verification.worst_case.interpolated import WorstFunction
+from pfbench.verification.worst_case.recording import Recording, recorded
+
+MEASURES = ("fw_gap", "gradient_mapping_sq", "suboptimality")
+"""What can be the worst: f - min f of convex functions alone, |grad f|^2 without a set."""
+
+OVER = ("least", "mean", "last")
+"""Of x_0 .. x_{N-1} the least or the mean, or x_N; in expectation over the draws."""
+
+MOST_COMPONENTS = 4
+
+_NEGLIGIBLE = 1e-7
+"""Directions of the worst function that are shorter than this, relatively, are left out."""
+
+
+@dataclass(frozen=True)
+class Class:
+    """The functions and sets over which a worst case is taken.
+
+    Attributes
+    ----------
+    n
+        Number of components, each with an L-Lipschitz gradient.
+    L
+        Smoothness.
+    convex
+        Whether the components are convex.
+    D
+        Diameter of the set, where there is one.
+    delta
+        f(x_0) - min f at most.
+    """
+
+    n: int = 1
+    L: float = 1.0
+    convex: bool = False
+    D: float = 1.0
+    delta: float = 0.5
+
+    def __post_init__(self) -> None:
+        integer("n", self.n, least=1)
+        if self.n > MOST_COMPONENTS:
+            raise InputError(
+                f"n={self.n}: worst cases are of {MOST_COMPONENTS} components at most."
+            )
+        for name in ("L", "D", "delta"):
+            real(name, getattr(self, name), above=0.0)
+
+
+@dataclass(frozen=True)
+class Worst:
+    """A computed worst case.
+
+    Attributes
+    ----------
+    value
+        The largest value of the measure; NaN if the solver does not find it.
+    measure, over
+        What is measured, and over which points.
+    steps
+        N.
+    function
+        The function and set that attain it, as a problem to run; None if there is no value.
+    """
+
+    value: float
+    measure: str
+    over: str
+    steps: int
+    function: WorstFunction | None
+
+
+def worst_case(
+    method: Algorithm,
+    within: Class | None = None,
+    *,
+    measure: str | None = None,
+    over: str | None = None,
+    steps: int | None = None,
+) -> Worst:
+    """Compute the worst case of a method over a class of functions.
+
+    Parameters
+    ----------
+    method
+        With all parameters. It may add and scale what it is answered; its draws are all followed.
+    within
+        The class; smooth functions with L = D = 1 and delta = 1/2 if not given, one component, or
+        two where it asks for parts of a sum.
+    measure
+        One of `MEASURES`; the Frank-Wolfe gap of a method that minimises linearly, else |grad f|^2.
+    over
+        One of `OVER`; the least, or the mean if it draws.
+    steps
+        N, where it does not end by itself.
+
+    Raises
+    ------
+    InputError
+        If the method does more than that, a name is unknown, or PEPit is not installed.
+    """
+    asks = getattr(method, "asks", method.requires)
+    constrained = "lo" in asks
+    if within is None:
+        within = Class(n=2 if method.requires & {"batch", "difference", "table"} else 1)
+    measure = choice(
+        "measure", measure or ("fw_gap" if constrained else "gradient_mapping_sq"), MEASURES
+    )
+    if (measure == "fw_gap") is not constrained and measure != "suboptimality":
+        raise InputError(f"{measure} is not defined where {_why(constrained)}.")
+    if measure == "suboptimality" and not within.convex:
+        raise InputError("suboptimality has no worst case but of convex functions: say convex.")
+    recording = recorded(method, within.n, steps)
+    over = choice("over", over or ("least" if len(recording.runs) == 1 else "mean"), OVER)
+    if over == "least" and len(recording.runs) > 1:
+        raise InputError("the least of random iterates has no computed worst case: take the mean.")
+    program = _Program(recording, within, constrained)
+    value = program.solve(measure, over)
+    function = None if np.isnan(value) else program.function()
+    return Worst(value, measure, over, max(len(run) for _, run in recording.runs) - 1, function)
+
+
+def _why(constrained: bool) -> str:
+    return "it has a set: take fw_gap" if constrained else "it has no set: take gradient_mapping_sq"
+
+
+class _Program:
+    """The program of a recording."""
+
+    def __init__(self, recording: Recording, within: Class, constrained: bool) -> None:
+        self._recording, self._within = recording, within
+        self._worst = worst = Estimation()
+        self._set = worst.indicator(within.D) if constrained else None
+        self._points: dict[bytes, Vector] = {}
+        self._vectors: list[Vector] = [None]
+        self._vertices: list[tuple[Vector, Vector]] = []
+        self._start = worst.origin(self._set)
+        functions = [worst.smooth(within.L, convex=within.convex) for _ in range(within.n)]
+        self._functions, self._f = functions, functions[0] if within.n == 1 else mean(functions)
+        for one in recording.answers:
+            at = self._vector(one.asked)
+            if one.component is not None:
+                self._vectors.append(functions[one.component].gradient(at))
+            else:
+                self._vectors.append(self._lo(at))
+
+    def _vector(self, coefficients: Floats) -> Vector:
+        """Return a linear combination of answers, the same one where it comes again."""
+        inner = np.asarray(coefficients[1:])
+        key = inner.tobytes()
+        if key not in self._points:
+            total = self._worst.origin()
+            for j in np.flatnonzero(inner).tolist():
+                total = total + float(inner[j]) * self._vectors[j + 1]
+            self._points[key] = total
+        return self._points[key]
+
+    def _lo(self, g: Vector) -> Vector:
+        v = self._worst.lo(g, self._set)
+        self._vertices.append((v, g))
+        return v
+
+    def solve(self, measure: str, over: str) -> float:
+        """Return the worst case of a measure."""
+        worst, f, within = self._worst, self._f, self._within
+        runs = [(chance, [self._vector(x) for x in run]) for chance, run in self._recording.runs]
+        start, best = f(self._start), None
+        self._least = start - within.delta
+        if within.convex:
+            whole = f if self._set is None else f + self._set
+            best = whole.stationary_point()
+            worst.require(start - f(best) <= within.delta)
+            self._least = f(best)
+        measures = [
+            (chance, [self._measured(measure, x, best) for x in _over(run, over)])
+            for chance, run in runs
+        ]
+        if not within.convex:
+            for x in self._points_of(runs):
+                slack = 0.0 if self._set else f.gradient(x) ** 2 / (2.0 * within.L)
+                worst.require(start - f(x) + slack <= within.delta)
+        if over == "least":
+            return worst.solve(*measures[0][1])
+        return worst.solve(sum((chance * mean(found) for chance, found in measures), 0.0))
+
+    @staticmethod
+    def _points_of(runs: Any) -> list[Vector]:
+        return list({id(x): x for _, run in runs for x in run}.values())
+
+    def _measured(self, measure: str, x: Vector, best: Vector) -> Expression:
+        if measure == "suboptimality":
+            return self._f(x) - self._f(best)
+        g = self._f.gradient(x)
+        return g**2 if measure == "gradient_mapping_sq" else g * (x - self._lo(g))
+
+    def function(self) -> WorstFunction:
+        """Return the function and the set of the solution."""
+        nodes = [
+            [(x.eval(), g.eval(), v.eval()) for x, g, v in f.list_of_points]
+            for f in self._functions
+        ]
+        vertices = [(v.eval(), g.eval()) for v, g in self._vertices]
+        start = self._start.eval()
+        turn = _principal([x for one in nodes for x, g, _ in one for x in (x, g)], vertices)
+        within = self._within
+        content = {
+            "L": within.L,
+            "D": within.D,
+            "convex": within.convex,
+            "least": float(self._least.eval()),
+            "start": (np.zeros(len(turn)) + turn @ start).tolist(),
+            "components": [
+                [
+                    [(turn @ x).tolist() for x, _, _ in one],
+                    [(turn @ g).tolist() for _, g, _ in one],
+                    [float(v) for _, _, v in one],
+                ]
+                for one in nodes
+            ],
+            "vertices": [(turn @ v).tolist() for v, _ in vertices],
+            "directions": [(turn @ g).tolist() for _, g in vertices],
+        }
+        if vertices:
+            content["vertices"].append(content["start"])
+        return WorstFunction.of(content)
+
+
+def _over(run: list[Any], over: str) -> list[Any]:
+    return run[-1:] if over == "last" else run[:-1]
+
+
+def _principal(vectors: list[Floats], vertices: list[tuple[Floats, Floats]]) -> Floats:
+    """Return the rows that turn all vectors into the few dimensions that they span."""
+    every = np.array([*vectors, *(one for pair in vertices for one in pair)])
+    _, sizes, rows = np.linalg.svd(every)
+    return np.asarray(rows[: max(1, int(np.sum(sizes > _NEGLIGIBLE * sizes[0])))])

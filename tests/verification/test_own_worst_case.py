@@ -1,0 +1,209 @@
+"""Worst cases of any method: its generator on unknowns, against those that are coded by hand."""
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import pfbench as pf
+from pfbench.algorithms import proximal
+from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.algorithms.nfwu import NFWUSPIDERG
+from pfbench.base.errors import InputError
+from pfbench.verification.worst_case import Class, methods, worst_case
+from pfbench.verification.worst_case.asked import asked, run_on
+from pfbench.verification.worst_case.interpolated import Nodes, Smooth
+from pfbench.verification.worst_case.recording import recorded
+
+pytest.importorskip("PEPit")
+pytest.importorskip("clarabel")
+
+N = 3
+CONVEX = Class(convex=True, delta=100.0)
+GAP = NFWUSPIDERG(iterations=N, step=methods.constant_step(N), batch=1, period=1)
+OPEN = FrankWolfe(step="open-loop", iterations=N)
+SAGA = proximal.SmoothSAGA(iterations=2, step=methods.saga_step(2), batch=1)
+SPIDER = proximal.SpiderBoost(iterations=N, step=0.5, batch=1, period=2)
+BY_HAND = {
+    "gap": (GAP, methods.frank_wolfe_gap(N), {"within": Class(n=1)}),
+    "primal": (
+        OPEN,
+        methods.frank_wolfe_open_loop(N),
+        {"within": CONVEX, "measure": "suboptimality", "over": "last"},
+    ),
+    "descent": (proximal.ProxGD(iterations=N, step=1.0), methods.gradient_descent(N), {}),
+    "spiderboost": (SPIDER, methods.spiderboost(N), {"over": "mean"}),
+    "saga": (SAGA, methods.saga(2), {"over": "mean"}),
+}
+
+
+@pytest.mark.parametrize("case", BY_HAND)
+def test_it_is_what_is_coded_by_hand_and_a_run_attains_it(case):
+    method, value, given = BY_HAND[case]
+    found = worst_case(method, **given)
+    assert found.value == pytest.approx(value, rel=1e-5)
+    assert run_on(found.function, method, found) == pytest.approx(value, rel=1e-4)
+
+
+def test_the_worst_function_is_a_problem_of_its_class():
+    found = worst_case(GAP, Class(n=1))
+    run = pf.solve(found.function, GAP, measures="fw_gap")
+    assert run.status == "finished"
+    assert run.trace["fw_gap"][:N].min() == pytest.approx(found.value, rel=1e-4)
+    assert found.function.constants(run.x).L_f == pytest.approx(1.0, rel=1e-3)
+
+
+def test_a_wrong_constant_is_worse():
+    """The planted fault of the cases by hand: f twice as smooth as the method believes."""
+    assert worst_case(GAP, Class(L=2.0)).value > 1.2 * worst_case(GAP, Class()).value
+
+
+def test_a_function_through_nodes():
+    """Nodes of a quadratic: interpolated there, smooth between, and not convex if it may not be."""
+    rng = np.random.default_rng(0)
+    curvature, x = np.array([1.0, -0.8, 0.3]), rng.standard_normal((5, 3))
+    nodes = Nodes(x, curvature * x, np.sum(curvature * x**2, axis=1) / 2)
+    f = Smooth(nodes, 1.0, convex=False)
+    for point, gradient, value in zip(x, nodes.gradients, nodes.values, strict=True):
+        found = f(point)
+        assert found[0] == pytest.approx(value, abs=1e-8)
+        np.testing.assert_allclose(found[1], gradient, atol=1e-6)
+    for _ in range(30):
+        a, b = rng.standard_normal((2, 3))
+        assert np.linalg.norm(f(a)[1] - f(b)[1]) <= (1 + 1e-6) * np.linalg.norm(a - b)
+        step = 1e-5 * (b - a)
+        slope = (f(a + step)[0] - f(a - step)[0]) / 2e-5
+        assert slope == pytest.approx(f(a)[1] @ (b - a), abs=1e-6)
+
+
+# --- methods that have none -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Own(pf.Algorithm):
+    """Gradient descent; a subclass says where the next point is."""
+
+    requires = frozenset({"gradient", "smooth"})
+    iterations: int = 2
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            x = self.next(ask, x, rng)
+            yield pf.State(x)
+
+    def next(self, ask, x, rng):
+        return x - ask.gradient(x)
+
+
+def _normed(self, ask, x, rng):
+    g = ask.gradient(x)
+    return x - g / np.linalg.norm(g)
+
+
+def _hidden(self, ask, x, rng):
+    g = np.array(memoryview(ask.gradient(x)))
+    return x - g / max(1.0, float(np.abs(g).max()), float(np.abs(g).sum()))
+
+
+NONE = {
+    "norm": (_normed, "computes norm of what"),
+    "inner": (lambda s, a, x, r: x - pf.inner(a.gradient(x), x) * x, "computes vdot of what"),
+    "sign": (lambda s, a, x, r: x - np.sign(a.gradient(x)), "computes sign of what"),
+    "branch": (lambda s, a, x, r: x if (a.gradient(x) > 0).any() else -x, "computes greater of"),
+    "entry": (lambda s, a, x, r: x - a.gradient(x)[0] * x, "computes an entry of"),
+    "hidden": (_hidden, "chooses its way by numbers"),
+    "value": (lambda s, a, x, r: x - a.value(x) * a.gradient(x), "it asks for values"),
+    "origin": (lambda s, a, x, r: 0.9 * x - a.gradient(x), "depends on where the origin is"),
+    "noise": (lambda s, a, x, r: x - r.normal() * a.gradient(x), "all draws are followed"),
+}
+
+
+@pytest.mark.parametrize("case", NONE)
+def test_a_method_that_has_none_is_told_why(case):
+    step, words = NONE[case]
+    with pytest.raises(InputError, match=words):
+        recorded(type("Mine", (Own,), {"next": step})(), 1)
+
+
+def test_what_adds_and_scales_is_followed_however_it_is_written():
+    """In place, by lists, by means: the same coefficients as gradient descent's."""
+
+    def written(self, ask, x, rng):
+        y = x.copy()
+        y -= sum([ask.gradient(x) * 0.25, ask.gradient(x) / 4, np.float64(0.5) * ask.gradient(x)])
+        return pf.combine(y, x, 0.0)
+
+    found = recorded(type("Mine", (Own,), {"next": written})(), 1)
+    plain = recorded(Own(), 1)
+    for (_, mine), (_, theirs) in zip(found.runs, plain.runs, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-9)
+
+
+def test_too_much_is_refused():
+    with pytest.raises(InputError, match=r"more than .* unknowns"):
+        recorded(Own(iterations=99), 1)
+    with pytest.raises(InputError, match="4 components at most"):
+        Class(n=5)
+
+
+# --- by name --------------------------------------------------------------------------------------
+
+FILE = """
+from dataclasses import dataclass
+import pfbench as pf
+from pfbench.claims import Claim, bound
+
+@dataclass(frozen=True, kw_only=True)
+class Down(pf.Algorithm):
+    requires = frozenset({"gradient", "smooth"})
+    deterministic = True
+    iterations: int
+    step: float
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            x = x - self.step * ask.gradient(x)
+            yield pf.State(x)
+
+def steps(c, T=50):
+    return {"iterations": T, "step": 1 / c.L_f}
+
+def claim(name, factor):
+    most = lambda c, a: factor * c.L_f * c.delta / a.iterations
+    check = bound(most, "gradient_mapping_sq", parameters=steps)
+    on = ("quadratic[source=synthetic,set=none]",)
+    return Claim(name=name, statement="", algorithm=Down, instances=on, check=check)
+
+TRUE, WRONG = claim("true", 2), claim("wrong", 1.9)
+"""
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    (tmp_path / "own_worst.py").write_text(FILE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield "own_worst.py"
+    sys.modules.pop("own_worst", None)
+
+
+def test_a_claim_is_held_to_it(file):
+    found = list(asked(f"{file}:TRUE"))
+    assert [one.worst.steps for one in found] == [1, 2, 3, 4]
+    for one in found:
+        assert one.worst.value == pytest.approx(1 / one.worst.steps, rel=1e-5)
+        assert one.bound == 1 / one.worst.steps
+        assert not one.broken
+    assert all(one.broken for one in asked(f"{file}:WRONG"))
+
+
+def test_a_method_with_its_parameters_on_other_functions(file):
+    (one,) = asked(f"{file}:Down[step=0.5,iterations=2]", "L=2,delta=3,over=mean")
+    assert one.worst.value == pytest.approx(worst_case_of_descent(), rel=1e-5)
+    with pytest.raises(InputError, match="parameter"):
+        list(asked(f"{file}:Down[step=1]", "lipschitz=2"))
+
+
+def worst_case_of_descent():
+    """2 L delta/T for the step 1/L, T = 2."""
+    return 2 * 2.0 * 3.0 / 2
