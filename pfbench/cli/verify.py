@@ -223,7 +223,6 @@ def _verify(work: Work, algorithm: str | None) -> None:
 
 def _verify_worst_cases(work: Work, within: str) -> None:
     from pfbench.verification import worst_case
-    from pfbench.verification.own import is_own
 
     own = [name for name in work.names if is_own(name)]
     if own or within:

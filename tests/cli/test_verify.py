@@ -388,15 +388,15 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder, monkeypatc
     (folder / "own_down.py").write_text(OWN_WORST)
     try:
         method = "own_down.py:Down"
-        found = pfbench("verify", "--worst-case", method, "--json", "worst.json")
+        found = pfbench("verify", "--worst-case", method, "--json", "own_down.json")
         assert found.status == 0
         assert "the largest over the class" in found.out
-        content = json.loads((folder / "worst.json").read_text())
+        content = json.loads((folder / "own_down.json").read_text())
         conforms(content, "worst-case.json")
         assert [one["steps"] for one in content["worst_cases"]] == [1, 2, 3, 4]
         worst = content["worst_cases"][2]["worst_case"]
         place = "pfbench.verification.worst_case.interpolated:WorstFunction"
-        problem = f"{place}[file=worst.json,steps=3]"
+        problem = f"{place}[file=own_down.json,steps=3]"
         run = pfbench("solve", "-p", problem, "-a", f"{method}[iterations=2]", "--json").json
         # Written down and read again, x_2 is as steep as the least of all may be.
         assert run["final"]["gradient_mapping_sq"] == pytest.approx(worst, rel=1e-3)
