@@ -4,13 +4,20 @@ Every function takes N, the number of steps, and L, the smoothness of f; the met
 L = 1, so that another L is a planted fault. The least value of f (or of f + h) is constrained at
 the points visited alone, where that is weaker than on the whole set: what is computed is then at
 least the worst case, never below it.
+
+Where a method only adds and scales what it is answered, it is the catalogue's own that is run on
+unknowns; the others are written here.
 """
 
 import math
 from itertools import product
 
+from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.algorithms.nfwu import NFWUSPIDERG
+from pfbench.algorithms.proximal import ProxGD, SmoothSAGA, SpiderBoost
 from pfbench.verification.worst_case import estimation
 from pfbench.verification.worst_case.estimation import Estimation, Expression, mean
+from pfbench.verification.worst_case.somebodys import Class, worst_case
 
 D = 1.0
 """Diameter of the sets of Frank-Wolfe methods."""
@@ -38,76 +45,52 @@ def theorem_accuracy(N: int) -> float:
     return math.sqrt(DELTA / N)
 
 
-def _frank_wolfe_gaps(
-    worst: Estimation, N: int, L: float, step: float, error: float = 0.0
-) -> list[Expression]:
-    """Return the gaps at x_0 .. x_{N-1} of a constant step along gradients with a bounded error."""
-    f, C = worst.smooth(L), worst.indicator(D)
-    x = worst.origin(C)
-    start, gaps = f(x), []
-    for _ in range(N):
-        g = f.gradient(x)
-        v = worst.lo(g, C)
-        gaps.append(g * (x - v))
-        if error > 0.0:
-            e = worst.vector()
-            worst.require(e**2 <= error**2)
-            v = worst.lo(g + e, C)
-        x = (1.0 - step) * x + step * v
-        worst.require(start - f(x) <= DELTA)
-    return gaps
+def _exact(N: int, step: float) -> NFWUSPIDERG:
+    """Return Frank-Wolfe with a constant step, as NFWU with exact gradients."""
+    return NFWUSPIDERG(iterations=N, step=step, batch=1, period=1)
 
 
 def frank_wolfe_gap(N: int, L: float = 1.0) -> float:
     """Return the worst least gap at x_0 .. x_{N-1} of Frank-Wolfe with a constant step."""
-    worst = Estimation()
-    return worst.solve(*_frank_wolfe_gaps(worst, N, L, constant_step(N)))
+    within = Class(n=1, L=L, D=D, delta=DELTA)
+    return worst_case(_exact(N, constant_step(N)), within, over="least").value
 
 
 def nfwu_exact(N: int, L: float = 1.0) -> float:
     """Return the worst mean gap of NFWU with exact gradients, step eta/D = epsilon/(L D)."""
-    worst = Estimation()
-    return worst.solve(mean(_frank_wolfe_gaps(worst, N, L, theorem_accuracy(N))))
+    within = Class(n=1, L=L, D=D, delta=DELTA)
+    return worst_case(_exact(N, theorem_accuracy(N)), within, over="mean").value
 
 
 def nfwu_inexact(N: int, L: float = 1.0) -> float:
     """Return the same with gradients that err by epsilon/2 at most, so that (9) holds."""
     worst, epsilon = Estimation(), theorem_accuracy(N)
-    return worst.solve(mean(_frank_wolfe_gaps(worst, N, L, epsilon, error=epsilon / 2.0)))
+    f, C = worst.smooth(L), worst.indicator(D)
+    x = worst.origin(C)
+    start, gaps = f(x), []
+    for _ in range(N):
+        g, e = f.gradient(x), worst.vector()
+        gaps.append(g * (x - worst.lo(g, C)))
+        worst.require(e**2 <= (epsilon / 2.0) ** 2)
+        x = (1.0 - epsilon) * x + epsilon * worst.lo(g + e, C)
+        worst.require(start - f(x) <= DELTA)
+    return worst.solve(mean(gaps))
 
 
 def frank_wolfe_open_loop(N: int, L: float = 1.0) -> float:
     """Return the worst f(x_N) - min f of Frank-Wolfe with step 2/(t+2), f convex."""
-    worst = Estimation()
-    f, C = worst.smooth(L, convex=True), worst.indicator(D)
-    best = (f + C).stationary_point()
-    x = worst.origin(C)
-    for t in range(N):
-        step = 2.0 / (t + 2.0)
-        x = (1.0 - step) * x + step * worst.lo(f.gradient(x), C)
-    return worst.solve(f(x) - f(best))
+    method = FrankWolfe(step="open-loop", iterations=N)
+    within = Class(L=L, convex=True, D=D, delta=math.inf)
+    return worst_case(method, within, measure="suboptimality", over="last").value
 
 
 # --- proximal gradient ----------------------------------------------------------------------------
 
 
-def _bounded_below(
-    worst: Estimation, f: estimation.Function, L: float, start: Expression, x: Expression
-) -> None:
-    """Demand that a gradient step from x does not take f below f(x_0) - Delta."""
-    worst.require(start - f(x) + f.gradient(x) ** 2 / (2.0 * L) <= DELTA)
-
-
 def gradient_descent(N: int, L: float = 1.0) -> float:
     """Return the worst least |grad f|^2 at x_0 .. x_{N-1} of gradient descent with step 1/L."""
-    worst = Estimation()
-    f, x = worst.smooth(L), worst.origin()
-    start, measures = f(x), []
-    for _ in range(N):
-        _bounded_below(worst, f, L, start, x)
-        measures.append(f.gradient(x) ** 2)
-        x = x - f.gradient(x)
-    return worst.solve(*measures)
+    within = Class(L=L, delta=DELTA)
+    return worst_case(ProxGD(iterations=N, step=1.0), within, over="least").value
 
 
 def prox_gd(N: int, L: float = 1.0) -> float:
@@ -154,26 +137,18 @@ def ncgs(N: int, L: float = 1.0) -> float:
 
 def spiderboost(N: int, L: float = 1.0) -> float:
     """Return the worst mean E|grad f|^2 of SpiderBoost, n = 2, S = 1, q = 2, step 1/(2L)."""
-    return _spiderboost(N, L, composite=False)
+    method = SpiderBoost(iterations=N, step=0.5, batch=1, period=2)
+    return worst_case(method, Class(n=2, L=L, delta=DELTA), over="mean").value
 
 
 def prox_spiderboost(N: int, L: float = 1.0) -> float:
     """Return the worst mean E|G_eta|^2 of Prox-SpiderBoost with the same parameters."""
-    return _spiderboost(N, L, composite=True)
-
-
-def _spiderboost(N: int, L: float, *, composite: bool) -> float:
     worst, n, step = Estimation(), 2, 0.5
-    x0, h = worst.origin(), None
-    if composite:
-        components, f, h = worst.composite(n, L, x0)
-    else:
-        components, f = worst.components(n, L, x0)
+    x0 = worst.origin()
+    components, f, h = worst.composite(n, L, x0)
     start, measure = f(x0), 0.0
 
     def move(x: estimation.Vector, v: estimation.Vector) -> estimation.Vector:
-        if h is None:
-            return x - step * v
         y, penalty = worst.prox(x - step * v, h, step)
         worst.require(start - f(y) - penalty <= DELTA)
         return y
@@ -185,8 +160,6 @@ def _spiderboost(N: int, L: float, *, composite: bool) -> float:
             g = f.gradient(x)
             exact = move(x, g)
             measure = measure + (probability / N) * ((x - exact) / step) ** 2
-            if h is None:
-                _bounded_below(worst, f, L, start, x)
             if k % 2 == 0:
                 following.append((probability, exact, x, g))
                 continue
@@ -194,9 +167,6 @@ def _spiderboost(N: int, L: float, *, composite: bool) -> float:
                 u = f_i.gradient(x) - f_i.gradient(before) + v
                 following.append((probability / n, move(x, u), x, u))
         branches = following
-    if h is None:
-        for _, x, _, _ in branches:
-            _bounded_below(worst, f, L, start, x)
     return worst.solve(measure)
 
 
@@ -207,29 +177,8 @@ def saga_step(n: int) -> float:
 
 def saga(N: int, L: float = 1.0, n: int = 2) -> float:
     """Return the worst mean E|grad f|^2 of SAGA, b = 1, step 1/(3 L n^{2/3})."""
-    worst = Estimation()
-    x0 = worst.origin()
-    components, f = worst.components(n, L, x0)
-    start, measure = f(x0), 0.0
-    branches = [(1.0, x0, [f_i.gradient(x0) for f_i in components])]  # probability, x_t, table
-    for t in range(N + 1):
-        following = []
-        for probability, x, table in branches:
-            _bounded_below(worst, f, L, start, x)
-            if t == N:
-                continue
-            measure = measure + (probability / N) * f.gradient(x) ** 2
-            draws = list(product(range(n), repeat=2))
-            if t == N - 1:
-                draws = [(i, 0) for i in range(n)]  # the table is not read again
-            if t == 0:
-                draws = [(0, 0)]  # it is exact: every draw takes the same step
-            for i, j in draws:
-                g = components[i].gradient(x) - table[i] + mean(table)
-                new = [components[k].gradient(x) if k == j else a for k, a in enumerate(table)]
-                following.append((probability / len(draws), x - saga_step(n) * g, new))
-        branches = following
-    return worst.solve(measure)
+    method = SmoothSAGA(iterations=N, step=saga_step(n), batch=1)
+    return worst_case(method, Class(n=n, L=L, delta=DELTA), over="mean").value
 
 
 # --- estimators along a path of steps of length eta at most ---------------------------------------

@@ -130,6 +130,11 @@ class Recording:
         return any(one.component is None for one in self.answers)
 
 
+def same(coefficients: Floats) -> bytes:
+    """Return what is equal of coefficients that are equal up to rounding."""
+    return bytes((np.round(coefficients, _SAME) + 0.0).tobytes())  # no -0.0
+
+
 class _Unknowns:
     """The oracles of an unknown function: each answer is a new unknown, the same where asked again.
 
@@ -157,7 +162,7 @@ class _Unknowns:
         """Return the coefficients of a point (first = 1) or a gradient (0); refuse others."""
         if not isinstance(x, np.ndarray) or x.shape != (len(self._basis),):
             raise NotLinear("makes points that are none of the problem")
-        found = np.round(self._decode @ _plain(x), _SAME) + 0.0
+        found = self._decode @ _plain(x)
         if not np.isfinite(found).all() or abs(found[0] - first) > 10.0**-_SAME:
             where = "goes to a point" if first else "takes a direction"
             raise NotLinear(f"{where} that depends on where the origin is")
@@ -168,7 +173,7 @@ class _Unknowns:
         return self._answer(i, self.read(x, 1.0))
 
     def _answer(self, i: int | None, asked: Floats) -> Any:
-        key = i, asked.tobytes()
+        key = i, same(asked)
         if key not in self._known:
             self._recording.answers.append(Answer(i, asked))
             self._known[key] = len(self._recording.answers)

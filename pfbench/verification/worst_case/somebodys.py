@@ -4,6 +4,7 @@ The program has the gradients and vertices that it is answered as vectors, and t
 the class of functions between all points where it asked.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.worst_case.estimation import Estimation, Expression, Vector, mean
 from pfbench.verification.worst_case.interpolated import WorstFunction
-from pfbench.verification.worst_case.recording import Recording, recorded
+from pfbench.verification.worst_case.recording import Recording, recorded, same
 
 MEASURES = ("fw_gap", "gradient_mapping_sq", "suboptimality")
 """What can be the worst: f - min f of convex functions alone, |grad f|^2 without a set."""
@@ -24,6 +25,9 @@ OVER = ("least", "mean", "last")
 """Of x_0 .. x_{N-1} the least or the mean, or x_N; in expectation over the draws."""
 
 MOST_COMPONENTS = 4
+
+ROUNDING = 1e-12
+"""A coefficient below this is 0."""
 
 _NEGLIGIBLE = 1e-7
 """Directions of the worst function that are shorter than this, relatively, are left out."""
@@ -44,7 +48,7 @@ class Class:
     D
         Diameter of the set, where there is one.
     delta
-        f(x_0) - min f at most.
+        f(x_0) - min f at most; infinite where nothing is to be known of it.
     """
 
     n: int = 1
@@ -59,8 +63,10 @@ class Class:
             raise InputError(
                 f"n={self.n}: worst cases are of {MOST_COMPONENTS} components at most."
             )
-        for name in ("L", "D", "delta"):
+        for name in ("L", "D"):
             real(name, getattr(self, name), above=0.0)
+        if self.delta != math.inf:
+            real("delta", self.delta, above=0.0)
 
 
 @dataclass(frozen=True)
@@ -158,17 +164,19 @@ class _Program:
             if one.component is not None:
                 self._vectors.append(functions[one.component].gradient(at))
             else:
-                self._vectors.append(self._lo(at))
+                self._vectors.append(self._lo(at) - self._start)
 
     def _vector(self, coefficients: Floats) -> Vector:
-        """Return a linear combination of answers, the same one where it comes again."""
-        inner = np.asarray(coefficients[1:])
-        key = inner.tobytes()
+        """Return a linear combination of start and answers, the same one where it comes again."""
+        key = same(coefficients)
         if key not in self._points:
-            total = self._worst.origin()
-            for j in np.flatnonzero(inner).tolist():
-                total = total + float(inner[j]) * self._vectors[j + 1]
-            self._points[key] = total
+            parts = [
+                float(coefficients[j]) * self._vectors[j]
+                for j in np.flatnonzero(np.abs(coefficients[1:]) > ROUNDING) + 1
+            ]
+            if coefficients[0] > ROUNDING:
+                parts.insert(0, self._start)
+            self._points[key] = sum(parts[1:], parts[0]) if parts else self._worst.origin()
         return self._points[key]
 
     def _lo(self, g: Vector) -> Vector:
@@ -181,17 +189,19 @@ class _Program:
         worst, f, within = self._worst, self._f, self._within
         runs = [(chance, [self._vector(x) for x in run]) for chance, run in self._recording.runs]
         start, best = f(self._start), None
-        self._least = start - within.delta
+        bounded = math.isfinite(within.delta)
+        self._least = start - within.delta if bounded else start
         if within.convex:
             whole = f if self._set is None else f + self._set
             best = whole.stationary_point()
-            worst.require(start - f(best) <= within.delta)
+            if bounded:
+                worst.require(start - f(best) <= within.delta)
             self._least = f(best)
         measures = [
             (chance, [self._measured(measure, x, best) for x in _over(run, over)])
             for chance, run in runs
         ]
-        if not within.convex:
+        if bounded and not within.convex:
             for x in self._points_of(runs):
                 slack = 0.0 if self._set else f.gradient(x) ** 2 / (2.0 * within.L)
                 worst.require(start - f(x) + slack <= within.delta)
