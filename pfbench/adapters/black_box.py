@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,7 +26,14 @@ class BlackBox(Algorithm):
 
     A subclass states `minimise`, and the fields, `requires` and so on of any algorithm. What the
     solver asks is counted outside it; a budget stops it before the call that would exceed it.
+
+    Class attributes
+    ----------------
+    libraries
+        The packages whose code it runs: a stored run is used again with the same versions alone.
     """
+
+    libraries: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> Floats | None:

@@ -24,6 +24,7 @@ class CoptFrankWolfe(BlackBox):
     summary = "copt's Frank-Wolfe, a black box"
     source = "Pedregosa, Negiar, Askari, Jaggi 2020; copt"
     counts = "T iterations, step DR or sublinear: FO T+1, SFO n(T+1), LO T"
+    libraries = ("copt",)
     requires = frozenset({"gradient", "lo"})
     deterministic = True
 
@@ -70,6 +71,7 @@ class CoptProximalGradient(BlackBox):
     summary = "copt's proximal gradient, a black box"
     source = "Beck, Teboulle 2009; copt"
     counts = "T iterations: FO T+1, SFO n(T+1), PO T"
+    libraries = ("copt",)
     requires = frozenset({"gradient", "prox"})
     deterministic = True
 

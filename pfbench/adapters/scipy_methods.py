@@ -28,6 +28,7 @@ class ScipyMinimize(BlackBox):
     summary = "scipy.optimize.minimize, a black box"
     source = "Virtanen et al. 2020, SciPy"
     counts = "FV n nfev, FO njev, SFO n njev"
+    libraries = ("scipy",)
     requires = frozenset({"gradient", "smooth", "value"})
     deterministic = True
 

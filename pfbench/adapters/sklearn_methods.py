@@ -39,6 +39,7 @@ class PartialFit(BlackBox):
     summary = "a scikit-learn estimator by partial_fit, a black box"
     source = "Pedregosa et al. 2011, scikit-learn"
     counts = "T iterations: SFO ST"
+    libraries = ("scikit-learn",)
     requires = frozenset({"batch", "smooth"})
 
     estimator: Callable[[], Any] = parameter(MISSING, "makes the estimator", repr=False)

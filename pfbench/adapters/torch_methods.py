@@ -24,6 +24,7 @@ class TorchOptimizer(BlackBox):
     summary = "an optimiser of torch.optim, a black box"
     source = "Paszke et al. 2019, PyTorch"
     counts = "T iterations of all but LBFGS: SFO ST, or FO T and SFO nT"
+    libraries = ("torch",)
     requires = frozenset({"smooth"})
 
     iterations: int = whole(MISSING, "T, the number of its steps")

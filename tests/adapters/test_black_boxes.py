@@ -18,6 +18,8 @@ from pfbench.adapters import (
 from pfbench.adapters.handover import Abandoned, handed_over
 from pfbench.base.errors import Refused
 from pfbench.runs.loop.streams import stream
+from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.storage import planned
 
 ROWS, COLUMNS, RADIUS = 23, 4, 1.3
 SMOOTH = pf.problem("log-cosh", rows=ROWS, columns=COLUMNS, set="none")
@@ -251,3 +253,21 @@ def test_the_function_ends_with_the_generator():
     assert not ended[0].is_alive()
     with np.errstate(over="raise"):
         assert list(handed_over(lambda tell: tell(np.geterr()["over"]))) == ["raise"]
+
+
+def test_a_stored_run_is_one_of_its_library(monkeypatch):
+    """Of the version of what it runs, and of no other library's."""
+    plan = PlannedRun(
+        "log-cosh[rows=23,columns=4,set=l1]",
+        "pfbench.adapters:CoptFrankWolfe[iterations=3,smoothness=1.0]",
+        seed=0,
+        measures=(),
+        every=1,
+    )
+    versions = {"copt": "0.9.2", "torch": "2.13"}
+    monkeypatch.setattr(planned, "version_of", versions.__getitem__)
+    key = planned.keys_of([plan], {})[plan].key
+    versions["torch"] = "2.14"
+    assert planned.keys_of([plan], {})[plan].key == key
+    versions["copt"] = "0.9.3"
+    assert planned.keys_of([plan], {})[plan].key != key

@@ -42,12 +42,13 @@ def environment() -> dict[str, str]:
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}",
         "threads": str(threads()),
-        **{library: _version(library) for library in _LIBRARIES},
+        **{library: version_of(library) for library in _LIBRARIES},
         "blas": ", ".join(sorted(blas)),
     }
 
 
-def _version(library: str) -> str:
+def version_of(library: str) -> str:
+    """Return the version of an installed library."""
     try:
         return version(library)
     except PackageNotFoundError:  # it has no metadata, as in a bundle

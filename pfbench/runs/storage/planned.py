@@ -11,7 +11,13 @@ from pfbench.base.selectors import Selector, by_module, module_of
 from pfbench.runs.planning.limits import anytime, limits_of
 from pfbench.runs.planning.plan import PlannedRun, own_names
 from pfbench.runs.planning.resolve import Resolved, plain, resolve_each
-from pfbench.runs.storage.keys import content_key, need_sources, source_digest, source_note
+from pfbench.runs.storage.keys import (
+    content_key,
+    need_sources,
+    source_digest,
+    source_note,
+    version_of,
+)
 
 _LOOP = "pfbench.runs.loop.drive"
 _ALGORITHMS = "pfbench.algorithms.catalogue"
@@ -119,7 +125,10 @@ def _content(plan: PlannedRun, there: Resolved, *, limited: bool = True) -> dict
 
 
 def _algorithm(plan: PlannedRun, there: Resolved, limited: bool) -> list[Any]:
-    """Return an algorithm's class and parameters; of one that does not fit, its selector."""
+    """Return an algorithm's class and parameters; of one that does not fit, its selector.
+
+    Of one that runs another library's code, that one's version, too.
+    """
     if there.fit is None:
         return ["refused", by_module(plan.algorithm)]
     algorithm = there.fit.algorithm
@@ -130,4 +139,5 @@ def _algorithm(plan: PlannedRun, there: Resolved, limited: bool) -> list[Any]:
         parameters = {**selector.parameters, **parameters}
     if not limited and anytime(algorithm):
         parameters.pop("iterations", None)
-    return [type(algorithm).__qualname__, plain(parameters)]
+    versions = {name: version_of(name) for name in getattr(algorithm, "libraries", ())}
+    return [type(algorithm).__qualname__, plain(parameters), *([versions] if versions else [])]
