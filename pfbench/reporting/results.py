@@ -4,7 +4,7 @@ A panel is a problem at a setting, where algorithms are compared.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -100,6 +100,15 @@ class Results:
     def runs(self) -> list[tuple[Group, Run]]:
         """All runs, each with its group."""
         return [(group, run) for group in self for run in group.runs]
+
+    def only(self, labels: Collection[str]) -> "Results":
+        """Return the same of some algorithms."""
+        algorithms = tuple(one for one in self.study.algorithms if one.label in labels)
+        panels = tuple(
+            replace(panel, groups=tuple(one for one in panel.groups if one.label in labels))
+            for panel in self.panels
+        )
+        return Results(replace(self.study, algorithms=algorithms), panels)
 
     def rows(self) -> Iterator[tuple[Panel, Group]]:
         """Yield the groups, each with its panel."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -106,12 +107,12 @@ def _files(everything: Contents) -> dict[str, bytes]:
 
 def _pictures(begin: str, part: Part, labels: Sequence[str]) -> dict[str, bytes]:
     """Return the figures of a study as SVG and PDF, by the names of their files."""
-    found = {}
+    found, compared = {}, [replace(one, results=part.shown) for one in part.compared]
     for suffix, width in {"": svg.PAGE, "-column": svg.COLUMN}.items():
         drawings = {
             begin: svg.curves(part.figure, labels, width),
-            f"{begin}-targets": reached(part.compared, labels, width),
-            f"{begin}-profile": profiles(part.compared, labels, width),
+            f"{begin}-targets": reached(compared, labels, width),
+            f"{begin}-profile": profiles(compared, labels, width),
         }
         for name, drawing in drawings.items():
             if drawing is None:

@@ -9,6 +9,7 @@ import pytest
 from generated_reports import MARKUP, SPEC, report_of
 
 from pfbench.reporting import collect, write_report
+from pfbench.reporting.findings.ranking import foremost
 from pfbench.reporting.theory import Rate, Theory
 from pfbench.runs.execute import execute
 from pfbench.runs.planning.spec import read_spec
@@ -464,6 +465,43 @@ def test_runs_that_are_really_made_are_drawn(browser, tmp_path):
     assert colours(browser) == {1}
 
 
+LINES = """new Set([...document.querySelectorAll('.plot')].flatMap((plot) => plot.data)
+  .filter((one) => one.name === 'line').map((one) => one.meta)).size"""
+"""How many algorithms have a line."""
+
+
+def test_of_very_many_methods_the_foremost_are_shown_at_first(browser, tmp_path):
+    names = [f"method {k}" for k in range(17)]
+    algorithms = "\n".join(f'"{name}" = "sfw[step={k + 1}]"' for k, name in enumerate(names))
+    text = (
+        'title = "Very many"\nseeds = 2\nmeasures = "fw_gap"\ntargets = ["fw_gap=0.1"]\n'
+        f'every = 10\nproblems = "problem[number=0]"\n[algorithms]\n{algorithms}\n'
+    )
+    page, report = report_of(text, tmp_path)
+    shown = [names.index(one) for one in foremost(report.results[0])]
+    assert len(shown) == 14
+    assert shown[0] == 0
+    browser.open(page.as_uri())
+    assert browser.run(LINES) == 14
+    assert browser.run(f"[...{BENCH}.state.hidden]") == sorted({*range(17)} - {*shown})
+    assert "Shown are 14 of 17 algorithms." in browser.run(
+        "document.querySelector('.caption').textContent"
+    )
+    more = (
+        "[...document.querySelectorAll('button')].find("
+        "(one) => /^show (all|the)/.test(one.textContent))"
+    )
+    assert browser.run(f"{more}.textContent") == "show all 17"
+    browser.run(f"{more}.click()")
+    assert browser.run(LINES) == 17
+    browser.open(page.as_uri() + browser.run("location.hash"))
+    assert browser.run(LINES) == 17
+    assert browser.run(f"{more}.textContent") == "show the foremost 14"
+    browser.run(f"{more}.click()")
+    assert (browser.run(LINES), browser.run("location.hash")) == (14, "")
+    assert browser.complaints == []
+
+
 @pytest.mark.slow
 def test_fourteen_methods_on_eight_problems_fit_in_a_page(browser, tmp_path):
     names = (
@@ -481,9 +519,7 @@ def test_fourteen_methods_on_eight_problems_fit_in_a_page(browser, tmp_path):
     browser.open(page.as_uri())
     assert browser.complaints == []
     assert browser.run("document.querySelectorAll('.panel').length") == 8
-    drawn = """new Set([...document.querySelectorAll('.plot')].flatMap((plot) => plot.data)
-      .filter((one) => one.name === 'line').map((one) => one.meta)).size"""
-    assert browser.run(drawn) == 14
+    assert browser.run(LINES) == 14
     looks = browser.run(
         "pfbench.report.algorithms.map((one, k) => [one.symbol, one.dash, "
         f"{BENCH}.view.colors.lines[k]].join())"

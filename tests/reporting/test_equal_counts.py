@@ -70,7 +70,9 @@ def test_final_values_and_curves_are_cut(targets):
     assert list(first.band.x) == list(second.band.x) == list(range(0, 101, 10))
     data = json.loads(
         html.as_json(
-            Spec("s", "S", "", (found.study,)), [all_at_equal_counts(found)], ["once", "twice"]
+            Spec("s", "S", "", (found.study,)),
+            [(all_at_equal_counts(found), ["once"])],
+            ["once", "twice"],
         )
     )
     one, other = data["studies"][0]["panels"][0]["groups"]

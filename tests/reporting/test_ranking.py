@@ -156,3 +156,31 @@ def test_the_table_has_the_calls_or_what_was_spent_without_reaching():
         ["2≈", "0/3", None, "> 100", 1.0, "3 finished"],
     ]
     assert tables.markdown(table).count("\n") == 3
+
+
+def many(number):
+    """So many methods: the later in the list, the sooner at the target; some have a tuned form."""
+    calls = {f"m{k}": number - k for k in range(number)} | {"m0, tuned": 2 * number}
+    return results(
+        {label: [run([1.0, 0.05], [0, n]) for _ in range(3)] for label, n in calls.items()}
+    )
+
+
+def test_of_few_methods_all_are_shown():
+    few = many(ranking.MOST_SHOWN - 1)
+    assert ranking.foremost(few) == few.study.labels
+
+
+def test_of_many_methods_the_first_of_the_list_and_those_in_front_are_shown():
+    shown = ranking.foremost(many(20))
+    assert len(shown) == ranking.MOST_SHOWN
+    in_front = [f"m{k}" for k in range(20 - (ranking.MOST_SHOWN - 2), 20)]
+    assert list(shown) == ["m0", *in_front, "m0, tuned"]
+
+
+def test_figures_show_the_foremost_and_tables_all():
+    whole = many(20)
+    shown = whole.only(ranking.foremost(whole))
+    assert shown.study.labels == ranking.foremost(whole)
+    assert [one.label for one in shown.panels[0].groups] == list(shown.study.labels)
+    assert len(whole.panels[0].groups) == 21

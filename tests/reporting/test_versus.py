@@ -71,7 +71,7 @@ def projecting():
 
 def test_the_words_say_what_was_found():
     comparison = compare(results(projecting(), fast(), slow(), idle()), SFO)
-    easy, hard, easy_among, _ = versus.sentences(comparison, "fast", {"fast"})
+    hard, easy, _, easy_among = versus.sentences(comparison, "fast", {"fast"})
     assert easy.startswith("fast to m ≤ 4.00: fewest SFO on 0 of 1 problem. It loses on easy")
     assert "place 2 of 4, 1.9 times projecting" in easy
     assert "m ≤ 1.00" in hard

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from pfbench.base.visible import visible
 from pfbench.reporting import statistics
-from pfbench.reporting.comparison import Comparison
+from pfbench.reporting.comparison import Comparison, all_at_equal_counts
 from pfbench.reporting.figures.panels import Figure, figure
 from pfbench.reporting.findings import orderings, summary, tuning
 from pfbench.reporting.findings.answers import answers
 from pfbench.reporting.findings.orderings import Tested
+from pfbench.reporting.findings.ranking import foremost
 from pfbench.reporting.findings.result_tables import comparisons, results_tables
 from pfbench.reporting.results import Environment, Report, Results
 from pfbench.reporting.tables import Table
@@ -34,6 +35,8 @@ class Part:
     """How its algorithms compare in each kind of calls."""
     tested: tuple[Tested, ...]
     """What becomes of its published orders."""
+    shown: Results
+    """What its figures show, at equal counts: all, or of very many algorithms the foremost."""
     figure: Figure
     picture: str
     """Name of the file that holds its figure as SVG."""
@@ -82,6 +85,12 @@ class Part:
     def medians(self) -> Table:
         """Final medians."""
         return summary.medians(self.results)
+
+    @property
+    def left_out(self) -> str:
+        """A sentence on algorithms that the figures leave out, or nothing."""
+        few, many = len(self.shown.study.labels), len(self.study.labels)
+        return f" Shown are the foremost {few} of {many} algorithms." if few < many else ""
 
     @property
     def certified(self) -> str:
@@ -134,22 +143,25 @@ def contents(report: Report, command: str, commit: str | None, made: datetime) -
     """Return everything that a report says."""
     return Contents(
         spec=report.spec,
-        parts=tuple(
-            Part(
-                results,
-                tuple(comparisons(results)),
-                tuple(orderings.tested(results)),
-                figure(results),
-                f"{stem(report.spec, results.study)}.svg",
-            )
-            for results in report.results
-        ),
+        parts=tuple(_part(report.spec, results) for results in report.results),
         environments=report.environments,
         command=visible(command),
         commit=commit or "unknown (not a git checkout)",
         version=_version(),
         made=made,
         theory=report.theory or Theory(),
+    )
+
+
+def _part(spec: Spec, results: Results) -> Part:
+    shown = all_at_equal_counts(results).only(foremost(results))
+    return Part(
+        results,
+        tuple(comparisons(results)),
+        tuple(orderings.tested(results)),
+        shown,
+        figure(shown),
+        f"{stem(spec, results.study)}.svg",
     )
 
 

@@ -8,7 +8,7 @@ import base64
 import gzip
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,12 +49,17 @@ def packed(text: str) -> str:
 
 
 def as_json(
-    spec: Spec, studies: Sequence[Results], labels: Sequence[str], rates: Sequence[Rate] = ()
+    spec: Spec,
+    studies: Sequence[tuple[Results, Collection[str]]],
+    labels: Sequence[str],
+    rates: Sequence[Rate] = (),
 ) -> str:
     """Return all that the script needs.
 
     Parameters
     ----------
+    studies
+        Each with the algorithms that are shown at first.
     labels
         All algorithms of the report; the position of one is the number of its style.
     rates
@@ -66,12 +71,12 @@ def as_json(
         "algorithms": [_look(label, style(number)) for number, label in enumerate(labels)],
         "axes": dict(AXES),
         "measures": {
-            name: measure_name(name) for results in studies for name in _measured(results)
+            name: measure_name(name) for results, _ in studies for name in _measured(results)
         },
         "holds": sorted(HOLDS),
         "quartilesFrom": QUARTILES_FROM,
         "whole": _WHOLE,
-        "studies": [_study(results, labels, rates) for results in studies],
+        "studies": [_study(results, shown, labels, rates) for results, shown in studies],
     }
     used = {*json.dumps(content, ensure_ascii=False), *_WRITTEN}
     content["latex"] = {one: latex_text(one) for one in sorted(used) if latex_text(one) != one}
@@ -89,7 +94,9 @@ def _measured(results: Results) -> list[str]:
     return list(dict.fromkeys((*results.study.measures, *targets)))
 
 
-def _study(results: Results, labels: Sequence[str], rates: Sequence[Rate]) -> dict[str, Any]:
+def _study(
+    results: Results, shown: Collection[str], labels: Sequence[str], rates: Sequence[Rate]
+) -> dict[str, Any]:
     study = results.study
     counts = [kind for kind in AXES if kind in COUNTED and any(one.makes(kind) for one in results)]
     columns = ("iteration", *counts, "seconds", *_measured(results))
@@ -100,6 +107,7 @@ def _study(results: Results, labels: Sequence[str], rates: Sequence[Rate]) -> di
         "problems": list(dict.fromkeys(panel.problem for panel in results.panels)),
         "settings": list(dict.fromkeys(panel.setting for panel in results.panels)),
         "algorithms": [labels.index(label) for label in study.labels],
+        "hidden": [labels.index(label) for label in study.labels if label not in shown],
         "measures": study.measures,
         "counts": counts,
         "price": {kind: study.price.get(kind, 0) for kind in counts} if study.price else None,

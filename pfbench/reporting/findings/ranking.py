@@ -9,6 +9,7 @@ anything from a larger one, and who does nothing is ranked last.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,13 @@ from pfbench.reporting.tables import TIED, Cell, Row, Table
 from pfbench.reporting.words import inside, listed, whole
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.tune import tuned_label
 
 KINDS = ("sfo", "lo", "po", "sso", "hvp")
 """The counts of a comparison; the first that is made in a study is the one that ranks."""
+
+MOST_SHOWN = 14
+"""Lines of a figure that are still told apart."""
 
 Score = tuple[int, float, float]
 """Targets missed, calls to the hardest one reached, and last value: each infinite if unknown."""
@@ -94,6 +99,22 @@ def ranking(results: Results) -> Ranking:
         ]
         found.append((panel, ranked))
     return found
+
+
+def foremost(results: Results) -> tuple[str, ...]:
+    """Return the algorithms that figures show at first: all, or of very many those in front.
+
+    These are the first of the list, and its tuned form, and then the first, second and so on of
+    each panel.
+    """
+    labels = results.study.labels
+    if len(labels) <= MOST_SHOWN:
+        return labels
+    placed = [[one.group.label for one in ranked] for _, ranked in ranking(results)]
+    in_turn = [label for row in zip_longest(*placed) for label in row if label is not None]
+    ahead = [labels[0], *(label for label in labels if label == tuned_label(labels[0]))]
+    chosen = set(list(dict.fromkeys([*ahead, *in_turn]))[:MOST_SHOWN])
+    return tuple(label for label in labels if label in chosen)
 
 
 def essence(run: Run, targets: Sequence[Stop]) -> Run:

@@ -119,7 +119,7 @@ def dominating(results: Results) -> Comparison:
 
 
 def sentences(comparison: Comparison, label: str, mine: Collection[str]) -> list[str]:
-    """Return where a method wins and loses, for each target; then where it has no answer.
+    """Return where a method wins and loses, the hardest target first; then where it has no answer.
 
     Of a method that never projects it is also said how it stands among those that do not.
     """
@@ -140,7 +140,7 @@ def projecting(results: Results) -> set[str]:
 
 
 def _by_target(comparison: Comparison, found: Sequence[Duel]) -> Iterator[list[Duel]]:
-    for target in comparison.targets:
+    for target in reversed(comparison.targets):
         if to_it := [duel for duel in found if duel.target == target]:
             yield to_it
 

@@ -63,14 +63,14 @@ const switches = (() => {
       slope: "none",
       target: hardest ? `${hardest.measure}<=${hardest.value}` : "own",
       level: "",
-      hidden: new Set(),
+      hidden: new Set(study.hidden),
       only: null,
     };
   }
 
   // The text of a switch in the address, and back; undefined if it cannot be read.
   function written(value) {
-    if (value instanceof Set) return [...value].join(",");
+    if (value instanceof Set) return [...value].sort((a, b) => a - b).join(",");
     if (value && typeof value === "object") {
       return Object.entries(value).map(([kind, each]) => `${kind}:${each}`).join(",");
     }
@@ -82,7 +82,8 @@ const switches = (() => {
     if (typeof base === "boolean") return {1: true, 0: false}[text];
     const numbers = text.split(",").map(Number);
     const isLabel = (one) => Number.isInteger(one) && one >= 0 && one < labels;
-    if (name === "hidden") return text && numbers.every(isLabel) ? new Set(numbers) : undefined;
+    if (name === "hidden" && text === "") return new Set();
+    if (name === "hidden") return numbers.every(isLabel) ? new Set(numbers) : undefined;
     if (name === "only") return text && isLabel(Number(text)) ? Number(text) : undefined;
     if (name === "level") return Number.isFinite(Number(text)) ? text : undefined;
     if (name !== "prices") return undefined;

@@ -99,6 +99,10 @@ const workbench = (() => {
           element("button", {type: "button", "data-number": number, title: "show alone; once more: all",
             click: () => this.isolate(number)}, mark, element("span", {text: label})));
       }));
+      if (!this.study.hidden.length) return;
+      this.more = element("button", {type: "button", class: "plain", click: () => this.set({
+        hidden: new Set(this.state.hidden.size ? [] : this.study.hidden), only: null})});
+      this.legend.append(element("li", {}, this.more));
     }
 
     savers() {
@@ -192,6 +196,11 @@ const workbench = (() => {
     }
 
     drawLegend(view, panels) {
+      const {length} = this.study.algorithms;
+      if (this.more) {
+        this.more.textContent = this.state.hidden.size
+          ? `show all ${length}` : `show the foremost ${length - this.study.hidden.length}`;
+      }
       for (const input of this.legend.querySelectorAll("input")) {
         input.checked = !this.state.hidden.has(Number(input.dataset.number));
       }
@@ -311,6 +320,8 @@ const workbench = (() => {
           seeds < report.quartilesFrom ? "least to greatest" : "the middle half (quartiles)"}`,
       }[state.band];
       const parts = [`${words.listed(names)} against ${switches.axisName(report, state.x)}; ${shown}.`];
+      const {length} = study.algorithms;
+      if (state.hidden.size) parts.push(`Shown are ${length - state.hidden.size} of ${length} algorithms.`);
       if (state.x === "price") {
         const prices = study.counts.map((kind) => `${state.prices[kind]} for ${kind.toUpperCase()}`);
         parts.push(`Prices of a call: ${words.listed(prices)}.`);
