@@ -6,6 +6,7 @@ and where the files are read as they are. What is generated stands in `pages`.
 
 import re
 import sys
+import warnings
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -14,6 +15,9 @@ from figures import drawn
 from pages import filled
 
 import pfbench
+
+# numpydoc leaves out what stands below a heading that it does not know, and only warns.
+warnings.filterwarnings("error", message="Unknown section")
 
 project = "pfbench"
 author = "the pfbench developers"

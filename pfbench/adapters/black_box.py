@@ -27,8 +27,8 @@ class BlackBox(Algorithm):
     A subclass states `minimise`, and the fields, `requires` and so on of any algorithm. What the
     solver asks is counted outside it; a budget stops it before the call that would exceed it.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     libraries
         The packages whose code it runs: a stored run is used again with the same versions alone.
     """
