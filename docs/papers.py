@@ -31,36 +31,44 @@ MANY = 40
 
 
 @cache
-def _rows(name: str) -> list[tuple[str, ...]]:
-    """Return the rows of all tables of a report, without their marks."""
-    found = []
+def _table(name: str, *header: str) -> list[dict[str, str]]:
+    """Return the rows of the table of a report whose header begins so, by column."""
+    tables: list[list[list[str]]] = [[]]
     for line in (REPORTS / name).read_text(encoding="utf-8").splitlines():
-        if line.startswith("| ") and not line.startswith("| ---"):
-            cells = re.split(r"(?<!\\)\|", line.strip("| "))
-            found.append(tuple(re.sub(r"\\(.)", r"\1", one).strip() for one in cells))
-    return found
+        if not line.startswith("|"):
+            tables.append([])
+        elif not line.startswith("| ---"):
+            cells = re.split(r"(?<!\\)\|", line.strip()[1:-1])
+            tables[-1].append([re.sub(r"\\(.)", r"\1", one).strip() for one in cells])
+    fitting = (one for one in tables if one and one[0][: len(header)] == list(header))
+    return [dict(zip(columns, row, strict=True)) for columns, *rows in fitting for row in rows]
 
 
 @cache
-def measured() -> Mapping[str, tuple[str, ...]]:
-    """Return verdict, statement, numbers, runs and seconds of each claim."""
-    return {row[0]: row[1:] for row in _rows("verification.md") if len(row) == 6}
+def measured() -> Mapping[str, Mapping[str, str]]:
+    """Return what the last full verification says of each claim."""
+    return {row["claim"]: row for row in _table("verification.md", "claim", "verdict")}
 
 
 @cache
 def power() -> Mapping[str, list[str]]:
     """Return the least factor that each claim finds on each parameter of its method."""
     found: dict[str, list[str]] = {}
-    for row in _rows("power.md"):
-        if len(row) == 4 and row[3] not in ("-", "quick"):
-            found.setdefault(row[0], []).append(f"{row[3]} on {row[2]}")
+    for row in _table("power.md", "claim", "method", "parameter"):
+        told = (row.get(effort, "-").split()[0] for effort in ("quick", "full"))
+        factors = [float(one) for one in told if one != "-"]
+        if factors:
+            found.setdefault(row["claim"], []).append(f"{min(factors):g} on {row['parameter']}")
     return found
 
 
 @cache
 def shown() -> Mapping[str, str]:
     """Return whether each erratum is shown: it fails as printed, and holds as corrected."""
-    return {row[0]: row[3].strip("*") for row in _rows("verification.md") if len(row) == 4}
+    return {
+        row["erratum"]: row["evidence"].strip("*")
+        for row in _table("verification.md", "erratum", "as printed")
+    }
 
 
 # --- a page ---------------------------------------------------------------------------------------
@@ -82,7 +90,7 @@ def claims(key: str) -> str:
 
 
 def _summary(paper: Paper) -> str:
-    known = [measured()[one.name][0] for one in paper.claims if one.name in measured()]
+    known = [measured()[one.name]["verdict"] for one in paper.claims if one.name in measured()]
     counts = ", ".join(f"{known.count(word)} {word}" for word in dict.fromkeys(sorted(known)))
     return f"{len(paper.claims)} claims ({counts}), {len(paper.errata)} errata."
 
@@ -178,8 +186,9 @@ def about_method(name: str) -> str:
 def _verdict(claim: Claim) -> str:
     if claim.name not in measured():
         return "not in the last full verification"
-    verdict, _, numbers, runs, _ = measured()[claim.name]
-    return ", ".join(filter(None, (f"**{verdict}**", safe(numbers), f"{runs} runs")))
+    told = measured()[claim.name]
+    parts = (f"**{told['verdict']}**", safe(told["measured"]), f"{told['runs']} runs")
+    return ", ".join(filter(None, parts))
 
 
 def _how(claim: Claim) -> str:
