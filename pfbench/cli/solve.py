@@ -1,5 +1,6 @@
 """``pfbench solve``: one run, or the same run with several seeds."""
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Sequence
@@ -266,28 +267,35 @@ def _trace(run: "Run") -> RenderableType | None:
     """Return the trace of what was measured, None if nothing was."""
     from pfbench.runs.loop.run import TRACE_COLUMNS
 
-    trace = run.trace
+    # Not `run.trace`: pandas takes longer to import than a small run does.
+    trace = dict(zip(run.columns, zip(*run.rows, strict=True), strict=True))
     exact = [
         name
         for name in run.columns
-        if name.endswith("_lower") and trace[name].equals(trace[name.removesuffix("_lower")])
+        if name.endswith("_lower") and _equal(trace[name], trace[name.removesuffix("_lower")])
     ]
     measured = [name for name in run.columns if name not in TRACE_COLUMNS and name not in exact]
     if not measured:
         return None
     counts = _made(run)
-    last = len(trace) - 1
+    last = len(run.rows) - 1
     chosen = sorted({round(k * last / (_ROWS - 1)) for k in range(_ROWS)})
     rows = [
         (
             *(f"{trace[name][k]:,}" for name in ("iteration", *counts)),
-            *("" if trace[name].isna()[k] else number(trace[name][k]) for name in measured),
+            *("" if math.isnan(trace[name][k]) else number(trace[name][k]) for name in measured),
         )
         for k in chosen
     ]
     names = ["iteration", *counts, *map(str, measured)]
-    title = f"trace ({len(chosen)} of {plural(len(trace), 'row')}; --trace FILE writes all)"
+    title = f"trace ({len(chosen)} of {plural(len(run.rows), 'row')}; --trace FILE writes all)"
     return heading(title, numbers(names, rows))
+
+
+def _equal(values: Sequence[float], others: Sequence[float]) -> bool:
+    """Return whether two columns have the same numbers, and none at the same places."""
+    pairs = zip(values, others, strict=True)
+    return all(a == b or (math.isnan(a) and math.isnan(b)) for a, b in pairs)
 
 
 def _shown(runs: "Sequence[Run]") -> list[str]:
