@@ -261,6 +261,23 @@ def row(part, each, profile, *more):
     return f"| {part} | {each:,.2f} | {each / profile.whole:.1%} | {' | '.join(told)} |"
 
 
+SUMMARY = (
+    "| run | µs an iteration | ns a component | oracles | method | counting | loop | inner step |",
+    "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+)
+
+
+def summary(name, profile):
+    """Return a line with the shares of all oracles together, and of what is around them."""
+    asked = sum(profile.each(verb) for verb in profile.clocks)
+    parts = asked, profile.rest, profile.counting, profile.loop
+    shares = " | ".join(f"{part / profile.whole:.0%}" for part in parts)
+    sfo = profile.counts.get("sfo")
+    each = f"{1e3 * profile.whole * profile.iterations / sfo:,.0f}" if sfo else ""
+    inner = f"{profile.inner_step:.2f}" if name.startswith(SLIDING) else ""
+    return f"| {name} | {profile.whole:,.1f} | {each} | {shares} | {inner} |"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help=f"of {', '.join(FAMILIES)}; all if not given")
@@ -271,8 +288,10 @@ def main():
         parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(FAMILIES)}")
     bandwidth = copy_bandwidth()
     busy = f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
-    print(f"{os.cpu_count()} cores{busy}, Python {platform.python_version()}, copy bandwidth")
+    what = "processor time, " if given.cpu else ""
+    print(f"{os.cpu_count()} cores{busy}, Python {platform.python_version()}, {what}copy bandwidth")
     print(f"{bandwidth / 1e9:.1f} GB/s; least times of {given.seconds:g} s for each.\n")
+    lines = []
     for name in given.names or FAMILIES:
         problem, chosen = FAMILIES[name]
         try:
@@ -286,7 +305,9 @@ def main():
         found = profiled(
             problem, algorithm, given.seconds, process_time if given.cpu else perf_counter
         )
-        print("\n".join(table(name, problem, found, bandwidth)))
+        print("\n".join(table(name, problem, found, bandwidth)), flush=True)
+        lines.append(summary(name, found))
+    print("\n".join([*SUMMARY, *lines]))
 
 
 if __name__ == "__main__":

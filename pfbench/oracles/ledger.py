@@ -16,11 +16,11 @@ Answer = TypeVar("Answer")
 Charges = tuple[tuple[int, int], ...]
 """What a call costs: pairs of a count and an amount."""
 
-_QUICK = 2e-5
-"""After a call that took less than this, in seconds, the ledger is quiet for a while."""
+_QUIET_SECONDS = 1.2e-3
+"""So long the ledger is quiet after a call: it counts the next ones, and reads no clock."""
 
 _QUIET_CALLS = 63
-"""So many calls like the last one are then counted but not timed: the clock would cost more."""
+"""So many calls like the last one are counted so at most."""
 
 
 class Ledger:
@@ -102,14 +102,14 @@ class Ledger:
         return answer
 
     def ask_often(self, kind: int, amount: int, call: Callable[..., Answer], *a: Any) -> Answer:
-        """As `ask`, for the verbs of inner loops: if the call is quick, be quiet for a while."""
+        """As `ask`, for the verbs of inner loops: be quiet for a while, if calls are quick."""
         before = self.seconds
         untimed = self.spent[kind] - self._timed[kind]
         answer = self.ask(((kind, amount),), call, *a)
         took = self.seconds - before
         self.seconds += took * untimed / max(amount, 1)
         self._timed[kind] = self.spent[kind]
-        further = _QUIET_CALLS * amount if took < _QUICK else 0
+        further = min(_QUIET_CALLS, int(_QUIET_SECONDS / max(took, 1e-9))) * amount
         self.quiet[kind] = min(self.spent[kind] + further, self.limits[kind])
         return answer
 

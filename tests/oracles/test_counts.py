@@ -148,7 +148,7 @@ def test_time_inside_the_backend_is_recorded():
 
 
 def test_the_time_of_quick_calls_is_estimated_not_lost(monkeypatch):
-    monkeypatch.setattr(ledger_module, "_QUICK", 1.0)  # so that sleeping calls are quick
+    monkeypatch.setattr(ledger_module, "_QUIET_SECONDS", 1.0)  # sleeping calls are quick
     ledger = Ledger()
     oracles = Oracles(Echo(seconds=0.001), ledger, math.inf)
     started = time.perf_counter()
