@@ -5,6 +5,7 @@ Importing numba takes longer than all else that pfbench imports, and most verbs 
 
 from collections.abc import Callable
 from functools import cache, wraps
+from importlib.util import find_spec
 from time import perf_counter
 from types import FunctionType
 from typing import Any, Self, TypeVar, cast
@@ -58,7 +59,12 @@ def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Callable[...
     """Return numba's object of a loop, which compiles for each new type of the arguments.
 
     numba sees the loop with the dispatchers of those that it calls in place of their functions.
+    Without numba it is the loop's twin in NumPy, or where there is none the loop itself.
     """
+    if not has_numba():
+        from pfbench.kernels.plain import TWINS
+
+        return TWINS.get((function.__module__, function.__name__), function)
     import numba
 
     known = dict(function.__globals__)
@@ -74,11 +80,27 @@ def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Callable[...
     return cast(Callable[..., Any], made)
 
 
+@cache
+def has_numba() -> bool:
+    """Return whether loops are compiled; without numba they run all the same, but slowly."""
+    return find_spec("numba") is not None
+
+
 def threads() -> int:
     """Return the number of threads that parallel loops use."""
+    if not has_numba():
+        return 1
     import numba
 
     return int(numba.get_num_threads())
+
+
+def set_threads(number: int) -> None:
+    """Let parallel loops use so many threads."""
+    if has_numba():
+        import numba
+
+        numba.set_num_threads(number)
 
 
 @compiled
@@ -109,6 +131,8 @@ class CompilationClock:
         self._listener: Any = None
 
     def __enter__(self) -> Self:
+        if not has_numba():
+            return self
         from numba.core.event import Event, Listener, register
 
         clock, depth, started = self, 0, 0.0
@@ -136,6 +160,8 @@ class CompilationClock:
         return self
 
     def __exit__(self, *exception: object) -> None:
+        if self._listener is None:
+            return
         from numba.core.event import unregister
 
         unregister(_EVENT, self._listener)  # type: ignore[no-untyped-call]

@@ -6,6 +6,8 @@ from importlib import import_module
 
 from threadpoolctl import threadpool_limits
 
+from pfbench.kernels.compiled import has_numba
+
 LIBRARIES = ("numba", "scipy.linalg", "scipy.optimize", "scipy.sparse.linalg", "scipy.special")
 """What an algorithm, a set or a problem imports at its first use."""
 
@@ -13,7 +15,8 @@ LIBRARIES = ("numba", "scipy.linalg", "scipy.optimize", "scipy.sparse.linalg", "
 def load() -> None:
     """Import the libraries, so that no clock that starts later runs while they are imported."""
     for name in LIBRARIES:
-        import_module(name)
+        if name != "numba" or has_numba():
+            import_module(name)
 
 
 @contextmanager

@@ -66,6 +66,7 @@ def drawn_of(counted, rng):
     """A sample as the loops take it, and its weights."""
     indices = rng.integers(N, size=9)
     counts = np.array([3, 0, 1, 1, 2, 1, 1, 1, 2]) if counted else np.empty(0, dtype=np.int64)
+    counts.setflags(write=False)  # as in a run: other arrays would be compiled for
     size = int(counts.sum()) if counted else indices.size
     weights = np.zeros(N)
     np.add.at(weights, indices, counts / size if counted else 1.0 / size)
@@ -120,7 +121,8 @@ def test_rows_of_ones_give_the_same_bits_as_their_values():
 @pytest.mark.parametrize("wrong", [-1, N])
 def test_an_index_outside_is_refused_before_anything_is_read(wrong):
     data = rows_of("sparse", np.random.default_rng(9))[1]
-    drawn = np.array([0, wrong]), np.empty(0, dtype=np.int64), 2
+    (_, none, _), _ = drawn_of(False, np.random.default_rng(9))
+    drawn = np.array([0, wrong]), none, 2
     with pytest.raises(IndexError, match="outside 0"):
         linear.gradients(linear.LOGISTIC, data, 0.0, *drawn, np.zeros(D), np.zeros(D))
     with pytest.raises(IndexError, match="another size"):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Protocol
 
+from pfbench.kernels.compiled import set_threads, threads
 from pfbench.kernels.libraries import one_blas_thread
 from pfbench.runs.engines.workers import Result, Task, attempt, run_tasks
 from pfbench.runs.storage.keys import environment
@@ -85,12 +86,10 @@ class LocalProcesses(_ThisMachine):
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Use one thread inside, so that a run has the same bits here as in a worker."""
-    import numba
-
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
+    before = threads()
+    set_threads(1)
     try:
         with one_blas_thread():
             yield
     finally:
-        numba.set_num_threads(before)
+        set_threads(before)

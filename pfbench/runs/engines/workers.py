@@ -24,6 +24,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from pfbench.kernels.compiled import set_threads
 from pfbench.kernels.libraries import LIBRARIES, load
 
 _GRACE = 2.0
@@ -327,14 +328,12 @@ def _end_with_parent() -> None:
 
 def _use_one_thread() -> None:
     """Compute with one thread, so that N workers use N cores."""
-    import numba
-
     load()
     # numba makes a lock of the default kind; only a forking one leaves nothing behind when its
     # process is killed.
     usual = multiprocessing.get_start_method()
     if "fork" in multiprocessing.get_all_start_methods():
         multiprocessing.set_start_method("fork", force=True)
-    numba.set_num_threads(1)
+    set_threads(1)
     multiprocessing.set_start_method(usual, force=True)
     threadpool_limits(1)

@@ -1,0 +1,283 @@
+"""Finite sums where numba is not installed: what the compiled loops do, in NumPy.
+
+Each function has the name and the arguments of the loop whose place it takes, and the same results
+to rounding. What has no such twin runs as the Python loop that it is.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.kernels import linear, multitask, sensing
+
+Drawn = tuple[Integers, Integers, int]
+
+
+def _in_range(indices: Integers, n: int) -> None:
+    if indices.size and (indices.min() < 0 or indices.max() >= n):
+        raise IndexError("a sampled component index is outside 0 .. n - 1")
+
+
+def _sized(size: int, *arrays: Floats) -> None:
+    if any(one.size != size for one in arrays):
+        raise IndexError("a point or gradient has another size than the problem's")
+
+
+def _shares(indices: Integers, counts: Integers, size: int) -> Floats:
+    return counts / size if counts.size else np.full(indices.size, 1.0 / size)
+
+
+# --- linear losses --------------------------------------------------------------------------------
+
+
+def _phi(kind: int, z: Floats, b: Floats) -> Floats:
+    if kind == linear.LOGISTIC:
+        return np.logaddexp(0.0, -b * z)
+    r = z - b
+    if kind == linear.ROBUST:
+        return np.log1p(0.5 * r * r)
+    if kind == linear.LOG_COSH:
+        return np.asarray(np.abs(r) + np.log1p(np.exp(-2.0 * np.abs(r))) - np.log(2.0))
+    return np.asarray(0.5 * r * r)
+
+
+def _slope(kind: int, z: Floats, b: Floats) -> Floats:
+    if kind == linear.LOGISTIC:
+        with np.errstate(over="ignore"):
+            return np.asarray(-b / (1.0 + np.exp(b * z)))
+    r = z - b
+    if kind == linear.ROBUST:
+        return np.asarray(r / (1.0 + 0.5 * r * r))
+    return np.tanh(r) if kind == linear.LOG_COSH else r
+
+
+def _curvature(kind: int, z: Floats, b: Floats) -> Floats:
+    if kind == linear.LOGISTIC:
+        e = np.exp(-np.abs(z))
+        return np.asarray(b * b * e / ((1.0 + e) * (1.0 + e)))
+    r = z - b
+    if kind == linear.ROBUST:
+        q = 1.0 + 0.5 * r * r
+        return np.asarray((2.0 - q) / (q * q))
+    return np.asarray(1.0 - np.tanh(r) ** 2) if kind == linear.LOG_COSH else np.ones_like(r)
+
+
+class _Rows:
+    """Some rows of the data: all their entries with the row, among these, and the column."""
+
+    def __init__(self, data: linear.Data, indices: Integers) -> None:
+        _in_range(indices, data.labels.size)
+        self.labels, self._size, self._shape = data.labels[indices], indices.size, data.values.ndim
+        self._d = data.columns
+        if self._shape == 2:
+            self._values = data.values[indices]
+            return
+        first, last = (data.indptr[indices + k].astype(np.int64) for k in (0, 1))
+        lengths = last - first
+        ends = np.cumsum(lengths)
+        places = np.arange(lengths.sum()) + np.repeat(first - ends + lengths, lengths)
+        self._row = np.repeat(np.arange(indices.size), lengths)
+        self._column = data.indices[places]
+        self._values = data.values[places] if self._shape else np.ones(places.size)
+
+    def products(self, x: Floats) -> Floats:
+        _sized(self._d, x)
+        if self._shape == 2:
+            return np.asarray(self._values @ x)
+        return np.bincount(self._row, self._values * x[self._column], self._size)
+
+    def slopes(self, kind: int, x: Floats) -> Floats:
+        return _slope(kind, self.products(x), self.labels)
+
+    def add(self, weights: Floats, g: Floats) -> None:
+        _sized(self._d, g)
+        if self._shape == 2:
+            g += weights @ self._values
+        else:
+            g += np.bincount(self._column, weights[self._row] * self._values, self._d)
+
+
+def _regulariser(alpha: float, x: Floats) -> Floats:
+    q = 1.0 + x * x
+    return np.asarray(2.0 * alpha * x / (q * q))
+
+
+def _all(data: linear.Data) -> _Rows:
+    return _Rows(data, np.arange(data.labels.size))
+
+
+def _total_loss(kind: int, data: linear.Data, x: Floats) -> float:
+    rows = _all(data)
+    return float(_phi(kind, rows.products(x), rows.labels).sum())
+
+
+def _add_full_gradient(kind: int, data: linear.Data, x: Floats, scale: float, g: Floats) -> None:
+    rows = _all(data)
+    rows.add(scale * rows.slopes(kind, x), g)
+
+
+def _curvatures(kind: int, data: linear.Data, x: Floats, out: Floats) -> None:
+    rows = _all(data)
+    out[:] = _curvature(kind, rows.products(x), rows.labels)
+
+
+def _slopes_at(kind: int, data: linear.Data, indices: Integers, x: Floats, out: Floats) -> None:
+    out[:] = _Rows(data, indices).slopes(kind, x)
+
+
+def _gradients(kind: int, data: linear.Data, alpha: float, *given: Any) -> None:
+    *drawn, x, g = given
+    rows = _Rows(data, drawn[0])
+    slopes = rows.slopes(kind, x)
+    g[:] = _regulariser(alpha, x)
+    rows.add(_shares(*drawn) * slopes, g)
+
+
+def _differences(kind: int, data: linear.Data, alpha: float, *given: Any) -> None:
+    *drawn, x, y, g = given
+    rows = _Rows(data, drawn[0])
+    changes = rows.slopes(kind, x) - rows.slopes(kind, y)
+    g[:] = _regulariser(alpha, x) - _regulariser(alpha, y)
+    rows.add(_shares(*drawn) * changes, g)
+
+
+def _add_changes(kind: int, data: linear.Data, *given: Any) -> None:
+    *drawn, stored, x, g = given
+    rows = _Rows(data, drawn[0])
+    rows.add(_shares(*drawn) * (rows.slopes(kind, x) - stored[drawn[0]]), g)
+
+
+def _replace(kind: int, data: linear.Data, *given: Any) -> None:
+    *drawn, stored, x, g, mean = given
+    _add_changes(kind, data, *drawn, stored, x, g)
+    distinct = np.unique(drawn[0])
+    rows = _Rows(data, distinct)
+    slopes = rows.slopes(kind, x)
+    rows.add(1.0 / data.labels.size * (slopes - stored[distinct]), mean)
+    stored[distinct] = slopes
+
+
+def _add_curvature_products(data: linear.Data, *given: Any) -> None:
+    *drawn, curvature_at, v, g = given
+    rows = _Rows(data, drawn[0])
+    rows.add(_shares(*drawn) * curvature_at[drawn[0]] * rows.products(v), g)
+
+
+# --- separate tasks -------------------------------------------------------------------------------
+
+
+def _sigmoid(z: Floats) -> Floats:
+    return np.exp(-np.logaddexp(0.0, -z))
+
+
+def _scores(rows: multitask.Rows, indices: Integers, theta: Floats) -> Floats:
+    """Return c z of some rows."""
+    t = rows.task[indices]
+    z = np.einsum("ij,ij->i", rows.values[indices], theta[t]) + rows.offsets[t]
+    return np.asarray(rows.signs[indices] * z)
+
+
+def _task_slopes(rows: multitask.Rows, indices: Integers, theta: Floats) -> Floats:
+    z = _scores(rows, indices, theta)
+    return np.asarray(2.0 * rows.signs[indices] * _sigmoid(z) ** 2 * _sigmoid(-z))
+
+
+def _task_loss(t: int, rows: multitask.Rows, theta: Floats) -> float:
+    indices = np.arange(rows.bounds[t], rows.bounds[t + 1])
+    return float((_sigmoid(_scores(rows, indices, theta)) ** 2).sum())
+
+
+def _task_gradient(t: int, rows: multitask.Rows, theta: Floats, scale: float, g: Floats) -> None:
+    indices = np.arange(rows.bounds[t], rows.bounds[t + 1])
+    g[t] += scale * _task_slopes(rows, indices, theta) @ rows.values[indices]
+
+
+def _task_slopes_at(rows: multitask.Rows, indices: Integers, theta: Floats, out: Floats) -> None:
+    _in_range(indices, rows.task.size)
+    out[:] = _task_slopes(rows, indices, theta)
+
+
+def _task_curvatures_at(
+    rows: multitask.Rows, indices: Integers, theta: Floats, out: Floats
+) -> None:
+    _in_range(indices, rows.task.size)
+    z = _scores(rows, indices, theta)
+    s = _sigmoid(z)
+    out[:] = 2.0 * s * s * _sigmoid(-z) * (2.0 - 3.0 * s)
+
+
+def _task_products_at(rows: multitask.Rows, indices: Integers, theta: Floats, out: Floats) -> None:
+    _in_range(indices, rows.task.size)
+    out[:] = np.einsum("ij,ij->i", rows.values[indices], theta[rows.task[indices]])
+
+
+def _add_task_rows(rows: multitask.Rows, indices: Integers, weights: Floats, g: Floats) -> None:
+    _in_range(indices, rows.task.size)
+    np.add.at(g, rows.task[indices], weights[:, None] * rows.values[indices])
+
+
+def _add_task_gradients(
+    rows: multitask.Rows, indices: Integers, weights: Floats, theta: Floats, g: Floats
+) -> None:
+    _in_range(indices, rows.task.size)
+    _add_task_rows(rows, indices, weights * _task_slopes(rows, indices, theta), g)
+
+
+def _add_task_differences(
+    rows: multitask.Rows, indices: Integers, weights: Floats, x: Floats, y: Floats, g: Floats
+) -> None:
+    _in_range(indices, rows.task.size)
+    changes = _task_slopes(rows, indices, x) - _task_slopes(rows, indices, y)
+    _add_task_rows(rows, indices, weights * changes, g)
+
+
+# --- sensing matrices -----------------------------------------------------------------------------
+
+
+def _products(first: int, last: int, *given: Any) -> None:
+    rows, indices, x, out = given
+    out[first:last] = rows[indices[first:last]] @ x
+
+
+def _add_normal(first: int, last: int, sampled: sensing.Sampled, x: Floats, g: Floats) -> None:
+    rows = sampled.rows[sampled.indices[first:last]]
+    residuals = rows @ x - sampled.targets[first:last]
+    g += (sampled.weights[first:last] * residuals) @ rows
+
+
+def _add_sensing_rows(rows: Any, indices: Integers, weights: Floats, g: Floats) -> None:
+    g += weights @ rows[indices]
+
+
+def _replace_sensing(rows: Any, indices: Integers, changes: Floats, *given: Any) -> None:
+    slopes, stored, g, mean = given
+    g += changes @ rows[indices]
+    distinct, first = np.unique(indices, return_index=True)
+    mean += 1.0 / stored.size * (slopes[first] - stored[distinct]) @ rows[distinct]
+    stored[distinct] = slopes[first]
+
+
+TWINS: dict[tuple[str, str], Callable[..., Any]] = {
+    **{
+        (linear.__name__, one.__name__[1:]): one
+        for one in (
+            *(_total_loss, _add_full_gradient, _curvatures, _slopes_at, _gradients, _differences),
+            *(_add_changes, _replace, _add_curvature_products),
+        )
+    },
+    (multitask.__name__, "task_loss"): _task_loss,
+    (multitask.__name__, "task_gradient"): _task_gradient,
+    (multitask.__name__, "slopes_at"): _task_slopes_at,
+    (multitask.__name__, "curvatures_at"): _task_curvatures_at,
+    (multitask.__name__, "products_at"): _task_products_at,
+    (multitask.__name__, "add_rows"): _add_task_rows,
+    (multitask.__name__, "add_gradients"): _add_task_gradients,
+    (multitask.__name__, "add_differences"): _add_task_differences,
+    (sensing.__name__, "products"): _products,
+    (sensing.__name__, "add_normal"): _add_normal,
+    (sensing.__name__, "add_rows"): _add_sensing_rows,
+    (sensing.__name__, "replace"): _replace_sensing,
+}
+"""What takes the place of which loop, by its module and name."""
