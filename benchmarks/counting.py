@@ -18,7 +18,7 @@ from pfbench.runs.loop.asking import oracles_of
 RUNS = (
     "prox-spiderboost[step=0.1,batch=180,period=180,iterations=180]",
     "prox-svrg[step=0.1,batch=1019,period=31,iterations=31]",
-    "prox-saga[step=0.1,batch=1019,iterations=30]",
+    "prox-saga[step=0.1,batch=1019,iterations=6]",
 )
 """Batches of sqrt(n) and n^(2/3) components."""
 
