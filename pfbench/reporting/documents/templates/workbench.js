@@ -85,7 +85,7 @@ const workbench = (() => {
     }
 
     buildLegend() {
-      this.legend.append(...this.study.algorithms.map((number) => {
+      const item = (number) => {
         const {label, dash, path} = this.report.algorithms[number];
         const dashes = dash === "solid" ? null : dash.replace(/px/g, "");
         const stroke = `var(--line-${number})`;
@@ -98,11 +98,17 @@ const workbench = (() => {
             title: "show or hide", change: () => this.toggle(number)}),
           element("button", {type: "button", "data-number": number, title: "show alone; once more: all",
             click: () => this.isolate(number)}, mark, element("span", {text: label})));
-      }));
-      if (!this.study.hidden.length) return;
+      };
+      const {algorithms, hidden} = this.study;
+      this.legend.append(...algorithms.filter((one) => !hidden.includes(one)).map(item));
+      if (!hidden.length) return;
+      const rest = element("details", {},
+        element("summary", {text: words.counted(hidden.length, "more algorithm")}),
+        element("ul", {class: this.legend.className}, ...hidden.map(item)));
+      rest.open = hidden.some((one) => !this.state.hidden.has(one));
       this.more = element("button", {type: "button", class: "plain", click: () => this.set({
         hidden: new Set(this.state.hidden.size ? [] : this.study.hidden), only: null})});
-      this.legend.append(element("li", {}, this.more));
+      this.legend.append(element("li", {}, this.more), element("li", {class: "rest"}, rest));
     }
 
     savers() {
@@ -204,7 +210,7 @@ const workbench = (() => {
       for (const input of this.legend.querySelectorAll("input")) {
         input.checked = !this.state.hidden.has(Number(input.dataset.number));
       }
-      for (const button of this.legend.querySelectorAll("button")) {
+      for (const button of this.legend.querySelectorAll("button[data-number]")) {
         const number = Number(button.dataset.number);
         const groups = panels.flatMap((panel) => panel.groups.filter((one) => one.algorithm === number));
         button.setAttribute("aria-pressed", String(this.state.only === number));
