@@ -1,5 +1,6 @@
 """``pfbench verify --worst-case FILE.py:NAME``: worst cases of somebody's own, step by step."""
 
+import math
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -11,7 +12,7 @@ from pfbench.cli.tables import columns, show
 
 if TYPE_CHECKING:
     from pfbench.cli.verify import Work
-    from pfbench.verification.worst_case import Asked
+    from pfbench.verification.worst_case import Asked, Worst
 
 
 def show_worst_cases(work: "Work", reference: str, within: str) -> None:
@@ -37,7 +38,9 @@ def _shown(found: "list[Asked]", reference: str, file: str) -> RenderableType:
         bound = (f"{one.bound:.6g}", f"{value / one.bound:.4f}") if one.bound is not None else ()
         rows.append((str(one.worst.steps), f"{value:.6g}", *bound, f"{one.run:.6g}"))
     points = "x_N" if worst.over == "last" else "x_0 .. x_{N-1}"
-    title = f"{reference}: {worst.over} {worst.measure} at {points}, the largest over the class"
+    title = (
+        f"{reference}: {worst.over} {worst.measure} at {points}, the largest over {_class(worst)}"
+    )
     parts: list[RenderableType] = [Text(visible(title)), columns(head, rows)]
     if any(one.broken for one in found):
         parts.append(Text("the worst case exceeds the bound: the claim is violated", "bold red"))
@@ -48,6 +51,18 @@ def _shown(found: "list[Asked]", reference: str, file: str) -> RenderableType:
         example = f'pfbench solve -p "{place}[file={file},steps={worst.steps}]" -a ...'
         parts.append(Text(visible(f"a worst function is a problem: {example}")))
     return Group(*parts)
+
+
+def _class(worst: "Worst") -> str:
+    """Return the functions and sets that are looked at, in words."""
+    within = worst.within
+    sums = f"means of {within.n} " if within.n > 1 else ""
+    kind = "convex functions" if within.convex else "functions"
+    of = [f"L = {within.L:g}"]
+    if math.isfinite(within.delta):
+        of.append(f"f(x_0) - min f <= {within.delta:g}")
+    where = f"on sets of diameter {within.D:g}" if worst.constrained else "on the whole space"
+    return f"{sums}{kind}, {', '.join(of)}, {where}"
 
 
 def _prints(file: str) -> bool:

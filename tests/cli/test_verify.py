@@ -390,7 +390,7 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder, monkeypatc
         method = "own_down.py:Down"
         found = pfbench("verify", "--worst-case", method, "--json", "own_down.json")
         assert found.status == 0
-        assert "the largest over the class" in found.out
+        assert "over functions, L = 1, f(x_0) - min f <= 0.5, on the whole space" in found.out
         content = json.loads((folder / "own_down.json").read_text())
         conforms(content, "worst-case.json")
         assert [one["steps"] for one in content["worst_cases"]] == [1, 2, 3, 4]

@@ -77,8 +77,14 @@ class Asked:
             "worst_case": None if math.isnan(worst.value) else worst.value,
             "run": None if math.isnan(self.run) else self.run,
             "bound": self.bound,
+            "within": _as_json(worst.within, constrained=worst.constrained),
             "function": None if function is None else dict(function.content),
         }
+
+
+def _as_json(within: Class, *, constrained: bool) -> dict[str, Any]:
+    numbers = vars(within) | ({} if constrained else {"D": None})
+    return {name: None if value == math.inf else value for name, value in numbers.items()}
 
 
 def _plain(value: Any) -> Any:

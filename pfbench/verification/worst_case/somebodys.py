@@ -81,6 +81,10 @@ class Worst:
         What is measured, and over which points.
     steps
         N.
+    within
+        The class.
+    constrained
+        Whether there is a set; if not, the whole space, without a penalty.
     function
         The function and set that attain it, as a problem to run; None if there is no value.
     """
@@ -89,6 +93,8 @@ class Worst:
     measure: str
     over: str
     steps: int
+    within: Class
+    constrained: bool
     function: WorstFunction | None
 
 
@@ -112,7 +118,7 @@ def worst_case(
     measure
         One of `MEASURES`; the Frank-Wolfe gap of a method that minimises linearly, else |grad f|^2.
     over
-        One of `OVER`; the least, or the mean if it draws.
+        One of `OVER`; the least, or the mean if it draws, or asks for parts of a sum.
     steps
         N, where it does not end by itself.
 
@@ -123,8 +129,8 @@ def worst_case(
     """
     asks = getattr(method, "asks", method.requires)
     constrained = "lo" in asks
-    if within is None:
-        within = Class(n=2 if method.requires & {"batch", "difference", "table"} else 1)
+    parts = bool(method.requires & {"batch", "difference", "table"})
+    within = within or Class(n=2 if parts else 1)
     measure = choice(
         "measure", measure or ("fw_gap" if constrained else "gradient_mapping_sq"), MEASURES
     )
@@ -133,13 +139,14 @@ def worst_case(
     if measure == "suboptimality" and not within.convex:
         raise InputError("suboptimality has no worst case but of convex functions: say convex.")
     recording = recorded(method, within.n, steps)
-    over = choice("over", over or ("least" if len(recording.runs) == 1 else "mean"), OVER)
+    over = choice("over", over or ("mean" if parts or len(recording.runs) > 1 else "least"), OVER)
     if over == "least" and len(recording.runs) > 1:
         raise InputError("the least of random iterates has no computed worst case: take the mean.")
     program = _Program(recording, within, constrained)
     value = program.solve(measure, over)
     function = None if np.isnan(value) else program.function()
-    return Worst(value, measure, over, max(len(run) for _, run in recording.runs) - 1, function)
+    made = max(len(run) for _, run in recording.runs) - 1
+    return Worst(value, measure, over, made, within, constrained, function)
 
 
 def _why(constrained: bool) -> str:
