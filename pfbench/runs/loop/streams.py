@@ -62,6 +62,11 @@ class Ahead(np.random.Generator):
         self._most = 0
         return super().bit_generator
 
+    def __reduce__(self) -> Any:
+        """Return what a copy is made of; a shallow one shares the state: see `bit_generator`."""
+        _ = self.bit_generator
+        return super().__reduce__()
+
     def _draw(self, bound: int, size: int) -> None:
         """Draw a batch, and as many more as were drawn since anything else was."""
         batches = min(2 * self._batches, self._most // size) if bound == self._bound else 1
@@ -91,9 +96,5 @@ def _after_taking_back(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name, _method in vars(np.random.Generator).items():
-    if (
-        callable(_method)
-        and _name not in vars(Ahead)
-        and (_name[0] != "_" or _name == "__reduce__")
-    ):
+    if callable(_method) and _name not in vars(Ahead) and not _name.startswith("_"):
         setattr(Ahead, _name, _after_taking_back(_method))

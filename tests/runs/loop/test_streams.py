@@ -81,6 +81,15 @@ def test_whoever_holds_the_state_may_draw_from_it():
         assert ours.random_raw() == theirs.random_raw()
 
 
+def test_a_shallow_copy_draws_from_the_same_state():
+    rng, plain = stream(7, "algorithm"), numpys(7)
+    rng.integers(100, size=3), plain.integers(100, size=3)
+    ours, theirs = copy.copy(rng), copy.copy(plain)
+    for _ in range(9):
+        assert np.array_equal(rng.integers(100, size=3), plain.integers(100, size=3))
+        assert np.array_equal(ours.integers(100, size=3), theirs.integers(100, size=3))
+
+
 @pytest.mark.parametrize("bound", [0, -3])
 def test_a_bound_that_numpy_refuses_is_refused(bound):
     rng = stream(5, "algorithm")
