@@ -17,6 +17,7 @@ from pfbench.adapters import (
 )
 from pfbench.adapters.handover import Abandoned, handed_over
 from pfbench.base.errors import Refused
+from pfbench.kernels.libraries import one_blas_thread
 from pfbench.runs.loop.streams import stream
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage import planned
@@ -24,6 +25,13 @@ from pfbench.runs.storage import planned
 ROWS, COLUMNS, RADIUS = 23, 4, 1.3
 SMOOTH = pf.problem("log-cosh", rows=ROWS, columns=COLUMNS, set="none")
 BALL = pf.problem("log-cosh", rows=ROWS, columns=COLUMNS, set="l1", radius=RADIUS)
+
+
+@pytest.fixture(autouse=True)
+def as_in_a_run():
+    """The sums of a BLAS with several threads have other bits."""
+    with one_blas_thread():
+        yield
 
 
 class Counted:

@@ -8,6 +8,7 @@ from pfbench.adapters import TorchOptimizer, from_module
 from pfbench.adapters.black_box import library
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
+from pfbench.kernels.libraries import one_blas_thread
 from pfbench.runs.loop.streams import stream
 from pfbench.sets import L2Ball
 
@@ -17,7 +18,10 @@ SMOOTH = pf.problem("log-cosh", rows=ROWS, columns=4, set="none")
 
 @pytest.fixture
 def torch():
-    return pytest.importorskip("torch", reason="torch is not installed")
+    """PyTorch; and a BLAS of one thread, as in a run, since several have other bits."""
+    found = pytest.importorskip("torch", reason="torch is not installed")
+    with one_blas_thread():
+        yield found
 
 
 def test_a_library_that_is_missing_is_named():
