@@ -4,11 +4,11 @@ A pair is scipy's CSR product ``A @ v`` and the same with the transposed copy, o
 the observed entries of the same problem, timed in turn with what it is compared with.
 """
 
+import dataclasses
 import math
-import resource
 import sys
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 
@@ -27,8 +27,6 @@ SIZES = {
 }
 """Rows, columns and observed entries: about those of the editions of MovieLens."""
 
-OPEN_LOOP = "frank-wolfe[step=open-loop,iterations={}]"
-
 
 def made(size, **given):
     """Return the problem of a size: rank 10, a tenth of the entries changed by noise."""
@@ -45,7 +43,9 @@ def open_loop(iterations):
 
 
 def peak():
-    """Return the most memory that this process has had, in MB."""
+    """Return the most memory that this process has had, in MB; Windows does not say."""
+    import resource
+
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return most * (1e-6 if sys.platform == "darwin" else 1.024e-3)
 
@@ -105,36 +105,52 @@ def least(call, *given, calls=5):
 
 
 class InTurn:
-    """Seconds of each iteration of a run, told by `solve`, with pairs timed in between.
+    """What each iteration of a run takes, told by `solve`, with pairs timed in between.
 
     The first `skipped` iterations do not count: they are those in which the start is still near.
+    `pairs` is by the clock on the wall, `processor` by that of the processor, all threads added
+    up: on a busy machine only the latter is of this program.
     """
 
     def __init__(self, pair, skipped=5, group=5):
         self.pair, self.skipped, self.group = pair, skipped, group
-        self.seconds, self.ratios = [], []
-        self._pairs = least(pair)
+        self.seconds, self.pairs, self.processor = [], [], []
+        self._before = self._pair_times()
         self._some = []
-        self._last = perf_counter()
+        self._last = clocks()
+
+    def _pair_times(self):
+        times = []
+        for _ in range(self.group):
+            started = clocks()
+            self.pair()
+            times.append(clocks() - started)
+        return np.median(times, axis=0)
 
     def __call__(self, iterations):
-        took = perf_counter() - self._last
+        took = clocks() - self._last
         if iterations > self.skipped:
             self._some.append(took)
             if len(self._some) == self.group:
-                own = median(self._some)
-                after = median(timed(self.pair) for _ in range(self.group))
-                self.ratios.append(own / (0.5 * (self._pairs + after)))
-                self.seconds.append(own)
-                self._pairs, self._some = after, []
-        self._last = perf_counter()
+                own, after = np.median(self._some, axis=0), self._pair_times()
+                ratios = own / (0.5 * (self._before + after))
+                self.seconds.append(own[0])
+                self.pairs.append(ratios[0])
+                self.processor.append(ratios[1])
+                self._before, self._some = after, []
+        self._last = clocks()
 
 
-def iterations_in_pairs(problem, algorithm, pair, **given):
-    """Return the median milliseconds and pairs of an iteration, what is recorded included."""
-    turn = InTurn(pair)
-    pf.solve(problem, algorithm, every=10**6, progress=turn, **given)
-    return 1e3 * median(turn.seconds), median(turn.ratios)
+def clocks():
+    """Return the time on the wall and of the processor, in seconds."""
+    return np.array([perf_counter(), process_time()])
+
+
+def in_turn(problem, algorithm, pair, **given):
+    """Run an algorithm without rows between the first and the last; return its times in pairs."""
+    turn = InTurn(pair, **given)
+    pf.solve(problem, algorithm, every=10**6, measures=("objective",), progress=turn)
+    return turn
 
 
 def certified_in_pairs(problem, pair, iterations=20):
@@ -148,7 +164,7 @@ def certified_in_pairs(problem, pair, iterations=20):
         vertex = RankOne(found.u, found.v, -problem.radius, problem.pattern)
         x = pf.combine(x, vertex, 2.0 / (t + 2.0))
         turn(t + 1)
-    return median(turn.ratios)
+    return median(turn.pairs)
 
 
 def sweeps(problem):
@@ -197,21 +213,56 @@ def against_arpack(problem, pair):
 def speed(size):
     """Return what an iteration and its parts take."""
     problem = made(size)
-    pair, n = Pair(problem), problem.n
+    pair = Pair(problem)
     with one_blas_thread():
         found = {"pair, ms": 1e3 * least(pair)} | sweeps(problem)
-    count = 60 if n <= 10**6 else 30
-    iterations_in_pairs(problem, open_loop(10), pair)
-    ms, pairs = iterations_in_pairs(problem, open_loop(count), pair)
-    found |= {"iteration, ms": ms, "iteration, pairs": pairs}
+    in_turn(problem, open_loop(10), pair)
+    repeats = 3 if problem.n <= 10**6 else 1
+    turns = [in_turn(problem, open_loop(30), pair) for _ in range(repeats)]
+    found |= {
+        "iteration, ms": 1e3 * median(one for turn in turns for one in turn.seconds),
+        "iteration, pairs": median(one for turn in turns for one in turn.pairs),
+        "the same of the processor": median(one for turn in turns for one in turn.processor),
+    }
+    late = in_turn(problem, open_loop(60), pair, skipped=40)
+    found["iterations 41 to 60, pairs"] = median(late.pairs)
     with one_blas_thread():
         found["every minimisation certified, pairs"] = certified_in_pairs(problem, pair)
-    root = math.isqrt(n)
-    spider = pf.algorithm("nfwu-spiderg", step=1e-3, batch=root, period=10**6, iterations=count)
-    found["spider step, pairs"] = iterations_in_pairs(problem, spider, pair)[1]
+    spider = pf.algorithm(
+        "nfwu-spiderg", step=1e-3, batch=math.isqrt(problem.n), period=10**6, iterations=30
+    )
+    found["spider step, pairs"] = median(in_turn(problem, spider, pair).pairs)
     with one_blas_thread():
         found["ARPACK to 1e-4, times ours"] = against_arpack(problem, pair)
+        found["svds on observed entries, times ours"] = against_svds(problem, pair)
     return found
+
+
+def against_svds(problem, pair):
+    """Return how many times longer NumPy and svds take for an iteration, both to 1e-4."""
+    from scipy.sparse.linalg import svds
+
+    problem = dataclasses.replace(problem, tolerance=1e-4)
+    rows, columns = problem.pattern.row_numbers(), problem.pattern.rows.indices
+    matrix, y = pair.matrix.copy(), problem.targets
+    iterations = 20 if problem.n <= 10**6 else 6
+
+    def theirs():
+        x = np.zeros(problem.n)
+        for t in range(iterations):
+            residual = x - y
+            matrix.data = residual * np.exp(-0.5 * residual**2) / problem.n
+            u, _, v = svds(matrix, k=1, tol=1e-4, rng=0)
+            step = 2.0 / (t + 2.0)
+            x = (1.0 - step) * x - step * problem.radius * u[rows, 0] * v[0, columns]
+
+    def ours():
+        """Return the seconds without those of measures, which theirs does not take."""
+        run = pf.solve(problem, open_loop(iterations), every=10**6, measures=("objective",))
+        return run.seconds
+
+    ours()
+    return median(timed(theirs) / ours() for _ in range(3))
 
 
 def recorded(size):

@@ -1,12 +1,11 @@
 """A store of many runs with a few rows each: what putting, listing and exporting them takes."""
 
-import resource
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from time import perf_counter
 
+from benchmarks.scale.recovery import peak
 from benchmarks.timed import problem_of, run_of
 
 LOGISTIC = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
@@ -43,8 +42,6 @@ def store(runs):
         found = {"put, s": timed(put), "listed, s": timed(listed)}
         found |= {"listed again, s": timed(listed), "exported, s": timed(exported)}
         size = sum(path.stat().st_size for path in folder.joinpath("store").rglob("*"))
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        found |= {"stored, MB": 1e-6 * size}
-        return found | {"peak, MB": most * (1e-6 if sys.platform == "darwin" else 1.024e-3)}
+        return found | {"stored, MB": 1e-6 * size, "peak, MB": peak()}
     finally:
         shutil.rmtree(folder)

@@ -202,6 +202,11 @@ class RobustMatrixRecovery(FiniteSum):
     def _vectors(self) -> Recycled:
         return Recycled(self.n)
 
+    def _zeros(self) -> Floats:
+        vector = self._vectors.take()
+        vector.fill(0.0)
+        return vector
+
     @property
     def n(self) -> int:
         """Number of observed entries."""
@@ -340,7 +345,7 @@ class RobustMatrixRecovery(FiniteSum):
     def batch(self, sample: Indices, x: Factored) -> Floats:
         """Return the mean of the sampled component gradients, shape (n,)."""
         indices, weights = weighted(sample)
-        g = np.zeros(self.n)
+        g = self._zeros()
         weights *= self.component_scale
         welsch.add_slopes(indices, weights, self.entries, self.read(x), g)
         return g
@@ -348,7 +353,7 @@ class RobustMatrixRecovery(FiniteSum):
     def difference(self, sample: Indices, x: Factored, y: Factored) -> Floats:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (n,)."""
         indices, weights = weighted(sample)
-        g = np.zeros(self.n)
+        g = self._zeros()
         weights *= self.component_scale
         at_x, at_y = self.read(x), self.read(y)
         welsch.add_slope_differences(indices, weights, self.entries, at_x, at_y, g)
