@@ -35,11 +35,11 @@ def combine(x: Any, v: Any, w: float) -> Any:
     if isinstance(x, np.ndarray):
         if _alike(x, v):
             out = np.empty(x.shape)
-            dense.combined(x.ravel(), v.ravel(), float(w), out.ravel())
+            dense.combined(x.ravel(), v.ravel(), float(1.0 * w), out.ravel())
             return out
         if isinstance(v, RankOne) and x.dtype is _FLOAT and (v.u.size, v.v.size) == x.shape:
             out = np.empty(x.shape)
-            dense.combined_rank_one(x, v.u, v.v, float(v.scale), float(w), out)
+            dense.combined_rank_one(x, v.u, v.v, float(v.scale), float(1.0 * w), out)
             return out
         end = _dense(v)
         if end.shape != x.shape:
@@ -87,7 +87,7 @@ def tilt(g: Any, x: Any, u: Any, c: float) -> Any:
         return TiltedOperator.of(_on(x.pattern, g), x, u, c)
     if _alike(g, x) and _alike(x, u):
         out = np.empty(x.shape)
-        dense.tilted(g.ravel(), x.ravel(), u.ravel(), float(c), out.ravel())
+        dense.tilted(g.ravel(), x.ravel(), u.ravel(), float(1.0 * c), out.ravel())
         return out
     return g + c * (x - u)
 

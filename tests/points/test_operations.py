@@ -98,6 +98,8 @@ def test_dense_moves_are_the_same_in_one_pass(order, kind):
     assert_array_equal(tilt(g, x, y, 0.7), g + 0.7 * (x - y))
     with pytest.raises(InputError):
         combine(x, rng.standard_normal((5, 3)), 0.3)
+    with pytest.raises(TypeError):
+        combine(x, y, "0.3")
 
 
 @given(SEEDS, REALS)
