@@ -1,6 +1,7 @@
 """Verdicts as Markdown, for files that are read."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -114,11 +115,10 @@ def _with_interval(value: float, low: float | None, high: float | None) -> str:
 def _exponents(row: Verdict) -> Iterator[str]:
     """Yield a line for each exponent that a row claims."""
     measured, scales = row.measured, [str(row.claimed.get(one, "")) for one in CRITERIA[:2]]
-    common = [name for name in row.claimed if name.startswith("exponent of ")]
     for name, slope in measured.items():
         at, _, last = f": {name}".rpartition(": ")
         what = at.removeprefix(": ")
-        stated = what if what in row.claimed else next(iter(common), None)
+        stated = claimed_of(what, row.claimed)
         if last != "slope" or slope is None or stated is None:
             continue
         begin = f"{what}: " if what else ""
@@ -130,6 +130,19 @@ def _exponents(row: Verdict) -> Iterator[str]:
         claimed = f"{row.claimed[stated]:.3g}"
         cells = (row.claim.name, place, claimed, told, f"{decades:.2g}", *scales)
         yield f"| {' | '.join(map(_safe, cells))} |"
+
+
+def claimed_of(what: str, claimed: Mapping[str, Any]) -> str | None:
+    """Return the claimed exponent that a measured one is of: that which shares most words."""
+    if what in claimed:
+        return what
+    words = set(re.findall(r"\w+", what)) - _COMMON
+    names = [name for name in claimed if name.startswith("exponent of ")]
+    shared = [len(words & set(re.findall(r"\w+", name))) for name in names]
+    return names[shared.index(max(shared))] if names else None
+
+
+_COMMON = {"exponent", "in", "of"}
 
 
 def _found(one: Finding) -> str:

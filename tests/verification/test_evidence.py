@@ -10,6 +10,7 @@ from pfbench.verification.statistics import (
     by_schedule,
     given,
 )
+from pfbench.verification.tables import claimed_of
 
 
 def decided(verdict, ratio=0.5, p_value=None):
@@ -108,3 +109,20 @@ def test_what_could_not_come_out_otherwise_makes_nothing_tight(never, mark):
     assert (best.verdict, best.tight_on) == ("tight", {"b": 0.4})
     assert mark not in best.measured
     assert mark not in given({"b": decided("holds")}, {"a": part}).measured
+
+
+@pytest.mark.parametrize(
+    ("what", "stated"),
+    [
+        ("SFO, eps: line", "exponent of 1/eps in SFO"),
+        ("SFO, n", "exponent of n in SFO"),
+        ("LO, eps: l1 ball, best of (1.0, 0.5) L", "exponent of 1/eps in LO"),
+    ],
+)
+def test_a_measured_exponent_stands_beside_the_claimed_one_that_it_is_of(what, stated):
+    claimed = dict.fromkeys(
+        ("exponent of 1/eps in SFO", "exponent of n in SFO", "exponent of 1/eps in LO"), 1.0
+    )
+    assert claimed_of(what, claimed) == stated
+    assert claimed_of(stated, claimed) == stated
+    assert claimed_of(what, {"ratio": 1.0}) is None

@@ -139,7 +139,11 @@ def rate(trial: Trial) -> Evidence:
     parts = {"SFO, eps": across(sfo), "SFO, n": by_schedule(in_n), "LO, eps": across(lo)}
     return Evidence(
         given(parts, {"|G|^2/eps": across(output)}),
-        {"exponent of 1/eps in SFO": 1.0, "of n": 2.0 / 3.0, "of 1/eps in LO": 2.0},
+        {
+            "exponent of 1/eps in SFO": 1.0,
+            "exponent of n in SFO": 2.0 / 3.0,
+            "exponent of 1/eps in LO": 2.0,
+        },
         runs + len(seeds) * (len(steps) + len(sizes)) + grown,
     )
 
