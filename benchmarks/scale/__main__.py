@@ -72,8 +72,8 @@ def table(found, numbers, from_size=0):
     for name in names:
         values = [found[size].get(name) for size in sizes]
         slope = ""
-        if len(fitted) > 1 and name.endswith((", s", ", ms")):
-            pairs = [(numbers[size], found[size][name]) for size in fitted]
+        pairs = [(numbers[size], found[size][name]) for size in fitted if name in found[size]]
+        if len(pairs) > 1 and name.endswith((", s", ", ms")):
             slope = f"{exponent(*zip(*pairs, strict=True)):.2f}"
         cells = " | ".join("" if value is None else shown(value) for value in values)
         yield f"| {name} | {cells} | {slope} | {TARGETS.get(name, '')} |"

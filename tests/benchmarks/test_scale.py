@@ -20,9 +20,11 @@ def test_rows_are_those_of_any_size_and_exponents_of_times():
     }
     found["small"]["iteration, ms"] = 7.0  # below the sizes that are fitted
     del found["large"]["iteration, pairs"]
-    head, _, times, pairs, _ = scale.table(found, numbers, from_size=1000)
+    found["larger"]["made, s"] = 1.0  # at one size alone: there is nothing to fit
+    head, _, times, pairs, made, _ = scale.table(found, numbers, from_size=1000)
     assert head.startswith("| | small | large | larger |")
     assert times == "| iteration, ms | 7 | 10,000 | 100,000,000 | 2.00 |  |"
+    assert made == "| made, s |  |  | 1 |  |  |"
     assert pairs.startswith("| iteration, pairs | 2 |  | 2 |  | at most 4.1")
 
 
