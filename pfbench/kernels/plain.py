@@ -86,7 +86,8 @@ class _Rows:
         _sized(self._d, x)
         if self._shape == 2:
             return np.asarray(self._values @ x)
-        return np.bincount(self._row, self._values * x[self._column], self._size)
+        sums = np.bincount(self._row, self._values * x[self._column], self._size)
+        return np.asarray(sums, dtype=np.float64)
 
     def slopes(self, kind: int, x: Floats) -> Floats:
         return _slope(kind, self.products(x), self.labels)
