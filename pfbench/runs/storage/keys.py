@@ -156,28 +156,48 @@ def reachable(modules: frozenset[str]) -> dict[str, str]:
     Own modules are those of pfbench, of the packages that the given modules belong to, and all that
     are not installed as libraries; what is imported for type checking only does not count.
     """
-    roots = {"pfbench", *(name.partition(".")[0] for name in modules)}
+    roots = frozenset({"pfbench", *(name.partition(".")[0] for name in modules)})
     found: dict[str, str] = {}
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name in found:
+        if name in found or _is_foreign(name, roots):
             continue
         path = _source(name)
         if path is None or (name.partition(".")[0] not in roots and _is_library(path)):
             continue
         found[name] = path
-        waiting += _imports(name, path, Path(path).stat().st_mtime_ns)
+        waiting += _imports(name, path, Path(path).stat().st_mtime_ns, roots)
         if not is_ours(name):
             # What a package's own file does to its modules; pfbench's only name what there is.
             waiting += [name.rpartition(".")[0]] if "." in name else []
     return found
 
 
+def _is_foreign(name: str, roots: frozenset[str]) -> bool:
+    """Return whether a module is of Python or of a library that is none of the given packages.
+
+    It is asked of the first part of a name alone: to look for more would import packages.
+    """
+    package = name.partition(".")[0]
+    return package not in roots and _is_installed(package)
+
+
+@cache
+def _is_installed(package: str) -> bool:
+    path = _source(package)
+    return path is not None and _is_library(path)
+
+
 def _is_library(path: str) -> bool:
     """Return whether a file belongs to Python or to an installed library, whose versions count."""
+    return any(Path(path).is_relative_to(folder) for folder in _library_folders())
+
+
+@cache
+def _library_folders() -> frozenset[str]:
     kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-    return any(Path(path).is_relative_to(sysconfig.get_path(kind)) for kind in kinds)
+    return frozenset(map(sysconfig.get_path, kinds))
 
 
 def _source(name: str) -> str | None:
@@ -193,14 +213,14 @@ def _source(name: str) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def _imports(name: str, path: str, changed: int) -> tuple[str, ...]:
+def _imports(name: str, path: str, changed: int, roots: frozenset[str]) -> tuple[str, ...]:
     """Return the names that a file imports; `changed` makes the cache follow edits."""
     package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
     try:
         tree = ast.parse(Path(path).read_bytes(), path)
     except SyntaxError:  # nobody has imported it
         return ()
-    return tuple(dict.fromkeys(_imported(tree, package)))
+    return tuple(dict.fromkeys(_imported(tree, package, roots)))
 
 
 def _homes(package: str) -> Mapping[str, str]:
@@ -217,10 +237,10 @@ def _is_type_checking(test: ast.expr) -> bool:
     return bool(name == "TYPE_CHECKING")
 
 
-def _imported(node: ast.AST, package: str) -> Iterator[str]:
+def _imported(node: ast.AST, package: str, roots: frozenset[str]) -> Iterator[str]:
     if isinstance(node, ast.If) and _is_type_checking(node.test):
         for other in node.orelse:
-            yield from _imported(other, package)
+            yield from _imported(other, package, roots)
         return
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
@@ -232,7 +252,7 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
             base = ".".join([*parent, base] if base else parent)
         for alias in node.names:
             inner = f"{base}.{alias.name}"
-            if _source(inner):
+            if not _is_foreign(base, roots) and _source(inner):
                 yield inner
             else:
                 yield base
@@ -240,4 +260,4 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
                 home = _homes(base).get(alias.name)
                 yield from [home] if home else []
     for child in ast.iter_child_nodes(node):
-        yield from _imported(child, package)
+        yield from _imported(child, package, roots)
