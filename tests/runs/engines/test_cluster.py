@@ -269,14 +269,23 @@ def test_of_a_killed_scheduler_all_that_was_not_done_is_lost(processes, monkeypa
     assert ends_well(str(error.value))
 
 
+def held(name):
+    """Say that it has begun, and stay until all may end."""
+    distributed.Event(f"{name} has begun").set()
+    distributed.Event("all may end").wait(60)
+
+
 def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
     from pfbench.runs.engines import cluster
 
     monkeypatch.setattr(cluster, "ANSWER", 0.3)
     with distributed.Client(local.scheduler_address, set_as_default=False) as other:
-        foreign = other.map(time.sleep, [2.0, 2.0], pure=False)
+        names = ["first", "second"]
+        foreign = other.map(held, names, pure=False)
+        assert all(distributed.Event(f"{one} has begun", other).wait(60) for one in names)
         with pytest.raises(InputError, match="it is busy; wait, or take another") as error:
             engine.environment()
+        distributed.Event("all may end", other).set()
         other.gather(foreign)
     assert local.scheduler_address in str(error.value)
     assert ends_well(str(error.value))
