@@ -152,11 +152,16 @@ def test_without_matplotlib_it_says_what_to_install(run, monkeypatch):
 # --- progress -------------------------------------------------------------------------------------
 
 
-def test_solve_tells_each_iteration():
+def test_a_measure_tells_how_far_the_run_has_come():
     told = []
+
+    def rows(problem, state):
+        told.append(len(told))
+        return 0.0
+
     problem = pf.problem("quadratic", source="synthetic", rows=9, columns=3)
-    pf.solve(problem, pf.algorithm("frank-wolfe", iterations=4), progress=told.append)
-    assert told == [1, 2, 3, 4]
+    pf.solve(problem, pf.algorithm("frank-wolfe", iterations=4), measures={"rows": rows})
+    assert told == [0, 1, 2, 3, 4]
 
 
 def test_a_cell_of_a_notebook_gets_plain_lines(monkeypatch):

@@ -1,6 +1,6 @@
 """One run, as `pfbench.solve` makes it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pfbench.base.checks import integer, real
 from pfbench.base.counts import Budget
@@ -24,7 +24,6 @@ def solve(
     measures: str | Sequence[str] | Mapping[str, Measure] = (),
     every: int = 1,
     start: Point = None,
-    progress: Callable[[int], object] | None = None,
 ) -> Run:
     """Run an algorithm on a problem.
 
@@ -43,13 +42,12 @@ def solve(
     time_limit
         Seconds, on the clock that stands still during measures and compilation.
     measures
-        Names, or functions of (problem, state) by name, to record in the trace.
+        Names, or functions of (problem, state) by name, to record in the trace. A function is
+        called once for each row, so that it can also tell how far the run has come.
     every
         Record a row each `every` iterations (and the first and the last).
     start
         Start point in the set; the problem's own if not given.
-    progress
-        Is told after each iteration how many there are so far.
 
     Returns
     -------
@@ -71,11 +69,5 @@ def solve(
     made_ready = ready(problem, algorithm, measures, stop=stop, start=start)
     made_ready.check_ends(budget, stop, time_limit)
     return drive(
-        made_ready,
-        Ledger(budget),
-        seed=seed,
-        every=every,
-        stop=stop,
-        time_limit=time_limit,
-        watch=None if progress is None else lambda at: progress(at.iterations),
+        made_ready, Ledger(budget), seed=seed, every=every, stop=stop, time_limit=time_limit
     )

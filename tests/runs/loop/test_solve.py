@@ -3,6 +3,7 @@
 import json
 import time
 from dataclasses import dataclass, replace
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -26,6 +27,11 @@ from pfbench.runs.loop.stop import Stop
 from pfbench.runs.loop.streams import stream
 
 EPOCH = {"batch": 5, "period": 4, "iterations": 9, "step": 0.1}
+
+
+def test_its_parameters_are_few():
+    named = ("seed", "budget", "stop", "time_limit", "measures", "every", "start")
+    assert tuple(signature(solve).parameters) == ("problem", "algorithm", *named)
 
 
 # --- a user's own algorithm -----------------------------------------------------------------------
