@@ -13,7 +13,7 @@ import pfbench as pf
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError
 from pfbench.oracles import Ledger, Oracles
-from pfbench.points import Factored, combine, distance, form_of, inner, keep, tilt
+from pfbench.points import Factored, combine, descent, distance, form_of, inner, keep, tilt, view
 
 CALLS = int(os.environ.get("PFBENCH_FUZZ", "10000"))
 
@@ -25,6 +25,15 @@ PROBLEMS = {
     "chain": pf.problem("finite-sum-chain"),
     "observed": pf.problem("robust-matrix-recovery", rows=9, columns=7),
 }
+OBSERVED = PROBLEMS["observed"]
+VERTICES = [
+    one.lo(one.gradient(one.start()))
+    for one in (
+        OBSERVED,
+        pf.problem("robust-matrix-recovery", rows=8, columns=11),
+        PROBLEMS["tasks"],
+    )
+]
 FOREIGN = [pf.problem("robust-matrix-recovery", rows=9, columns=7, seed=4).start()]
 FOREIGN += [problem.start() for problem in PROBLEMS.values()]
 
@@ -105,19 +114,28 @@ def call(ask, problem, verb, x, rng):
         return ask.lo(direction())
     if verb == "prox":
         return ask.prox(point(), direction(), [0.1, np.nan, -1.0, 1e300][int(rng.integers(4))])
-    if verb in ("combine", "distance", "inner", "tilt"):
+
+    def vertex():
+        return VERTICES[int(rng.integers(len(VERTICES)))] if rng.integers(3) else point()
+
+    def tilted():
+        return tilt(direction(), point(), point(), 0.3) if rng.integers(2) else direction()
+
+    if verb in OPERATIONS:
         arguments = {
-            "combine": lambda: combine(point(), point(), 0.3),
+            "combine": lambda: combine(point(), vertex(), 0.3),
+            "descent": lambda: descent(tilted(), point(), vertex()),
             "distance": lambda: distance(point(), point()),
             "inner": lambda: inner(direction(), point()),
             "tilt": lambda: tilt(direction(), point(), point(), 0.3),
+            "view": lambda: view(point()),
         }
         return arguments[verb]()
     return getattr(ask, verb)(point())
 
 
 VERBS = ("gradient", "batch", "difference", "lo", "value", "prox", "hessian", "table")
-OPERATIONS = ("combine", "distance", "inner", "tilt")
+OPERATIONS = ("combine", "descent", "distance", "inner", "tilt", "view")
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
