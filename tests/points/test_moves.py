@@ -16,6 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from pfbench.base.errors import StalePoint
 from pfbench.points import Factored, combine, distance, inner, keep
+from pfbench.problems.catalogue import problem as problem_named
 
 PATTERN = random_pattern(np.random.default_rng(0))
 
@@ -299,3 +300,22 @@ def test_the_point_before_a_compression_can_still_be_read(rng):
     combine(x0, random_vertex(rng, PATTERN), 0.5).settle()
     assert_allclose(x0.matrix(), matrix, atol=1e-14)
     assert_allclose(inner(np.ones(PATTERN.n), x0), on_pattern(PATTERN, matrix).sum(), rtol=1e-12)
+
+
+def test_a_view_reads_as_the_point_and_moves_as_a_copy():
+    problem = problem_named("robust-matrix-recovery", rows=30, columns=20, rank=2, density=0.5)
+    rng = np.random.default_rng(0)
+    x = problem.start()
+    for weight in (0.5, 0.25):
+        x = combine(x, problem.set.random_vertex(rng, problem.pattern), weight)
+    seen, own = x.view(), keep(x)
+    assert problem.value(seen) == problem.value(x)
+    assert_array_equal(problem.gradient(seen), problem.gradient(own))
+    assert seen.reading().values is x.reading().values  # so far nothing is copied
+    assert x.reading().b != 0.0  # and the recorded step of x not applied
+    moved = combine(seen, problem.set.random_vertex(rng, problem.pattern), 0.5)
+    assert isinstance(moved, Factored)
+    assert not moved.lent
+    assert moved.reading().values is not x.reading().values
+    assert_array_equal(x.values(), own.values())
+    assert_array_equal(seen.values(), own.values())

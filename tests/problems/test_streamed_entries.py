@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-import pfbench as pf
 from pfbench.base import arrays
-from pfbench.points import Factored
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
 from pfbench.problems.observations import SyntheticEntries, _hypergeometric
 
@@ -68,22 +66,3 @@ def test_the_truth_is_held_against_every_part(in_parts):
     values = data.values.copy()
     values[-1] += 1e-9
     assert RobustMatrixRecovery(dataclasses.replace(data, entries=values)).best_known is None
-
-
-def test_a_view_reads_as_the_point_and_moves_as_a_copy():
-    problem = pf.problem("robust-matrix-recovery", rows=30, columns=20, rank=2, density=0.5)
-    rng = np.random.default_rng(0)
-    x = problem.start()
-    for weight in (0.5, 0.25):
-        x = pf.combine(x, problem.set.random_vertex(rng, problem.pattern), weight)
-    seen, own = x.view(), pf.keep(x)
-    assert problem.value(seen) == problem.value(x)
-    assert_array_equal(problem.gradient(seen), problem.gradient(own))
-    assert seen.reading().values is x.reading().values  # so far nothing is copied
-    assert x.reading().b != 0.0  # and the recorded step of x not applied
-    moved = pf.combine(seen, problem.set.random_vertex(rng, problem.pattern), 0.5)
-    assert isinstance(moved, Factored)
-    assert not moved.lent
-    assert moved.reading().values is not x.reading().values
-    assert_array_equal(x.values(), own.values())
-    assert_array_equal(seen.values(), own.values())
