@@ -16,8 +16,8 @@ from pfbench.points.operators import DenseOperator
 
 _MODULES = MappingProxyType(
     {
-        "torch": ("array_api_compat.torch", "pfbench[gpu]"),
-        "cupy": ("array_api_compat.cupy", "pfbench[gpu] and cupy"),
+        "torch": ("array_api_compat.torch", '"pfbench[gpu]"'),
+        "cupy": ("array_api_compat.cupy", '"pfbench[gpu]" cupy'),
         "array-api-strict": ("array_api_strict", "array-api-strict"),
     }
 )
