@@ -55,8 +55,8 @@ def power() -> Mapping[str, list[str]]:
     """Return the least factor that each claim finds on each parameter of its method."""
     found: dict[str, list[str]] = {}
     for row in _table("power.md", "claim", "method", "parameter"):
-        told = (row.get(effort, "-").split()[0] for effort in ("quick", "full"))
-        factors = [float(one) for one in told if one != "-"]
+        told = (row.get(effort, "-").removeprefix("at most ") for effort in ("quick", "full"))
+        factors = [float(one.split()[0]) for one in told if one[0].isdigit()]
         if factors:
             found.setdefault(row["claim"], []).append(f"{min(factors):g} on {row['parameter']}")
     return found

@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from pfbench.verification.power import Search
 
 
-def measure_power(work: "Work") -> None:
-    """Tell the least error of each claim's method that is found; with full effort, by both."""
+def measure_power(work: "Work", longest: float | None) -> None:
+    """Tell the least error of each claim's method that is found; with full effort, by both.
+
+    Checks that take longer than so many seconds are not asked.
+    """
     from pfbench.claims.catalogue import selected
     from pfbench.verification.power import SEEDS, measure, searches
     from pfbench.verification.session import of_effort
@@ -28,7 +31,11 @@ def measure_power(work: "Work") -> None:
             for one, known in zip(begun, found["quick"], strict=True):
                 one.begin_from(known)
         found[effort] = begun
-        tried = [one for one in begun if one.claim in of_effort(claims, effort)]
+        of_this = of_effort(claims, effort)
+        for one in begun:
+            takes = one.claim.seconds(effort)
+            one.asked = one.claim in of_this and (longest is None or takes <= longest)
+        tried = [one for one in begun if one.asked]
         with work.steps(f"power, {effort}", None) as steps:
             seeds = range(work.seeds[0], work.seeds[0] + SEEDS)
             measure(tried, [work.session(steps, seed, effort) for seed in seeds])
@@ -38,6 +45,7 @@ def measure_power(work: "Work") -> None:
             "method": same[0].claim.method,
             "parameter": same[0].parameter,
             "least": dict(zip(found, (one.least for one in same), strict=True)),
+            "asked": dict(zip(found, (one.asked for one in same), strict=True)),
             "lost": dict(zip(found, (one.lost for one in same), strict=True)),
         }
         for same in zip(*found.values(), strict=True)

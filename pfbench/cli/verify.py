@@ -55,6 +55,7 @@ def verify(
         "TEXT", "Of --worst-case FILE.py:NAME: other functions, as in n=4,L=2,delta=1,convex=true."
     ),
     power: bool = flag("Find the smallest planted error that each claim's check finds.", "--power"),
+    longest: float | None = option("SECONDS", "Of --power: leave out checks that take longer."),
     listing: bool = flag("List the claims and the time.", "--list"),
     explain: str | None = option("CLAIM", "Say what a claim says and how it is tested."),
     seed: int = option("N", "Seed of every random stream.", default=0),
@@ -71,7 +72,7 @@ def verify(
     known to be broken); inconclusive. What the store has is not made again, and after an
     interruption the same command goes on. Exit status 1 if a claim is violated or a check failed.
     """
-    from pfbench.base.checks import integer
+    from pfbench.base.checks import integer, real
     from pfbench.claims.catalogue import claim, selected
     from pfbench.runs.planning.plugged import spelled_out
 
@@ -83,6 +84,8 @@ def verify(
         raise InputError("--algorithm goes with claims alone: leave the other option out.")
     if within is not None and not worst_case:
         raise InputError("--within goes with --worst-case FILE.py:NAME: give both.")
+    if longest is not None and not power:
+        raise InputError("--longest goes with --power: give both.")
     if faults is not None and not mutants:
         raise InputError("--faults goes with --mutants: give both.")
     options.check_place(jobs, scheduler)
@@ -92,6 +95,8 @@ def verify(
     integer("--repeat", repeat, least=1)
     if faults is not None:
         integer("--faults", faults, least=1)
+    if longest is not None:
+        real("--longest", longest, above=0)
     effort = "full" if full else "quick"
     _announce([*claims, *([explain] if explain else [])], as_json)
     if explain is not None:
@@ -120,7 +125,7 @@ def verify(
             elif worst_case:
                 _verify_worst_cases(work, within or "")
             elif power:
-                measure_power(work)
+                measure_power(work, longest)
             elif repeat > 1:
                 _repeat(work)
             else:

@@ -159,6 +159,8 @@ class Search:
     lost
         Number of checks that were killed: they count as errors that are not found, though nobody
         knows.
+    asked
+        Whether it is searched; if not, `high` is what less effort found.
     """
 
     claim: Claim
@@ -166,6 +168,7 @@ class Search:
     low: int = -1
     high: int = field(default=len(FACTORS))
     lost: int = 0
+    asked: bool = True
 
     @property
     def open(self) -> bool:
@@ -181,6 +184,8 @@ class Search:
     def told(self) -> str:
         """The least factor in words, with the checks that were lost."""
         least = "-" if self.least is None else f"{self.least:g}"
+        if not self.asked:
+            return "not asked" if self.least is None else f"at most {least}"
         return f"{least} ({self.lost} lost)" if self.lost else least
 
     @property

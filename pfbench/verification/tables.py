@@ -174,8 +174,9 @@ def power_table(found: Mapping[str, Sequence[Search]], command: str) -> str:
         "gradient); batch, smoothness and curvature are divided by it. Told is the least factor of "
         f"{', '.join(f'{one:g}' for one in FACTORS)} that most of {SEEDS} seeds call violated; "
         "a dash: none of them, and an error for which the bound has room is none. Full effort is "
-        "asked only about smaller errors than quick effort finds. A check that was killed or "
-        "cannot be made with the error is lost, and finds nothing. A claim asks one thing of a "
+        "asked only about smaller errors than quick effort finds, and finds what that does "
+        "where a check takes too long to be asked (`at most`). A check that was killed or cannot "
+        "be made with the error is lost, and finds nothing. A claim asks one thing of a "
         "method, and others of the same method the rest: the first table has the claim of a method "
         "that finds the least error.",
         "",

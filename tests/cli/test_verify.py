@@ -356,6 +356,22 @@ def test_power_tells_the_least_error_of_each_parameter(pfbench, conforms):
         assert f"| ncgs | {parameter} | {best} |" in table
 
 
+def test_power_leaves_out_checks_that_take_too_long(pfbench, conforms):
+    given = ("verify", "qu2018-condg-count", "--power", "--jobs", 0)
+    outcome = pfbench(*given, "--longest", 1e-9, "--json", "out.json", "--table", "power.md")
+    assert outcome.status == 0
+    content = json.loads(Path("out.json").read_text())
+    conforms(content, "verify.json")
+    assert [row["asked"] for row in content["power"]] == [{"quick": False}] * 3
+    assert Path("power.md").read_text().count("| not asked |") == 3
+
+
+def test_the_longest_check_goes_with_power(pfbench):
+    outcome = pfbench("verify", "qu2018-condg-count", "--longest", 1)
+    assert outcome.status == 2
+    assert "--power" in outcome.err
+
+
 OWN_WORST = """
 import pfbench as pf
 from dataclasses import dataclass

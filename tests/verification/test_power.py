@@ -97,6 +97,15 @@ def test_a_tolerance_that_is_not_given_is_that_of_the_method():
     assert seen == [0.5]
 
 
+def test_what_is_not_asked_tells_what_less_effort_found():
+    known, one, never = search(), search(), search()
+    known.high = FACTORS.index(1.5)
+    one.begin_from(known)
+    one.asked = never.asked = False
+    assert (one.told, one.least) == ("at most 1.5", 1.5)
+    assert (never.told, never.least) == ("not asked", None)
+
+
 def search():
     return Search(claim("wang2019-thm1"), "step")
 
