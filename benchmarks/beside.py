@@ -1,11 +1,11 @@
-"""Runs on a9a by several checkouts, in turn in one process: ``python -m benchmarks.beside DIR ...``.
+"""Runs on a9a by several checkouts, in one process: ``python -m benchmarks.beside DIR ...``.
 
     git worktree add ../before COMMIT
     python -m benchmarks.beside ../before .
 
 Of each checkout: the time of an iteration where the method asks the problem itself, where it asks
-the bundle that checks and counts, and by `solve` with no row recorded and as it is called by default.
-The least of many turns counts, as what else a machine does only adds to it.
+the bundle that checks and counts, and by `solve`, with no row recorded and as called by default.
+All are made in turn, and the least of many turns counts: what else a machine does only adds to it.
 """
 
 import argparse
@@ -127,8 +127,9 @@ def main():
     parser.add_argument("--cpu", action="store_true", help="processor time, on a busy machine")
     given = parser.parse_args()
     checkouts = [Checkout(folder) for folder in given.checkouts]
-    print(f"| run on a9a | checkout | {' | '.join(WAYS)} | counting, of `solve` with no row | of `solve` |")
-    print(f"| --- | --- |{' ---: |' * (len(WAYS) + 2)}")
+    columns = ["run on a9a, µs an iteration", "checkout", *WAYS, "counting, of no row", "of solve"]
+    print(f"| {' | '.join(columns)} |")
+    print(f"| --- | --- |{' ---: |' * (len(columns) - 2)}")
     for run in RUNS:
         clock = process_time if given.cpu else perf_counter
         for checkout, least in zip(

@@ -10,6 +10,7 @@ from pathlib import Path
 import finite_sums
 import frank_wolfe
 import minimisation
+import projection
 import sweep
 
 PACKAGES = ("pfbench", "numpy", "scipy", "numba", "scikit-learn", "copt", "primme", "joblib")
@@ -76,7 +77,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="small sizes only")
     given = parser.parse_args()
     tables = []
-    for suite in (minimisation, frank_wolfe, finite_sums, sweep):
+    for suite in (minimisation, projection, frank_wolfe, finite_sums, sweep):
         for table in suite.comparisons(given.quick):
             print(f"{table.title}: {[(r.name, round(r.ratio, 2)) for r in table.rows]}", flush=True)
             tables.append(table)

@@ -102,8 +102,8 @@ def extend(k: int, square: float, basis: Basis, goal: Goal, theta: float) -> tup
 
 @compiled
 def ordinary(square: float) -> bool:
-    """Return whether the first square is far from overflow and underflow."""
-    return 1e-280 < square < 1e280
+    """Return whether the squares of the first square are far from overflow and underflow."""
+    return 1e-100 < square < 1e100
 
 
 @compiled

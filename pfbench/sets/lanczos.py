@@ -169,18 +169,18 @@ def _taller(array: Floats, rows: int) -> Floats:
 
 
 def _rescaled(operator: Operator, again: Callable[..., Triple], warm: Floats | None) -> Triple:
-    """Handle zero matrices and those whose squares overflow or underflow."""
+    """Handle zero matrices, and bring those whose squares overflow or underflow near 1."""
     M, N = operator.shape
     largest = operator.largest()
     if not math.isfinite(largest):
         raise Diverged("the gradient handed to the linear minimisation has NaN or infinite entries")
-    ordinary = 1e-100 < largest < 1e100
-    if largest == 0.0 or (ordinary and warm is None):
+    near_one = 0.2 < largest < 1.1
+    if largest == 0.0 or (near_one and warm is None):
         # A random start is orthogonal to no matrix but 0, or a sum whose terms cancel.
         u, v = np.zeros(M), np.zeros(N)
         u[0] = v[0] = 1.0
-        return Triple(u, v, 0.0, 1e-100 if ordinary else 0.0, 1)
-    if ordinary:
+        return Triple(u, v, 0.0, 1e-30 if near_one else 0.0, 1)
+    if near_one:
         # The start was (nearly) orthogonal to the matrix: begin elsewhere.
         return again(operator)
     # Two factors, because 1/largest itself may overflow for subnormal entries.

@@ -14,6 +14,7 @@ from pfbench.points.factored import Factors, atomic_norm, orthogonalised
 from pfbench.points.operators import DenseOperator, Operator, SparseOperator, TiltedOperator
 from pfbench.sets.lanczos import leading_triple
 from pfbench.sets.matrices import MatrixBall
+from pfbench.sets.partial_svd import triplets_above
 from pfbench.sets.simplex import project_simplex
 
 DENSE_ENTRIES = 4_000_000
@@ -110,11 +111,16 @@ class NuclearBall(MatrixBall):
         self.check_dense()
         if not np.isfinite(y).all():
             raise Diverged("the point to project has NaN or infinite entries")
-        u, s, vt = scipy.linalg.svd(y, full_matrices=False, check_finite=False)
+        found = triplets_above(y, self._threshold)
+        u, s, vt = found or scipy.linalg.svd(y, full_matrices=False, check_finite=False)
         if s.sum() > self.radius:
             s = project_simplex(s, self.radius)
         rank = int(np.count_nonzero(s))
         return Factors(s[:rank], np.ascontiguousarray(u[:, :rank].T), vt[:rank])
+
+    def _threshold(self, s: Floats) -> float:
+        """Return by what a projection lowers singular values that begin like s; 0 if it is open."""
+        return float(s[0] - project_simplex(s, self.radius)[0]) if s.sum() > self.radius else 0.0
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether the nuclear norm is at most ``radius (1 + tolerance)``."""

@@ -15,6 +15,7 @@ from pfbench.base.errors import Diverged, InputError, Refused
 from pfbench.base.parameters import Parameter, declared, parameter
 from pfbench.sets.groups import Groups, checked_groups, group_labels, group_norms, rescaled
 from pfbench.sets.nuclear import DENSE_ENTRIES
+from pfbench.sets.partial_svd import triplets_above
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,8 @@ class NuclearPenalty(Penalty):
         threshold = self._threshold(y, t)
         if threshold == 0.0:
             return y.copy()
-        u, s, vt = scipy.linalg.svd(y, full_matrices=False, check_finite=False)
+        found = triplets_above(y, lambda s: threshold)
+        u, s, vt = found or scipy.linalg.svd(y, full_matrices=False, check_finite=False)
         left = np.maximum(s - threshold, 0.0)
         rank = int(np.count_nonzero(left))
         return np.asarray((u[:, :rank] * left[:rank]) @ vt[:rank])

@@ -150,3 +150,24 @@ def test_the_loop_over_sparse_entries_takes_the_same_steps(cuts, failure):
     assert dense.steps == sparse.steps > 24  # more than there is room for at first
     for name in ("sigma", "upper", "u", "v"):
         assert_allclose(getattr(sparse, name), getattr(dense, name), rtol=1e-12, atol=1e-9)
+
+
+EXPONENTS = [300, 200, 101, 99, 80, 60, 40, 0, -40, -60, -80, -99, -101, -200, -300, -315]
+
+
+@pytest.mark.parametrize("exponent", EXPONENTS)
+@pytest.mark.parametrize("warm", [None, np.ones(60)])
+@pytest.mark.parametrize("failure", [None, 1e-9])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_no_size_of_the_entries_is_too_large_or_too_small(exponent, warm, failure, sparse):
+    # Squares of squares of 1e-80 are 0: the search for an upper bound did not end.
+    array = np.random.default_rng(0).standard_normal((50, 60))
+    sigma = np.linalg.norm(array, 2)
+    huge = array * 10.0**exponent
+    pattern = random_pattern(np.random.default_rng(0), shape=array.shape, n=array.size)
+    operator = SparseOperator(pattern, huge.ravel()) if sparse else DenseOperator(huge)
+    rng = np.random.default_rng(1)
+    triple = leading_triple(operator, rng, tolerance=1e-4, failure=failure, warm=warm)
+    assert_allclose(triple.sigma / 10.0**exponent, sigma, rtol=1e-3)
+    if failure is not None:
+        assert sigma * (1 - 1e-7) <= triple.upper / 10.0**exponent <= 1.001 * sigma

@@ -1,0 +1,164 @@
+"""The singular values above a threshold, with a certificate that the others are below it.
+
+A projection onto a nuclear ball, and the proximal map of a nuclear norm, lower the singular values
+by a threshold and drop what is below: only those above are needed. They are found in a block Krylov
+space (C. Musco, C. Musco, "Randomized block Krylov methods for stronger and faster approximate
+singular value decomposition", NeurIPS 2015), reorthogonalised in full.
+
+With orthonormal U and V of the values that are kept, Y differs by no more than the residuals
+``Y V - U S`` and ``Y'U - V S`` from a matrix that has these triplets exactly. Soft-thresholding
+does not expand distances, so the result is that near to the right one if no other singular value is
+above the threshold; that is certified by Lanczos. All is looked at, however triplets were found.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy
+
+from pfbench.base.arrays import Floats
+from pfbench.points.operators import DenseOperator
+from pfbench.sets.lanczos import leading_triple
+
+WORTHWHILE = 400
+"""Below this number of rows or columns a full decomposition is as fast."""
+
+RESIDUAL = 1e-13
+"""Largest residuals, and with them error of the result, relative to the largest singular value."""
+
+FAILURE = 1e-9
+"""Probability with which a singular value above the threshold may be missed."""
+
+_BLOCK = 12
+"""Vectors that are multiplied at once: a block takes little longer than one of them."""
+
+_SHARE = 5
+"""A space of more than so small a part of the rows or columns is given up."""
+
+_FEW = 48
+"""A space of that size is given up if it holds nothing below the threshold: too much is above."""
+
+_NOTHING = 1e-14
+"""A part of a block that is smaller, relatively, is rounding."""
+
+_LEAST_MARGIN = 1e-3
+"""How far, relatively, the other singular values must be below the threshold at least."""
+
+Triplets = tuple[Floats, Floats, Floats]
+"""U, shape (M, k), the singular values, shape (k,), and V', shape (k, N)."""
+
+
+def triplets_above(y: Floats, threshold: Callable[[Floats], float]) -> Triplets | None:
+    """Return the singular triplets of a matrix above a threshold, or None if all had to be found.
+
+    Parameters
+    ----------
+    y
+        The matrix, shape (M, N), finite.
+    threshold
+        The threshold if the singular values, in descending order, begin like that and the others
+        are below it; 0 or less if it is not known from these.
+
+    Notes
+    -----
+    The random start is the same in each call, so that the result depends on y alone.
+    """
+    least = min(y.shape)
+    scale = float(np.abs(y).max(initial=0.0))
+    if least < WORTHWHILE or not 1e-100 < scale < 1e100:
+        return None
+    space = _Space(y, np.random.default_rng(0))
+    while space.size + _BLOCK <= least // _SHARE and not space.complete:
+        space.extend()
+        u, s, vt, residuals = space.triplets()
+        limit = threshold(s)
+        kept = int(np.count_nonzero(s > limit))
+        if limit <= 0.0 or (kept == len(s) and not space.complete):
+            if space.size >= _FEW:
+                break
+        elif np.linalg.norm(residuals[:kept]) <= RESIDUAL * s[0]:
+            found = u[:, :kept], s[:kept], vt[:kept]
+            following = max(s[kept:].max(initial=0.0), RESIDUAL * s[0])
+            if _are_triplets(y, found) and _none_left(y, found, limit, following):
+                return found
+    return None
+
+
+def _are_triplets(y: Floats, found: Triplets) -> bool:
+    """Return whether these are orthonormal vectors and their residuals are as small as stated."""
+    u, s, vt = found
+    unit = np.eye(len(s))
+    far = max(np.linalg.norm(u.T @ u - unit), np.linalg.norm(vt @ vt.T - unit))
+    off = max(np.linalg.norm(y @ vt.T - u * s), np.linalg.norm(y.T @ u - vt.T * s))
+    return bool(far <= RESIDUAL and off <= RESIDUAL * s.max(initial=0.0))
+
+
+def _none_left(y: Floats, found: Triplets, limit: float, following: float) -> bool:
+    """Return whether what is left of a matrix has no singular value above a limit.
+
+    Its largest one is probably `following`; one that is nearly the limit takes too long to bound.
+    """
+    margin = limit / following - 1.0
+    if margin < _LEAST_MARGIN:
+        return False
+    u, s, vt = found
+    left = DenseOperator(y - (u * s) @ vt)
+    rest = leading_triple(left, np.random.default_rng(1), tolerance=margin, failure=FAILURE)
+    return rest.upper <= limit
+
+
+class _Space:
+    """Orthonormal bases U and V of growing block Krylov spaces, with ``Y V = U B``.
+
+    Attributes
+    ----------
+    complete
+        Whether Y and Y' lead nowhere else: it has not grown.
+    """
+
+    def __init__(self, y: Floats, rng: np.random.Generator) -> None:
+        self._y = y
+        M, N = y.shape
+        self._next = np.linalg.qr(rng.standard_normal((N, _BLOCK)))[0]
+        self._left, self._right = np.empty((M, 0)), np.empty((N, 0))
+        self._band = np.empty((0, 0))
+        self._coupling = np.empty((0, 0))
+        self.complete = False
+
+    @property
+    def size(self) -> int:
+        """Dimension of V."""
+        return self._right.shape[1]
+
+    def extend(self) -> None:
+        """Add a block to each basis."""
+        right, left, size = self._next, self._left, self.size
+        inside, new, corner = _orthogonalised(self._y @ right, left)
+        below = np.zeros((new.shape[1], size))
+        self._band = np.block([[self._band, inside], [below, corner]])
+        self._left, self._right = np.hstack([left, new]), np.hstack([self._right, right])
+        _, self._next, self._coupling = _orthogonalised(self._y.T @ new, self._right)
+        self.complete = self._next.shape[1] == 0
+
+    def triplets(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return the Ritz triplets U, s, V' and the norms of ``Y'u - s v``."""
+        p, s, qt = scipy.linalg.svd(self._band, full_matrices=False, check_finite=False)
+        last = p[len(p) - self._coupling.shape[1] :]
+        return self._left @ p, s, qt @ self._right.T, np.linalg.norm(self._coupling @ last, axis=0)
+
+
+def _orthogonalised(block: Floats, basis: Floats) -> Triplets:
+    """Return C, Q and R with ``block = basis C + Q R`` and Q orthonormal, orthogonal to basis.
+
+    Q has as many columns as the block has directions outside the basis, to rounding.
+    """
+    inside = basis.T @ block
+    outside = block - basis @ inside
+    again = basis.T @ outside  # once more: what is left of the first time is rounding
+    q, r, order = scipy.linalg.qr(
+        outside - basis @ again, mode="economic", pivoting=True, check_finite=False
+    )
+    new = int(np.count_nonzero(np.abs(np.diag(r)) > _NOTHING * np.linalg.norm(block)))
+    corner = np.empty((new, block.shape[1]))
+    corner[:, order] = r[:new]
+    return inside + again, q[:, :new], corner
