@@ -45,7 +45,7 @@ class Factors(NamedTuple):
 class Atoms:
     """An append-only list of rank-one matrices, shared by all points that descend from it."""
 
-    __slots__ = ("_gram", "_known", "left", "newest", "right", "used")
+    __slots__ = ("_gram", "_known", "_met", "left", "newest", "right", "used")
 
     def __init__(self, shape: tuple[int, int], capacity: int = 16) -> None:
         self.left = np.empty((capacity, shape[0]))
@@ -53,6 +53,7 @@ class Atoms:
         self.used = 0
         self.newest: RankOne | None = None
         self._gram, self._known = np.empty((0, 0)), 0
+        self._met: tuple[Atoms, Floats, Floats] | None = None
 
     def append(self, vertex: RankOne) -> int:
         """Add a vertex and return its slot; the newest vertex is not added twice."""
@@ -85,6 +86,21 @@ class Atoms:
             self._gram[:count, new], self._gram[new, :count] = fresh, fresh.T
             self._known = count
         return self._gram[:count, :count]
+
+    def inner_with(self, other: "Atoms", weights: Floats, count: int) -> Floats:
+        """Return the inner products of the first atoms with a sum of others, shape (count,).
+
+        They are kept as long as the sum is the same: a new atom costs its products with those.
+        """
+        known = np.zeros(0)
+        if self._met is not None and self._met[0] is other and self._met[1] is weights:
+            known = self._met[2]
+        if len(known) < count:
+            new, k = slice(len(known), count), len(weights)
+            fresh = other.products(self.left[new].T, self.right[new].T, k)
+            known = np.concatenate([known, weights @ fresh])
+            self._met = other, weights, known
+        return known[:count]
 
 
 def _grown(array: Floats) -> Floats:

@@ -107,41 +107,57 @@ class TiltedOperator:
     """The matrix ``G + c (X - U)`` for a sparse G and two factored points, taken as they stand.
 
     Where both points have the same list of atoms, `shared` is that list with ``c (X - U)``'s
-    weights in it.
+    weights in it; where they have not, `apart` is X's list, U's list and weights, and c.
     """
 
-    def __init__(self, sparse: SparseOperator, factors: Factors, shared: Any = None) -> None:
+    def __init__(
+        self, sparse: SparseOperator, factors: Factors, shared: Any = None, apart: Any = None
+    ) -> None:
         self.sparse, self.pattern, self.factors = sparse, sparse.pattern, factors
         self.shape: tuple[int, int] = sparse.shape
         self._shared: tuple[Atoms, Floats] | None = shared
+        self._apart: tuple[Atoms, Atoms, Floats, float] | None = apart
 
     @classmethod
     def of(cls, sparse: SparseOperator, x: Factored, u: Factored, c: float) -> "TiltedOperator":
         """Return ``G + c (X - U)``."""
         shared = _shared(x, u, c, -c)
-        return cls(sparse, mixture(x, u, c, -c) if shared is None else chosen(*shared), shared)
+        if shared is not None:
+            return cls(sparse, chosen(*shared), shared)
+        apart = (x.atoms_and_weights()[0], *u.atoms_and_weights(), c)
+        return cls(sparse, mixture(x, u, c, -c), apart=apart)
 
     def descent(self, x: Factored, vertex: RankOne) -> tuple[float, float] | None:
         """Return <G + c (X - U), x - vertex> and the distance of x and the vertex.
 
         It is what `inner` and `inner_point` return, from products of atoms that are kept; None
-        where they are not shared, or x is so near to the vertex that the distance would cancel.
+        where x is not X, or so near to the vertex that the distance would cancel.
         """
         atoms, weights = x.atoms_and_weights()
-        if self._shared is None or self._shared[0] is not atoms:
+        count, scale = len(weights), vertex.scale
+        if self._shared is not None and self._shared[0] is atoms:
+            tilted = self._shared[1]
+            k = max(len(tilted), count)
+            along = atoms.products(vertex.u, vertex.v, k)
+            image = atoms.gram(k)[:, :count] @ weights
+            low_at_x = float(tilted @ image[: len(tilted)])
+            low_at_vertex = scale * float(tilted @ along[: len(tilted)])
+        elif self._apart is not None and self._apart[0] is atoms:
+            _, others, others_weights, c = self._apart
+            along = atoms.products(vertex.u, vertex.v, count)
+            image = atoms.gram(count) @ weights
+            met = atoms.inner_with(others, others_weights, count)
+            low_at_x = c * float(weights @ (image - met))
+            low_at_vertex = self._low_inner(vertex)
+        else:
             return None
-        tilted, count = self._shared[1], len(weights)
-        k = max(len(tilted), count)
-        gram, along = atoms.gram(k), atoms.products(vertex.u, vertex.v, k)
-        image = gram[:, :count] @ weights
-        at_x = float(self.sparse.g @ x.values()) + float(tilted @ image[: len(tilted)])
-        low = vertex.scale * float(tilted @ along[: len(tilted)])
-        between = vertex.scale * float(weights @ along[:count])
-        size = vertex.scale**2 * float((vertex.u @ vertex.u) * (vertex.v @ vertex.v))
+        between = scale * float(weights @ along[:count])
+        size = scale**2 * float((vertex.u @ vertex.u) * (vertex.v @ vertex.v))
         square = float(weights @ image[:count]) - 2.0 * between + size
         if not square > _NEAR * size:
             return None
-        return at_x - (self.sparse.inner(vertex) + low), math.sqrt(square)
+        at_x = float(self.sparse.g @ x.values()) + low_at_x
+        return at_x - (self.sparse.inner(vertex) + low_at_vertex), math.sqrt(square)
 
     def normal_step(self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats) -> float:
         """See `Operator`."""
@@ -155,9 +171,12 @@ class TiltedOperator:
 
     def inner(self, vertex: RankOne) -> float:
         """See `Operator`."""
+        return self.sparse.inner(vertex) + self._low_inner(vertex)
+
+    def _low_inner(self, vertex: RankOne) -> float:
+        """Return <c (X - U), vertex>."""
         weights, left, right = self.factors
-        low = float(weights @ ((left @ vertex.u) * (right @ vertex.v)))
-        return self.sparse.inner(vertex) + vertex.scale * low
+        return vertex.scale * float(weights @ ((left @ vertex.u) * (right @ vertex.v)))
 
     def inner_point(self, x: Factored) -> float:
         """Return <G + c (X - U), x>."""

@@ -71,9 +71,7 @@ def test_descent_is_an_inner_product_and_a_distance(seed):
             away = x.matrix() - vertex.matrix()
             expected = np.vdot(G, away), np.linalg.norm(away)
             assert_allclose(descent(g, x, vertex), expected, rtol=1e-9, atol=1e-10)
-        shared = tilt(l, x, u, 0.7).descent(x, vertex)
-        # A whole step forgets the atoms when it is applied, by the next one.
-        assert (shared is None) == (step > 8)
+            assert g.descent(x, vertex) is not None
         assert_allclose(descent(l, x, vertex)[0], np.vdot(as_matrix(PATTERN, l), away), atol=1e-10)
         # The whole step leaves no atom but the vertex, and no distance to it.
         x = combine(x, vertex, 1.0 if step == 7 else 0.3)
@@ -81,6 +79,27 @@ def test_descent_is_an_inner_product_and_a_distance(seed):
             g = tilt(l, x, u, 0.7)
             assert g.descent(x, vertex) is None
             assert_allclose(descent(g, x, vertex), (0.0, 0.0), atol=1e-7)
+
+
+def test_products_with_a_centre_are_kept_until_either_list_of_atoms_is_another():
+    rng = np.random.default_rng(0)
+    l, x = rng.standard_normal(PATTERN.n), random_point(rng, PATTERN)  # noqa: E741
+    centres = [random_point(rng, PATTERN), random_point(rng, PATTERN)]
+    lists = set()
+    for step in range(90):
+        # One centre for some steps, then the other; one of them moves in between, too.
+        turn = step // 7 % 2
+        if step % 20 == 19:
+            centres[turn] = combine(centres[turn], random_vertex(rng, PATTERN), 0.5)
+        vertex, centre = random_vertex(rng, PATTERN), centres[turn]
+        g = tilt(l, x, centre, 0.7)
+        G = as_matrix(PATTERN, l) + 0.7 * (x.matrix() - centre.matrix())
+        away = x.matrix() - vertex.matrix()
+        expected = np.vdot(G, away), np.linalg.norm(away)
+        assert_allclose(g.descent(x, vertex), expected, rtol=1e-9, atol=1e-10)
+        x = combine(x, vertex, 0.2)
+        lists.add(id(x.atoms_and_weights()[0]))
+    assert len(lists) > 1  # they were compressed on the way
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
