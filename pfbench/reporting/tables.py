@@ -205,7 +205,7 @@ def command(plan: PlannedRun) -> str:
     problem, algorithm = (_quoted(text) for text in (plan.problem, plan.algorithm))
     parts = [f"pfbench solve -p {problem} -a {algorithm} --seed {plan.seed}"]
     if plan.budget is not None:
-        limits = ",".join(f"{kind}={limit!r}" for kind, limit in plan.budget.limits.items())
+        limits = ",".join(f"{kind}={_whole(limit)}" for kind, limit in plan.budget.limits.items())
         parts.append(f"--budget {limits}")
     if plan.stop is not None:
         own = (name for name in plan.measures if in_trace(name) == plan.stop.measure)
@@ -216,12 +216,19 @@ def command(plan: PlannedRun) -> str:
     return " ".join(parts)
 
 
+def _whole(limit: float) -> str:
+    return str(int(limit)) if limit == int(limit) else repr(limit)
+
+
 def _quoted(text: str) -> str:
     escaped = text.translate({ord(special): f"\\{special}" for special in '\\"$`'})
     return f'"{escaped}"'
 
 
 _RUN = "seed", "status", "iterations", "seconds", "in oracles", "command"
+
+MANY = 1000
+"""Of more runs the command of each first seed is shown: those of the others differ in the seed."""
 
 
 def runs(results: Results) -> Table:
@@ -230,11 +237,13 @@ def runs(results: Results) -> Table:
         "Seconds are those of the method, without measures and compilation; then the share of them "
         "that was spent inside oracles."
     )
-    rows = []
+    rows: list[Row] = []
+    many = sum(1 for _ in results.runs) > MANY
     for panel, group in results.rows():
-        for plan, run in zip(group.plans, group.runs, strict=True):
+        for place, (plan, run) in enumerate(zip(group.plans, group.runs, strict=True)):
             share = Share(run.oracle_seconds / run.seconds) if run.seconds else None
-            known = run.seed, run.status, run.iterations, run.seconds, share, Command(command(plan))
+            again = f"the same, seed {run.seed}" if many and place else Command(command(plan))
+            known = run.seed, run.status, run.iterations, run.seconds, share, again
             rows.append(Row(panel.title, group.label, known))
     return Table(
         f"{results.study.title}: every run",

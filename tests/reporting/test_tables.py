@@ -98,6 +98,16 @@ def test_every_run_has_the_command_behind_it(results):
     assert rows[1].cells[-2] == tables.Share(pytest.approx(0.9))
 
 
+def test_of_very_many_runs_the_first_seed_has_the_command(results, monkeypatch):
+    monkeypatch.setattr(tables, "MANY", 11)
+    rows = tables.runs(results).rows
+    said = [row.cells[-1] for row in rows]
+    seeds = [row.cells[0] for row in rows]
+    assert isinstance(said[0], tables.Command)
+    assert said[1] == f"the same, seed {seeds[1]}"
+    assert sum(isinstance(one, tables.Command) for one in said) == sum(seed == 0 for seed in seeds)
+
+
 def test_commands_can_be_pasted_into_a_shell(results):
     plan = replace(results.panels[0].groups[0].plans[0], problem='p[path=$HOME/`x`"\\]')
     assert r'-p "p[path=\$HOME/\`x\`\"\\]"' in tables.command(plan)
