@@ -18,7 +18,9 @@ from made_runs import run as made_run
 from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
 from pfbench.reporting import collect, documents, prepare, write_report, writing
+from pfbench.reporting.documents.page import paragraphs
 from pfbench.reporting.figures import html
+from pfbench.reporting.words import whole
 from pfbench.runs.loop.stop import Stop
 
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "path", "line", "wbr"}
@@ -135,6 +137,11 @@ def test_user_texts_are_escaped(page, written):
     assert page.all("three") == []
     assert page.all("study") == []
     assert json.loads(packed(page, "runs"))["algorithms"][1]["label"] == "CA<SVRG>"
+
+
+def test_numbers_in_a_paragraph_are_not_broken():
+    number = whole(3226)
+    assert paragraphs(f"after\n  {number}  calls\n\n \n\nmore") == [f"after {number} calls", "more"]
 
 
 def test_paragraphs_stay_paragraphs(page):

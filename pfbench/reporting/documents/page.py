@@ -1,5 +1,6 @@
 """The page: one HTML file that holds everything it needs."""
 
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -77,7 +78,8 @@ def _printable(value: Any) -> Any:
 
 def paragraphs(text: str) -> list[str]:
     """Return the paragraphs of a text, which empty lines divide."""
-    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+    # Not by split(): it would take narrow spaces, which keep numbers together, for ends of words.
+    return [" ".join(re.findall(r"[^ \t\r\n]+", one)) for one in text.split("\n\n") if one.strip()]
 
 
 def _own(name: str) -> str:
