@@ -266,6 +266,22 @@ def test_a_table_has_the_sweep_the_label_and_the_targets(exported, view, form):
     assert {row["sweep"] for row in rows if row not in named} == {""}
 
 
+def test_tuned_methods_and_their_search_have_labels(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'problems = "quadratic[seed={seed}]"\nseeds = 2\nbudget = "sfo=9"\nmeasures = "fw_gap"\n'
+        'targets = ["fw_gap=1"]\n[algorithms]\nFW = "frank-wolfe[iterations=3]"\n'
+        '[tune]\ntrials = 2\nseeds = [7]\ntarget = "fw_gap=1"\n'
+        '[tune.methods.sfw]\nselector = "sfw[iterations=3,step={step}]"\nstep = [0.1, 0.2]\n'
+    )
+    found = namings(read_spec(path))
+    for step in (0.1, 0.2):
+        method = f"sfw[iterations=3,step={step}]"
+        told = {seed: found[f"quadratic[seed={seed}]", method, seed].label for seed in (0, 1, 7)}
+        assert told == {0: "sfw, tuned", 1: "sfw, tuned", 7: "sfw, search"}
+    assert len(found) == 2 + 2 * 3
+
+
 def test_other_tools_are_told_the_label(exported, view):
     keys = {key_of(f"{LOGISTIC} {SVRG} {seed}") for seed in (0, 4)}
     (info,) = exported("coco", view, keys).rglob("*.info")

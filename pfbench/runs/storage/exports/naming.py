@@ -1,7 +1,7 @@
 """What a spec calls the runs that it plans: a store knows them by their selectors alone."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import product
 
 from pfbench.base.errors import InputError
@@ -9,7 +9,8 @@ from pfbench.base.selectors import by_module
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import Spec
+from pfbench.runs.planning.study import Named, Setting, Spec, Study
+from pfbench.runs.planning.tune import tuned_label
 from pfbench.runs.storage.content import Entry
 
 
@@ -51,16 +52,33 @@ def _planned(of: PlannedRun | Run) -> Planned:
 
 
 def namings(spec: Spec) -> Mapping[Planned, Naming]:
-    """Return what a spec calls each run; of equal runs, the first counts."""
+    """Return what a spec calls each run; of equal runs, the first counts.
+
+    What tuning will choose is not known: a method at any point of its grid is the tuned one on the
+    seeds of the study, and a search on those of the search.
+    """
     found: dict[Planned, Naming] = {}
     for study in spec.studies:
-        parts = product(study.settings, study.problems, study.algorithms)
-        for setting, problem, algorithm in parts:
-            targets = tuple(map(_written, study.targets))
-            naming = Naming(spec.name, setting.title, algorithm.label, targets)
-            for plan in study.plans(problem, algorithm, setting):
-                found.setdefault(_planned(plan), naming)
+        targets = tuple(map(_written, study.targets))
+        for setting, label, plan in _labelled(study):
+            found.setdefault(_planned(plan), Naming(spec.name, setting.title, label, targets))
     return found
+
+
+def _labelled(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]:
+    """Yield all runs that may be made for a study, with their settings and labels."""
+    parts = product(study.settings, study.problems, study.algorithms)
+    for setting, problem, algorithm in parts:
+        for plan in study.plans(problem, algorithm, setting):
+            yield setting, algorithm.label, plan
+    for problem, method, setting in study.tuned():
+        tuned = Named(tuned_label(method.label), method.selector)
+        for point, searched in study.trials(problem, method, setting):
+            at = replace(setting, values={**setting.values, **point})
+            for plan in study.plans(problem, tuned, at):
+                yield setting, tuned.label, plan
+            for plan in searched:
+                yield setting, f"{method.label}, search", plan
 
 
 def naming_of(entry: Entry, names: Mapping[Planned, Naming]) -> Naming:
