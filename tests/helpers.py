@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pfbench.points import Factored, Pattern, RankOne
-from pfbench.points.factored import Factors
+from pfbench.points.atoms import Factors
 from pfbench.problems.linear_models import LinearModel, NonconvexLogistic
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
 from pfbench.problems.multiclass import MulticlassLogistic

@@ -13,7 +13,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
 from pfbench.points import DenseForm, Factored, combine, distance, form_of, inner, keep
-from pfbench.points.factored import frobenius_norm
+from pfbench.points.atoms import frobenius_norm
 
 _COLUMNS = 8
 """Halvings of the step of a difference, at most."""

@@ -9,7 +9,8 @@ from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import InputError
 from pfbench.kernels import dense
 from pfbench.kernels.observed import inner_read_parallel, inner_read_rows
-from pfbench.points.factored import Factored, Factors, frobenius_norm, most_atoms, orthogonalised
+from pfbench.points.atoms import Factors, frobenius_norm, most_atoms, orthogonalised
+from pfbench.points.factored import Factored
 from pfbench.points.forms import described
 from pfbench.points.operators import SparseOperator, TiltedOperator, mixture
 from pfbench.points.pattern import Pattern

@@ -7,7 +7,8 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.kernels.observed import inner_parallel, inner_rows, normal_parallel, normal_rows
-from pfbench.points.factored import Atoms, Factored, Factors, chosen
+from pfbench.points.atoms import Atoms, Factors, chosen
+from pfbench.points.factored import Factored
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
 

@@ -24,7 +24,7 @@ from pfbench.base.state import State
 from pfbench.kernels import welsch
 from pfbench.kernels.observed import Reading
 from pfbench.points import Factored, Pattern, RankOne, SparseOperator, described, keep
-from pfbench.points.factored import Factors, entries_of, frobenius_norm
+from pfbench.points.atoms import Factors, entries_of, frobenius_norm
 from pfbench.points.operators import Operator
 from pfbench.points.pattern import checked_positions
 from pfbench.problems.base import FiniteSum, Opened, digest_of, in_parts, point_of

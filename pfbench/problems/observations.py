@@ -11,7 +11,7 @@ from pfbench.base.checks import integer, real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
 from pfbench.points import Pattern
-from pfbench.points.factored import Factors
+from pfbench.points.atoms import Factors
 from pfbench.problems.data.loading import load_digits_matrix, load_ratings
 from pfbench.problems.matrix_recovery import Observations, OrderedObservations
 

@@ -17,7 +17,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
 from pfbench.kernels import sensing as loops
 from pfbench.kernels.compiled import threads
-from pfbench.points.factored import Factors
+from pfbench.points.atoms import Factors
 from pfbench.problems.base import point_of
 from pfbench.sets.nuclear import NuclearBall
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pfbench.base.counts import Budget
 from pfbench.oracles import Ledger
-from pfbench.points.factored import most_atoms
+from pfbench.points.atoms import most_atoms
 from pfbench.runs.loop.drive import drive
 from pfbench.runs.loop.ready import Ready
 from pfbench.runs.loop.run import Run

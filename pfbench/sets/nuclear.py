@@ -10,7 +10,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import real
 from pfbench.base.errors import Diverged, Refused
 from pfbench.points import Factored, Pattern, RankOne
-from pfbench.points.factored import Factors, atomic_norm, orthogonalised
+from pfbench.points.atoms import Factors, atomic_norm, orthogonalised
 from pfbench.points.operators import DenseOperator, Operator, SparseOperator, TiltedOperator
 from pfbench.sets.lanczos import leading_triple
 from pfbench.sets.matrices import MatrixBall

@@ -22,7 +22,7 @@ from pfbench.points import (
     shift,
     tilt,
 )
-from pfbench.points.factored import Factors, frobenius_norm, orthogonalised
+from pfbench.points.atoms import Factors, frobenius_norm, orthogonalised
 from pfbench.points.operators import DenseOperator, SparseOperator
 
 PATTERN = random_pattern(np.random.default_rng(0))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pfbench as pf
-from pfbench.points.factored import Factors
+from pfbench.points.atoms import Factors
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
 
 

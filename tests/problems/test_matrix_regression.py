@@ -14,7 +14,7 @@ import pfbench as pf
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.sample import Sample
 from pfbench.base.state import State
-from pfbench.points.factored import Factors
+from pfbench.points.atoms import Factors
 from pfbench.problems import matrix_regression, sensing
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.restricted_convexity import worst_direction

@@ -9,7 +9,7 @@ from helpers import tiny_logistic
 from pfbench.algorithms.base import Algorithm
 from pfbench.base.state import State
 from pfbench.points import combine
-from pfbench.points.factored import Factors
+from pfbench.points.atoms import Factors
 from pfbench.problems.matrix_recovery import Observations, RobustMatrixRecovery
 
 

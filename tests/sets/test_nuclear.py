@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from pfbench.base.errors import Diverged, InputError, Refused
 from pfbench.points import Factored, RankOne, SparseOperator, combine, keep, tilt
-from pfbench.points.factored import Factors
+from pfbench.points.atoms import Factors
 from pfbench.sets import NuclearBall, nuclear
 from pfbench.sets.lanczos import leading_triple
 

@@ -1,0 +1,158 @@
+"""Weighted sums of rank-one matrices, of which nothing of size M x N is formed."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.arrays import Floats
+from pfbench.points.vertices import RankOne
+
+_ATOM_BYTES = 1 << 28
+"""Past this memory, or past twice the smaller dimension, atoms are re-compressed by an SVD."""
+
+
+class Factors(NamedTuple):
+    """A matrix ``sum_k weights[k] * outer(left[k], right[k])``."""
+
+    weights: Floats
+    left: Floats
+    right: Floats
+
+
+class Atoms:
+    """An append-only list of rank-one matrices, shared by all points that descend from it."""
+
+    __slots__ = ("_gram", "_known", "_met", "left", "newest", "right", "used")
+
+    def __init__(self, shape: tuple[int, int], capacity: int = 16) -> None:
+        self.left = np.empty((capacity, shape[0]))
+        self.right = np.empty((capacity, shape[1]))
+        self.used = 0
+        self.newest: RankOne | None = None
+        self._gram, self._known = np.empty((0, 0)), 0
+        self._met: tuple[Atoms, Floats, Floats] | None = None
+
+    def append(self, vertex: RankOne) -> int:
+        """Add a vertex and return its slot; the newest vertex is not added twice."""
+        if vertex is self.newest:
+            return self.used - 1
+        if self.used == len(self.left):
+            self.left, self.right = _grown(self.left), _grown(self.right)
+        self.left[self.used] = vertex.u
+        self.right[self.used] = vertex.v
+        self.used += 1
+        self.newest = vertex
+        return self.used - 1
+
+    def products(self, u: Floats, v: Floats, count: int) -> Floats:
+        """Return the inner products of the first atoms with those of u and v, (count, ...)."""
+        return np.asarray((self.left[:count] @ u) * (self.right[:count] @ v))
+
+    def gram(self, count: int) -> Floats:
+        """Return the inner products of the first atoms, shape (count, count).
+
+        What is known of them is kept: a new atom costs its products with those before it.
+        """
+        if len(self._gram) < count:
+            larger = np.empty((len(self.left), len(self.left)))
+            larger[: self._known, : self._known] = self._gram[: self._known, : self._known]
+            self._gram = larger
+        if self._known < count:
+            new = slice(self._known, count)
+            fresh = self.products(self.left[new].T, self.right[new].T, count)
+            self._gram[:count, new], self._gram[new, :count] = fresh, fresh.T
+            self._known = count
+        return self._gram[:count, :count]
+
+    def inner_with(self, other: "Atoms", weights: Floats, count: int) -> Floats:
+        """Return the inner products of the first atoms with a sum of others, shape (count,).
+
+        They are kept as long as the sum is the same: a new atom costs its products with those.
+        """
+        known = np.zeros(0)
+        if self._met is not None and self._met[0] is other and self._met[1] is weights:
+            known = self._met[2]
+        if len(known) < count:
+            new, k = slice(len(known), count), len(weights)
+            fresh = other.products(self.left[new].T, self.right[new].T, k)
+            known = np.concatenate([known, weights @ fresh])
+            self._met = other, weights, known
+        return known[:count]
+
+
+def _grown(array: Floats) -> Floats:
+    larger = np.empty((2 * len(array), array.shape[1]))
+    larger[: len(array)] = array
+    return larger
+
+
+def most_atoms(shape: tuple[int, int]) -> int:
+    """Return how many atoms a sequence of M x N points keeps before they are re-compressed."""
+    M, N = shape
+    return max(64, min(2 * min(M, N), _ATOM_BYTES // (8 * (M + N))))
+
+
+def chosen(atoms: Atoms, weights: Floats) -> Factors:
+    """Return the atoms of nonzero weight, as views where that is all of the first ones."""
+    used = np.flatnonzero(weights)
+    count = len(weights)
+    if used.size == count:
+        return Factors(weights, atoms.left[:count], atoms.right[:count])
+    return Factors(weights[used], atoms.left[used], atoms.right[used])
+
+
+def as_atoms(factors: Factors) -> tuple[Atoms, Floats]:
+    """Return a list with these atoms alone, and their weights in it."""
+    count = len(factors.weights)
+    atoms = Atoms((factors.left.shape[1], factors.right.shape[1]), max(16, 2 * count))
+    atoms.used = count
+    atoms.left[:count] = factors.left
+    atoms.right[:count] = factors.right
+    return atoms, np.array(factors.weights, dtype=np.float64)
+
+
+def orthogonalised(factors: Factors) -> Factors:
+    """Return the singular value decomposition of a factored matrix, to rounding.
+
+    Costs O((M + N) K^2) for K atoms; nothing of size M x N is formed.
+    """
+    left_basis, left_core = np.linalg.qr(factors.left.T)
+    right_basis, right_core = np.linalg.qr(factors.right.T)
+    p, s, qt = np.linalg.svd((left_core * factors.weights) @ right_core.T)
+    rank = int(np.count_nonzero(s > 1e-15 * max(s[0], 1e-300))) if s.size else 0
+    return Factors(s[:rank], (left_basis @ p[:, :rank]).T, (right_basis @ qt[:rank].T).T)
+
+
+def atomic_norm(factors: Factors) -> float:
+    """Return sum_k |weights[k]| |left[k]| |right[k]|, at least the nuclear norm; O((M + N) K)."""
+    sizes = (np.sqrt(np.einsum("kj,kj->k", side, side)) for side in factors[1:])
+    return float(np.abs(factors.weights) @ np.prod([*sizes], axis=0))
+
+
+def frobenius_norm(*terms: Factors) -> float:
+    """Return the Frobenius norm of a sum of factored matrices, to rounding; O((M + N) K^2)."""
+    weights = np.concatenate([term.weights for term in terms])
+    if not len(weights):
+        return 0.0
+    right = np.concatenate([term.right for term in terms])
+    core = np.linalg.qr(right.T, mode="r") * weights
+    total = 0.0
+    for start in range(0, terms[0].left.shape[1], 4096):
+        part = slice(start, start + 4096)
+        block = core @ np.concatenate([term.left[:, part] for term in terms])
+        total += float(np.vdot(block, block))
+    return math.sqrt(total)
+
+
+def entries_of(
+    factors: Factors, rows: npt.NDArray[np.integer], columns: npt.NDArray[np.integer]
+) -> Floats:
+    """Return single entries, shape (k,), of a factored matrix."""
+    out = np.empty(len(rows))
+    for start in range(0, len(rows), 4096):
+        part = slice(start, start + 4096)
+        left, right = factors.left[:, rows[part]], factors.right[:, columns[part]]
+        out[part] = np.einsum("k,kj,kj->j", factors.weights, left, right, optimize=False)
+    return out
