@@ -184,7 +184,7 @@ class Search:
     def told(self) -> str:
         """The least factor in words, with the checks that were lost."""
         least = "-" if self.least is None else f"{self.least:g}"
-        if not self.asked:
+        if not self.asked and self.high > 0:
             return "not asked" if self.least is None else f"at most {least}"
         return f"{least} ({self.lost} lost)" if self.lost else least
 
