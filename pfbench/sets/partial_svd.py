@@ -161,4 +161,4 @@ def _orthogonalised(block: Floats, basis: Floats) -> Triplets:
     new = int(np.count_nonzero(np.abs(np.diag(r)) > _NOTHING * np.linalg.norm(block)))
     corner = np.empty((new, block.shape[1]))
     corner[:, order] = r[:new]
-    return inside + again, q[:, :new], corner
+    return inside + again, np.asarray(q[:, :new], dtype=np.float64), corner
