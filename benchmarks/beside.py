@@ -1,4 +1,4 @@
-"""Runs on a9a by several checkouts, in one process: ``python -m benchmarks.beside DIR ...``.
+"""What checking and counting cost on a9a, by checkout: ``python -m benchmarks.beside DIR ...``.
 
     git worktree add ../before COMMIT
     python -m benchmarks.beside ../before .
@@ -127,7 +127,7 @@ def main():
     parser.add_argument("--cpu", action="store_true", help="processor time, on a busy machine")
     given = parser.parse_args()
     checkouts = [Checkout(folder) for folder in given.checkouts]
-    columns = ["run on a9a, µs an iteration", "checkout", *WAYS, "counting, of no row", "of solve"]
+    columns = ["run on a9a, µs an iteration", "checkout", *WAYS, "counting, of counted", "of solve"]
     print(f"| {' | '.join(columns)} |")
     print(f"| --- | --- |{' ---: |' * (len(columns) - 2)}")
     for run in RUNS:
@@ -137,7 +137,7 @@ def main():
         ):
             micro = [f"{1e6 * taken / run[1]['iterations']:.1f}" for taken in least.values()]
             counting = least["counted"] - least["direct"]
-            shares = [f"{counting / least[way]:.1%}" for way in ("solve, no row", "solve")]
+            shares = [f"{counting / least[way]:.1%}" for way in ("counted", "solve")]
             print(f"| {run[0]} | {checkout.folder.name} | {' | '.join(micro + shares)} |")
 
 
