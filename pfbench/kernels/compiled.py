@@ -129,34 +129,14 @@ class CompilationClock:
         self.seconds = 0.0
         self._begun, self._ended = begun, ended
         self._listener: Any = None
+        self._depth, self._started = 0, 0.0
 
     def __enter__(self) -> Self:
-        if not has_numba():
-            return self
-        from numba.core.event import Event, Listener, register
+        if has_numba():
+            from numba.core.event import register
 
-        clock, depth, started = self, 0, 0.0
-
-        class Compilations(Listener):
-            """Takes the time of the outermost compilation."""
-
-            def on_start(self, event: Event) -> None:
-                nonlocal depth, started
-                if depth == 0:
-                    started = perf_counter()
-                    clock._begun()
-                depth += 1
-
-            def on_end(self, event: Event) -> None:
-                nonlocal depth
-                depth -= 1
-                if depth == 0:
-                    took = perf_counter() - started
-                    clock.seconds += took
-                    clock._ended(took)
-
-        self._listener = Compilations()
-        register(_EVENT, self._listener)  # type: ignore[no-untyped-call]
+            self._listener = _listening()(self)
+            register(_EVENT, self._listener)  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -165,6 +145,46 @@ class CompilationClock:
         from numba.core.event import unregister
 
         unregister(_EVENT, self._listener)  # type: ignore[no-untyped-call]
+        self._listener = None
+
+    def on_start(self) -> None:
+        """Note that a compilation begins, perhaps within another."""
+        if self._depth == 0:
+            self._started = perf_counter()
+            self._begun()
+        self._depth += 1
+
+    def on_end(self) -> None:
+        """Note that a compilation ends; take the time of the outermost."""
+        self._depth -= 1
+        if self._depth == 0:
+            took = perf_counter() - self._started
+            self.seconds += took
+            self._ended(took)
+
+
+@cache
+def _listening() -> type[Any]:
+    """Return the class of a clock's listener.
+
+    It is made once: a class waits for the garbage collector, and so does all that it knows, which
+    of a clock's run may be gigabytes.
+    """
+    from numba.core.event import Event, Listener
+
+    class Compilations(Listener):
+        """Tells a clock what is compiled."""
+
+        def __init__(self, clock: CompilationClock) -> None:
+            self.clock = clock
+
+        def on_start(self, event: Event) -> None:
+            self.clock.on_start()
+
+        def on_end(self, event: Event) -> None:
+            self.clock.on_end()
+
+    return Compilations
 
 
 _EVENT = "numba:compiler_lock"

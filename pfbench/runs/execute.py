@@ -20,7 +20,7 @@ from pfbench.runs.engines.unfinished import run_of, unfinished_run
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.planning.limits import within
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.resolve import resolve
+from pfbench.runs.planning.resolve import best_known
 from pfbench.runs.storage.content import Entry, why_not_stored
 from pfbench.runs.storage.lengths import Lengths
 from pfbench.runs.storage.planned import Keys, keys_of
@@ -176,7 +176,7 @@ def expected(plans: Sequence[PlannedRun], folder: Path, engine: Engine) -> dict[
 
 @one_thread()
 def _best_known(plan: PlannedRun) -> dict[str, Any]:
-    found = resolve(plan).on.best_known
+    found = best_known(plan.problem)
     return {} if found is None else {"best_known": {"value": found[0], "source": found[1]}}
 
 

@@ -1,6 +1,8 @@
 """Studies run what the store lacks; keys cover what could change a result, and nothing else."""
 
+import gc
 import sys
+import weakref
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +20,7 @@ from pfbench.runs.engines import making
 from pfbench.runs.engines.unfinished import unfinished_run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
+from pfbench.runs.planning.resolve import resolve
 from pfbench.runs.storage import keys
 from pfbench.runs.storage.planned import keys_of
 from pfbench.runs.storage.store import Store
@@ -50,6 +53,36 @@ def test_all_wrong_runs_are_told_before_the_first_one_starts(tmp_path):
     for name in ("'svgr'", "'bach'", "'nonconvex'", "rows=-1", "'objctive'"):
         assert sum(name in sentence for sentence in told) == 1, name
     assert list(Store(tmp_path).keys()) == []
+
+
+@pytest.mark.parametrize("limits", [{}, {"time_limit": 60.0}, {"budget": Budget(sfo=40)}])
+@pytest.mark.parametrize(
+    ("problem", "algorithm"),
+    [
+        ("nonconvex-logistic[source=synthetic,rows={rows},columns=4]", "sfw[epsilon=0.5]"),
+        (
+            "multitask-sigmoid[columns=4,kinds=2,copies=2,rows={rows}]",
+            "ncgs[iterations=3,smoothness=4]",
+        ),
+        (
+            "matrix-regression[rows=4,columns=4,rank=1,seed={rows}]",
+            "sagafw[iterations=3,step=0.1,batch=2]",
+        ),
+    ],
+)
+def test_a_problem_that_has_been_left_is_freed_at_once(limits, problem, algorithm):
+    """The garbage collector would come late: of arrays it counts the number, and not the bytes."""
+    left = []
+    gc.collect()
+    gc.disable()
+    try:
+        for rows in (20, 21, 22):
+            one = replace(PLAN, problem=problem.format(rows=rows), algorithm=algorithm, **limits)
+            assert making.make(one).status in ("finished", "budget")
+            left.append(weakref.ref(resolve(one).on.problem))
+        assert [there() is not None for there in left] == [False, False, True]
+    finally:
+        gc.enable()
 
 
 def test_a_second_call_makes_nothing_and_returns_the_same(tmp_path):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any
@@ -20,10 +20,9 @@ from pfbench.runs.planning.selecting import chosen_algorithm, chosen_measures, c
 
 @dataclass(eq=False)
 class Built:
-    """A problem, and what has been resolved on it."""
+    """A problem, and what is computed of it once."""
 
     problem: Problem
-    known: "dict[PlannedRun, Resolved]" = field(default_factory=dict)
 
     @cached_property
     def digest(self) -> str:
@@ -92,12 +91,19 @@ def resolve(plan: PlannedRun) -> Resolved:
     DataError
         If the problem's data are missing or damaged.
     """
-    built = _built(plan.problem)
+    on, known = _built(plan.problem)
     # Neither changes what the names stand for.
     common = replace(plan, seed=0, every=1)
-    if common not in built.known:
-        built.known[common] = _resolve(common, built)
-    return built.known[common]
+    if common not in known:
+        known[common] = _resolve(common, on)
+    return known[common]
+
+
+@lru_cache(maxsize=4096)
+def best_known(problem: str) -> tuple[float, str] | None:
+    """Return the least known value of f + h of a selector's problem, as `Built.best_known`."""
+    on, _ = _built(problem)
+    return on.best_known
 
 
 def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Resolved]]:
@@ -127,16 +133,20 @@ def resolve_apart(plan: PlannedRun) -> Resolved:
     if not own_names((plan.problem, *plan.measures, *stop)):
         return resolve(plan)
     try:
-        problem = deepcopy(_built(plan.problem).problem)
+        on, _ = _built(plan.problem)
+        problem = deepcopy(on.problem)
     except Exception:  # of whatever kind, where somebody's object can not be copied
         problem = chosen_problem(plan.problem)
     return _resolve(plan, Built(problem))
 
 
-@lru_cache(maxsize=4)
-def _built(text: str) -> Built:
-    """Return a problem; few are kept, because they may be large."""
-    return Built(chosen_problem(text))
+@lru_cache(maxsize=1)
+def _built(text: str) -> tuple[Built, dict[PlannedRun, Resolved]]:
+    """Return a problem, and what has been resolved on it.
+
+    Only the last is kept, as it may take gigabytes; runs are taken problem by problem.
+    """
+    return Built(chosen_problem(text)), {}
 
 
 def _resolve(plan: PlannedRun, on: Built) -> Resolved:
