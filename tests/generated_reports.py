@@ -86,14 +86,17 @@ def run_of(plan, rows=40):
     )
 
 
-def report_of(text, folder, rows=40, theory=None):
+def report_of(text, folder, rows=40, theory=None, notes=None):
     """Write the report of generated runs, and return its page and the runs by plan."""
     path = folder / "generated.toml"
     path.write_text(text, encoding="utf-8")
     spec = read_spec(path)
     runs = {plan: run_of(plan, rows) for plan in spec.runs()}
     outcomes = [
-        Outcome(plan, Entry("0" * 64, run, {"python": "3"}, {"best_known": {"value": 0.25}}))
+        Outcome(
+            plan,
+            Entry("0" * 64, run, {"python": "3"}, {"best_known": {"value": 0.25}, **(notes or {})}),
+        )
         for plan, run in runs.items()
     ]
     made = datetime(2026, 11, 22, tzinfo=UTC)

@@ -4,7 +4,6 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pfbench.base.selectors import Selector
 from pfbench.cli.tables import Line
 from pfbench.cli.words import number, plural
 
@@ -20,19 +19,17 @@ def promised(ready: "Ready", runs: "Sequence[Run]") -> dict[str, Any] | None:
 
     None where the parameters are not those of a theorem, or it has no number.
     """
-    promise: Promise | None = getattr(ready.algorithm, "promises", None)
-    epsilon = Selector.parse(ready.selector).parameters.get("epsilon")
-    if ready.schedule != "theory" or promise is None or not isinstance(epsilon, (int, float)):
+    bound = ready.promised
+    if bound is None:
         return None
-    problem = ready.problem
-    start = problem.start() if ready.start is None else ready.start
-    values = [_measured(promise, problem, run) for run in runs]
+    promise: Promise = ready.algorithm.promises  # type: ignore[attr-defined]
+    values = [_measured(promise, ready.problem, run) for run in runs]
     known = [value for value in values if value is not None]
     return {
         "criterion": promise.criterion,
         "most": promise.most,
         "of": promise.where,
-        "bound": promise.bound(epsilon, problem.constants(start)),
+        "bound": bound,
         "measure": promise.measure or None,
         "measured": statistics.fmean(known) if known else None,
         "whole": all(run.status == "finished" for run in runs),

@@ -38,6 +38,9 @@ class Group:
         By what the store knows the runs.
     best_known
         The least known objective of each run's problem, None where none is stored.
+    promised
+        The measure that the theorem of each run's schedule bounds, and the bound; None where none
+        is stored, and where the run did not come to the schedule's end.
     """
 
     problem: str
@@ -48,6 +51,7 @@ class Group:
     runs: tuple[Run, ...]
     keys: tuple[str, ...] = ()
     best_known: tuple[float | None, ...] = ()
+    promised: tuple[tuple[str, float] | None, ...] = ()
 
     def makes(self, count: str) -> bool:
         """Return whether any of the runs makes calls of this kind (or took time)."""
@@ -255,12 +259,20 @@ def _groups(
             keys = tuple(found[plan].key for plan in plans)
             best = tuple(_best_known(found[plan]) for plan in plans)
             labels = problem.label, setting.title, algorithm.label
-            yield Group(*labels, name, plans, runs, keys, best)
+            promised = tuple(_promised(found[plan]) for plan in plans)
+            yield Group(*labels, name, plans, runs, keys, best, promised)
 
 
 def _best_known(entry: "Entry") -> float | None:
     stated = entry.notes.get("best_known")
     return float(stated["value"]) if stated else None
+
+
+def _promised(entry: "Entry") -> tuple[str, float] | None:
+    stated = entry.notes.get("promised")
+    if not stated or entry.run.status != "finished":
+        return None
+    return str(stated["measure"]), float(stated["value"])
 
 
 def _title(study: Study, problem: Named, setting: Setting) -> str:

@@ -5,7 +5,8 @@ lost; ``family``, the content key without the limits that a run of another lengt
 ``limits``, its budget and iterations, which tell what stored run contains one that is asked for;
 ``source``, by which the store knows runs that no plan asks for any more; ``dimension``, the entries
 of a point; ``best_known``, the least known objective of the problem with where it comes from, where
-there is one; and ``plan``, from which the run can be made again.
+there is one; ``promised``, the measure that the theorem of its schedule bounds, and the bound,
+where there is one; and ``plan``, from which the run can be made again.
 """
 
 from collections import defaultdict
@@ -141,7 +142,7 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
                 "source": mine.source,
                 "dimension": mine.dimension,
                 "plan": plan.as_json(),
-            } | _best_known(plan)
+            } | _stated(plan, mine)
             store.put(mine.key, run, environment, notes)
             lengths.add(mine, run)
             for same in missing[mine.key]:
@@ -175,9 +176,14 @@ def expected(plans: Sequence[PlannedRun], folder: Path, engine: Engine) -> dict[
 
 
 @one_thread()
-def _best_known(plan: PlannedRun) -> dict[str, Any]:
-    found = best_known(plan.problem)
-    return {} if found is None else {"best_known": {"value": found[0], "source": found[1]}}
+def _stated(plan: PlannedRun, keys: Keys) -> dict[str, Any]:
+    """Return the notes on what is known without the run."""
+    notes: dict[str, Any] = {}
+    if keys.promised is not None:
+        notes["promised"] = dict(zip(("measure", "value"), keys.promised, strict=True))
+    if (least := best_known(plan.problem)) is not None:
+        notes["best_known"] = dict(zip(("value", "source"), least, strict=True))
+    return notes
 
 
 @one_thread()  # so that a schedule has the same bits here and in a worker

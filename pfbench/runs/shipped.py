@@ -45,7 +45,7 @@ CURVE = 24
 """So many rows of a trace are kept for its curve."""
 
 _DAMAGES = (Damaged, EOFError, zlib.error, ValueError, LookupError, TypeError)
-_NOTES = ("plan", "best_known", "dimension")
+_NOTES = ("plan", "best_known", "promised", "dimension")
 
 
 @dataclass(frozen=True)

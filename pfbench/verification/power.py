@@ -32,8 +32,8 @@ ESTIMATE = "estimate"
 HARMFUL = {"step": 1, "batch": -1, "tolerance": 1, "smoothness": -1, "curvature": -1}
 """The parameters that are made wrong, and whether they are multiplied (1) or divided (-1)."""
 
-_PATIENCE, _LEAST_LIMIT = 20.0, 40.0
-"""A check may take so many times its usual seconds, and at least so many."""
+_PATIENCE, _MORE = 3.0, 60.0
+"""A check may take so many times its usual seconds, and so many more."""
 
 _ANSWERS = ("difference", "table", "batch", "gradient")
 """The oracles whose answer is made wrong: the first of them that a method asks."""
@@ -261,4 +261,4 @@ def _votes(tried: Sequence[Search], session: Session) -> list[bool]:
 
 def error_limit(claim: Claim, effort: str) -> float:
     """Return the seconds after which an error that keeps a method from its end is given up."""
-    return max(_LEAST_LIMIT, _PATIENCE * claim.seconds(effort))
+    return _PATIENCE * claim.seconds(effort) + _MORE

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from generated_reports import MARKUP, SPEC, report_of
 
@@ -174,6 +175,37 @@ def test_a_claimed_rate_is_a_slope_with_its_constant(browser, tmp_path):
         assert constants == pytest.approx([value * end**0.5] * len(x))
     said = browser.run("document.querySelector('.caption').textContent")
     assert "Long dashes: steady: eps^-2 LO, with C = " in said
+    assert said.count("C = ") == said.count("through the end of a curve") == 1
+    assert browser.complaints == []
+
+
+@pytest.mark.long
+def test_the_constant_of_a_slope_is_the_theorem_s_where_its_schedule_ends(browser, tmp_path):
+    rate = Rate("a-claim", "frank-wolfe", "fw_gap", "lo", 0.5, "eps^-2 LO")
+    notes = {"promised": {"measure": "fw_gap", "value": 700.0}}
+    page, report = report_of(SPEC, tmp_path, theory=Theory(rates=(rate,)), notes=notes)
+    browser.open(page.as_uri() + "#study.slope=claim0&study.logx=1&study.logy=1&study.x=lo")
+    drawn = browser.run("""[...document.querySelectorAll('.plot')].map((plot) => {
+      const slope = plot.data.find((one) => one.name === 'slope');
+      return slope.x.map((x, k) => slope.y[k] * Math.sqrt(x));
+    })""")
+    (results,) = report.results
+    ours = [panel.groups[0] for panel in results.panels]
+    finished = [all(run.status == "finished" for run in group.runs) for group in ours]
+    assert {*finished} == {True, False}
+    for constants, group, ended in zip(drawn, ours, finished, strict=True):
+        calls = np.median([run.counts.lo for run in group.runs])
+        theorem = pytest.approx([700.0 * calls**0.5] * len(constants))
+        assert (constants == theorem) == ended
+    said = browser.run("document.querySelector('.caption').textContent")
+    assert " of the theorem's schedule and C = " in said
+    # Far above all runs, it is in sight all the same.
+    inside = browser.run("""[...document.querySelectorAll('.plot')].every((plot) => {
+      const slope = plot.data.find((one) => one.name === 'slope');
+      const [low, high] = plot._fullLayout.yaxis.range;
+      return low < Math.log10(slope.y.at(-1)) && Math.log10(slope.y.at(-1)) < high;
+    })""")
+    assert inside
     assert browser.complaints == []
 
 

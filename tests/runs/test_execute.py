@@ -85,6 +85,25 @@ def test_a_problem_that_has_been_left_is_freed_at_once(limits, problem, algorith
         gc.enable()
 
 
+@pytest.mark.parametrize(
+    ("algorithm", "bound"),
+    [
+        ("frank-wolfe[epsilon=0.5]", ("fw_gap", 0.5)),
+        ("nfwu-sg[epsilon=0.5]", ("fw_gap", 2.0)),  # 2 epsilon D, and D = 2
+        ("prox-gd[epsilon=0.5]", ("gradient_mapping_sq", 0.25)),  # |G| <= epsilon
+        ("frank-wolfe[iterations=3]", None),
+        ("sfw[iterations=3,step=0.5,batch=1]", None),
+    ],
+)
+def test_what_a_theorem_promises_is_stored_in_units_of_its_measure(tmp_path, algorithm, bound):
+    problem = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=l1,radius=1]"
+    plan = replace(PLAN, problem=problem, algorithm=algorithm, budget=Budget(sfo=60, po=5))
+    (made,) = execute.execute([plan], Store(tmp_path))
+    stated = made.entry.notes.get("promised")
+    assert (stated and tuple(stated.values())) == bound
+    assert stated is None or list(stated) == ["measure", "value"]
+
+
 def test_a_second_call_makes_nothing_and_returns_the_same(tmp_path):
     plans, made = [PLAN, replace(PLAN, seed=1)], []
     for _ in range(2):

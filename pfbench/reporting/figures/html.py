@@ -132,6 +132,7 @@ def _study(
                 "groups": [
                     {
                         "algorithm": labels.index(group.label),
+                        "promised": promised_of(group),
                         "runs": list(_runs(group, columns, study.targets)),
                     }
                     for group in panel.groups
@@ -139,6 +140,23 @@ def _study(
             }
             for limits, panel in map(at_equal_counts, results.panels)
         ],
+    }
+
+
+def promised_of(group: Group) -> dict[str, Any] | None:
+    """Return what theorems promise of a group: a bound on a measure, after how many calls.
+
+    Both are medians over the runs. None unless all runs came to the end of a theorem's schedule.
+    """
+    known = [one for one in group.promised if one is not None]
+    measures = {measure for measure, _ in known}
+    if len(known) < len(group.runs) or len(measures) != 1:
+        return None
+    calls = [run.counts.as_dict() for run in group.runs]
+    return {
+        "measure": measures.pop(),
+        "value": float(np.median([value for _, value in known])),
+        "calls": {kind: float(np.median([one[kind] for one in calls])) for kind in calls[0]},
     }
 
 

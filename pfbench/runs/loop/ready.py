@@ -64,6 +64,19 @@ class Ready:
         iterations: int | None = getattr(self.algorithm, "iterations", None)
         return None if iterations is None else iterations * getattr(self.algorithm, "runs", 1)
 
+    @property
+    def promised(self) -> float | None:
+        """The number that the algorithm's theorem promises of this schedule, in its criterion.
+
+        None where the parameters are not those of a theorem, or it has no number.
+        """
+        promise = getattr(self.algorithm, "promises", None)
+        epsilon = Selector.parse(self.selector).parameters.get("epsilon")
+        if self.schedule != "theory" or promise is None or not isinstance(epsilon, (int, float)):
+            return None
+        start = self.problem.start() if self.start is None else self.start
+        return float(promise.bound(epsilon, self.problem.constants(start)))
+
     def check_ends(
         self, budget: Budget | None, stop: Stop | None, time_limit: float | None
     ) -> None:

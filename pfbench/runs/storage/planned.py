@@ -39,6 +39,8 @@ class Keys:
         The number of entries of a point.
     parameters, schedule
         As the run has them, also where it is cut from one of another selector.
+    promised
+        The measure that the theorem of its schedule bounds, and the bound; None if it has no such.
     """
 
     key: str
@@ -48,6 +50,7 @@ class Keys:
     dimension: int
     parameters: Mapping[str, Any]
     schedule: str
+    promised: tuple[str, float] | None
 
 
 def keys_of(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict[PlannedRun, Keys]:
@@ -71,8 +74,17 @@ def keys_of(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict
             math.prod(there.on.problem.shape),
             there.parameters,
             there.fit.schedule if there.fit else "explicit",
+            _promised(there),
         )
     return found
+
+
+def _promised(there: Resolved) -> tuple[str, float] | None:
+    """Return the promise of a schedule in units of its measure."""
+    if there.fit is None or (bound := there.fit.promised) is None:
+        return None
+    promise = there.fit.algorithm.promises  # type: ignore[attr-defined]
+    return (promise.measure, bound ** (1.0 / promise.power)) if promise.measure else None
 
 
 def modules_of(plan: PlannedRun, there: Resolved) -> frozenset[str]:

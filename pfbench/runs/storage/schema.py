@@ -90,6 +90,16 @@ def best_known(value: Any) -> bool:
     )
 
 
+def promised(value: Any) -> bool:
+    """Return whether a value is the bound of a measure."""
+    return (
+        table(value)
+        and value.keys() == {"measure", "value"}
+        and text(value["measure"])
+        and number(value["value"])
+    )
+
+
 # --- fields ---------------------------------------------------------------------------------------
 
 RUN: Mapping[str, Type] = MappingProxyType(
@@ -125,6 +135,7 @@ NOTES: Mapping[str, Type] = MappingProxyType(
         "plan": table,
         "source": _SOURCE,
         "best_known": optional(best_known),
+        "promised": optional(promised),
     }
 )
 """The notes on an entry; it may have any others."""

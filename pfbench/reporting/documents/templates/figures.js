@@ -162,8 +162,9 @@ const figures = (() => {
     }];
   }
 
-  // The slope that is chosen: {power, constant, text}, or null where it cannot be drawn. A claim
-  // says the power; the constant is that of the runs, where the curve ends.
+  // The slope that is chosen: {power, constant, text, whence}, or null where it cannot be drawn.
+  // A claim says the power; the constant is the theorem's where the runs have its schedule, which
+  // promises a value after so many calls, and else that of the runs, where the curve ends.
   function slope(view, panel, measure) {
     const {report, study, state} = view;
     if (state.slope === "none") return null;
@@ -171,6 +172,12 @@ const figures = (() => {
       const rate = study.rates[Number(state.slope.slice(5))];
       if (rate.measure !== measure || rate.axis !== state.x) return null;
       const own = panel.groups.filter((group) => group.algorithm === rate.algorithm);
+      const promised = own.length ? own[0].promised : null;
+      const calls = promised && promised.measure === measure ? promised.calls[rate.axis] : 0;
+      if (calls > 0) {
+        const constant = promised.value * calls ** rate.power;
+        return {power: rate.power, constant, text: rate.text, whence: "of the theorem's schedule"};
+      }
       return through(view, panel, own, measure, rate.power, rate.text);
     }
     const power = switches.powerOf(state.slope);
@@ -186,7 +193,7 @@ const figures = (() => {
       .filter(({x, y}) => x > 0 && y > 0);
     if (!ends.length) return null;
     const {x, y} = ends.reduce((low, one) => (one.y < low.y ? one : low));
-    return {power, constant: y * x ** power, text};
+    return {power, constant: y * x ** power, text, whence: "through the end of a curve"};
   }
 
   function slopeTrace(view, found, range) {
@@ -196,7 +203,7 @@ const figures = (() => {
     return {
       x, y: x.map((at) => found.constant * at ** -found.power), mode: "lines",
       line: {color: view.colors.ink, width: 1.2, dash: "longdash"}, name: "slope",
-      hoverinfo: "text", text: x.map(() => `${plain(found.text)}, C = ${significant(found.constant)}`),
+      hoverinfo: "text", text: x.map(() => `${plain(found.text)}, C = ${significant(found.constant)} ${found.whence}`),
     };
   }
 
@@ -275,8 +282,13 @@ const figures = (() => {
     const off = taken(view, panel, measure);
     const level = target && target.measure === measure ? target.value - off : NaN;
     const drawn = Number.isFinite(level) && (!state.logy || level > 0);
-    const y = drawn && extents.y
-      ? [Math.min(extents.y[0], level), Math.max(extents.y[1], level)] : extents.y;
+    // A theorem's line may be far above the runs; on a linear axis it would make them flat.
+    const chosen = state.logy && extents.x ? slope(view, panel, measure) : null;
+    const lines = [
+      ...(drawn ? [level] : []),
+      ...(chosen ? [chosen.constant * extents.x[1] ** -chosen.power] : []),
+    ];
+    const y = extents.y && [Math.min(extents.y[0], ...lines), Math.max(extents.y[1], ...lines)];
     const common = {
       showgrid: false, zeroline: false, linecolor: colors.muted, tickcolor: colors.muted,
       tickangle: 0, automargin: false,

@@ -356,8 +356,12 @@ const workbench = (() => {
 
     slopeSentence(slopes) {
       if (!slopes.length) return "The chosen slope has no place here: it is about another measure or axis.";
-      const all = words.listed([...new Set(slopes.map((one) => words.significant(one.constant)))]);
-      return `Long dashes: ${slopes[0].text}, with C = ${all} through the end of a curve.`;
+      const all = [...new Set(slopes.map((one) => one.whence))].map((whence) => {
+        const here = slopes.filter((one) => one.whence === whence);
+        const values = [...new Set(here.map((one) => words.significant(one.constant)))];
+        return `C = ${words.listed(values)} ${whence}`;
+      });
+      return `Long dashes: ${slopes[0].text}, with ${words.listed(all)}.`;
     }
 
     absent(view, panels) {
