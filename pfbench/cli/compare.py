@@ -101,26 +101,33 @@ class _Compared:
 def _compared(suite: "Spec", method: str, runs: "_Runs", *, rerun: bool) -> _Compared:
     from pfbench.reporting import collect
     from pfbench.runs.planning.candidate import entered
+    from pfbench.runs.planning.suite import (
+        labels_of,
+        runs_of,
+        trials_of,
+        with_first,
+        with_runs,
+        with_searches,
+    )
     from pfbench.runs.tuning import settled
 
     spec, labels = entered(suite, method)
     name = re.sub(r"[^A-Za-z0-9.-]+", "-", f"{labels[0]} on {suite.name}").strip("-.")[:100]
     spec = replace(spec, name=name, title=f"{labels[0]} on the suite {suite.name}")
-    every = _labels(spec)
+    every = labels_of(spec)
     if not rerun:
-        spec = _with_searches(spec, labels, runs)
-    trials = _trials(spec, labels)
+        spec = with_searches(spec, labels, runs.there)
+    trials = trials_of(spec, labels)
     spec = settled(spec, lambda plans: runs.of(f"{name}, search", plans, trials))
     if not rerun:
-        spec = _with_runs(spec, labels, runs)
-    spec = _first(spec, labels)
-    outcomes = runs.of(name, spec.runs(), _plans(spec, labels))
-    mine = _plans(spec, labels)
-    _refuse_who_fits_nowhere(suite, method, [one for one in outcomes if one.plan in mine])
-    left_out = [label for label in every if label not in _labels(spec)]
+        spec = with_runs(spec, labels, runs.there)
+    spec, mine = with_first(spec, labels), runs_of(spec, labels)
+    outcomes = runs.of(name, spec.runs(), mine)
+    own = [one for one in outcomes if one.plan in mine]
+    _refuse_who_fits_nowhere(suite, method, own)
+    left_out = [label for label in every if label not in labels_of(spec)]
     spec = replace(spec, about="\n\n".join([spec.about, *runs.told(spec, outcomes, left_out)]))
-    report = collect(spec, outcomes)
-    return _Compared(labels, [one for one in outcomes if one.plan in mine], report)
+    return _Compared(labels, own, collect(spec, outcomes))
 
 
 def _refuse_who_fits_nowhere(suite: "Spec", method: str, mine: "Sequence[Outcome]") -> None:
@@ -131,73 +138,6 @@ def _refuse_who_fits_nowhere(suite: "Spec", method: str, mine: "Sequence[Outcome
             f"{runs[0].stop_reason.rstrip('.')}. Name another suite, or a spec of yours, with "
             "--suite."
         )
-
-
-def _labels(spec: "Spec") -> list[str]:
-    """Return the labels of all methods of a suite, tuned ones among them."""
-    from pfbench.runs.planning.tune import tuned_label
-
-    (study,) = spec.studies
-    tuned = study.tune.methods if study.tune else ()
-    return list(dict.fromkeys([*study.labels, *(tuned_label(one.label) for one in tuned)]))
-
-
-def _first(spec: "Spec", labels: Collection[str]) -> "Spec":
-    """Return a suite that lists some methods before the others."""
-    (study,) = spec.studies
-    ordered = sorted(study.algorithms, key=lambda one: one.label not in labels)
-    return replace(spec, studies=(replace(study, algorithms=tuple(ordered)),))
-
-
-def _plans(spec: "Spec", labels: Collection[str]) -> "set[PlannedRun]":
-    """Return the runs of some methods."""
-    (study,) = spec.studies
-    return {
-        plan
-        for setting in study.settings
-        for problem in study.problems
-        for one in study.algorithms
-        if one.label in labels
-        for plan in study.plans(problem, one, setting)
-    }
-
-
-def _trials(spec: "Spec", labels: Collection[str]) -> "set[PlannedRun]":
-    """Return the runs of the search for some methods."""
-    from pfbench.runs.planning.tune import tuned_label
-
-    (study,) = spec.studies
-    return {
-        plan
-        for problem, method, setting in study.tuned()
-        if tuned_label(method.label) in labels
-        for _, plans in study.trials(problem, method, setting)
-        for plan in plans
-    }
-
-
-def _with_searches(spec: "Spec", labels: Collection[str], runs: "_Runs") -> "Spec":
-    """Return a suite without the tuned methods whose search has not been made, but for some."""
-    from pfbench.runs.planning.tune import tuned_label
-
-    (study,) = spec.studies
-    if study.tune is None:
-        return spec
-    tuned = {tuned_label(method.label): method for method in study.tune.methods}
-    of = {label: _trials(spec, [label]) for label in tuned}
-    there = runs.there([plan for label in tuned if label not in labels for plan in of[label]])
-    kept = tuple(one for label, one in tuned.items() if label in labels or of[label] <= there)
-    tune = replace(study.tune, methods=kept) if kept else None
-    return replace(spec, studies=(replace(study, tune=tune),))
-
-
-def _with_runs(spec: "Spec", labels: Collection[str], runs: "_Runs") -> "Spec":
-    """Return a suite without the methods whose runs have not been made, but for some."""
-    (study,) = spec.studies
-    of = {label: _plans(spec, [label]) for label in study.labels}
-    there = runs.there([plan for label in of if label not in labels for plan in of[label]])
-    kept = tuple(one for one in study.algorithms if one.label in labels or of[one.label] <= there)
-    return replace(spec, studies=(replace(study, algorithms=kept),))
 
 
 @dataclass(frozen=True)
@@ -236,8 +176,10 @@ class _Runs:
         self, spec: "Spec", outcomes: "Sequence[Outcome]", left_out: Sequence[str]
     ) -> list[str]:
         """Return where the runs come from, in words."""
+        from pfbench.runs.planning.suite import labels_of, runs_of
+
         away = {one.plan for one in outcomes if one.origin == "shipped"}
-        rows = {label: _plans(spec, [label]) <= away for label in _labels(spec)}
+        rows = {label: runs_of(spec, [label]) <= away for label in labels_of(spec)}
         said = []
         if away and self.shipped:
             archived = [label for label in rows if rows[label]]

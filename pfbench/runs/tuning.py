@@ -17,7 +17,7 @@ from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import reached
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Named, Spec, Study
-from pfbench.runs.planning.tune import Choice, Trial, Tune, tuned_label
+from pfbench.runs.planning.tune import Choice, Trial, Tune
 
 Make = Callable[[Sequence[PlannedRun]], Sequence[Outcome]]
 """Returns what became of planned runs."""
@@ -45,7 +45,7 @@ def _settled(study: Study, runs: Mapping[PlannedRun, Run]) -> Study:
             for values, plans in study.trials(problem, method, setting)
         )
         choices.append(Choice(problem.selector, method.selector, setting.values, trials))
-    tuned = (Named(tuned_label(one.label), one.selector) for one in study.tune.methods)
+    tuned = (Named(one.tuned_label, one.selector) for one in study.tune.methods)
     return replace(study, algorithms=(*study.algorithms, *tuned), choices=tuple(choices))
 
 

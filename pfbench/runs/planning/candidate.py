@@ -11,7 +11,7 @@ from pfbench.base.names import unknown
 from pfbench.base.selectors import Selector
 from pfbench.base.user_code import load
 from pfbench.runs.planning.study import Named, Spec, Study
-from pfbench.runs.planning.tune import Tuned, tuned_label
+from pfbench.runs.planning.tune import Tuned
 
 
 def entered(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
@@ -49,7 +49,7 @@ def entered(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
     braces = given | {name: f"{{{name}}}" for name in tried}
     tuned = Tuned(label, _with(selector, braces), tried)
     tune = replace(study.tune, methods=(*study.tune.methods, tuned))
-    return _on(suite, replace(study, tune=tune)), (tuned_label(label),)
+    return _on(suite, replace(study, tune=tune)), (tuned.tuned_label,)
 
 
 def _on(suite: Spec, study: Study) -> Spec:
@@ -60,7 +60,7 @@ def _labels(study: Study, name: str) -> tuple[str, ...]:
     """Return the labels under which a study has a method, as published and tuned."""
     tuned = study.tune.methods if study.tune else ()
     named = [(one.label, one.selector) for one in study.algorithms]
-    named += [(tuned_label(one.label), one.selector) for one in tuned]
+    named += [(one.tuned_label, one.selector) for one in tuned]
     return tuple(label for label, text in named if text.partition("[")[0].strip() == name)
 
 

@@ -11,7 +11,6 @@ from pfbench.runs.loop.stop import in_trace
 from pfbench.runs.planning import fields
 from pfbench.runs.planning.study import Ordering, Study
 from pfbench.runs.planning.toml import said
-from pfbench.runs.planning.tune import tuned_label
 
 FIELDS = ("source", "says", "order", "measure", "target", "problems", "settings")
 """What an ordering may say; source and order must be there."""
@@ -41,7 +40,7 @@ def known_ordering(where: str, ordering: Ordering, study: Study) -> Ordering:
     """
     named = [label for place in ordering.order for label in place]
     methods = study.tune.methods if study.tune else ()
-    tuned = [tuned_label(method.label) for method in methods]
+    tuned = [method.tuned_label for method in methods]
     titles = [setting.title for setting in study.settings]
     problems = [problem.label for problem in study.problems]
     for thing, given, known in (

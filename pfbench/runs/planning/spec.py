@@ -26,7 +26,7 @@ from pfbench.runs.planning.plugged import measure_spelled_out
 from pfbench.runs.planning.study import Named, Setting, Spec, Study, canonical, frequency
 from pfbench.runs.planning.template import filled, names_in
 from pfbench.runs.planning.toml import read_toml, said
-from pfbench.runs.planning.tune import Tune, tuned_label
+from pfbench.runs.planning.tune import Tune
 
 PAGE = ("name", "title", "about")
 """What a spec may say of itself."""
@@ -209,7 +209,7 @@ def _tuned(table: _Table, study: Study) -> Study:
     if study.measures and target.measure not in (*study.measures, *map(_measure, study.targets)):
         raise unknown(f"measure of {where}.target", target.measure, study.measures)
     tune = Tune(target=target, **given)
-    labels = [tuned_label(method.label) for method in tune.methods]
+    labels = [method.tuned_label for method in tune.methods]
     taken = [*study.labels, *labels]
     if len(set(taken)) < len(taken):
         raise InputError(f"{where}.methods: rename a method, as its name is already there.")

@@ -32,6 +32,11 @@ class Tuned:
     grid: Mapping[str, Sequence[Any]]
 
     @property
+    def tuned_label(self) -> str:
+        """What it is called once it is tuned."""
+        return tuned_label(self.label)
+
+    @property
     def size(self) -> int:
         """How many points the grid has."""
         return prod(map(len, self.grid.values()))

@@ -10,7 +10,6 @@ from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Named, Setting, Spec, Study
-from pfbench.runs.planning.tune import tuned_label
 from pfbench.runs.storage.content import Entry
 
 
@@ -72,7 +71,7 @@ def _labelled(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]:
         for plan in study.plans(problem, algorithm, setting):
             yield setting, algorithm.label, plan
     for problem, method, setting in study.tuned():
-        tuned = Named(tuned_label(method.label), method.selector)
+        tuned = Named(method.tuned_label, method.selector)
         for point, searched in study.trials(problem, method, setting):
             at = replace(setting, values={**setting.values, **point})
             for plan in study.plans(problem, tuned, at):
