@@ -68,6 +68,14 @@ def significant(number: float, digits: int = 3) -> str:
     return f"{mantissa}·{power_of_ten(power)}"
 
 
+def calls_as_text(number: float) -> str:
+    """Return a number of calls, as of a median or a mean, as it stands inside a sentence."""
+    if math.isinf(number):
+        return "never"
+    every_digit = 100 <= number < 1e7 or (number < 1e7 and number == round(number))
+    return whole(round(number)) if every_digit else significant(number)
+
+
 def power_of_ten(exponent: int) -> str:
     """Return 10 to an integer power, with superscript digits."""
     return f"10{str(exponent).translate(_SUPERSCRIPT)}"

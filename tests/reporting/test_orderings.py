@@ -96,7 +96,7 @@ def test_what_speaks_against_an_order_is_said_first_with_numbers():
     assert [next(one.source for one in of if f"({one.source}" in text) for text in said] == [
         *("wrong", "open", "right")
     ]
-    assert "(wrong: “it says so”): by SFO flips (slow 243, fast 83.0, p = " in said[0]
+    assert "(wrong: “it says so”): by SFO flips (slow 243, fast 83, p = " in said[0]
     assert "; by seconds flips (slow 24.3, fast 8.30, p = " in said[0]
     table = orderings.table("T", several)
     assert [row.cells[1] for row in table.rows] == [REPRODUCED] * 2 + [OPEN] * 2 + [FLIPS] * 2

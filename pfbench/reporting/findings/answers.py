@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from pfbench.reporting.comparison import Compared, Comparison, Scored, all_at_equal_counts
 from pfbench.reporting.results import Panel, Results
 from pfbench.reporting.statistics import HOLDS, Price, final
-from pfbench.reporting.words import counted, inside, listed, measure_name, significant, whole
+from pfbench.reporting.words import (
+    calls_as_text,
+    counted,
+    inside,
+    listed,
+    measure_name,
+    significant,
+    whole,
+)
 from pfbench.runs.loop.stop import Stop
 
 _MOST_NAMED = 4
@@ -128,10 +136,10 @@ def _ranking(row: _Row, calls: str) -> str:
     """Return the order of the methods in the only panel."""
     least, best = row.order[0]
     others = [pair for pair in row.order if pair[0] > least]
-    named = [f"{one.group.label} {_calls(value)}{_hits(one)}" for value, one in others]
+    named = [f"{one.group.label} {calls_as_text(value)}{_hits(one)}" for value, one in others]
     then = f", then {listed(_most(named, 'method'))}" if named else ""
     sure = "" if row.clear or not others else "; the seeds are too few to tell the first"
-    return f"Fewest {calls}: {row.first}, {_calls(least)} expected{_hits(best)}{then}{sure}."
+    return f"Fewest {calls}: {row.first}, {calls_as_text(least)} expected{_hits(best)}{then}{sure}."
 
 
 def _winners(reached: Sequence[_Row], calls: str, place: str) -> str:
@@ -149,8 +157,8 @@ def _winners(reached: Sequence[_Row], calls: str, place: str) -> str:
     widest = max(several, key=lambda row: row.order[-1][0] / row.order[0][0])
     (low, first), *_, (high, last) = widest.order
     return (
-        f"{text}; widest on {widest.title}: {_calls(low)} ({first.group.label}) to "
-        f"{_calls(high)} ({last.group.label})."
+        f"{text}; widest on {widest.title}: {calls_as_text(low)} ({first.group.label}) to "
+        f"{calls_as_text(high)} ({last.group.label})."
     )
 
 
@@ -181,10 +189,6 @@ def _medians(panel: Panel, measure: str) -> list[tuple[float, str]]:
 def _span(values: Sequence[float]) -> str:
     low, high = significant(min(values)), significant(max(values))
     return low if low == high else f"{low} to {high}"
-
-
-def _calls(value: float) -> str:
-    return whole(round(value)) if value < 1e7 else significant(value)
 
 
 def _hits(scored: Scored) -> str:

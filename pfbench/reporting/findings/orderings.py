@@ -31,7 +31,7 @@ from pfbench.reporting.statistics import (
 from pfbench.reporting.statistics.curves import Array
 from pfbench.reporting.statistics.significance import SIGNIFICANT, side_of
 from pfbench.reporting.tables import Row, Table
-from pfbench.reporting.words import counted, inside, listed, significant, whole
+from pfbench.reporting.words import calls_as_text, counted, inside, listed, significant, whole
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import Ordering
@@ -276,12 +276,10 @@ def _compared(ordering: Ordering) -> str:
 
 def _evidence(one: Tested) -> str:
     pair, calls = one.evidence, one.ordering.target is not None
-    first, second = (_number(value, calls=calls) for value in pair.values)
+    first, second = map(calls_as_text if calls else _value_as_text, pair.values)
     sure = "nothing varies" if pair.p == 0.0 else f"p = {significant(pair.p, 2)}"
     return f"{pair.first} {first}, {pair.second} {second}, {sure}"
 
 
-def _number(value: float, *, calls: bool) -> str:
-    if not math.isfinite(value):
-        return "never" if calls else "no value"
-    return whole(round(value)) if calls and 100 <= value < 1e7 else significant(value)
+def _value_as_text(value: float) -> str:
+    return significant(value) if math.isfinite(value) else "no value"

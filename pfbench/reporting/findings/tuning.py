@@ -13,7 +13,7 @@ from pfbench.reporting.comparison import Compared, Comparison, Scored
 from pfbench.reporting.results import Results
 from pfbench.reporting.statistics import Price
 from pfbench.reporting.tables import Cell, Row, Table
-from pfbench.reporting.words import counted, inside, whole
+from pfbench.reporting.words import calls_as_text, counted, inside, whole
 from pfbench.runs.planning.labels import title_of
 from pfbench.runs.planning.study import Named, Setting, Study
 from pfbench.runs.planning.tune import Choice, Tune, Tuned, key_of, tuned_label
@@ -192,12 +192,8 @@ def _ordered(
     less, more = sorted(calls, key=calls.__getitem__)
     if calls[less] == calls[more]:
         return None
-    words = [f"{label} ({_written(calls[label])})" for label in (less, more)]
+    words = [f"{label} ({calls_as_text(calls[label])})" for label in (less, more)]
     return less, ", ".join(words)
-
-
-def _written(calls: float) -> str:
-    return whole(round(calls)) if math.isfinite(calls) else "never"
 
 
 def tuning_csv(study: Study) -> str:

@@ -11,7 +11,7 @@ from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import HOLDS, Price, holm, nothing_varies, rank_test
 from pfbench.reporting.statistics.significance import SIGNIFICANT
 from pfbench.reporting.tables import TIED, Cell, Row, Table
-from pfbench.reporting.words import counted, inside, listed, significant, whole
+from pfbench.reporting.words import calls_as_text, counted, inside, listed, significant
 from pfbench.runs.loop.stop import Stop
 
 
@@ -175,24 +175,21 @@ def _each(found: Sequence[Duel], words: Callable[[Duel], str]) -> str:
 
 def _won(duel: Duel) -> str:
     if duel.other is None:
-        return f"{_whole(duel.calls)}, and no other reaches it"
-    return f"{_whole(duel.calls)}, {duel.other.group.label} {_whole(duel.others)}{_sure(duel)}"
+        return f"{calls_as_text(duel.calls)}, and no other reaches it"
+    mine, others = calls_as_text(duel.calls), calls_as_text(duel.others)
+    return f"{mine}, {duel.other.group.label} {others}{_sure(duel)}"
 
 
 def _lost(duel: Duel) -> str:
     best = duel.other.group.label if duel.other else ""
     if duel.place is None:
-        return f"never reaches it, {best} after {_whole(duel.others)}"
+        return f"never reaches it, {best} after {calls_as_text(duel.others)}"
     factor = significant(duel.calls / duel.others, 2)
     return f"place {duel.place} of {duel.number}, {factor} times {best}{_sure(duel)}"
 
 
 def _sure(duel: Duel) -> str:
     return "" if duel.sure else f" {TIED}"
-
-
-def _whole(calls: float) -> str:
-    return whole(round(calls))
 
 
 def _failures(results: Results, label: str) -> Iterator[str]:
