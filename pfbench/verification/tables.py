@@ -147,8 +147,15 @@ _COMMON = {"exponent", "in", "of"}
 
 def _found(one: Finding) -> str:
     seen = "shown" if one.shown else "**not examined**" if one.lost else "**not shown**"
+    measured = [f"{_safe(name)} **{_number(value)}**" for name, value in one.evidence.items()]
+    if measured:
+        seen += f": {'; '.join(measured)}"
     printed, corrected = _safe(one.erratum.as_printed), _safe(one.erratum.corrected)
     return f"| {one.erratum.name} | {printed} | {corrected} | {seen} |"
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value == round(value, 0) and abs(value) < 1e6 else f"{value:.3g}"
 
 
 def _safe(text: str) -> str:

@@ -43,6 +43,12 @@ def test_all_that_a_file_states_is_verified(pfbench, conforms, own):
     table = Path("t.md").read_text()
     assert "## Claims of mine.py" in table
     assert "T iterations cost n T component gradients" in table
+    line = next(line for line in table.splitlines() if line.startswith("| descent-(1) |"))
+    numbers = {name: value for name, value in finding["evidence"].items() if name != "shown"}
+    assert "| shown: " in line
+    assert numbers
+    for name, value in numbers.items():
+        assert f"{name} **{value:.3g}**" in line
 
 
 def test_a_verdict_is_kept_until_the_file_is_edited(pfbench, own):
