@@ -80,23 +80,12 @@ _COUNTS = table_of(count, COUNTED)
 _SOURCE = optional(table)
 
 
-def best_known(value: Any) -> bool:
-    """Return whether a value is the least known objective of a problem, with its source."""
-    return (
+def record_of(fields: Mapping[str, Type]) -> Type:
+    """Return the type of an object that has these fields, and no others."""
+    return lambda value: (
         table(value)
-        and value.keys() == {"value", "source"}
-        and number(value["value"])
-        and text(value["source"])
-    )
-
-
-def promised(value: Any) -> bool:
-    """Return whether a value is the bound of a measure."""
-    return (
-        table(value)
-        and value.keys() == {"measure", "value"}
-        and text(value["measure"])
-        and number(value["value"])
+        and value.keys() == fields.keys()
+        and all(kind(value[name]) for name, kind in fields.items())
     )
 
 
@@ -134,8 +123,8 @@ NOTES: Mapping[str, Type] = MappingProxyType(
         "dimension": count,
         "plan": table,
         "source": _SOURCE,
-        "best_known": optional(best_known),
-        "promised": optional(promised),
+        "best_known": optional(record_of({"value": number, "source": text})),
+        "promised": optional(record_of({"measure": text, "value": number})),
     }
 )
 """The notes on an entry; it may have any others."""
