@@ -3,6 +3,7 @@
 A panel is a problem at a setting, where algorithms are compared.
 """
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -270,7 +271,7 @@ def _best_known(entry: "Entry") -> float | None:
 
 def _promised(entry: "Entry") -> tuple[str, float] | None:
     stated = entry.notes.get("promised")
-    if not stated or entry.run.status != "finished":
+    if not stated or entry.run.status != "finished" or not math.isfinite(stated["value"]):
         return None
     return str(stated["measure"]), float(stated["value"])
 

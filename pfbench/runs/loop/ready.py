@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pfbench.algorithms.base import parameters_of
+from pfbench.algorithms.promise import Promise
 from pfbench.base.assumptions import ASSUMPTIONS, unmet
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError, Refused
@@ -72,7 +73,9 @@ class Ready:
         """
         promise = getattr(self.algorithm, "promises", None)
         epsilon = Selector.parse(self.selector).parameters.get("epsilon")
-        if self.schedule != "theory" or promise is None or not isinstance(epsilon, (int, float)):
+        if self.schedule != "theory" or not isinstance(epsilon, (int, float)):
+            return None
+        if not isinstance(promise, Promise):  # somebody's own class may mean another thing by it
             return None
         start = self.problem.start() if self.start is None else self.start
         return float(promise.bound(epsilon, self.problem.constants(start)))
