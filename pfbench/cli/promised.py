@@ -19,10 +19,10 @@ def promised(ready: "Ready", runs: "Sequence[Run]") -> dict[str, Any] | None:
 
     None where the parameters are not those of a theorem, or it has no number.
     """
-    bound = ready.promised
-    if bound is None:
+    found = ready.promised
+    if found is None:
         return None
-    promise: Promise = ready.algorithm.promises  # type: ignore[attr-defined]
+    promise, bound = found
     values = [_measured(promise, ready.problem, run) for run in runs]
     known = [value for value in values if value is not None]
     return {

@@ -12,6 +12,7 @@ where there is one; and ``plan``, from which the run can be made again.
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,8 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
         return
     store.check_writable()
     lengths = Lengths(store)
+    # Of each problem once: runs end in any order, and one problem is kept at a time.
+    least_known = cache(one_thread()(best_known))
     # Round by round: a run that another, longer one will contain waits for it.
     waiting = [plans[0] for plans in missing.values()]
     while waiting:
@@ -142,7 +145,7 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
                 "source": mine.source,
                 "dimension": mine.dimension,
                 "plan": plan.as_json(),
-            } | _stated(plan, mine)
+            } | _stated(mine, least_known(plan.problem))
             store.put(mine.key, run, environment, notes)
             lengths.add(mine, run)
             for same in missing[mine.key]:
@@ -175,13 +178,12 @@ def expected(plans: Sequence[PlannedRun], folder: Path, engine: Engine) -> dict[
     return {plan: origin(plan) for plan in keys}
 
 
-@one_thread()
-def _stated(plan: PlannedRun, keys: Keys) -> dict[str, Any]:
+def _stated(keys: Keys, least: tuple[float, str] | None) -> dict[str, Any]:
     """Return the notes on what is known without the run."""
     notes: dict[str, Any] = {}
     if keys.promised is not None:
         notes["promised"] = dict(zip(("measure", "value"), keys.promised, strict=True))
-    if (least := best_known(plan.problem)) is not None:
+    if least is not None:
         notes["best_known"] = dict(zip(("value", "source"), least, strict=True))
     return notes
 

@@ -104,6 +104,15 @@ def test_what_a_theorem_promises_is_stored_in_units_of_its_measure(tmp_path, alg
     assert stated is None or list(stated) == ["measure", "value"]
 
 
+def test_what_somebody_calls_promises_and_is_none_stops_no_run(tmp_path, monkeypatch):
+    plan = replace(PLAN, problem=PLAN.problem.replace("set=none", "set=l1"))
+    plan = replace(plan, algorithm="frank-wolfe[epsilon=0.5]", budget=Budget(lo=3))
+    monkeypatch.setattr(FrankWolfe, "promises", "much")
+    (made,) = execute.execute([plan], Store(tmp_path))
+    assert made.entry.run.status == "budget"
+    assert "promised" not in made.entry.notes
+
+
 def test_a_second_call_makes_nothing_and_returns_the_same(tmp_path):
     plans, made = [PLAN, replace(PLAN, seed=1)], []
     for _ in range(2):

@@ -66,8 +66,8 @@ class Ready:
         return None if iterations is None else iterations * getattr(self.algorithm, "runs", 1)
 
     @property
-    def promised(self) -> float | None:
-        """The number that the algorithm's theorem promises of this schedule, in its criterion.
+    def promised(self) -> tuple[Promise, float] | None:
+        """What the theorem of this schedule promises, and the bound's number in its criterion.
 
         None where the parameters are not those of a theorem, or it has no number.
         """
@@ -78,7 +78,7 @@ class Ready:
         if not isinstance(promise, Promise):  # somebody's own class may mean another thing by it
             return None
         start = self.problem.start() if self.start is None else self.start
-        return float(promise.bound(epsilon, self.problem.constants(start)))
+        return promise, float(promise.bound(epsilon, self.problem.constants(start)))
 
     def check_ends(
         self, budget: Budget | None, stop: Stop | None, time_limit: float | None

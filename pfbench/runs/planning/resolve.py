@@ -99,7 +99,6 @@ def resolve(plan: PlannedRun) -> Resolved:
     return known[common]
 
 
-@lru_cache(maxsize=4096)
 def best_known(problem: str) -> tuple[float, str] | None:
     """Return the least known value of f + h of a selector's problem, as `Built.best_known`."""
     on, _ = _built(problem)

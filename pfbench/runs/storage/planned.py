@@ -81,9 +81,10 @@ def keys_of(plans: Sequence[PlannedRun], environment: Mapping[str, str]) -> dict
 
 def _promised(there: Resolved) -> tuple[str, float] | None:
     """Return the promise of a schedule in units of its measure."""
-    if there.fit is None or (bound := there.fit.promised) is None:
+    found = there.fit.promised if there.fit else None
+    if found is None:
         return None
-    promise = there.fit.algorithm.promises  # type: ignore[attr-defined]
+    promise, bound = found
     return (promise.measure, bound ** (1.0 / promise.power)) if promise.measure else None
 
 
