@@ -16,7 +16,7 @@ from pfbench.cli.catalogue import MAIN_REPORT, PAPER, spec_path, specs
 from pfbench.cli.changes import show_changes
 from pfbench.cli.making import made, searched
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.printing import FAILURES, announce, exit_if_failed, print_json
+from pfbench.cli.printing import FAILURES, announce, exit_if_failed, note, print_json
 from pfbench.cli.tables import show
 
 if TYPE_CHECKING:
@@ -126,6 +126,7 @@ def _made(
 ) -> "tuple[list[Report], list[Outcome]]":
     """Make the runs of all reports that the store lacks."""
     from pfbench.reporting import collect
+    from pfbench.reporting.findings.orderings import too_few_seeds
     from pfbench.runs.planning.spec import read_spec
     from pfbench.runs.storage.store import Store
 
@@ -140,6 +141,10 @@ def _made(
             raise InputError(f"two specs are called {name}: their reports would be the same.")
     for one in read:
         announce(one.own_selectors, one.path)
+        if not quiet:
+            for study in one.studies:
+                if few := too_few_seeds(study):
+                    note(f"{one.name}, {study.title}: {few}")
     kept = Store(folder)
     reports: list[Report] = []
     everything: list[Outcome] = []

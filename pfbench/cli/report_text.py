@@ -59,7 +59,7 @@ def _study(part: Part) -> Iterator[RenderableType]:
     failure = [failure_sentence(results)] if failure_sentence(results) else []
     yield heading(study.title, *paragraphs(study.about), *said, *failure)
     for table in (
-        orderings.table(study.title, part.tested),
+        orderings.table(study, part.tested),
         ranking.table(results),
         *part.results_tables,
         *part.tuning_tables,

@@ -98,17 +98,35 @@ def test_what_speaks_against_an_order_is_said_first_with_numbers():
     ]
     assert "(wrong: “it says so”): by SFO flips (slow 243, fast 83, p = " in said[0]
     assert "; by seconds flips (slow 24.3, fast 8.30, p = " in said[0]
-    table = orderings.table("T", several)
+    table = orderings.table(found.study, several)
     assert [row.cells[1] for row in table.rows] == [REPRODUCED] * 2 + [OPEN] * 2 + [FLIPS] * 2
     assert [one["verdict"] for one in orderings.as_json(several)] == [
         r.cells[1] for r in table.rows
     ]
 
 
+@pytest.mark.parametrize("seeds", [3, 4, 5])
+def test_seeds_that_can_decide_no_order_are_said_to_be_too_few(seeds):
+    def few(group):
+        return replace(group, plans=group.plans[:seeds], runs=group.runs[:seeds])
+
+    found = results(few(fast()), few(slow()))
+    one = Ordering("a", "", (("fast",), ("slow",)), "m", 1.0)
+    two = replace(one, order=(("fast", "slow"), ("slower",)), problems=("elsewhere",))
+    study = replace(found.study, seeds=tuple(range(seeds)), orderings=(one, two))
+    # 2 / C(2n, n) is the least p-value of n and n values: 0.1, 0.029 and 0.008.
+    assert study.ordered_pairs == 1
+    several = orderings.tested(replace(found, study=study))
+    note = orderings.table(study, several).note
+    expected = "3 seeds can decide no published order in a test of 1 pair,"
+    assert (expected in note) == (orderings.too_few_seeds(study) != "") == (seeds == 3)
+    assert {one.verdict for one in several} == {OPEN if seeds == 3 else REPRODUCED}
+
+
 def test_a_study_without_orders_says_nothing():
     assert orderings.tested(results(fast())) == []
     assert orderings.sentences([]) == []
-    assert orderings.table("T", []) is None
+    assert orderings.table(results(fast()).study, []) is None
 
 
 @given(

@@ -52,7 +52,7 @@ def _study(part: Part, *, alone: bool) -> list[str]:
     caption = f"{told} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
     for table in (
-        orderings.table(study.title, part.tested),
+        orderings.table(study, part.tested),
         *part.results_tables,
         *part.tuning_tables,
         part.medians,

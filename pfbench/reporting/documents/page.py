@@ -94,7 +94,7 @@ def _shown(part: Part, theory: Theory) -> dict[str, Any]:
         "study": part.study,
         "answers": part.answers,
         "orders": part.orders,
-        "tested": orderings.table(part.study.title, part.tested),
+        "tested": orderings.table(part.study, part.tested),
         "results": part.results_tables,
         "sentences": part.sentences,
         "tuned": part.tuned,

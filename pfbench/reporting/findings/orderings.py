@@ -10,7 +10,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -29,12 +28,12 @@ from pfbench.reporting.statistics import (
     runtimes,
 )
 from pfbench.reporting.statistics.curves import Array
-from pfbench.reporting.statistics.significance import SIGNIFICANT, side_of
+from pfbench.reporting.statistics.significance import SIGNIFICANT, seeds_needed, side_of
 from pfbench.reporting.tables import Row, Table
 from pfbench.reporting.words import calls_as_text, counted, inside, listed, significant, whole
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
-from pfbench.runs.planning.study import Ordering
+from pfbench.runs.planning.study import Ordering, Study
 
 FLIPS, OPEN, REPRODUCED = "flips", "not decided", "reproduced"
 """What becomes of an order; what speaks against it is said first."""
@@ -123,7 +122,19 @@ def sentences(several: Sequence[Tested]) -> list[str]:
     return [_sentence(of) for of in sorted(grouped.values(), key=_worst)]
 
 
-def table(title: str, several: Sequence[Tested]) -> Table | None:
+def too_few_seeds(study: Study) -> str:
+    """Return a sentence where a study has too few seeds to decide any published order, else ''."""
+    pairs, seeds = study.ordered_pairs, len(study.seeds)
+    needed = seeds_needed(pairs) if pairs else 0
+    if seeds >= needed:
+        return ""
+    return (
+        f"{counted(seeds, 'seed')} can decide no published order in a test of "
+        f"{counted(pairs, 'pair')}, unless nothing varies over the seeds: it takes {needed}."
+    )
+
+
+def table(study: Study, several: Sequence[Tested]) -> Table | None:
     """Return the verdict on each order in each panel and price; None without orders."""
     if not several:
         return None
@@ -141,8 +152,13 @@ def table(title: str, several: Sequence[Tested]) -> Table | None:
         "round. The evidence is the pair that decides, with medians over the seeds. Seconds are "
         "those of the machine that made the runs."
     )
+    if any(one.verdict == OPEN for one in several):
+        note = f"{note} {too_few_seeds(study)}".strip()
     return Table(
-        f"{title}: published orders", note, ("order", "where", "in", "verdict", "evidence"), rows
+        f"{study.title}: published orders",
+        note,
+        ("order", "where", "in", "verdict", "evidence"),
+        rows,
     )
 
 
@@ -176,23 +192,19 @@ def as_json(several: Sequence[Tested]) -> list[dict[str, Any]]:
 def _panels(ordering: Ordering, results: Results) -> Iterator[Panel]:
     """Yield the panels that an order speaks of."""
     for panel in results.panels:
-        if ordering.problems and panel.problem not in ordering.problems:
-            continue
-        if not ordering.settings or panel.setting in ordering.settings:
+        if ordering.speaks_of(panel.problem, panel.setting):
             yield panel
 
 
 def _pairs(ordering: Ordering, panel: Panel, name: str) -> Iterator[Pair]:
     """Yield the pairs of an order, uncorrected; none if not all algorithms make such calls."""
-    places = [[panel.of(label) for label in place] for place in ordering.order]
-    groups = [group for place in places for group in place]
-    if not all(group and group.makes(name) for group in groups):
+    groups = {label: panel.of(label) for place in ordering.order for label in place}
+    if not all(group and group.makes(name) for group in groups.values()):
         return
-    for ahead, behind in combinations(places, 2):
-        for one in ahead:
-            for other in behind:
-                if one and other:
-                    yield _pair(ordering, one, other, Price.of(name))
+    for first, second in ordering.pairs:
+        one, other = groups[first], groups[second]
+        if one and other:
+            yield _pair(ordering, one, other, Price.of(name))
 
 
 def _pair(ordering: Ordering, one: Group, other: Group, price: Price) -> Pair:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,17 @@ class Ordering:
     target: float | None = None
     problems: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Each two algorithms of which it puts one before the other."""
+        places = combinations(self.order, 2)
+        return tuple(pair for ahead, behind in places for pair in product(ahead, behind))
+
+    def speaks_of(self, problem: str, setting: str) -> bool:
+        """Return whether it speaks of a problem, by its label, at a setting, by its title."""
+        named = not self.problems or problem in self.problems
+        return named and (not self.settings or setting in self.settings)
 
 
 @dataclass(frozen=True)
@@ -129,6 +140,15 @@ class Study:
     def labels(self) -> tuple[str, ...]:
         """The names of the algorithms."""
         return tuple(algorithm.label for algorithm in self.algorithms)
+
+    @property
+    def ordered_pairs(self) -> int:
+        """How many pairs of algorithms the published orders have, over problems and settings."""
+        panels = list(product(self.problems, self.settings))
+        return sum(
+            len(one.pairs) * sum(one.speaks_of(on.label, at.title) for on, at in panels)
+            for one in self.orderings
+        )
 
     @property
     def stop(self) -> Stop | None:

@@ -3,6 +3,7 @@
 import json
 import tomllib
 from importlib.resources import files
+from math import comb
 from pathlib import Path
 
 import jsonschema
@@ -211,6 +212,9 @@ def test_each_figure_of_the_papers_has_a_spec_of_both_scales_with_its_orders():
             assert (quick.name, whole.name) == (name, f"{name}-paper")
             for spec in (quick, whole):
                 assert all(study.orderings for study in spec.studies), spec.name
+                for study in spec.studies:  # the least p-value of its seeds can decide an order
+                    ways = comb(2 * len(study.seeds), len(study.seeds))
+                    assert 2 * study.ordered_pairs / ways <= 0.05, spec.name
             said = [
                 {(one.source, one.order) for study in spec.studies for one in study.orderings}
                 for spec in (quick, whole)
