@@ -71,7 +71,7 @@ def test_final_values_and_curves_are_cut(targets):
     data = json.loads(
         html.as_json(
             Spec("s", "S", "", (found.study,)),
-            [(all_at_equal_counts(found), ["once"])],
+            [(all_at_equal_counts(found), drawn)],
             ["once", "twice"],
         )
     )

@@ -1,19 +1,24 @@
 """Figures for papers: as wide as they say, and the same bytes every time."""
 
+import json
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import failing, fast, idle, results, run, slow
+from made_runs import SEEDS, failing, fast, group, idle, results, run, slow
 
 from pfbench.reporting.comparison import compare
+from pfbench.reporting.figures import html
 from pfbench.reporting.figures.panels import figure
 from pfbench.reporting.figures.reached import factors, profiles, reached, shares
 from pfbench.reporting.figures.svg import COLUMN, PAGE, curves, pdf, svg
 from pfbench.reporting.results import collect
 from pfbench.reporting.statistics import Price
+from pfbench.runs.planning.study import Spec
+
+LABELS = ["far", "near"]
 
 
 def drawings(width):
@@ -84,6 +89,32 @@ def test_a_run_without_a_row_draws_nothing():
     labels = list(study.study.labels)
     assert svg(curves(figure(study), labels))
     assert svg(reached([compare(study, Price.of("sfo"))], labels))
+
+
+@pytest.mark.parametrize(("calls", "log"), [(5, True), (30, False), (1000, False)])
+def test_calls_are_on_a_logarithmic_axis_where_a_line_would_not_be_seen(calls, log):
+    far = group("far", [run([16, 8, 1], [0, 10, 900], seed=seed) for seed in SEEDS])
+    near = group("near", [run([16, 1], [0, calls], seed=seed) for seed in SEEDS])
+    study = results(far, near, targets=())
+    drawn = figure(study)
+    assert (drawn.log, drawn.spans) == (log, [(min(calls, 10), max(900, calls))])
+    sent = json.loads(html.as_json(Spec("s", "S", "", (study.study,)), [(study, drawn)], LABELS))
+    assert sent["studies"][0]["logx"] == log
+    canvas = curves(drawn, LABELS).canvas()
+    (axes,) = canvas.axes
+    assert axes.get_xscale() == ("log" if log else "linear")
+    assert axes.get_xlim()[0] == pytest.approx(calls / 1.1 if log else 0.0)
+    # The start is at 0 calls, which have no logarithm.
+    starts = [line.get_xdata()[:1].tolist() for line in axes.lines]
+    assert starts == ([[10], [calls]] if log else [[0], [0]])
+
+
+def test_where_runs_end_early_is_seen_on_a_logarithmic_axis():
+    far = group("far", [run([16, 8, 1], [0, 10, 900], seed=seed) for seed in SEEDS])
+    crashed = run([16], [0], status="error", seed=0)
+    near = group("near", [crashed, *(run([16, 1], [0, 5], seed=seed) for seed in SEEDS[1:])])
+    (axes,) = curves(figure(results(far, near, targets=())), LABELS).canvas().axes
+    assert [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "x"][:1] == [5]
 
 
 def with_reference(*groups):

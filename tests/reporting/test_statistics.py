@@ -110,3 +110,14 @@ def test_thinning_keeps_both_ends():
     assert found.x.size == 10
     assert (found.x[0], found.x[-1]) == (0, 999)
     assert found.median[-1] == 2.0
+
+
+def test_thinning_for_a_logarithmic_axis_is_even_in_the_logarithm_and_leaves_out_zero():
+    x = np.array([0.0, 0.0, *np.geomspace(1, 1e6, 1000)])
+    whole = statistics.Band(x, x, x, x, np.ones(x.size, dtype=np.int64))
+    found = whole.thinned(7, log=True)
+    assert found.x == pytest.approx([1, 10, 100, 1e3, 1e4, 1e5, 1e6], rel=0.02)
+    assert (found.x[0], found.x[-1]) == (x[2], x[-1])
+    assert whole.thinned(2000, log=True).x.tolist() == x[2:].tolist()
+    nowhere = statistics.Band(*(np.zeros(5),) * 4, np.ones(5, dtype=np.int64))
+    assert nowhere.thinned(3, log=True).x.size == 0

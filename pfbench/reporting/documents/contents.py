@@ -93,6 +93,11 @@ class Part:
         return f" Shown are the foremost {few} of {many} algorithms." if few < many else ""
 
     @property
+    def start(self) -> str:
+        """A sentence on starts that figures do not show, or nothing."""
+        return " The start, at 0, has no place on the logarithmic axis." if self.figure.log else ""
+
+    @property
     def certified(self) -> str:
         """A sentence on measures that are intervals, or nothing."""
         names = [name for name in self.study.measures if _is_interval(self.results, name)]

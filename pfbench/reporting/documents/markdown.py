@@ -48,7 +48,7 @@ def _study(part: Part, *, alone: bool) -> list[str]:
     blocks.append("\n".join(f"- {markdown_text(text)}" for text in part.said))
     shown = " ".join(_description(part.figure, measure, 0) for measure in study.measures)
     blocks.append(f"![{markdown_text(shown.translate(_IN_ALT))}]({part.picture})")
-    told = f"{band_means(len(study.seeds))}{part.left_out}{part.certified}"
+    told = f"{band_means(len(study.seeds))}{part.left_out}{part.start}{part.certified}"
     caption = f"{told} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
     for table in (

@@ -52,7 +52,7 @@ def page(contents: Contents) -> str:
         "final": lambda cell: isinstance(cell, Final),
         "numeric": tables.is_numeric,
     }
-    studies = [(part.results, part.shown.study.labels) for part in contents.parts]
+    studies = [(part.results, part.figure) for part in contents.parts]
     rates = contents.theory.rates
     runs = html.as_json(contents.spec, studies, contents.labels, rates)
     values: dict[str, Any] = vars(contents) | {

@@ -8,13 +8,14 @@ import base64
 import gzip
 import json
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.reporting.comparison import at_equal_counts
+from pfbench.reporting.figures.panels import Figure
 from pfbench.reporting.figures.style import Style, style
 from pfbench.reporting.latex import latex_text
 from pfbench.reporting.results import Group, Results
@@ -50,7 +51,7 @@ def packed(text: str) -> str:
 
 def as_json(
     spec: Spec,
-    studies: Sequence[tuple[Results, Collection[str]]],
+    studies: Sequence[tuple[Results, Figure]],
     labels: Sequence[str],
     rates: Sequence[Rate] = (),
 ) -> str:
@@ -59,7 +60,7 @@ def as_json(
     Parameters
     ----------
     studies
-        Each with the algorithms that are shown at first.
+        Each with the figure that is shown at first.
     labels
         All algorithms of the report; the position of one is the number of its style.
     rates
@@ -76,7 +77,7 @@ def as_json(
         "holds": sorted(HOLDS),
         "quartilesFrom": QUARTILES_FROM,
         "whole": _WHOLE,
-        "studies": [_study(results, shown, labels, rates) for results, shown in studies],
+        "studies": [_study(results, first, labels, rates) for results, first in studies],
     }
     used = {*json.dumps(content, ensure_ascii=False), *_WRITTEN}
     content["latex"] = {one: latex_text(one) for one in sorted(used) if latex_text(one) != one}
@@ -95,9 +96,9 @@ def _measured(results: Results) -> list[str]:
 
 
 def _study(
-    results: Results, shown: Collection[str], labels: Sequence[str], rates: Sequence[Rate]
+    results: Results, first: Figure, labels: Sequence[str], rates: Sequence[Rate]
 ) -> dict[str, Any]:
-    study = results.study
+    study, shown = results.study, first.results.study.labels
     counts = [kind for kind in AXES if kind in COUNTED and any(one.makes(kind) for one in results)]
     columns = ("iteration", *counts, "seconds", *_measured(results))
     several = len(results.panels) > 1
@@ -108,6 +109,7 @@ def _study(
         "settings": list(dict.fromkeys(panel.setting for panel in results.panels)),
         "algorithms": [labels.index(label) for label in study.labels],
         "hidden": [labels.index(label) for label in study.labels if label not in shown],
+        "logx": first.log,
         "measures": study.measures,
         "counts": counts,
         "price": {kind: study.price.get(kind, 0) for kind in counts} if study.price else None,

@@ -13,6 +13,9 @@ from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import Band, Ending, band, endings
 from pfbench.reporting.words import AXES, power_of_ten
 
+WIDE = 30.0
+"""The x-axis is logarithmic where a line ends more than so many times as far as another."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -21,6 +24,11 @@ class Line:
     label: str
     band: Band
     endings: tuple[Ending, ...]
+
+    @property
+    def end(self) -> float:
+        """The greatest x of it, 0 without any."""
+        return max(map(float, (*self.band.x[-1:], *(end.x for end in self.endings))), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -44,8 +52,10 @@ class Figure:
     lines
         By measure and number of the panel; an algorithm that never makes the calls on the axis has
         no line.
-    widths
-        Greatest x by number of the panel.
+    spans
+        Least positive and greatest x by number of the panel.
+    log
+        Whether the x-axis is logarithmic, as lines of one panel end very far from each other.
     scales
         By measure and problem: values of different problems have no scale in common.
     """
@@ -53,7 +63,8 @@ class Figure:
     results: Results
     axis: str
     lines: Mapping[tuple[str, int], tuple[Line, ...]]
-    widths: Sequence[float]
+    spans: Sequence[tuple[float, float]]
+    log: bool
     scales: Mapping[tuple[str, str], Scale]
 
 
@@ -66,18 +77,7 @@ def figure(results: Results) -> Figure:
         (measure, at): tuple(_lines(results.panels[at].groups, axis, measure))
         for measure, at in product(measures, columns)
     }
-    widths = [
-        max(
-            (
-                float(x)
-                for measure in measures
-                for line in lines[measure, at]
-                for x in (*line.band.x[-1:], *(end.x for end in line.endings))
-            ),
-            default=0.0,
-        )
-        for at in columns
-    ]
+    panels = [[line for measure in measures for line in lines[measure, at]] for at in columns]
     scales = {
         (measure, problem): _scale(
             [
@@ -90,7 +90,7 @@ def figure(results: Results) -> Figure:
         for measure in measures
         for problem in dict.fromkeys(panel.problem for panel in results.panels)
     }
-    return Figure(results, axis, lines, widths, scales)
+    return Figure(results, axis, lines, [*map(_span, panels)], any(map(_wide, panels)), scales)
 
 
 def _lines(groups: Sequence[Group], axis: str, measure: str) -> Iterator[Line]:
@@ -98,6 +98,18 @@ def _lines(groups: Sequence[Group], axis: str, measure: str) -> Iterator[Line]:
         if group.makes(axis):
             ends = tuple(endings(group.runs, axis, measure))
             yield Line(group.label, band(group.runs, axis, measure), ends)
+
+
+def _span(lines: Sequence[Line]) -> tuple[float, float]:
+    """Return the least positive x of a panel, and the greatest."""
+    greatest = max((line.end for line in lines), default=0.0)
+    return min((x for line in lines for x in line.band.x if x > 0), default=greatest), greatest
+
+
+def _wide(lines: Sequence[Line]) -> bool:
+    """Return whether lines of a panel end so far from each other that a linear axis hides one."""
+    ends = [line.end for line in lines if line.end > 0]
+    return bool(ends) and max(ends) > WIDE * min(ends)
 
 
 def _scale(lines: Sequence[Line]) -> Scale:

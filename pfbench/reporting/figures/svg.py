@@ -11,8 +11,9 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pfbench.reporting.figures.panels import Figure, Line, Scale
+from pfbench.reporting.figures.panels import Figure, Scale
 from pfbench.reporting.figures.style import style
+from pfbench.reporting.statistics import Band
 from pfbench.reporting.words import AXES, measure_name
 
 if TYPE_CHECKING:
@@ -169,9 +170,16 @@ def _curves(drawn: Figure, labels: Sequence[str], width: Width) -> "Canvas":
         scale = drawn.scales[measure, panel.problem]
         first = at % columns == 0 or panel.problem != panels[at - 1].problem
         axes.set_visible(True)
+        left, right = drawn.spans[at] if drawn.log else (0.0, drawn.spans[at][1])
         for line in drawn.lines[measure, at]:
-            _draw(axes, line, labels.index(line.label), scale.low, most, markers)
-        _frame(axes, scale, drawn.widths[at], named=first)
+            band = line.band.thinned(most, log=drawn.log)
+            _draw(axes, band, labels.index(line.label), scale.low, markers)
+            for end in line.endings:
+                color = style(labels.index(line.label)).color
+                x = max(end.x, left)
+                axes.plot(x, end.y, color=color, marker="x", markersize=5, zorder=5)
+        _frame(axes, scale, named=first)
+        _below(axes, left, right, log=drawn.log)
         if row == 0 or deep > 1:
             axes.set_title(panel.title)
         if at % columns == 0:
@@ -215,8 +223,8 @@ def add_legend(canvas: "Canvas", shown: Sequence[str], labels: Sequence[str], wi
     )
 
 
-def _draw(axes: "Axes", line: Line, number: int, floor: float, most: int, markers: int) -> None:
-    look, band = style(number), line.band.thinned(most)
+def _draw(axes: "Axes", band: Band, number: int, floor: float, markers: int) -> None:
+    look = style(number)
     low, high = band.low.clip(floor), band.high.clip(floor)
     axes.fill_between(band.x, low, high, color=look.color, alpha=0.16, linewidth=0)
     every = max(1, band.x.size // markers)
@@ -231,19 +239,29 @@ def _draw(axes: "Axes", line: Line, number: int, floor: float, most: int, marker
         # Each algorithm's markers begin elsewhere, so that they do not hide one another.
         markevery=(number % 5 * every // 5, every),
     )
-    for end in line.endings:
-        axes.plot(end.x, end.y, color=look.color, marker="x", markersize=5, zorder=5)
 
 
-def _frame(axes: "Axes", scale: Scale, width: float, *, named: bool) -> None:
+def _frame(axes: "Axes", scale: Scale, *, named: bool) -> None:
     axes.set_yscale("log" if scale.log else "linear")
     axes.set_ylim(scale.low, scale.high)
     axes.minorticks_off()
     texts = [text if named else "" for _, text in scale.ticks]
     axes.set_yticks([value for value, _ in scale.ticks], texts)
     axes.grid(axis="y")
-    axes.set_xlim(0.0, 1.02 * width or 1.0)
-    axes.locator_params(axis="x", nbins=3)
+
+
+def _below(axes: "Axes", left: float, right: float, *, log: bool) -> None:
+    """Lay out the x-axis, which a logarithmic scale needs some positive x for."""
+    if log and left > 0.0:
+        from matplotlib.ticker import LogLocator, NullLocator
+
+        axes.set_xscale("log")
+        axes.set_xlim(left / 1.1, 1.1 * right)
+        axes.xaxis.set_major_locator(LogLocator(numticks=4))
+        axes.xaxis.set_minor_locator(NullLocator())
+    else:
+        axes.set_xlim(0.0, 1.02 * right or 1.0)
+        axes.locator_params(axis="x", nbins=3)
     axes.xaxis.set_major_formatter(lambda x, _: short(x))
 
 

@@ -35,11 +35,18 @@ class Band:
     high: Array
     runs: npt.NDArray[np.int64]
 
-    def thinned(self, most: int) -> "Band":
-        """Return at most so many points of it, the first and the last among them."""
-        if self.x.size <= most:
-            return self
-        at = np.unique(np.linspace(0, self.x.size - 1, most).round().astype(int))
+    def thinned(self, most: int, *, log: bool = False) -> "Band":
+        """Return at most so many points of it, the first and the last among them.
+
+        For a logarithmic axis they are even in the logarithm of x, from the first positive one on.
+        """
+        first = int(np.searchsorted(self.x, 0.0, side="right")) if log else 0
+        at = np.arange(first, self.x.size)
+        if log and at.size > most:
+            even = np.searchsorted(self.x, np.geomspace(self.x[first], self.x[-1], most))
+            at = np.unique(even.clip(first, self.x.size - 1))
+        elif at.size > most:
+            at = np.unique(np.linspace(0, self.x.size - 1, most).round().astype(int))
         return Band(self.x[at], self.median[at], self.low[at], self.high[at], self.runs[at])
 
 

@@ -56,7 +56,7 @@ const switches = (() => {
       measure: hardest && measures.includes(hardest.measure) ? hardest.measure : measures[0],
       x: study.price ? "price" : study.counts[0] ?? "iteration",
       prices: study.price ?? Object.fromEntries(study.counts.map((kind) => [kind, 1])),
-      logx: false,
+      logx: study.logx,
       logy: true,
       gap: false,
       band: "band",
