@@ -119,6 +119,20 @@ def test_every_switch_changes_what_is_drawn_and_back(opened):
     }
 
 
+@pytest.mark.parametrize("band", ["band", "seeds", "median"])
+def test_a_start_at_no_calls_has_no_place_on_a_logarithmic_axis(opened, band):
+    change(opened, "x", "lo")
+    change(opened, "band", band)
+    least = """Math.min(...[...document.querySelectorAll('.plot')].flatMap((plot) => plot.data)
+        .filter((one) => ['band', 'line'].includes(one.name)).flatMap((one) => one.x))"""
+    caption = "document.querySelector('.caption').textContent"
+    assert opened.run(least) == 0
+    assert "The start, at 0" not in opened.run(caption)
+    change(opened, "logx", None)
+    assert opened.run(least) > 0
+    assert "The start, at 0, has no place" in opened.run(caption)
+
+
 def test_every_price_and_a_level_of_ones_own_change_what_is_drawn(opened):
     change(opened, "x", "price")
     before = opened.run(DRAWN)

@@ -98,6 +98,12 @@ def test_what_speaks_against_an_order_is_said_first_with_numbers():
     ]
     assert "(wrong: “it says so”): by SFO flips (slow 243, fast 83, p = " in said[0]
     assert "; by seconds flips (slow 24.3, fast 8.30, p = " in said[0]
+    brief = "Published orders that flip, 1 of 3: slow before fast (by SFO and seconds)."
+    assert orderings.in_brief(several) == [brief]
+    others = [one for one in several if one.ordering.source != "wrong"]
+    assert orderings.in_brief(others) == [
+        "No published order flips; 1 of 2 are reproduced throughout."
+    ]
     table = orderings.table(found.study, several)
     assert [row.cells[1] for row in table.rows] == [REPRODUCED] * 2 + [OPEN] * 2 + [FLIPS] * 2
     assert [one["verdict"] for one in orderings.as_json(several)] == [
@@ -125,7 +131,7 @@ def test_seeds_that_can_decide_no_order_are_said_to_be_too_few(seeds):
 
 def test_a_study_without_orders_says_nothing():
     assert orderings.tested(results(fast())) == []
-    assert orderings.sentences([]) == []
+    assert orderings.sentences([]) == orderings.in_brief([]) == []
     assert orderings.table(results(fast()).study, []) is None
 
 

@@ -51,6 +51,11 @@ class Part:
         """What becomes of the published orders, in words."""
         return orderings.sentences(self.tested)
 
+    @property
+    def in_brief(self) -> list[str]:
+        """Which of the published orders flip, and who needs the fewest calls for what, in words."""
+        return [*orderings.in_brief(self.tested), *self.answers]
+
     @cached_property
     def answers(self) -> list[str]:
         """Who needs the fewest calls for what, in words."""
@@ -95,7 +100,9 @@ class Part:
     @property
     def start(self) -> str:
         """A sentence on starts that figures do not show, or nothing."""
-        return " The start, at 0, has no place on the logarithmic axis." if self.figure.log else ""
+        lines = (line for lines in self.figure.lines.values() for line in lines)
+        cut = self.figure.log and any((line.band.x <= 0.0).any() for line in lines)
+        return " The start, at 0, has no place on the logarithmic axis." if cut else ""
 
     @property
     def certified(self) -> str:

@@ -92,7 +92,7 @@ def _shown(part: Part, theory: Theory) -> dict[str, Any]:
     return {
         "id": f"study-{part.study.key or 'only'}",
         "study": part.study,
-        "answers": part.answers,
+        "in_brief": part.in_brief,
         "orders": part.orders,
         "tested": orderings.table(part.study, part.tested),
         "results": part.results_tables,

@@ -116,10 +116,31 @@ def tested(results: Results) -> list[Tested]:
 
 def sentences(several: Sequence[Tested]) -> list[str]:
     """Return a sentence for each order, with its evidence; what flips comes first."""
+    return [_sentence(of) for of in sorted(_grouped(several), key=_worst)]
+
+
+def in_brief(several: Sequence[Tested]) -> list[str]:
+    """Return which orders flip, and in what, in a sentence; nothing without orders."""
+    grouped = _grouped(several)
+    if not grouped:
+        return []
+    flipped = [
+        f"{_order(of[0].ordering)} (by {listed(list(prices))})"
+        for of in grouped
+        if (prices := dict.fromkeys(str(one.price) for one in of if one.verdict == FLIPS))
+    ]
+    if flipped:
+        return [f"Published orders that flip, {len(flipped)} of {len(grouped)}: {listed(flipped)}."]
+    held = sum(all(one.verdict == REPRODUCED for one in of) for of in grouped)
+    return [f"No published order flips; {held} of {len(grouped)} are reproduced throughout."]
+
+
+def _grouped(several: Sequence[Tested]) -> list[list[Tested]]:
+    """Return what becomes of each order, in all panels and prices."""
     grouped: dict[int, list[Tested]] = {}
     for one in several:
         grouped.setdefault(id(one.ordering), []).append(one)
-    return [_sentence(of) for of in sorted(grouped.values(), key=_worst)]
+    return list(grouped.values())
 
 
 def too_few_seeds(study: Study) -> str:

@@ -56,6 +56,10 @@ const figures = (() => {
     return thinned(found);
   }
 
+  function chosen(found, keep) {
+    return Object.fromEntries(Object.entries(found).map(([name, all]) => [name, all.filter(keep)]));
+  }
+
   function thinned(found) {
     const size = found.x.length;
     if (size <= MOST_POINTS) return found;
@@ -64,8 +68,7 @@ const figures = (() => {
       wanted.add(Math.round(k * (size - 1) / (MOST_POINTS - 1)));
       wanted.add(Math.round(size ** (k / (MOST_POINTS - 1))) - 1);
     }
-    const keep = (_, k) => wanted.has(k);
-    return Object.fromEntries(Object.entries(found).map(([name, all]) => [name, all.filter(keep)]));
+    return chosen(found, (_, k) => wanted.has(k));
   }
 
   // Which algorithms are drawn, and how: in their colour, or as a grey line behind the chosen one.
@@ -90,10 +93,17 @@ const figures = (() => {
     return `<b>${plain(label)}</b> at ${spent(x)} ${unit(view)}<br>${significant(y)}${rest}`;
   }
 
+  // What is at 0 calls would stand at the edge of a logarithmic axis, and a line come from there.
+  const hasPlace = ({state}, x) => x > 0 || !state.logx;
+
+  const cut = (view, panel, measure) => panel.groups.some((group) => !isHidden(view, group)
+    && makes(group, view) && bandOf(view, panel, group, measure).x.some((x) => !hasPlace(view, x)));
+
   function bandTraces(view, panel, group, measure) {
     const behind = isBehind(view, group);
     const look = looks(view, group, behind);
-    const found = bandOf(view, panel, group, measure);
+    const whole = bandOf(view, panel, group, measure);
+    const found = chosen(whole, (_, k) => hasPlace(view, whole.x[k]));
     const planned = group.runs.length;
     const drawn = [];
     if (view.state.band === "band" && !behind && planned > 1) {
@@ -122,7 +132,8 @@ const figures = (() => {
     const at = axis(view).at;
     const values = valuesOf(view, panel, measure);
     return group.runs.map((run) => {
-      const points = statistics.curve(at(run), values(run));
+      const points = statistics.curve(at(run), values(run))
+        .filter(([x]) => hasPlace(view, x));
       const text = points.map(([x, y]) => said(view, group, x, y, `, seed ${run.seed}`));
       return line(look, behind, group, points.map(([x]) => x), points.map(([, y]) => y), text);
     });
@@ -336,6 +347,6 @@ const figures = (() => {
       `${ends.length ? listed(ends) : "nothing is drawn"}.`;
   }
 
-  return {axis, bandOf, description, extent, isBehind, isHidden, layout, makes, slope, taken, title,
+  return {axis, bandOf, cut, description, extent, isBehind, isHidden, layout, makes, slope, taken, title,
     traces, unit, valuesOf};
 })();

@@ -341,7 +341,9 @@ const workbench = (() => {
       if (state.gap && measures.includes("objective") && state.logy) {
         parts.push("What is not above the best known value has no place on a logarithmic axis.");
       }
-      if (state.logx) parts.push("The start, at 0, has no place on the logarithmic axis below.");
+      if (panels.some((panel) => measures.some((measure) => figures.cut(view, panel, measure)))) {
+        parts.push("The start, at 0, has no place on the logarithmic axis.");
+      }
       const slopes = panels.flatMap((panel) => measures.map((measure) => figures.slope(view, panel, measure)));
       if (state.slope !== "none") parts.push(this.slopeSentence(slopes.filter(Boolean)));
       const target = switches.target(study, state);
