@@ -1,15 +1,19 @@
 """Published orders against runs that are made to follow, to reverse, or to leave them open."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import SEEDS, failing, fast, group, idle, results, run, slow, slower
 
+from pfbench.reporting.documents.contents import contents
+from pfbench.reporting.documents.page import page
 from pfbench.reporting.findings import orderings
 from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED
-from pfbench.runs.planning.study import Ordering
+from pfbench.reporting.results import Report
+from pfbench.runs.planning.study import Ordering, Spec
 
 
 def put_to_the_test(*groups, order, target=1.0, **more):
@@ -127,6 +131,17 @@ def test_seeds_that_can_decide_no_order_are_said_to_be_too_few(seeds):
     expected = "3 seeds can decide no published order in a test of 1 pair,"
     assert (expected in note) == (orderings.too_few_seeds(study) != "") == (seeds == 3)
     assert {one.verdict for one in several} == {OPEN if seeds == 3 else REPRODUCED}
+
+
+def test_a_page_begins_with_what_flips_and_has_the_evidence_below_the_figure():
+    found = results(fast(), slow())
+    one = Ordering("a paper", "it says so", (("slow",), ("fast",)), "m", 1.0)
+    found = replace(found, study=replace(found.study, orderings=(one,)))
+    report = Report(Spec("s", "S", "", (found.study,)), (found,), ())
+    made = datetime(2026, 11, 23, tzinfo=UTC)
+    text = page(contents(report, "pfbench", "c", made))
+    brief = "Published orders that flip, 1 of 1: slow before fast (by SFO and seconds)."
+    assert text.index(brief) < text.index('class="workbench"') < text.index("“it says so”")
 
 
 def test_a_study_without_orders_says_nothing():
