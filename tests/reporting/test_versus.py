@@ -57,6 +57,29 @@ def test_the_place_does_not_depend_on_who_is_worse():
         assert (one.place, one.calls, one.others) == (other.place, other.calls, other.others)
 
 
+@pytest.mark.parametrize("seeds", [7, 8])
+def test_where_all_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
+    """The first row of some methods is recorded after calls: that is no reason to lose."""
+    starts = [3] * seeds + [16] * (8 - seeds)
+    at_once = group("at_once", [run([m, 0.5], [0, 9], seed=s) for s, m in enumerate(starts)])
+    later = group("later", [run([m, 0.5], [5, 90], seed=s) for s, m in enumerate(starts)])
+    for one in ("at_once", "later"):
+        comparison = compare(results(at_once, later), SFO)
+        easy, hard = versus.duels(comparison, one, {one})
+        assert easy.begun == (seeds == 8)
+        assert not hard.begun
+        assert hard.wins == (one == "at_once")
+        if easy.begun:
+            assert (easy.place, easy.wins, easy.loses, easy.sure) == (None, False, False, False)
+        (to_hard, to_easy) = versus.sentences(comparison, one, {one})
+        assert "begin" not in to_hard
+        assert to_easy.endswith("0 of 1 problem. Runs begin within it on easy.") == easy.begun
+        rows = [row.cells[0] for row in versus.table(comparison, one, {one}).rows]
+        assert (rows[0] is None) == easy.begun
+        told = [each["begun"] for each in versus.as_json(comparison, one, {one})]
+        assert told == [easy.begun, False]
+
+
 def test_it_is_no_rival_of_itself():
     comparison = compare(results(fast(), slow()), SFO)
     assert all(duel.other is None for duel in versus.duels(comparison, "slow", {"slow", "fast"}))

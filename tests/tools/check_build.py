@@ -22,6 +22,7 @@ IN_WHEEL = (
     "pfbench/reporting/documents/templates/report.html.j2",
     "pfbench/reporting/specs/suites/quick.toml",
     "pfbench/reporting/specs/suites/quick.runs.gz",
+    "pfbench/reporting/specs/suites/standard.runs.gz",
 )
 IN_SOURCE = (
     "CHANGELOG.md",

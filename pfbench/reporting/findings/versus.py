@@ -8,7 +8,7 @@ from typing import Any
 from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
 from pfbench.reporting.findings.ranking import kinds_of
 from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics import HOLDS, Price, holm, nothing_varies, rank_test
+from pfbench.reporting.statistics import HOLDS, Price, first, holm, nothing_varies, rank_test
 from pfbench.reporting.statistics.significance import SIGNIFICANT
 from pfbench.reporting.tables import TIED, Cell, Row, Table
 from pfbench.reporting.words import calls_as_text, counted, inside, listed, significant
@@ -27,6 +27,8 @@ class Duel:
         The method, and the other of the fewest expected calls; None if no other reaches it.
     place, number
         The place of the method among how many; None if it does not reach the target.
+    begun
+        Whether all runs of the method begin within the target: then there is nothing to win.
     sure
         Whether a rank test over the seeds tells the two.
     """
@@ -38,6 +40,7 @@ class Duel:
     at: int
     place: int | None
     number: int
+    begun: bool = False
     sure: bool = False
 
     @property
@@ -53,7 +56,7 @@ class Duel:
     @property
     def wins(self) -> bool:
         """Whether the method needs fewer calls than every other."""
-        return self.calls < self.others
+        return not self.begun and self.calls < self.others
 
     @property
     def loses(self) -> bool:
@@ -89,6 +92,8 @@ def _refused(group: Group) -> bool:
 
 def _duel(panel: Compared, at: int, target: Stop, label: str, mine: Collection[str]) -> Duel:
     me = next(one for one in panel.scored if one.group.label == label)
+    if all(first([run], target.measure) <= target.target for run in me.group.runs):
+        return Duel(panel.panel.title, target, me, None, at, None, len(panel.scored), begun=True)
     others = [one for one in panel.scored if one.group.label not in mine]
     reaching = [one for one in others if math.isfinite(one.needs(at))]
     best = min(reaching, key=lambda one: one.needs(at), default=None)
@@ -152,7 +157,8 @@ def _to_target(label: str, kind: str, found: Sequence[Duel]) -> str:
     wins = [duel for duel in found if duel.wins]
     loses = [duel for duel in found if duel.loses]
     level_with = [duel for duel in found if duel.place and not (duel.wins or duel.loses)]
-    nobody = [duel for duel in found if duel.place is None and duel.other is None]
+    begun = [duel for duel in found if duel.begun]
+    nobody = [duel for duel in found if not (duel.begun or duel.place or duel.other)]
     parts = []
     if wins:
         parts.append(f"it wins on {_each(wins, _won)}")
@@ -162,6 +168,8 @@ def _to_target(label: str, kind: str, found: Sequence[Duel]) -> str:
         parts.append(f"it loses on {_each(loses, _lost)}")
     if nobody:
         parts.append(f"nobody reaches it on {listed([duel.title for duel in nobody])}")
+    if begun:
+        parts.append(f"runs begin within it on {listed([duel.title for duel in begun])}")
     number = f"fewest {kind} on {len(wins)} of {counted(len(found), 'problem')}"
     told = "; ".join(parts)
     unsure = any(not duel.sure for duel in (*wins, *loses) if duel.place and duel.other)
@@ -214,7 +222,7 @@ def table(comparison: Comparison, label: str, mine: Collection[str]) -> Table:
         cells: list[Cell] = [place, duel.mine.expected[duel.at], best]
         cells += [duel.other.expected[duel.at] if duel.other else None, ratio, told]
         target = f"{inside(duel.target.measure)} ≤ {duel.target.target:g}"
-        rows.append(Row(duel.title, target, cells))
+        rows.append(Row(duel.title, f"{target}, where runs begin" if duel.begun else target, cells))
     head = ("target", "place", label, "best other", "its calls", "ratio", "told apart")
     return Table(
         f"{label} against all others",
@@ -236,6 +244,7 @@ def as_json(comparison: Comparison, label: str, mine: Collection[str]) -> list[d
             "count": str(comparison.price).lower(),
             "place": duel.place,
             "of": duel.number,
+            "begun": duel.begun,
             "calls": duel.calls if duel.place else None,
             "best": duel.other.group.label if duel.other else None,
             "best_calls": duel.others if duel.other else None,
