@@ -19,7 +19,13 @@ def project_simplex(y: Floats, radius: float) -> Floats:
     excess = np.cumsum(descending) - radius
     active = descending * np.arange(1, y.size + 1) > excess
     count = int(np.flatnonzero(active)[-1]) + 1 if active.any() else 1
-    return np.asarray(np.maximum(y - excess[count - 1] / count, 0.0))
+    threshold = excess[count - 1] / count
+    x = np.asarray(np.maximum(y - threshold, 0.0))
+    # A running sum of many large entries loses digits; what is amiss is shared by those above 0.
+    amiss = float(x.sum()) - radius
+    if abs(amiss) > 1e-10 * radius:
+        x = np.asarray(np.maximum(y - (threshold + amiss / np.count_nonzero(x)), 0.0))
+    return x
 
 
 class Simplex(VectorSet):

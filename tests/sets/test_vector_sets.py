@@ -155,6 +155,22 @@ def test_points_far_outside_are_projected_into_the_set(kind, size):
 
 
 @pytest.mark.parametrize("kind", SETS)
+@pytest.mark.parametrize("d", [10**3, 10**4, 10**6])
+def test_points_with_many_entries_are_projected_into_the_set(kind, d):
+    """A vertex that a small step has moved is above the threshold in all entries."""
+    rng, vertex = np.random.default_rng(0), np.eye(1, d)[0]
+    for y in (0.8 * vertex, vertex + 1e-3 * rng.random(d), -1e3 - rng.random(d), rng.random(d)):
+        for radius in (1.0, 20.0):
+            body = kind(d, radius)
+            p = body.project(radius * y)
+            assert body.contains(p, 2e-10)
+            # The variational inequality, at the vertex that is worst for it.
+            towards = radius * y - p
+            worst = body.lo(-towards)
+            assert towards @ (worst - p) <= 1e-9 * radius * np.linalg.norm(towards, 1)
+
+
+@pytest.mark.parametrize("kind", SETS)
 def test_projection_leaves_its_argument_alone(kind):
     for y in (np.array([0.1, 0.2, 0.7]), np.array([5.0, -1.0, 2.0])):
         before = y.copy()
