@@ -291,6 +291,11 @@ def test_the_shipped_runs_are_those_of_the_suite(suite):
     whole = settled(spec, lambda plans: [Outcome(plan, found.runs[plan]) for plan in plans])
     assert {*spec.searches(), *whole.runs()} == found.runs.keys()
     assert archive.stat().st_size < 4e6
+    runs = [entry.run for entry in found.runs.values()]
+    assert {run.status for run in runs} <= {"target", "budget", "finished", "refused", "error"}
+    # Of the catalogue nothing fails but where a tuned length does not fit the problem.
+    failed = {run.stop_reason for run in runs if run.status == "error"}
+    assert all(" must be at most n = " in reason for reason in failed)
 
 
 @pytest.mark.slow
