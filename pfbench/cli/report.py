@@ -141,10 +141,9 @@ def _made(
             raise InputError(f"two specs are called {name}: their reports would be the same.")
     for one in read:
         announce(one.own_selectors, one.path)
-        if not quiet:
-            for study in one.studies:
-                if few := too_few_seeds(study):
-                    note(f"{one.name}, {study.title}: {few}")
+        for study in () if quiet else one.studies:
+            if few := too_few_seeds(study):
+                note(f"{one.name}, {study.title}: {few}")
     kept = Store(folder)
     reports: list[Report] = []
     everything: list[Outcome] = []

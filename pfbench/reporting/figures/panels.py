@@ -103,7 +103,8 @@ def _lines(groups: Sequence[Group], axis: str, measure: str) -> Iterator[Line]:
 def _span(lines: Sequence[Line]) -> tuple[float, float]:
     """Return the least positive x of a panel, and the greatest."""
     greatest = max((line.end for line in lines), default=0.0)
-    return min((x for line in lines for x in line.band.x if x > 0), default=greatest), greatest
+    first = [float(x) for line in lines for x in line.band.x[line.band.x > 0.0][:1]]
+    return min(first, default=greatest), greatest
 
 
 def _wide(lines: Sequence[Line]) -> bool:

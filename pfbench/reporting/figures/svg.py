@@ -172,11 +172,10 @@ def _curves(drawn: Figure, labels: Sequence[str], width: Width) -> "Canvas":
         axes.set_visible(True)
         left, right = drawn.spans[at] if drawn.log else (0.0, drawn.spans[at][1])
         for line in drawn.lines[measure, at]:
-            band = line.band.thinned(most, log=drawn.log)
-            _draw(axes, band, labels.index(line.label), scale.low, markers)
+            number, band = labels.index(line.label), line.band.thinned(most, log=drawn.log)
+            _draw(axes, band, number, scale.low, markers)
             for end in line.endings:
-                color = style(labels.index(line.label)).color
-                x = max(end.x, left)
+                x, color = max(end.x, left), style(number).color
                 axes.plot(x, end.y, color=color, marker="x", markersize=5, zorder=5)
         _frame(axes, scale, named=first)
         _below(axes, left, right, log=drawn.log)

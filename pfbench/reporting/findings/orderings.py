@@ -16,6 +16,7 @@ import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.reporting.comparison import all_at_equal_counts
+from pfbench.reporting.findings.seeds import too_few
 from pfbench.reporting.results import Group, Panel, Results
 from pfbench.reporting.statistics import (
     HOLDS,
@@ -28,7 +29,7 @@ from pfbench.reporting.statistics import (
     runtimes,
 )
 from pfbench.reporting.statistics.curves import Array
-from pfbench.reporting.statistics.significance import SIGNIFICANT, seeds_needed, side_of
+from pfbench.reporting.statistics.significance import SIGNIFICANT, side_of
 from pfbench.reporting.tables import Row, Table
 from pfbench.reporting.words import calls_as_text, counted, inside, listed, significant, whole
 from pfbench.runs.loop.run import Run
@@ -145,14 +146,8 @@ def _grouped(several: Sequence[Tested]) -> list[list[Tested]]:
 
 def too_few_seeds(study: Study) -> str:
     """Return a sentence where a study has too few seeds to decide any published order, else ''."""
-    pairs, seeds = study.ordered_pairs, len(study.seeds)
-    needed = seeds_needed(pairs) if pairs else 0
-    if seeds >= needed:
-        return ""
-    return (
-        f"{counted(seeds, 'seed')} can decide no published order in a test of "
-        f"{counted(pairs, 'pair')}, unless nothing varies over the seeds: it takes {needed}."
-    )
+    vain = "decide no published order in a test of"
+    return too_few(len(study.seeds), study.ordered_pairs, vain)
 
 
 def table(study: Study, several: Sequence[Tested]) -> Table | None:

@@ -9,10 +9,11 @@ from pfbench.base.counts import COUNTED
 from pfbench.base.visible import spreadsheet_text
 from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
 from pfbench.reporting.findings.ranking import Ranking, ranked_by, ranking
+from pfbench.reporting.findings.seeds import too_few
 from pfbench.reporting.results import Results
-from pfbench.reporting.statistics import Final, Price, Standing, seeds_needed
+from pfbench.reporting.statistics import Final, Price, Standing
 from pfbench.reporting.tables import TIED, Cell, Row, Table
-from pfbench.reporting.words import AXES, counted, inside, significant
+from pfbench.reporting.words import AXES, inside, significant
 
 CSV_HEAD = (
     "problem",
@@ -99,19 +100,16 @@ def _note(comparison: Comparison, last: bool) -> str:
         f"Bold: better than every other by a rank test over the seeds (Holm at 5 % over the "
         f"table). {TIED}: the best, and what the test cannot tell from it."
     )
-    return " ".join([*parts, *_too_few(comparison)])
+    return " ".join(filter(None, [*parts, _too_few(comparison)]))
 
 
-def _too_few(comparison: Comparison) -> Iterator[str]:
-    """Yield a sentence where so few seeds can tell nothing, whatever they are."""
+def _too_few(comparison: Comparison) -> str:
+    """Return a sentence where so few seeds can tell nothing, whatever they are."""
     columns = len(comparison.targets) + len(comparison.measures)
     pairs = columns * sum(math.comb(len(one.scored), 2) for one in comparison.panels)
-    seeds, needed = len(comparison.results.study.seeds), seeds_needed(pairs) if pairs else 0
-    if seeds < needed:
-        yield (
-            f"{counted(seeds, 'seed')} can tell no two methods apart in a table of "
-            f"{counted(pairs, 'pair')}, unless nothing varies over the seeds: it takes {needed}."
-        )
+    return too_few(
+        len(comparison.results.study.seeds), pairs, "tell no two methods apart in a table of"
+    )
 
 
 def _limited(comparison: Comparison) -> bool:

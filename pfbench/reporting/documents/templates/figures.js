@@ -96,8 +96,9 @@ const figures = (() => {
   // What is at 0 calls would stand at the edge of a logarithmic axis, and a line come from there.
   const hasPlace = ({state}, x) => x > 0 || !state.logx;
 
-  const cut = (view, panel, measure) => panel.groups.some((group) => !isHidden(view, group)
-    && makes(group, view) && bandOf(view, panel, group, measure).x.some((x) => !hasPlace(view, x)));
+  const isCut = (view, panel) => panel.groups.some((group) => !isHidden(view, group)
+    && makes(group, view)
+    && group.runs.some((run) => axis(view).at(run).slice(0, 1).some((x) => !hasPlace(view, x))));
 
   function bandTraces(view, panel, group, measure) {
     const behind = isBehind(view, group);
@@ -347,6 +348,6 @@ const figures = (() => {
       `${ends.length ? listed(ends) : "nothing is drawn"}.`;
   }
 
-  return {axis, bandOf, cut, description, extent, isBehind, isHidden, layout, makes, slope, taken, title,
+  return {axis, bandOf, description, extent, isBehind, isCut, isHidden, layout, makes, slope, taken, title,
     traces, unit, valuesOf};
 })();

@@ -341,7 +341,7 @@ const workbench = (() => {
       if (state.gap && measures.includes("objective") && state.logy) {
         parts.push("What is not above the best known value has no place on a logarithmic axis.");
       }
-      if (panels.some((panel) => measures.some((measure) => figures.cut(view, panel, measure)))) {
+      if (panels.some((panel) => figures.isCut(view, panel))) {
         parts.push("The start, at 0, has no place on the logarithmic axis.");
       }
       const slopes = panels.flatMap((panel) => measures.map((measure) => figures.slope(view, panel, measure)));
