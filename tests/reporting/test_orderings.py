@@ -45,6 +45,12 @@ def test_one_flipped_pair_flips_the_order_and_an_open_one_leaves_it_open():
     assert verdicts(*everyone, order=["fast", ("slow", "slower")])["SFO"] == REPRODUCED
 
 
+def test_each_algorithm_is_compared_with_all_that_are_behind_it():
+    order = Ordering("a", "", (("a",), ("b", "c"), ("d",)), "m")
+    assert {*order.pairs} == {("a", "b"), ("a", "c"), ("a", "d"), ("b", "d"), ("c", "d")}
+    assert len(order.pairs) == 5
+
+
 def test_who_misses_the_target_or_fails_is_behind():
     # Who makes no calls of a kind is not compared by it.
     assert verdicts(fast(), idle(), order=["idle", "fast"]) == {"seconds": FLIPS}
