@@ -20,6 +20,7 @@ import pfbench.claims
 from pfbench.base.constants import MEANING
 from pfbench.claims.catalogue import PAPERS
 from pfbench.verification.claim import KINDS, Claim, Erratum, Paper
+from pfbench.verification.dossier import RULINGS
 from pfbench.verification.instances import Instance
 
 REPORTS = Path(__file__).parents[1] / "reports"
@@ -67,7 +68,7 @@ def shown() -> Mapping[str, str]:
     """Return whether each erratum is shown: it fails as printed, and holds as corrected."""
     return {
         row["erratum"]: row["evidence"].strip("*")
-        for row in _table("verification.md", "erratum", "as printed")
+        for row in _table("verification.md", "erratum", "ruling")
     }
 
 
@@ -213,12 +214,25 @@ def _faults(claim: Claim, paper: Paper) -> Iterator[str]:
 
 
 def _erratum(one: Erratum) -> str:
-    return (
-        f"### Erratum {one.name}\n\n"
-        f"* **as printed**: {code(one.as_printed)}\n"
-        f"* **corrected**: {code(one.corrected)}\n"
-        f"* **evidence**: {shown().get(one.name, 'not in the last full verification')}\n"
-    )
+    """Return the dossier of an erratum, with what was measured."""
+    dossier = one.dossier
+    assert dossier is not None
+    quotes = "; ".join(f"“{safe(quote.text)}” ({safe(quote.place)})" for quote in dossier.quotes)
+    facts = {
+        "ruling": f"**{dossier.ruling}**: {RULINGS[dossier.ruling]}",
+        "the paper's words": quotes,
+        "as printed": code(one.as_printed),
+        "corrected": code(one.corrected),
+        "assumed": safe(dossier.assumed),
+        "why": "".join(f"\n  {n}. {safe(line)}" for n, line in enumerate(dossier.derivation, 1)),
+        "smallest instance": safe(dossier.instance),
+        "tried, too": "".join(
+            f"\n  * {safe(name)}: {safe(says)}" for name, says in dossier.readings.items()
+        ),
+        "evidence": shown().get(one.name, "not in the last full verification"),
+    }
+    told = "\n".join(f"* **{name}**: {text}" for name, text in facts.items() if text)
+    return f"### Erratum {one.name}\n\n{told}\n"
 
 
 # --- the problems ---------------------------------------------------------------------------------

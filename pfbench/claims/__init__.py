@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pfbench.verification.claim import Mutant as Mutant
     from pfbench.verification.claim import Paper as Paper
     from pfbench.verification.contrast import Contrast as Contrast
+    from pfbench.verification.dossier import Dossier as Dossier
+    from pfbench.verification.dossier import Quote as Quote
     from pfbench.verification.evidence import Evidence as Evidence
     from pfbench.verification.instances import instance as instance
     from pfbench.verification.stating.bound import bound as bound

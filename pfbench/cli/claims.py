@@ -1,4 +1,4 @@
-"""One claim whole, for ``pfbench info`` and ``pfbench verify --explain``."""
+"""One claim or erratum whole, for ``pfbench info`` and ``pfbench verify --explain``."""
 
 import math
 from typing import TYPE_CHECKING
@@ -11,15 +11,43 @@ from pfbench.cli.tables import Fact, heading, show_facts
 from pfbench.cli.words import duration
 
 if TYPE_CHECKING:
-    from pfbench.verification.claim import Claim
+    from pfbench.verification.claim import Claim, Erratum
+    from pfbench.verification.dossier import Dossier
     from pfbench.verification.instances import Instance
 
 
-def explain(claim: "Claim") -> None:
-    """Show a claim whole."""
-    item = Item(claim.name, "claim", claim.source, claim.statement)
-    facts, parts = describe(claim)
-    show_facts([*item.facts, *facts], *parts, as_json=False)
+def explain(one: "Claim | Erratum") -> None:
+    """Show a claim, or an erratum with its dossier, whole."""
+    from pfbench.verification.claim import Claim
+
+    if isinstance(one, Claim):
+        item = Item(one.name, "claim", one.source, one.statement)
+        facts, parts = describe(one)
+        show_facts([*item.facts, *facts], *parts, as_json=False)
+        return
+    facts = [
+        Fact("name", one.name),
+        Fact("claim", one.claim.name if one.claim else None, "claim"),
+        Fact("as_printed", one.as_printed, "as printed"),
+        Fact("corrected", one.corrected),
+    ]
+    show_facts([*facts, *(_grounds(one.dossier) if one.dossier else [])], as_json=False)
+
+
+def _grounds(dossier: "Dossier") -> list[Fact]:
+    """Return what stands behind an erratum."""
+    from pfbench.verification.dossier import RULINGS
+
+    quotes = [f"{quote.place}: “{quote.text}”" for quote in dossier.quotes]
+    readings = [f"{name}: {says}" for name, says in dossier.readings.items()]
+    return [
+        Fact("ruling", dossier.ruling, "ruling", f"{dossier.ruling}: {RULINGS[dossier.ruling]}"),
+        Fact("quotes", quotes, "printed", "\n".join(quotes)),
+        Fact("assumed", dossier.assumed, "assumed", dossier.assumed or "nothing"),
+        Fact("derivation", list(dossier.derivation), "why", "\n".join(dossier.derivation)),
+        Fact("instance", dossier.instance, "smallest instance"),
+        Fact("readings", readings, "tried, too", "\n".join(readings)),
+    ]
 
 
 def describe(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:

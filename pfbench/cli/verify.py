@@ -14,7 +14,7 @@ from pfbench.base.files import check_writable
 from pfbench.base.selectors import is_own
 from pfbench.base.visible import visible
 from pfbench.cli import options, printing
-from pfbench.cli.claims import explain as explain_claim
+from pfbench.cli.claims import explain as explain_one
 from pfbench.cli.mutants import verify_faults_of, verify_mutants
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power import measure_power
@@ -57,7 +57,7 @@ def verify(
     power: bool = flag("Find the smallest planted error that each claim's check finds.", "--power"),
     longest: float | None = option("SECONDS", "Of --power: leave out checks that take longer."),
     listing: bool = flag("List the claims and the time.", "--list"),
-    explain: str | None = option("CLAIM", "Say what a claim says and how it is tested."),
+    explain: str | None = option("NAME", "Say all of a claim or an erratum."),
     seed: int = option("N", "Seed of every random stream.", default=0),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
@@ -73,7 +73,7 @@ def verify(
     interruption the same command goes on. Exit status 1 if a claim is violated or a check failed.
     """
     from pfbench.base.checks import integer, real
-    from pfbench.claims.catalogue import claim, selected
+    from pfbench.claims.catalogue import ERRATA, claim, selected
     from pfbench.runs.planning.plugged import spelled_out
 
     if quick and full:
@@ -100,7 +100,7 @@ def verify(
     effort = "full" if full else "quick"
     _announce([*claims, *([explain] if explain else [])], as_json)
     if explain is not None:
-        explain_claim(claim(explain))
+        explain_one(ERRATA[explain] if explain in ERRATA else claim(explain))
         return
     if listing:
         if worst_case:
@@ -327,8 +327,9 @@ def _found(found: "Sequence[Finding]") -> RenderableType:
     rows = []
     for one in found:
         seen = "NOT EXAMINED" if one.lost else "shown" if one.shown else "NOT SHOWN"
-        rows.append((one.erratum.name, one.erratum.as_printed, one.erratum.corrected, seen))
-    return columns(("erratum", "as printed", "corrected", "evidence"), rows)
+        told = (one.erratum.name, one.erratum.ruling, one.erratum.as_printed, one.erratum.corrected)
+        rows.append((*told, seen))
+    return columns(("erratum", "ruling", "as printed", "corrected", "evidence"), rows)
 
 
 def _scales() -> RenderableType:

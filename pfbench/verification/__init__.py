@@ -6,6 +6,7 @@ returns. Decisions from measurements are in `statistics`, what an examination of
 """
 
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
+from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.evidence import Evidence, Floats
 from pfbench.verification.instances import Instance, instance
 from pfbench.verification.subject import Broken, Subject, Unfit, Untestable
@@ -14,12 +15,14 @@ from pfbench.verification.trial import Step, Trial
 __all__ = [
     "Broken",
     "Claim",
+    "Dossier",
     "Erratum",
     "Evidence",
     "Floats",
     "Instance",
     "Mutant",
     "Paper",
+    "Quote",
     "Step",
     "Subject",
     "Trial",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pfbench.base.checks import choice
 from pfbench.base.errors import InputError
+from pfbench.verification.dossier import Dossier
 from pfbench.verification.instances import instance
 from pfbench.verification.subject import Subject
 
@@ -171,12 +172,14 @@ class Erratum:
     name
         Paper and place.
     as_printed, corrected
-        The two statements, a line each.
+        The two statements, a line each, in words of ours.
     examine
         A function of effort ("quick" or "full") and seed: what is printed must fail, what is
-        corrected must hold.
+        corrected must hold, and every reading of the dossier is tried.
     claim
         The claim it concerns; None if none.
+    dossier
+        Its grounds; those of the papers here all have one.
     """
 
     name: str
@@ -184,6 +187,16 @@ class Erratum:
     corrected: str
     examine: "Callable[[str, int], Contrast]"
     claim: Claim | None = None
+    dossier: Dossier | None = None
+
+    @property
+    def ruling(self) -> str:
+        """How it is classed, one of `dossier.RULINGS`; "wrong" without a dossier."""
+        return "wrong" if self.dossier is None else self.dossier.ruling
+
+    def is_shown(self, seen: "Contrast") -> bool:
+        """Return whether an examination shows it, and its ruling is that of the readings."""
+        return seen.shown and (self.dossier is None or self.dossier.agrees(seen.readings))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

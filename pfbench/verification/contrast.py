@@ -2,7 +2,8 @@
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
@@ -26,25 +27,39 @@ class Contrast:
         Whether each was seen.
     numbers
         What was measured, by name.
+    readings
+        Whether the printed form is right under each other reading that was tried, by name.
     """
 
     printed_fails: bool
     corrected_holds: bool
     numbers: Mapping[str, float]
+    readings: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def shown(self) -> bool:
         """Whether both were: then the evidence shows the erratum."""
         return self.printed_fails and self.corrected_holds
 
+    def under(self, readings: Mapping[str, float]) -> Self:
+        """Return the same with ratios to the printed bound under other readings, by their names."""
+        told = {f"measured over printed, {name}": ratio for name, ratio in readings.items()}
+        tried = {name: holds(ratio) for name, ratio in readings.items()}
+        return replace(self, numbers={**self.numbers, **told}, readings={**self.readings, **tried})
+
 
 def compared(printed: float, corrected: float, **numbers: float) -> Contrast:
     """Return the evidence of two ratios, measured over bound: a bound holds if it is at most 1."""
     return Contrast(
-        printed_fails=bool(printed > 1.0 + ROUNDING),
-        corrected_holds=bool(corrected <= 1.0 + ROUNDING),
+        printed_fails=not holds(printed),
+        corrected_holds=holds(corrected),
         numbers={"measured over printed": printed, "measured over corrected": corrected, **numbers},
     )
+
+
+def holds(ratio: float) -> bool:
+    """Return whether a measured number is at most its bound, but for rounding."""
+    return bool(ratio <= 1.0 + ROUNDING)
 
 
 def stream(seed: int, name: str) -> np.random.Generator:

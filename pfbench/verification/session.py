@@ -37,10 +37,13 @@ COMPARISON_LIMIT = 60.0
 
 _READ = {
     "verdict": verdict.FIELDS,
-    "finding": frozenset({"evidence", "shown"}),
+    "finding": frozenset({"evidence", "shown", "readings"}),
     "fault": frozenset({"equivalent"}),
 }
 """The fields that are read of a stored row, by its kind; one that lacks some is no answer."""
+
+_SAID = ("name", "as_printed", "corrected", "examine", "dossier")
+"""What says an erratum in full."""
 
 Outcome = TypeVar("Outcome")
 
@@ -128,7 +131,10 @@ class Finding:
     evidence
         What was measured, by name.
     shown
-        Whether the evidence shows the erratum: as printed it fails, as corrected it holds.
+        Whether the evidence shows the erratum: as printed it fails, as corrected it holds, and
+        its ruling is that of the readings that were tried.
+    readings
+        Whether each other reading makes the printed form right, by name.
     lost
         Why the examination did not come to its end; empty if it did.
     """
@@ -136,6 +142,7 @@ class Finding:
     erratum: Erratum
     evidence: Mapping[str, float]
     shown: bool
+    readings: Mapping[str, bool] = field(default_factory=dict)
     lost: str = ""
 
     def as_json(self) -> dict[str, Any]:
@@ -144,9 +151,11 @@ class Finding:
         return {
             "erratum": self.erratum.name,
             "claim": self.erratum.claim.name if self.erratum.claim else "",
+            "ruling": self.erratum.ruling,
             "as_printed": self.erratum.as_printed,
             "corrected": self.erratum.corrected,
             "evidence": {**plain(self.evidence), "shown": self.shown, **lost},
+            "readings": dict(self.readings),
         }
 
 
@@ -170,7 +179,9 @@ def judge(
 def examine(erratum: Erratum, effort: str = "quick", seed: int = 0) -> Finding:
     """Examine one erratum in this process."""
     seen = erratum.examine(effort, seed)
-    return Finding(erratum=erratum, evidence=seen.numbers, shown=seen.shown)
+    return Finding(
+        erratum=erratum, evidence=seen.numbers, shown=erratum.is_shown(seen), readings=seen.readings
+    )
 
 
 # --- in processes that can be killed --------------------------------------------------------------
@@ -304,11 +315,16 @@ class Session:
 
     def _erratum(self, erratum: Erratum) -> _Asked[Finding]:
         arguments = (erratum, self.effort, self.seed)
-        said = [erratum.name, erratum.as_printed, erratum.corrected, erratum.examine]
+        said = [getattr(erratum, one) for one in _SAID]
         return _Asked(
             self._question("finding", said, Task(_stored_finding, arguments, EXAMINATION_LIMIT)),
             0.0,
-            lambda row: Finding(erratum=erratum, evidence=row["evidence"], shown=row["shown"]),
+            lambda row: Finding(
+                erratum=erratum,
+                evidence=row["evidence"],
+                shown=row["shown"],
+                readings=row["readings"],
+            ),
             lambda result: Finding(
                 erratum=erratum, evidence={}, shown=False, lost=f"{result.status}: {result.reason}"
             ),

@@ -72,8 +72,8 @@ def verdict_table(
         ]
         lines += [""]
     if findings:
-        lines += ["## Findings", "", "| erratum | as printed | corrected | evidence |"]
-        lines += ["| --- | --- | --- | --- |", *map(_found, findings)]
+        lines += ["## Findings", "", "| erratum | ruling | as printed | corrected | evidence |"]
+        lines += ["| --- | --- | --- | --- | --- |", *map(_found, findings)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -150,8 +150,11 @@ def _found(one: Finding) -> str:
     measured = [f"{_safe(name)} **{_number(value)}**" for name, value in one.evidence.items()]
     if measured:
         seen += f": {'; '.join(measured)}"
-    printed, corrected = _safe(one.erratum.as_printed), _safe(one.erratum.corrected)
-    return f"| {one.erratum.name} | {printed} | {corrected} | {seen} |"
+    right = [_safe(name) for name, holds in one.readings.items() if holds]
+    if right:
+        seen += f"; right if read so: {'; '.join(right)}"
+    told = (one.erratum.ruling, one.erratum.as_printed, one.erratum.corrected)
+    return f"| {one.erratum.name} | {' | '.join(map(_safe, told))} | {seen} |"
 
 
 def _number(value: float) -> str:
