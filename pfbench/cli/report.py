@@ -126,7 +126,7 @@ def _made(
 ) -> "tuple[list[Report], list[Outcome]]":
     """Make the runs of all reports that the store lacks."""
     from pfbench.reporting import collect
-    from pfbench.reporting.findings.orderings import too_few_seeds
+    from pfbench.reporting.findings.orders_in_words import too_few_seeds
     from pfbench.runs.planning.spec import read_spec
     from pfbench.runs.storage.store import Store
 
@@ -204,7 +204,8 @@ def _show(reports: "Sequence[Report]", output: Path | None, *, as_json: bool) ->
 
 def _describe(drawn: "Report", files: Sequence[Path]) -> dict[str, Any]:
     from pfbench.cli.report_text import results_as_json
-    from pfbench.reporting.findings import orderings
+    from pfbench.reporting.findings.orderings import tested
+    from pfbench.reporting.findings.orders_in_words import as_json
 
     runs = [run for results in drawn.results for _, run in results.runs]
     return {
@@ -214,9 +215,7 @@ def _describe(drawn: "Report", files: Sequence[Path]) -> dict[str, Any]:
         "runs": len(drawn.spec.runs()),
         "statuses": Counter(run.status for run in runs),
         "results": results_as_json(drawn),
-        "orderings": [
-            one for results in drawn.results for one in orderings.as_json(orderings.tested(results))
-        ],
+        "orderings": [one for results in drawn.results for one in as_json(tested(results))],
         "files": [str(file) for file in files],
     }
 

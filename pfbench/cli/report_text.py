@@ -12,7 +12,7 @@ from pfbench.cli.tables import fields, folded, heading
 from pfbench.reporting import tables
 from pfbench.reporting.documents.contents import Contents, Part, failure_sentence
 from pfbench.reporting.documents.page import paragraphs
-from pfbench.reporting.findings import orderings, ranking, summary
+from pfbench.reporting.findings import orders_in_words, ranking, summary
 from pfbench.reporting.results import Report
 
 _MOST_PAIRS = 20_000
@@ -59,7 +59,7 @@ def _study(part: Part) -> Iterator[RenderableType]:
     failure = [failure_sentence(results)] if failure_sentence(results) else []
     yield heading(study.title, *paragraphs(study.about), *said, *failure)
     for table in (
-        orderings.table(study, part.tested),
+        orders_in_words.table(study, part.tested),
         ranking.table(results),
         *part.results_tables,
         *part.tuning_tables,

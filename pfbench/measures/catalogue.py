@@ -1,11 +1,15 @@
 """Measures by name, and how a name is looked up for a problem."""
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
+from pfbench.base.checks import real
+from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.protocols import Measure, Problem
+from pfbench.base.selectors import Selector
 from pfbench.measures import common
 from pfbench.measures.own import OwnMeasure
 
@@ -69,15 +73,26 @@ def available(problem: Problem) -> dict[str, Measure]:
 
 
 def named(problem: Problem, names: list[str]) -> dict[str, Measure]:
-    """Return the measures of these names.
+    """Return the measures of these names, as ``gradient_mapping_sq[lam=0.25]`` with a lambda.
 
     Raises
     ------
     InputError
-        If a name is unknown for this problem (the nearest is suggested).
+        If a name is unknown for this problem (the nearest is suggested), or takes no parameters.
     """
     known = available(problem)
-    for name in names:
-        if name not in known:
-            raise unknown(f"measure of {problem.name}", name, known)
-    return {name: known[name] for name in names}
+    return {name: _named(problem, known, Selector.parse(name)) for name in names}
+
+
+def _named(problem: Problem, known: Mapping[str, Measure], asked: Selector) -> Measure:
+    if asked.name not in known:
+        raise unknown(f"measure of {problem.name}", asked.name, known)
+    if not asked.parameters:
+        return known[asked.name]
+    if asked.name != "gradient_mapping_sq" or [*asked.parameters] != ["lam"]:
+        raise InputError(
+            f"{asked}: of all measures gradient_mapping_sq alone takes a parameter, lam, as in "
+            "gradient_mapping_sq[lam=0.25]."
+        )
+    lam = real("the lam of gradient_mapping_sq", asked.parameters["lam"], above=0.0)
+    return partial(common.gradient_mapping_sq, lam=lam)

@@ -53,12 +53,13 @@ def gradient_mapping_lambda(problem: Problem, state: State) -> float | None:
     return 1.0 / (2.0 * L) if 0.0 < L < math.inf else None
 
 
-def gradient_mapping_sq(problem: Problem, state: State) -> float | None:
+def gradient_mapping_sq(problem: Problem, state: State, lam: float | None = None) -> float | None:
     """Return |G_lambda(x)|^2 with G_lambda(x) = (x - proj(x - lambda grad f(x)))/lambda.
 
-    None where there is no lambda, or the projection is refused (a matrix above 4 000 000 entries).
+    Lambda is the problem's where none is given, as that of a paper. None where there is none, or
+    the projection is refused (a matrix above 4 000 000 entries).
     """
-    lam = gradient_mapping_lambda(problem, state)
+    lam = lam or gradient_mapping_lambda(problem, state)
     if lam is None:
         return None
     x, g = gradient_at(problem, state.x)

@@ -15,7 +15,8 @@ from pfbench.base.selectors import Selector
 from pfbench.base.visible import visible
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import Named, Ordering, Setting, Spec, Study
+from pfbench.runs.planning.published import Ordering, Unit
+from pfbench.runs.planning.study import Named, Setting, Spec, Study
 
 if TYPE_CHECKING:
     from pfbench.reporting.theory import Theory
@@ -188,6 +189,9 @@ def _shown(spec: Spec) -> Spec:
             algorithms=tuple(replace(one, label=visible(one.label)) for one in study.algorithms),
             settings=tuple(replace(one, title=visible(one.title)) for one in study.settings),
             orderings=tuple(map(_shown_ordering, study.orderings)),
+            forms={visible(name): tuple(map(visible, of)) for name, of in study.forms.items()},
+            units=tuple(map(_shown_unit, study.units)),
+            assumed=tuple(map(visible, study.assumed)),
             tune=study.tune and study.tune.printable(),
         )
         for study in spec.studies
@@ -201,10 +205,18 @@ def _shown_ordering(one: Ordering) -> Ordering:
         one,
         source=visible(one.source),
         says=visible(one.says),
+        place=visible(one.place),
+        states=visible(one.states),
         order=tuple(tuple(map(visible, place)) for place in one.order),
         problems=tuple(map(visible, one.problems)),
         settings=tuple(map(visible, one.settings)),
     )
+
+
+def _shown_unit(one: Unit) -> Unit:
+    otherwise = {visible(label): visible(weights) for label, weights in one.otherwise.items()}
+    said = {what: visible(getattr(one, what)) for what in ("name", "weights", "says", "place")}
+    return replace(one, otherwise=otherwise, **said)
 
 
 def together(name: str, title: str, reports: Sequence[Report]) -> Report:

@@ -39,14 +39,16 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def measure_name(name: str) -> str:
-    """Return how figures and tables call a measure."""
-    return MEASURES.get(name, name)
+    """Return how figures and tables call a measure, with its parameters if it has any."""
+    measure, bracket, given = name.partition("[")
+    told = f" at λ = {given.removeprefix('lam=').rstrip(']')}" if bracket else ""
+    return f"{MEASURES[measure]}{told}" if measure in MEASURES else name
 
 
 def inside(name: str) -> str:
     """Return a measure's name as it stands inside a sentence."""
     title = measure_name(name)
-    keeps = title.startswith(("RMSE", "Frank")) or name not in MEASURES
+    keeps = title.startswith(("RMSE", "Frank")) or title == name
     return title if keeps else title[0].lower() + title[1:]
 
 

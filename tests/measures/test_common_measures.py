@@ -169,6 +169,36 @@ def test_with_a_penalty_the_objective_has_it_and_the_gap_is_not_defined():
     assert_allclose(gradient_mapping_sq(problem, state), np.sum(((x - p) / lam) ** 2), rtol=1e-10)
 
 
+@pytest.mark.parametrize("lam", [0.25, 3.0, 40.0])
+def test_the_gradient_mapping_takes_the_lambda_of_a_paper(lam):
+    problem, name = PROBLEMS["logistic, l1"], f"gradient_mapping_sq[lam={lam}]"
+    x = np.array([0.3, -0.2, 0.1, 0.4])
+    p = problem.set.project(x - lam * dense_gradient(problem, x))
+    (measure,) = named(problem, [name]).values()
+    assert_allclose(measure(problem, State(x)), np.sum(((x - p) / lam) ** 2), rtol=1e-10)
+    own = gradient_mapping_lambda(problem, State(x))
+    assert measure(problem, State(x)) != gradient_mapping_sq(problem, State(x))
+    (same,) = named(problem, [f"gradient_mapping_sq[lam={own!r}]"]).values()
+    assert same(problem, State(x)) == gradient_mapping_sq(problem, State(x))
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("gradient_mapping_sq[lam=0]", "lam"),
+        ("gradient_mapping_sq[lam=-1]", "lam"),
+        ("gradient_mapping_sq[lam=nan]", "lam"),
+        ("gradient_mapping_sq[lambda=1]", "lam=0.25"),
+        ("fw_gap[lam=1]", "takes a parameter"),
+        ("gradient_maping_sq[lam=1]", "did you mean 'gradient_mapping_sq'"),
+    ],
+)
+def test_what_no_measure_takes_is_refused(name, why):
+    with pytest.raises(InputError) as refused:
+        named(TRUTH, [name])
+    assert why in str(refused.value)
+
+
 def test_without_set_and_penalty_the_gradient_mapping_is_the_gradient():
     problem = NonconvexLogistic(TRUTH.features, TRUTH.labels, WholeSpace(4), 0.05)
     x = np.array([0.5, -1.0, 0.0, 2.0])

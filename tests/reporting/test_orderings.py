@@ -6,14 +6,15 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_runs import SEEDS, failing, fast, group, idle, results, run, slow, slower
+from made_runs import SEEDS, descending, failing, fast, group, idle, results, run, slow, slower
 
 from pfbench.reporting.documents.contents import contents
 from pfbench.reporting.documents.page import page
-from pfbench.reporting.findings import orderings
+from pfbench.reporting.findings import orderings, orders_in_words
 from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED
 from pfbench.reporting.results import Report
-from pfbench.runs.planning.study import Ordering, Spec
+from pfbench.runs.planning.published import OURS, Ordering, Unit
+from pfbench.runs.planning.study import Spec
 
 
 def put_to_the_test(*groups, order, target=1.0, **more):
@@ -24,7 +25,7 @@ def put_to_the_test(*groups, order, target=1.0, **more):
 
 
 def verdicts(*groups, **more):
-    return {str(one.price): one.verdict for one in put_to_the_test(*groups, **more)}
+    return {one.scale.title: one.verdict for one in put_to_the_test(*groups, **more)}
 
 
 @pytest.mark.parametrize("target", [4.0, 1.0, None])
@@ -102,23 +103,145 @@ def test_what_speaks_against_an_order_is_said_first_with_numbers():
         Ordering("wrong", "it says so", (("slow",), ("fast",)), "m", 1.0),
     ]
     several = orderings.tested(replace(found, study=replace(found.study, orderings=tuple(of))))
-    said = orderings.sentences(several)
+    said = orders_in_words.sentences(several, found.study)
     assert [next(one.source for one in of if f"({one.source}" in text) for text in said] == [
         *("wrong", "open", "right")
     ]
-    assert "(wrong: “it says so”): by SFO flips (slow 243, fast 83, p = " in said[0]
-    assert "; by seconds flips (slow 24.3, fast 8.30, p = " in said[0]
+    assert (
+        "(wrong: “it says so”; one form each): by SFO flips (slow 244, fast 83.5, p = " in said[0]
+    )
+    assert "; by seconds flips (slow 24.4, fast 8.35, p = " in said[0]
     brief = "Published orders that flip, 1 of 3: slow before fast (by SFO and seconds)."
-    assert orderings.in_brief(several) == [brief]
+    assert orders_in_words.in_brief(several) == [brief]
     others = [one for one in several if one.ordering.source != "wrong"]
-    assert orderings.in_brief(others) == [
+    assert orders_in_words.in_brief(others) == [
         "No published order flips; 1 of 2 are reproduced throughout."
     ]
-    table = orderings.table(found.study, several)
+    table = orders_in_words.table(found.study, several)
     assert [row.cells[1] for row in table.rows] == [REPRODUCED] * 2 + [OPEN] * 2 + [FLIPS] * 2
-    assert [one["verdict"] for one in orderings.as_json(several)] == [
+    assert [one["verdict"] for one in orders_in_words.as_json(several)] == [
         r.cells[1] for r in table.rows
     ]
+
+
+# --- forms of a method ----------------------------------------------------------------------------
+
+
+def of_forms(*groups, forms, order, target=1.0):
+    found = results(*groups)
+    one = Ordering("a paper", "it says so", order, "m", target)
+    study = replace(found.study, orderings=(one,), forms=forms)
+    return replace(found, study=study)
+
+
+def test_an_order_is_reproduced_against_the_best_form_alone():
+    """The slow form of the second would be beaten, the fast one is not."""
+    mine = group("mine", [descending(40, seed=seed) for seed in SEEDS])
+    order = (("mine",), ("theirs",))
+
+    def verdict(*forms):
+        found = of_forms(mine, fast(), slow(), slower(), forms={"theirs": forms}, order=order)
+        return orderings.tested(found)[0]
+
+    assert verdict("slow").verdict == REPRODUCED
+    assert verdict("slow", "slower").verdict == REPRODUCED
+    against_best = verdict("slow", "fast")
+    assert against_best.verdict == FLIPS
+    assert (against_best.evidence.first, against_best.evidence.second) == ("mine", "fast")
+
+
+def test_a_form_of_the_first_may_win_for_it():
+    forms = {"mine": ("slower", "fast"), "theirs": ("slow",)}
+    found = of_forms(
+        fast(), slow(), slower(), forms=forms, order=(("mine",), ("theirs",)), target=1.0
+    )
+    (one, _) = orderings.tested(found)
+    assert one.verdict == REPRODUCED
+    assert one.evidence.first == "fast"
+    # Two forms were tried, and the p-value is of both together.
+    alone = of_forms(fast(), slow(), forms={}, order=(("fast",), ("slow",)))
+    assert one.evidence.p == 2 * orderings.tested(alone)[0].evidence.p
+
+
+def test_where_each_has_a_form_that_is_not_beaten_nothing_is_told():
+    slow_one, slow_two = (
+        group(label, [descending(60, seed=seed) for seed in SEEDS]) for label in ("a", "b")
+    )
+    forms = {"mine": ("a", "slow"), "theirs": ("b",)}
+    found = of_forms(slow_one, slow_two, slow(), forms=forms, order=(("mine",), ("theirs",)))
+    assert {one.verdict for one in orderings.tested(found)} == {OPEN}
+
+
+def test_forms_are_counted_among_the_tests_that_seeds_must_be_enough_for():
+    found = of_forms(
+        *(fast(), slow(), slower()),
+        forms={"mine": ("fast",), "theirs": ("slow", "slower")},
+        order=(("mine",), ("theirs",)),
+    )
+    assert found.study.ordered_pairs == 2
+
+
+# --- the unit of a paper --------------------------------------------------------------------------
+
+
+def in_units(*units, order=(("slow",), ("fast",)), groups=None):
+    found = results(*(groups or (fast(), slow())))
+    one = Ordering("a paper", "it says so", order, "m", 1.0)
+    return replace(found, study=replace(found.study, orderings=(one,), units=units))
+
+
+PASSES = Unit("passes", "sfo=0.1", {"fast": "sfo=10"}, "a pass is a pass", "section 2")
+
+
+def test_an_order_is_judged_in_the_unit_of_the_paper_first():
+    found = in_units(PASSES)
+    several = orderings.tested(found)
+    assert [(one.scale.title, one.verdict) for one in several] == [
+        *(("passes", REPRODUCED), ("SFO", FLIPS), ("seconds", FLIPS))
+    ]
+    # Slow is charged a tenth of its SFO, fast ten times its own.
+    (pair,) = several[0].pairs
+    assert pair.values == (24.35, 835.0)
+    brief = orders_in_words.in_brief(several)
+    assert brief[0] == (
+        "In the unit of the paper (passes): No published order flips; 1 of 1 are reproduced "
+        "throughout."
+    )
+    assert brief[1].startswith(
+        "Between units: slow before fast is reproduced in passes, and flips in SFO, on 1 of 1 panel"
+    )
+    (said,) = orders_in_words.sentences(several, found.study)
+    assert ": by passes (the paper's) reproduced (slow 24.4, fast 835, " in said
+    (judging,) = orders_in_words.dossier(found.study)
+    assert judging == (
+        "The paper counts in passes (section 2, “a pass is a pass”): sfo=0.1; fast sfo=10."
+    )
+    assert [one["unit_of_paper"] for one in orders_in_words.as_json(several)] == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_a_count_that_is_the_papers_unit_is_not_judged_twice():
+    several = orderings.tested(in_units(Unit("component gradients", "sfo=1")))
+    assert [one.scale.title for one in several] == ["component gradients", "seconds"]
+    assert orders_in_words.between_units(several) == []
+
+
+def test_what_flips_in_our_counts_alone_is_no_published_order_that_flips():
+    several = orderings.tested(in_units(PASSES))
+    assert "1 of 1: slow" not in orders_in_words.in_brief(several)[0]
+    ours = orderings.tested(in_units())
+    assert "that flip, 1 of 1: slow before fast" in orders_in_words.in_brief(ours)[0]
+
+
+def test_an_order_of_ours_is_no_published_one():
+    found = results(fast(), slow())
+    one = Ordering(OURS, "", (("slow",), ("fast",)), "m", 1.0)
+    several = orderings.tested(replace(found, study=replace(found.study, orderings=(one,))))
+    assert several[0].verdict == FLIPS
+    assert orders_in_words.in_brief(several) == []
 
 
 @pytest.mark.parametrize("seeds", [3, 4, 5])
@@ -133,9 +256,9 @@ def test_seeds_that_can_decide_no_order_are_said_to_be_too_few(seeds):
     # 2 / C(2n, n) is the least p-value of n and n values: 0.1, 0.029 and 0.008.
     assert study.ordered_pairs == 1
     several = orderings.tested(replace(found, study=study))
-    note = orderings.table(study, several).note
+    note = orders_in_words.table(study, several).note
     expected = "3 seeds can decide no published order in a test of 1 pair,"
-    assert (expected in note) == (orderings.too_few_seeds(study) != "") == (seeds == 3)
+    assert (expected in note) == (orders_in_words.too_few_seeds(study) != "") == (seeds == 3)
     assert {one.verdict for one in several} == {OPEN if seeds == 3 else REPRODUCED}
 
 
@@ -152,8 +275,9 @@ def test_a_page_begins_with_what_flips_and_has_the_evidence_below_the_figure():
 
 def test_a_study_without_orders_says_nothing():
     assert orderings.tested(results(fast())) == []
-    assert orderings.sentences([]) == orderings.in_brief([]) == []
-    assert orderings.table(results(fast()).study, []) is None
+    assert orders_in_words.sentences([], results(fast()).study) == []
+    assert orders_in_words.in_brief([]) == []
+    assert orders_in_words.table(results(fast()).study, []) is None
 
 
 @given(

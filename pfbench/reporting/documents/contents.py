@@ -14,7 +14,7 @@ from pfbench.base.visible import visible
 from pfbench.reporting import statistics
 from pfbench.reporting.comparison import Comparison, all_at_equal_counts
 from pfbench.reporting.figures.panels import Figure, figure
-from pfbench.reporting.findings import orderings, summary, tuning
+from pfbench.reporting.findings import orderings, orders_in_words, summary, tuning
 from pfbench.reporting.findings.answers import answers
 from pfbench.reporting.findings.orderings import Tested
 from pfbench.reporting.findings.ranking import foremost
@@ -49,12 +49,17 @@ class Part:
     @cached_property
     def orders(self) -> list[str]:
         """What becomes of the published orders, in words."""
-        return orderings.sentences(self.tested)
+        return orders_in_words.sentences(self.tested, self.study)
+
+    @property
+    def judging(self) -> list[str]:
+        """How the published orders are judged: the paper's unit, forms, and what is ours."""
+        return orders_in_words.dossier(self.study)
 
     @property
     def in_brief(self) -> list[str]:
         """Which of the published orders flip, and who needs the fewest calls for what, in words."""
-        return [*orderings.in_brief(self.tested), *self.answers]
+        return [*orders_in_words.in_brief(self.tested), *self.answers]
 
     @cached_property
     def answers(self) -> list[str]:
@@ -74,7 +79,7 @@ class Part:
     @property
     def said(self) -> list[str]:
         """All that is said of the study in words."""
-        return [*self.orders, *self.answers, *self.sentences, *self.tuned]
+        return [*self.judging, *self.orders, *self.answers, *self.sentences, *self.tuned]
 
     @cached_property
     def results_tables(self) -> list[Table]:

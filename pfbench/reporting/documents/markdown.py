@@ -6,7 +6,7 @@ from pfbench.reporting import tables
 from pfbench.reporting.documents.contents import Contents, Part, failure_sentence
 from pfbench.reporting.documents.page import paragraphs
 from pfbench.reporting.figures.panels import Figure
-from pfbench.reporting.findings import orderings, summary
+from pfbench.reporting.findings import orders_in_words, summary
 from pfbench.reporting.statistics import Final, band_means, final
 from pfbench.reporting.tables import Table, markdown, markdown_text, middle
 from pfbench.reporting.words import listed, measure_name
@@ -52,7 +52,7 @@ def _study(part: Part, *, alone: bool) -> list[str]:
     caption = f"{told} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
     for table in (
-        orderings.table(study, part.tested),
+        orders_in_words.table(study, part.tested),
         *part.results_tables,
         *part.tuning_tables,
         part.medians,

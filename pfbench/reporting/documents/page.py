@@ -9,7 +9,7 @@ from pfbench.reporting import tables
 from pfbench.reporting.documents.contents import Contents, Part, failure_sentence, seeds_in_words
 from pfbench.reporting.figures import html
 from pfbench.reporting.figures.style import style
-from pfbench.reporting.findings import orderings, summary
+from pfbench.reporting.findings import orders_in_words, summary
 from pfbench.reporting.statistics import Final
 from pfbench.reporting.theory import Theory, claims_table
 from pfbench.reporting.words import measure_name
@@ -93,8 +93,9 @@ def _shown(part: Part, theory: Theory) -> dict[str, Any]:
         "id": f"study-{part.study.key or 'only'}",
         "study": part.study,
         "in_brief": part.in_brief,
+        "judging": part.judging,
         "orders": part.orders,
-        "tested": orderings.table(part.study, part.tested),
+        "tested": orders_in_words.table(part.study, part.tested),
         "results": part.results_tables,
         "sentences": part.sentences,
         "tuned": part.tuned,

@@ -158,5 +158,8 @@ def _standing(
 
 
 def middle(sample: Array) -> float:
-    """Return the lower median, which is one of the values; infinite without any."""
-    return float(np.sort(sample)[(sample.size - 1) // 2]) if sample.size else float("inf")
+    """Return the median, the mean of the two middle values of an even number; infinite without any.
+
+    It is infinite where one of these is: half of the runs have no value.
+    """
+    return float(np.median(sample)) if sample.size else float("inf")

@@ -29,7 +29,7 @@ class Stop:
         InputError
             If the text does not have that form.
         """
-        name, _, number = (piece.strip() for piece in text.partition("="))
+        name, _, number = (piece.strip() for piece in text.rpartition("="))
         try:
             return cls(name, float(number))
         except ValueError:

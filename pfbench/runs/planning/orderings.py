@@ -1,4 +1,4 @@
-"""Published orders of algorithms, as a spec states them under ``[[ordering]]``."""
+"""What a spec says of published orders: ``[[ordering]]``, ``[forms]``, ``[[unit]]``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,11 +9,18 @@ from pfbench.base.errors import InputError, Noting
 from pfbench.base.names import unknown
 from pfbench.runs.loop.stop import in_trace
 from pfbench.runs.planning import fields
-from pfbench.runs.planning.study import Ordering, Study
+from pfbench.runs.planning.published import Ordering, Unit
+from pfbench.runs.planning.study import Study
+from pfbench.runs.planning.template import names_in
 from pfbench.runs.planning.toml import said
 
-FIELDS = ("source", "says", "order", "measure", "target", "problems", "settings")
+FIELDS = (
+    *("source", "place", "says", "states", "order", "measure", "target", "problems", "settings"),
+)
 """What an ordering may say; source and order must be there."""
+
+OF_UNIT = ("name", "weights", "otherwise", "says", "place")
+"""What a unit may say; name and weights must be there."""
 
 DERIVED = "suboptimality"
 """A measure that no run records: it is computed from the objective."""
@@ -30,6 +37,68 @@ def orderings(field: str, value: Any) -> Sequence[Ordering]:
     return found
 
 
+def forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
+    """Return the labels of each method's forms; whether the study has them is not looked at."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field} = {said(value)} must be a table: for each method its forms.")
+    found = {name: _texts(f"{field}.{name}", of) for name, of in value.items()}
+    for name, of in found.items():
+        if not of or len(set(of)) < len(of):
+            raise InputError(f"{field}.{name} must list labels of algorithms, each once.")
+    return found
+
+
+def units(field: str, value: Any) -> Sequence[Unit]:
+    """Return the units of a paper, its own first."""
+    noting = Noting()
+    found: list[Unit] = []
+    for number, table in enumerate(fields.tables(field, value), 1):
+        with noting():
+            found.append(_unit(f"{field} {number}", table))
+    noting.refuse()
+    return found
+
+
+def assumed(field: str, value: Any) -> tuple[str, ...]:
+    """Return sentences."""
+    return _texts(field, value)
+
+
+def check_forms(where: str, study: Study) -> None:
+    """Refuse forms and units of algorithms that a study does not have.
+
+    Raises
+    ------
+    InputError
+        If a label is unknown, a name is an algorithm's, too, or what a unit charges is wrong.
+    """
+    known = _labels(study)
+    for name, labels in study.forms.items():
+        for label in labels:
+            if label not in known:
+                raise unknown(f"algorithm in {where}: forms.{name}", label, known)
+        if name in known and name not in labels:
+            raise InputError(f"{where}: forms.{name} has the name of another algorithm: rename it.")
+    for unit in study.units:
+        for label in unit.otherwise:
+            if label not in known:
+                raise unknown(f"algorithm in {where}: unit {unit.name!r}", label, known)
+        for label in known:
+            for setting in study.settings:
+                study.charged(unit, label, setting.values)
+
+
+def names_in_units(study: Study) -> set[str]:
+    """Return the names in braces that the units of a study ask for."""
+    texts = [text for one in study.units for text in (one.weights, *one.otherwise.values())]
+    return set().union(*(names_in(text, where="unit") for text in texts))
+
+
+def _labels(study: Study) -> list[str]:
+    methods = study.tune.methods if study.tune else ()
+    return [*study.labels, *(method.tuned_label for method in methods)]
+
+
 def known_ordering(where: str, ordering: Ordering, study: Study) -> Ordering:
     """Return an order with its measure; by default that of the targets, or else the first.
 
@@ -38,13 +107,10 @@ def known_ordering(where: str, ordering: Ordering, study: Study) -> Ordering:
     InputError
         If it names an algorithm, a problem, a setting or a measure that the study does not have.
     """
-    named = [label for place in ordering.order for label in place]
-    methods = study.tune.methods if study.tune else ()
-    tuned = [method.tuned_label for method in methods]
     titles = [setting.title for setting in study.settings]
     problems = [problem.label for problem in study.problems]
     for thing, given, known in (
-        ("algorithm", named, [*study.labels, *tuned]),
+        ("algorithm", ordering.names, [*_labels(study), *study.forms]),
         ("problem", ordering.problems, problems),
         ("setting", ordering.settings, titles),
         ("measure", [ordering.measure] if ordering.measure else [], _measures(study)),
@@ -77,6 +143,29 @@ def _ordering(where: str, table: Mapping[str, Any]) -> Ordering:
         None if target is None else real(f"{where}: target", target),
         _texts(f"{where}: problems", table.get("problems", [])),
         _texts(f"{where}: settings", table.get("settings", [])),
+        fields.any_text(f"{where}: place", table.get("place", "")),
+        fields.any_text(f"{where}: states", table.get("states", "")),
+    )
+
+
+def _unit(where: str, table: Mapping[str, Any]) -> Unit:
+    for name in table:
+        if name not in OF_UNIT:
+            raise unknown(f"field of {where}", name, OF_UNIT)
+    for name in ("name", "weights"):
+        if name not in table:
+            raise InputError(f"{where}: the field {name} is missing.")
+    otherwise = table.get("otherwise", {})
+    if not isinstance(otherwise, Mapping):
+        raise InputError(
+            f"{where}: otherwise = {said(otherwise)} must be a table: weights by label."
+        )
+    return Unit(
+        fields.text(f"{where}: name", table["name"]),
+        fields.text(f"{where}: weights", table["weights"]),
+        {of: fields.text(f"{where}: otherwise.{of}", one) for of, one in otherwise.items()},
+        fields.any_text(f"{where}: says", table.get("says", "")),
+        fields.any_text(f"{where}: place", table.get("place", "")),
     )
 
 

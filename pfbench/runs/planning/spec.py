@@ -20,7 +20,15 @@ from pfbench.runs.loop.stop import Stop, in_trace, recorded
 from pfbench.runs.planning import fields
 from pfbench.runs.planning.fields import Entry
 from pfbench.runs.planning.labels import labels_of, title_of
-from pfbench.runs.planning.orderings import known_ordering, orderings
+from pfbench.runs.planning.orderings import (
+    assumed,
+    check_forms,
+    forms,
+    known_ordering,
+    names_in_units,
+    orderings,
+    units,
+)
 from pfbench.runs.planning.plan import check_number
 from pfbench.runs.planning.plugged import measure_spelled_out
 from pfbench.runs.planning.study import Named, Setting, Spec, Study, canonical, frequency
@@ -47,9 +55,15 @@ OPTIONAL = (
     "price",
     "reference",
     "ordering",
+    "forms",
+    "unit",
+    "assumed",
     "tune",
 )
-"""The fields that it may have; under ``[[study]]`` key, title and about, too."""
+"""The fields that it may have; under ``[[study]]`` key, title and about, too.
+
+Beside several studies they stand for each that does not have its own.
+"""
 
 _NAMING = ("problems", "algorithms", "measures", "targets", "grid", "setting", "tune")
 """The fields in which somebody's own things may be named."""
@@ -78,15 +92,17 @@ def read_spec(path: Path) -> Spec:
     table, text = read_toml(path)
     table = _files_beside(path, table)
     noting, where = Noting(), str(path)
-    own = PAGE if "study" in table else (*PAGE, *NEEDED, *OPTIONAL, *SUITE)
-    of_spec = _Table(where, table, noting, (*own, "study") if "study" in table else own)
+    own = (*PAGE, *NEEDED, *OPTIONAL) if "study" in table else (*PAGE, *NEEDED, *OPTIONAL, *SUITE)
+    of_spec = _Table(where, table, noting, (*own, "study"))
     name = of_spec.take("name", fields.name, path.stem)
     title = of_spec.take("title", fields.text, name)
     about = of_spec.take("about", fields.any_text, "")
     if "study" in table:
         tables: Sequence[Any] = of_spec.take("study", fields.tables, ())
+        common = {name: part for name, part in table.items() if name in (*NEEDED, *OPTIONAL)}
         studies = [
-            _listed(part, f"{where}, study {k}", noting, k) for k, part in enumerate(tables, 1)
+            _listed({**common, **part}, f"{where}, study {k}", noting, k)
+            for k, part in enumerate(tables, 1)
         ]
         with noting():
             _check_keys(where, [study for study in studies if study])
@@ -270,6 +286,9 @@ def _measured(table: _Table, begun: Study) -> Study:
         price=table.take("price", fields.price, {}),
         reference=table.take("reference", fields.reference, {}),
         orderings=tuple(table.take("ordering", orderings, ())),
+        forms=table.take("forms", forms, {}),
+        units=tuple(table.take("unit", units, ())),
+        assumed=table.take("assumed", assumed, ()),
     )
 
 
@@ -294,6 +313,8 @@ def _check_reference(table: _Table, study: Study) -> None:
 def _check_orderings(table: _Table, study: Study) -> Study:
     """Note orders of what the study does not have; return it with the measure of each."""
     found = []
+    with table.noting():
+        check_forms(table.where, study)
     for number, one in enumerate(study.orderings, 1):
         with table.noting():
             found.append(known_ordering(f"{table.where}: ordering {number}", one, study))
@@ -339,6 +360,7 @@ def _check_templates(table: _Table, study: Study, entries: Sequence[Entry]) -> N
         used = set().union(*(names_in(text, where=field) for field, text, _ in templates))
         for method in table.take("tune", fields.tune, {}).get("methods", ()):
             used |= names_in(method.selector, where=f"{where}: tune")
+        used |= names_in_units(replace(study, units=tuple(table.take("unit", units, ()))))
         for name in dict.fromkeys(name for one in study.settings for name in one.values):
             if name not in used:
                 place = "setting" if "setting" in table.table else "grid"

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from pfbench.base.selectors import Selector
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.plugged import spelled_out
+from pfbench.runs.planning.published import Ordering, Unit, charges
 from pfbench.runs.planning.template import filled
 from pfbench.runs.planning.toml import said
 from pfbench.runs.planning.tune import Choice, Tune, Tuned, Values, key_of
@@ -39,44 +40,6 @@ class Setting:
 
     title: str
     values: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Ordering:
-    """An order of algorithms that somebody has published, best first, to be put to the test.
-
-    Attributes
-    ----------
-    source, says
-        Where it is published, and what is said there.
-    order
-        Labels of algorithms by place; those of one place are not compared with each other.
-    measure
-        What is compared, by its name in the trace.
-    target
-        The level of the measure to which calls are compared; None for values at equal calls.
-    problems, settings
-        Labels of the problems and titles of the settings that it speaks of; empty for all.
-    """
-
-    source: str
-    says: str
-    order: tuple[tuple[str, ...], ...]
-    measure: str = ""
-    target: float | None = None
-    problems: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
-
-    @property
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Each two algorithms of which it puts one before the other."""
-        places = combinations(self.order, 2)
-        return tuple(pair for ahead, behind in places for pair in product(ahead, behind))
-
-    def speaks_of(self, problem: str, setting: str) -> bool:
-        """Return whether it speaks of a problem, by its label, at a setting, by its title."""
-        named = not self.problems or problem in self.problems
-        return named and (not self.settings or setting in self.settings)
 
 
 @dataclass(frozen=True)
@@ -110,6 +73,13 @@ class Study:
         the problem; in `price`, or else in the first kind that is compared. Empty for no profile.
     orderings
         Published orders of the algorithms.
+    forms
+        By a name in these orders, the labels of algorithms that are forms of one method: an order
+        is of the best form of each.
+    units
+        What the paper counts, its own unit first; empty where it is one of our counts.
+    assumed
+        What is ours where the paper is silent, a sentence each.
     tune
         The methods that are tuned before they are compared, None if there are none.
     choices
@@ -133,6 +103,9 @@ class Study:
     price: Mapping[str, float] = field(default_factory=dict)
     reference: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     orderings: tuple[Ordering, ...] = ()
+    forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    units: tuple[Unit, ...] = ()
+    assumed: tuple[str, ...] = ()
     tune: Tune | None = None
     choices: tuple[Choice, ...] = ()
 
@@ -141,13 +114,36 @@ class Study:
         """The names of the algorithms."""
         return tuple(algorithm.label for algorithm in self.algorithms)
 
+    def forms_of(self, name: str) -> tuple[str, ...]:
+        """Return the labels that a name in an order stands for."""
+        return self.forms.get(name, (name,))
+
     @property
     def ordered_pairs(self) -> int:
-        """How many pairs of algorithms the published orders have, over problems and settings."""
+        """How many tests the published orders are: their pairs, over problems and settings.
+
+        A pair of methods with several forms is as many as the one with more of them.
+        """
         panels = list(product(self.problems, self.settings))
         return sum(
-            len(one.pairs) * sum(one.speaks_of(on.label, at.title) for on, at in panels)
+            max(len(self.forms_of(name)) for name in pair)
             for one in self.orderings
+            for pair in one.pairs
+            for on, at in panels
+            if one.speaks_of(on.label, at.title)
+        )
+
+    def charged(self, unit: Unit, label: str, setting: Mapping[str, Any]) -> dict[str, float]:
+        """Return what a unit charges an algorithm at a setting, by columns of the trace.
+
+        Raises
+        ------
+        InputError
+            If a name in braces has no value, or a weight is no number above 0.
+        """
+        where = f"unit {unit.name!r}"
+        return charges(
+            where, filled(unit.of(label), where=where, giver="the setting", values=setting)
         )
 
     @property

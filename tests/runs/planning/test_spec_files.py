@@ -240,7 +240,7 @@ def test_the_published_schema_takes_every_report():
         ("batch = 5", "seed = 5"),
         ("seeds = 2", "seeds = 0"),
         ("memory_limit = 2", "memory_limit = 0"),
-        ('title = "Two studies"', 'title = "Two studies"\nseeds = 3'),
+        ('title = "Two studies"', 'title = "Two studies"\nseads = 3'),
         ("seeds = 2", "seeds = 2\ngrid = {b = [1]}"),
     ],
 )
@@ -340,3 +340,106 @@ def test_labels_are_as_many_as_selectors(chosen):
     found = labels_of(texts)
     assert len(set(found)) == len(texts)
     assert all(label.partition("[")[0] in text for label, text in zip(found, texts, strict=True))
+
+
+# --- what a paper says ----------------------------------------------------------------------------
+
+PUBLISHED = f"""
+name = "published"
+problems = "{SMALL}"
+seeds = 6
+assumed = ["the noise has variance 1", "steps are 1/L"]
+
+[algorithms]
+SG = "nfwu-sg[batch={{batch}},iterations=8,step=0.1]"
+"FW, open loop" = "frank-wolfe[iterations=3,step=open-loop]"
+"FW, line search" = "frank-wolfe[iterations=3]"
+
+[forms]
+FW = ["FW, open loop", "FW, line search"]
+
+[[unit]]
+name = "passes"
+weights = "sfo=0.5,fo={{half}}"
+says = "pass over the entire dataset twice"
+place = "section 5.2"
+otherwise = {{ SG = "sfo=1" }}
+
+[[setting]]
+title = "small"
+batch = 3
+half = 40
+
+[[ordering]]
+source = "A paper, figure 1"
+place = "section 5"
+says = "SG is before FW"
+states = "we set the step to 0.1"
+order = ["SG", "FW"]
+"""
+
+
+def test_units_forms_and_what_is_ours_are_read(tmp_path):
+    (study,) = read(tmp_path, PUBLISHED).studies
+    assert study.assumed == ("the noise has variance 1", "steps are 1/L")
+    assert study.forms_of("FW") == ("FW, open loop", "FW, line search")
+    assert study.forms_of("SG") == ("SG",)
+    (unit,), (setting,) = study.units, study.settings
+    assert study.charged(unit, "FW, open loop", setting.values) == {"sfo": 0.5, "fo": 40.0}
+    assert study.charged(unit, "SG", setting.values) == {"sfo": 1.0}
+    (order,) = study.orderings
+    assert (order.place, order.states) == ("section 5", "we set the step to 0.1")
+    assert order.published
+    assert study.ordered_pairs == 2
+    assert valid(PUBLISHED)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"FW, line search"]', '"FW, line serch"]', "did you mean 'FW, line search'"),
+        ("FW = [", "SG = [", "has the name of another algorithm"),
+        ('FW = ["FW, open loop", "FW, line search"]', "FW = []", "must list labels"),
+        ("sfo=0.5", "sf=0.5", "did you mean 'sfo'"),
+        ("sfo=0.5", "sfo=-1", "must be a number above 0"),
+        ("sfo=0.5", "sfo=much", "must be a number above 0"),
+        ("sfo=0.5", "sfo=0.5,sfo=1", "given twice"),
+        ("{half}", "{hlf}", "{hlf}"),
+        ("{{ SG", "{{ SGE", "did you mean 'SG'"),
+        ('name = "passes"', 'nome = "passes"', "did you mean 'name'"),
+        ('place = "section 5"', 'plaice = "section 5"', "did you mean 'place'"),
+        ('order = ["SG", "FW"]', 'order = ["SG", "WF"]', "did you mean 'FW'"),
+        ("batch = 3", "batch = 3\nthird = 4", "third is used nowhere"),
+    ],
+)
+def test_what_is_wrong_in_units_and_forms_is_named(tmp_path, old, new, why):
+    text = PUBLISHED.replace(old.replace("{{", "{"), new.replace("{{", "{"), 1)
+    assert text != PUBLISHED
+    with pytest.raises(InputError) as refused:
+        read(tmp_path, text)
+    assert why in str(refused.value)
+
+
+def test_what_stands_beside_several_studies_is_of_each_that_has_not_its_own(tmp_path):
+    text = f"""
+problems = "{SMALL}"
+algorithms = "frank-wolfe[iterations=3]"
+seeds = 2
+every = 2
+
+[[study]]
+key = "one"
+
+[[study]]
+key = "two"
+seeds = 3
+algorithms = "frank-wolfe[iterations=4]"
+"""
+    one, two = read(tmp_path, text).studies
+    assert (len(one.seeds), len(two.seeds)) == (2, 3)
+    assert (one.every, two.every) == ("2", "2")
+    assert one.problems == two.problems
+    assert "iterations=4" in two.algorithms[0].selector
+    assert valid(text)
+    with pytest.raises(InputError, match="the field problems is missing"):
+        read(tmp_path, text.replace(f'problems = "{SMALL}"', ""))

@@ -1,0 +1,252 @@
+"""What became of published orders, in sentences, as a table, and for programs."""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED, VERDICTS, Tested
+from pfbench.reporting.findings.seeds import too_few
+from pfbench.reporting.tables import Row, Table
+from pfbench.reporting.words import calls_as_text, counted, inside, listed, significant, whole
+from pfbench.runs.planning.published import Ordering
+from pfbench.runs.planning.study import Study
+
+
+def in_brief(several: Sequence[Tested]) -> list[str]:
+    """Return which published orders flip, and in what; nothing without orders.
+
+    Where a paper has a unit of its own, its orders are judged there, and what is otherwise in our
+    counts is a finding of its own.
+    """
+    published = [one for one in several if one.ordering.published]
+    own = [one for one in published if one.scale.unit]
+    judged = _by_order(own or published)
+    if not judged:
+        return []
+    unit = f"In the unit of the paper ({inside(own[0].scale.title)}): " if own else ""
+    flipped = [
+        f"{order(of[0].ordering)} (by {listed(list(scales))})"
+        for of in judged
+        if (scales := dict.fromkeys(one.scale.title for one in of if one.verdict == FLIPS))
+    ]
+    if flipped:
+        number = f"{len(flipped)} of {len(judged)}"
+        told = f"{unit}Published orders that flip, {number}: {listed(flipped)}."
+    else:
+        held = sum(all(one.verdict == REPRODUCED for one in of) for of in judged)
+        told = f"{unit}No published order flips; {held} of {len(judged)} are reproduced throughout."
+    return [told, *between_units(several)]
+
+
+def between_units(several: Sequence[Tested]) -> list[str]:
+    """Return a sentence for each order that flips in one of the paper's unit and ours alone."""
+    found = []
+    for of in _by_order([one for one in several if one.ordering.published]):
+        for scale in dict.fromkeys(one.scale.title for one in of if not one.scale.unit):
+            turned = [panel for panel in _by_panel(of) if _turned(panel, scale)]
+            if not turned:
+                continue
+            own, ours = (_in(turned[0], title) for title in (_own(turned[0]).scale.title, scale))
+            found.append(
+                f"Between units: {order(of[0].ordering)} {_becoming(own.verdict)} in "
+                f"{inside(own.scale.title)}, and {_becoming(ours.verdict)} in {scale}, on "
+                f"{whole(len(turned))} of {counted(len(_by_panel(of)), 'panel')} (at "
+                f"{own.panel.title}: {_evidence(own)}; in {scale} {_evidence(ours)})."
+            )
+    return found
+
+
+def sentences(several: Sequence[Tested], study: Study) -> list[str]:
+    """Return a sentence for each order, with its evidence; what flips comes first."""
+    return [_sentence(of, study) for of in sorted(_by_order(several), key=_worst)]
+
+
+def too_few_seeds(study: Study) -> str:
+    """Return a sentence where a study has too few seeds to decide any published order, else ''."""
+    vain = "decide no published order in a test of"
+    return too_few(len(study.seeds), study.ordered_pairs, vain)
+
+
+def table(study: Study, several: Sequence[Tested]) -> Table | None:
+    """Return the verdict on each order in each panel and unit; None without orders."""
+    if not several:
+        return None
+    rows = [
+        Row(
+            f"{one.ordering.source}: {order(one.ordering)} ({_compared(one.ordering)})",
+            one.panel.title,
+            [_unit(one), one.verdict, _evidence(one)],
+        )
+        for one in several
+    ]
+    note = (
+        "A published order is reproduced where every pair of it is, by a rank test over the seeds "
+        "(Holm at 5 % over the study); it flips where one pair is significantly the other way "
+        "round. Of a method with several forms, the best on either side counts. The evidence is "
+        "the pair that decides, with medians over the seeds. Seconds are those of the machine that "
+        "made the runs."
+    )
+    if any(one.verdict == OPEN for one in several):
+        note = f"{note} {too_few_seeds(study)}".strip()
+    return Table(
+        f"{study.title}: published orders",
+        note,
+        ("order", "where", "in", "verdict", "evidence"),
+        rows,
+    )
+
+
+def as_json(several: Sequence[Tested]) -> list[dict[str, Any]]:
+    """Return the same for programs; what is infinite is None."""
+    return [
+        {
+            "source": one.ordering.source,
+            "place": one.ordering.place,
+            "says": one.ordering.says,
+            "order": [list(place) for place in one.ordering.order],
+            "measure": one.ordering.measure,
+            "target": one.ordering.target,
+            "problem": one.panel.problem,
+            "setting": one.panel.setting,
+            "price": one.scale.title,
+            "unit_of_paper": one.scale.unit is not None,
+            "verdict": one.verdict,
+            "pairs": [
+                {
+                    "first": pair.first,
+                    "second": pair.second,
+                    "medians": [v if math.isfinite(v) else None for v in pair.values],
+                    "p": pair.p,
+                    "verdict": pair.verdict,
+                }
+                for pair in one.pairs
+            ],
+        }
+        for one in several
+    ]
+
+
+def dossier(study: Study) -> list[str]:
+    """Return how a study judges: the paper's units, the forms of methods, and what is ours."""
+    units = [
+        f"The paper counts in {inside(unit.name)}{_quoted(unit.says, unit.place)}: "
+        f"{_charges(unit.weights, unit.otherwise)}."
+        for unit in study.units
+    ]
+    forms = [
+        f"{name} is run in {counted(len(labels), 'form')} ({listed(labels)}); an order must hold "
+        "for the best of them."
+        for name, labels in study.forms.items()
+        if len(labels) > 1
+    ]
+    ours = [f"Ours, as the paper is silent: {one}" for one in study.assumed]
+    return [*units, *forms, *ours]
+
+
+def order(ordering: Ordering) -> str:
+    """Return an order in words."""
+    return " before ".join(listed(place) for place in ordering.order)
+
+
+def _charges(weights: str, otherwise: Mapping[str, str]) -> str:
+    told = [f"{label} {of}" for label, of in otherwise.items()]
+    return f"{weights}{'; ' if told else ''}{listed(told)}"
+
+
+def _quoted(says: str, place: str) -> str:
+    told = ", ".join(filter(None, (place, f"“{says}”" if says else "")))
+    return f" ({told})" if told else ""
+
+
+def _by_order(several: Sequence[Tested]) -> list[list[Tested]]:
+    return _grouped(several, lambda one: id(one.ordering))
+
+
+def _by_panel(several: Sequence[Tested]) -> list[list[Tested]]:
+    return _grouped(several, lambda one: id(one.panel))
+
+
+def _grouped(several: Sequence[Tested], key: Callable[[Tested], int]) -> list[list[Tested]]:
+    """Return what belongs together, each group in the place of its first."""
+    first = {key(one): place for place, one in reversed([*enumerate(several)])}
+    ordered = sorted(several, key=lambda one: first[key(one)])
+    return [list(of) for _, of in groupby(ordered, key=key)]
+
+
+def _in(several: Sequence[Tested], title: str) -> Tested:
+    return next(one for one in several if one.scale.title == title)
+
+
+def _own(several: Sequence[Tested]) -> Tested:
+    """Return the order in the paper's own unit, which is the first."""
+    return several[0]
+
+
+def _turned(several: Sequence[Tested], title: str) -> bool:
+    """Return whether an order is one way in the paper's unit, and the other way in a count."""
+    own = _own(several)
+    ours = [one for one in several if one.scale.title == title]
+    return bool(own.scale.unit and ours) and {own.verdict, ours[0].verdict} == {FLIPS, REPRODUCED}
+
+
+def _worst(several: Sequence[Tested]) -> int:
+    own = [one for one in several if one.scale.unit] or several
+    return min(VERDICTS.index(one.verdict) for one in own)
+
+
+def _sentence(several: Sequence[Tested], study: Study) -> str:
+    """Return what becomes of one order in each unit."""
+    one = several[0].ordering
+    by_unit = dict[str, list[Tested]]()
+    for each in several:
+        by_unit.setdefault(_unit(each), []).append(each)
+    becomes = "; ".join(f"by {unit} {_becomes(of)}" for unit, of in by_unit.items())
+    said = f"“{one.says}”" if one.says else "ours, no paper's"
+    source = ", ".join(filter(None, (one.source, one.place)))
+    return f"{order(one)} in {_compared(one)} ({source}: {said}; {_form(one, study)}): {becomes}."
+
+
+def _form(one: Ordering, study: Study) -> str:
+    """Return against which forms of the methods an order is judged."""
+    if one.states:
+        return f"in the form that the paper states, “{one.states}”"
+    several = [name for name in dict.fromkeys(one.names) if len(study.forms_of(name)) > 1]
+    return f"in the best of its forms each: {listed(several)}" if several else "one form each"
+
+
+def _becomes(several: Sequence[Tested]) -> str:
+    """Return what becomes of one order in one unit over its panels, with the evidence of one."""
+    shown = min(several, key=lambda one: VERDICTS.index(one.verdict))
+    if len(several) == 1:
+        return f"{shown.verdict} ({_evidence(shown)})"
+    number = Counter(one.verdict for one in several)
+    ways = [f"{way} on {whole(number[way])}" for way in VERDICTS if number[way]]
+    total = counted(len(several), "panel")
+    return f"{listed(ways)} of {total} (at {shown.panel.title}: {_evidence(shown)})"
+
+
+def _becoming(verdict: str) -> str:
+    return {FLIPS: "flips", REPRODUCED: "is reproduced"}[verdict]
+
+
+def _unit(one: Tested) -> str:
+    return f"{one.scale.title} (the paper's)" if one.scale.unit else one.scale.title
+
+
+def _compared(ordering: Ordering) -> str:
+    if ordering.target is None:
+        return inside(ordering.measure)
+    return f"calls to {inside(ordering.measure)} ≤ {significant(ordering.target)}"
+
+
+def _evidence(one: Tested) -> str:
+    pair, calls = one.evidence, one.ordering.target is not None
+    first, second = map(calls_as_text if calls else _value_as_text, pair.values)
+    sure = "nothing varies" if pair.p == 0.0 else f"p = {significant(pair.p, 2)}"
+    return f"{pair.first} {first}, {pair.second} {second}, {sure}"
+
+
+def _value_as_text(value: float) -> str:
+    return significant(value) if math.isfinite(value) else "no value"
