@@ -172,7 +172,7 @@ def test_with_a_penalty_the_objective_has_it_and_the_gap_is_not_defined():
 @pytest.mark.parametrize("lam", [0.25, 3.0, 40.0])
 def test_the_gradient_mapping_takes_the_lambda_of_a_paper(lam):
     problem, name = PROBLEMS["logistic, l1"], f"gradient_mapping_sq[lam={lam}]"
-    x = np.array([0.3, -0.2, 0.1, 0.4])
+    x = np.array([1.2, -0.5, 0.2, 0.1])
     p = problem.set.project(x - lam * dense_gradient(problem, x))
     (measure,) = named(problem, [name]).values()
     assert_allclose(measure(problem, State(x)), np.sum(((x - p) / lam) ** 2), rtol=1e-10)
