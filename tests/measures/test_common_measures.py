@@ -177,7 +177,6 @@ def test_the_gradient_mapping_takes_the_lambda_of_a_paper(lam):
     (measure,) = named(problem, [name]).values()
     assert_allclose(measure(problem, State(x)), np.sum(((x - p) / lam) ** 2), rtol=1e-10)
     own = gradient_mapping_lambda(problem, State(x))
-    assert measure(problem, State(x)) != gradient_mapping_sq(problem, State(x))
     (same,) = named(problem, [f"gradient_mapping_sq[lam={own!r}]"]).values()
     assert same(problem, State(x)) == gradient_mapping_sq(problem, State(x))
 
