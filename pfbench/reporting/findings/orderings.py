@@ -2,9 +2,10 @@
 
 An order is tested pair by pair, by the rank test over seeds: in the paper's own units first, then
 in each kind of calls that all of its algorithms make, and in seconds. Of a method with several
-forms the best one counts, on either side. Holm's correction is over all pairs of a study in one
-unit. Where an order has a target, calls to it are compared, and who misses it needs infinitely
-many; else the values at the calls that all runs of the pair have spent.
+forms the best one counts, on either side; what flips against that one alone turns on the form.
+Holm's correction is over all pairs of a study in one unit. Where an order has a target, calls to
+it are compared, and who misses it needs infinitely many; else the values at the calls that all
+runs of the pair have spent.
 """
 
 import math
@@ -33,10 +34,10 @@ from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.published import Ordering, Unit
 from pfbench.runs.planning.study import Study
 
-FLIPS, OPEN, REPRODUCED = "flips", "not decided", "reproduced"
+FLIPS, TURNS, OPEN, REPRODUCED = "flips", "turns on the form", "not decided", "reproduced"
 """What becomes of an order; what speaks against it is said first."""
 
-VERDICTS = FLIPS, OPEN, REPRODUCED
+VERDICTS = FLIPS, TURNS, OPEN, REPRODUCED
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,9 @@ class Pair:
         Negative where the first is better by rank, positive where it is worse, 0 if neither.
     p
         The p-value of the rank test, corrected; 0 where nothing varies over the seeds.
+    beaten
+        Where it is the other way round: a form of the second method, not its best one, of which
+        the first is ahead as published; empty if there is none.
     """
 
     first: str
@@ -60,13 +64,16 @@ class Pair:
     values: tuple[float, float]
     side: int
     p: float
+    beaten: str = ""
 
     @property
     def verdict(self) -> str:
         """What becomes of this pair."""
         if self.side == 0 or self.p > SIGNIFICANT:
             return OPEN
-        return REPRODUCED if self.side < 0 else FLIPS
+        if self.side < 0:
+            return REPRODUCED
+        return TURNS if self.beaten else FLIPS
 
 
 @dataclass(frozen=True)
@@ -111,7 +118,7 @@ class Tested:
     def evidence(self) -> Pair:
         """The pair that decides: the surest of those that flip, else the least sure one."""
         deciding = [pair for pair in self.pairs if pair.verdict == self.verdict]
-        choose = min if self.verdict == FLIPS else max
+        choose = min if self.verdict in (FLIPS, TURNS) else max
         return choose(deciding, key=lambda pair: pair.p)
 
 
@@ -185,7 +192,8 @@ def _decided(
 
     The first is before the second if one of its forms is before each form of the second: the
     p-value is the largest of these tests, times the number of forms that are tried. The order
-    flips if it is the other way round.
+    flips if it is the other way round; if a form of the second method, which the authors may have
+    run, is still behind, it turns on the form.
     """
     table = [[_pair(ordering, one, other, scale) for other in others] for one in ones]
     columns = list(zip(*table, strict=True))
@@ -193,8 +201,15 @@ def _decided(
     behind = min((max(row, key=_against(1)) for row in columns), key=_against(1))
     flipped = len(others) * _against(1)(behind) < len(ones) * _against(-1)(ahead)
     pair, side, tried = (behind, 1, len(others)) if flipped else (ahead, -1, len(ones))
-    # Where each has a form that the other does not beat, nothing is told.
-    return replace(pair, side=side if pair.side == side else 0, p=min(1.0, tried * pair.p))
+    still = [min(of, key=_against(-1)) for of in columns] if flipped else []
+    beaten = [of.second for of in still if len(ones) * _against(-1)(of) <= SIGNIFICANT]
+    return replace(
+        pair,
+        # Where each has a form that the other does not beat, nothing is told.
+        side=side if pair.side == side else 0,
+        p=min(1.0, tried * pair.p),
+        beaten=next(iter(beaten), ""),
+    )
 
 
 def _against(side: int) -> Callable[[Pair], float]:

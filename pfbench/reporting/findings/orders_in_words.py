@@ -2,15 +2,16 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
-from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED, VERDICTS, Tested
+from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED, TURNS, VERDICTS, Tested
 from pfbench.reporting.findings.seeds import too_few
+from pfbench.reporting.statistics import Price
 from pfbench.reporting.tables import Row, Table
 from pfbench.reporting.words import calls_as_text, counted, inside, listed, significant, whole
-from pfbench.runs.planning.published import Ordering
+from pfbench.runs.planning.published import Ordering, Unit
 from pfbench.runs.planning.study import Study
 
 
@@ -37,6 +38,8 @@ def in_brief(several: Sequence[Tested]) -> list[str]:
     else:
         held = sum(all(one.verdict == REPRODUCED for one in of) for of in judged)
         told = f"{unit}No published order flips; {held} of {len(judged)} are reproduced throughout."
+    if turning := sum(any(one.verdict == TURNS for one in of) for of in judged):
+        told += f" {counted(turning, 'order')} would flip with another form of a method."
     return [told, *between_units(several)]
 
 
@@ -84,7 +87,8 @@ def table(study: Study, several: Sequence[Tested]) -> Table | None:
     note = (
         "A published order is reproduced where every pair of it is, by a rank test over the seeds "
         "(Holm at 5 % over the study); it flips where one pair is significantly the other way "
-        "round. Of a method with several forms, the best on either side counts. The evidence is "
+        "round. Of a method with several forms, the best on either side counts; where it is the "
+        "other way round for that one alone, the order turns on the form. The evidence is "
         "the pair that decides, with medians over the seeds. Seconds are those of the machine that "
         "made the runs."
     )
@@ -120,6 +124,7 @@ def as_json(several: Sequence[Tested]) -> list[dict[str, Any]]:
                     "medians": [v if math.isfinite(v) else None for v in pair.values],
                     "p": pair.p,
                     "verdict": pair.verdict,
+                    "beaten": pair.beaten,
                 }
                 for pair in one.pairs
             ],
@@ -132,7 +137,7 @@ def dossier(study: Study) -> list[str]:
     """Return how a study judges: the paper's units, the forms of methods, and what is ours."""
     units = [
         f"The paper counts in {inside(unit.name)}{_quoted(unit.says, unit.place)}: "
-        f"{_charges(unit.weights, unit.otherwise)}."
+        f"{_charges(study, unit)}."
         for unit in study.units
     ]
     forms = [
@@ -141,7 +146,7 @@ def dossier(study: Study) -> list[str]:
         for name, labels in study.forms.items()
         if len(labels) > 1
     ]
-    ours = [f"Ours, as the paper is silent: {one}" for one in study.assumed]
+    ours = [f"Ours, as the paper is silent: {one}." for one in study.assumed]
     return [*units, *forms, *ours]
 
 
@@ -150,9 +155,20 @@ def order(ordering: Ordering) -> str:
     return " before ".join(listed(place) for place in ordering.order)
 
 
-def _charges(weights: str, otherwise: Mapping[str, str]) -> str:
-    told = [f"{label} {of}" for label, of in otherwise.items()]
-    return f"{weights}{'; ' if told else ''}{listed(told)}"
+def _charges(study: Study, unit: Unit) -> str:
+    """Return what a unit charges each algorithm, at each setting where that differs."""
+    told = dict[str, list[str]]()
+    for setting in study.settings:
+        who = dict[str, list[str]]()
+        for label in sorted(study.labels, key=unit.otherwise.__contains__):
+            price = Price.of(study.charged(unit, label, setting.values))
+            who.setdefault(str(price), []).append(label)
+        usual, *others = who
+        of_others = [f"{price} for {listed(who[price])}" for price in others]
+        told.setdefault("; ".join([usual, *of_others]), []).append(setting.title)
+    return "; ".join(
+        f"{text} at {listed(titles)}" if len(told) > 1 else text for text, titles in told.items()
+    )
 
 
 def _quoted(says: str, place: str) -> str:
@@ -245,7 +261,8 @@ def _evidence(one: Tested) -> str:
     pair, calls = one.evidence, one.ordering.target is not None
     first, second = map(calls_as_text if calls else _value_as_text, pair.values)
     sure = "nothing varies" if pair.p == 0.0 else f"p = {significant(pair.p, 2)}"
-    return f"{pair.first} {first}, {pair.second} {second}, {sure}"
+    still = f"; not so for {pair.beaten}" if pair.beaten else ""
+    return f"{pair.first} {first}, {pair.second} {second}, {sure}{still}"
 
 
 def _value_as_text(value: float) -> str:
