@@ -273,7 +273,7 @@ ERRATA = (
                 ),
                 Quote(
                     text="has L-Lipschitz continuous gradient in expectation",
-                    place="section 2.2, (7)",
+                    place="assumptions and notations, (7)",
                 ),
                 Quote(text="Under the assumption 7, we bound", place="section 3.1, SVRFW"),
             ),
@@ -302,7 +302,7 @@ ERRATA = (
                 Quote(
                     text="we assume the Hessian of each component function to be … Lipschitz in "
                     "expectation",
-                    place="section 2.2, (8)",
+                    place="assumptions and notations, (8)",
                 ),
                 Quote(text="require the second-order smoothness assumption (8)", place="section 4"),
                 Quote(
