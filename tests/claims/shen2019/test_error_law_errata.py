@@ -18,6 +18,21 @@ def test_an_erratum_is_shown(erratum):
     assert_shown(erratum)
 
 
+RIGHT = {
+    "shen2019-3.1-moment": set(),
+    "shen2019-(7)": {"every component, section 1"},
+    "shen2019-(8)": {"every Hessian, section 4.1"},
+    "shen2019-4.1-mean-value": set(),
+    "shen2019-4.1-one-mean-value": {"a point for each entry", "a bound of norms"},
+}
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)
+def test_these_readings_make_the_printed_form_right(erratum):
+    found = erratum.examine("quick", 4).readings
+    assert {name for name, right in found.items() if right} == RIGHT[erratum.name]
+
+
 def spread(constants):
     return constants.sigma2
 

@@ -59,6 +59,18 @@ def test_an_erratum_is_shown(erratum):
     assert_shown(erratum)
 
 
+RIGHT = {
+    "shen2019-(4)": {"f_i = n psi", "V in units of f"},
+    "shen2019-section6-eta": {"eta of algorithm 1", "T counts iterations", "p is a share of n"},
+}
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)
+def test_these_readings_make_the_printed_form_right(erratum):
+    found = erratum.examine("quick", 4).readings
+    assert {name for name, right in found.items() if right} == RIGHT[erratum.name]
+
+
 def as_eta(p, T, D):
     return p / T / D
 

@@ -46,6 +46,15 @@ def test_an_erratum_is_shown(erratum):
     assert_shown(erratum)
 
 
+RIGHT = {"shen2019-5.1-queries": {"f is asked at iterates alone"}, "shen2019-7.1-indices": set()}
+
+
+@pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)
+def test_these_readings_make_the_printed_form_right(erratum):
+    found = erratum.examine("quick", 4).readings
+    assert {name for name, right in found.items() if right} == RIGHT[erratum.name]
+
+
 def at_the_origin(problem):
     return np.zeros(problem.columns)
 
