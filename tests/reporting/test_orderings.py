@@ -124,6 +124,30 @@ def test_what_speaks_against_an_order_is_said_first_with_numbers():
     ]
 
 
+def test_values_that_rounding_alone_tells_apart_are_equal():
+    def ending(label, last):
+        runs = [descending(40, seed=seed) for seed in SEEDS]
+        at = runs[0].columns.index("m")
+        return group(
+            label,
+            [
+                replace(
+                    run, rows=(run.rows[0], *((*r[:at], last, *r[at + 1 :]) for r in run.rows[1:]))
+                )
+                for run in runs
+            ],
+        )
+
+    def verdict(last):
+        found = results(ending("a", 1e-15), ending("b", last))
+        one = Ordering("a paper", "", (("a",), ("b",)), "m")
+        return orderings.tested(replace(found, study=replace(found.study, orderings=(one,))))[0]
+
+    assert verdict(-3e-14).verdict == OPEN
+    assert verdict(1e-6).verdict == REPRODUCED
+    assert verdict(-1e-6).verdict == FLIPS
+
+
 # --- forms of a method ----------------------------------------------------------------------------
 
 

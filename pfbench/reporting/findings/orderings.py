@@ -39,6 +39,9 @@ FLIPS, TURNS, OPEN, REPRODUCED = "flips", "turns on the form", "not decided", "r
 
 VERDICTS = FLIPS, TURNS, OPEN, REPRODUCED
 
+ROUNDING = 1e-12
+"""Values that differ by so much of the largest first one are told apart by rounding alone."""
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -239,7 +242,10 @@ def _samples(ordering: Ordering, one: Group, other: Group, scale: Scale) -> tupl
         np.array([_value(run, ordering.measure, price, limit) for run in group.runs])
         for group, price in groups
     )
-    return x, y
+    first = [_value(run, ordering.measure, price, 0.0) for g, price in groups for run in g.runs]
+    unit = ROUNDING * max((abs(value) for value in first if math.isfinite(value)), default=0.0)
+    # What differs by rounding alone is equal.
+    return (x, y) if unit == 0.0 else (unit * np.round(x / unit), unit * np.round(y / unit))
 
 
 def _value(run: Run, measure: str, price: Price, limit: float) -> float:
