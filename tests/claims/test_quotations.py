@@ -1,19 +1,37 @@
 """What stands in quotation marks is printed in the paper; what is not, has none."""
 
 import re
+from pathlib import Path
 
 import pytest
 from papers import TITLES, WHY, letters, printed, text_of
 
 from pfbench.claims.catalogue import ERRATA, PAPERS
+from pfbench.runs.planning.spec import read_spec
 from pfbench.verification.dossier import MOST_LINES, RULINGS
 
 QUOTED = [(name, quote) for name, one in ERRATA.items() for quote in one.dossier.quotes]
+REPORTS = Path(__file__).parents[2] / "reports"
+SPECS = {
+    str(path.relative_to(REPORTS)): path
+    for key in TITLES
+    for path in (*REPORTS.glob(f"{key}*.toml"), *(REPORTS / "paper").glob(f"{key}*.toml"))
+}
+PAGES = {path.name: path for key in TITLES for path in (REPORTS / "paper").glob(f"{key}*.md")}
 MARKS = re.compile('[“”„«»"]')
 
 
 def paper_of(name):
     return next(key for key in PAPERS if name.startswith(key))
+
+
+def quoted_in(spec):
+    """Return the words that the specs of a paper's figure quote."""
+    for study in spec.studies:
+        for one in study.orderings:
+            if one.published:
+                yield from filter(None, (one.says, one.states))
+        yield from (unit.says for unit in study.units if unit.says)
 
 
 @pytest.mark.parametrize(("name", "quote"), QUOTED, ids=[f"{n}, {q.place}" for n, q in QUOTED])
@@ -33,6 +51,28 @@ def test_a_quotation_that_is_not_printed_is_found_out(key):
     first, second = TITLES[key].split()[:2]
     assert printed(key, f"{first} … {second}")
     assert not printed(key, f"{second}{first} … {first}{first}{second}")
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_orders_and_units_are_quoted_as_printed(name):
+    key = paper_of(SPECS[name].name)
+    if text_of(key) is None:
+        pytest.skip(WHY)
+    spec = read_spec(SPECS[name])
+    quotes = set(quoted_in(spec))
+    assert quotes
+    assert [one for one in quotes if not printed(key, one)] == []
+    assert all(one.place for study in spec.studies for one in study.orderings if one.published)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_a_page_quotes_is_printed(name):
+    key = paper_of(name)
+    if text_of(key) is None:
+        pytest.skip(WHY)
+    quotes = set(re.findall("“([^”]+)”", PAGES[name].read_text(encoding="utf-8")))
+    assert quotes
+    assert [one for one in quotes if not printed(key, one)] == []
 
 
 def test_letters_are_what_no_extraction_spoils():

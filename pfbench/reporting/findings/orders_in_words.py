@@ -219,9 +219,10 @@ def _sentence(several: Sequence[Tested], study: Study) -> str:
     for each in several:
         by_unit.setdefault(_unit(each), []).append(each)
     becomes = "; ".join(f"by {unit} {_becomes(of)}" for unit, of in by_unit.items())
-    said = f"“{one.says}”" if one.says else "ours, no paper's"
+    said = f"“{one.says}”" if one.published else one.says
     source = ", ".join(filter(None, (one.source, one.place)))
-    return f"{order(one)} in {_compared(one)} ({source}: {said}; {_form(one, study)}): {becomes}."
+    told = ": ".join(filter(None, (source, said)))
+    return f"{order(one)} in {_compared(one)} ({told}; {_form(one, study)}): {becomes}."
 
 
 def _form(one: Ordering, study: Study) -> str:
