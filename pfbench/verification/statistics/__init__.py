@@ -2,7 +2,7 @@
 
 The rules are those of one verification of at most `MOST_TESTS` tests, all parts of all claims
 together. *violated* is said at the family-wise level `means.FAMILY_LEVEL`, split over so many tests
-by Bonferroni; of exponents see `decide_exponent`. *holds* and *tight* are said at 95 %.
+by Bonferroni. *holds* and *tight* are said at 95 %, each rule under the laws that it names.
 """
 
 from pfbench.verification.statistics.decisions import (
@@ -13,6 +13,7 @@ from pfbench.verification.statistics.decisions import (
     decide_exponent,
     decide_inequality,
     decide_mean,
+    decide_median,
     decide_share,
     doubtful,
     equal,
@@ -20,6 +21,7 @@ from pfbench.verification.statistics.decisions import (
 )
 from pfbench.verification.statistics.exponents import Exponent, fit_exponent
 from pfbench.verification.statistics.means import LEVEL, MOST_TESTS, EProcess, mean_interval
+from pfbench.verification.statistics.medians import MOST_SEEDS, Rows
 from pfbench.verification.statistics.parts import (
     across,
     all_of,
@@ -32,10 +34,12 @@ from pfbench.verification.statistics.uniform import decide_uniform
 __all__ = [
     "LAW_MARGIN",
     "LEVEL",
+    "MOST_SEEDS",
     "MOST_TESTS",
     "Decision",
     "EProcess",
     "Exponent",
+    "Rows",
     "Verdict",
     "across",
     "all_of",
@@ -45,6 +49,7 @@ __all__ = [
     "decide_exponent",
     "decide_inequality",
     "decide_mean",
+    "decide_median",
     "decide_share",
     "decide_uniform",
     "doubtful",

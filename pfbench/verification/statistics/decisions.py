@@ -11,8 +11,9 @@ import scipy
 
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import InputError
-from pfbench.verification.statistics import exponents, means
-from pfbench.verification.statistics.exponents import ROUNDING, Exponent
+from pfbench.verification.statistics import means, medians
+from pfbench.verification.statistics.exponents import Exponent
+from pfbench.verification.statistics.medians import MOST_SEEDS, ROUNDING, SEEDS
 
 Verdict = Literal["holds", "tight", "violated", "inconclusive"]
 
@@ -24,9 +25,6 @@ EXPONENT_MARGIN = 0.1
 
 LAW_MARGIN = 0.05
 """The same for an exponent of a law, which has no optimisation in it."""
-
-SIGN_LEVEL = 1e-6
-"""Level of the sign test without which no exponent is violated: 20 slopes that all lie above."""
 
 DOUBT = 1e-3
 """A p-value below this speaks against a claim: short of `LEVEL` it is inconclusive."""
@@ -96,8 +94,14 @@ def equal(expected: Mapping[str, float], found: Mapping[str, float]) -> Decision
 def decide_mean(samples: npt.ArrayLike, bound: float, level: float = means.CONFIDENCE) -> Decision:
     """Decide whether nonnegative quantities have a mean of at most `bound`.
 
-    *violated*: the e-process exceeds 1/`LEVEL`. *holds*: the upper limit of the mean is at most
-    the bound. *tight*: it holds, and the lower limit is at least `TIGHT` times the bound.
+    *violated*: the e-process exceeds 1/`LEVEL`, under every law. *holds*: the upper limit of the
+    mean is at most the bound. *tight*: it holds, and the lower limit is at least `TIGHT` times the
+    bound.
+
+    No number of nonnegative samples bounds their mean from above if they have no range. So *holds*
+    is said of a mean above the bound in at most 5 % of all cases only *if no sample is more than
+    `RANGE` times the bound*; see `sequential_limits`. It takes 29 samples at least, 137 of 0.8 of
+    the bound: fewer can show a violation, and no more.
 
     Parameters
     ----------
@@ -106,8 +110,7 @@ def decide_mean(samples: npt.ArrayLike, bound: float, level: float = means.CONFI
     bound
         The claimed bound, positive.
     level
-        Confidence of each of the two one-sided limits, in (0, 1). They are t-limits, which need
-        more runs the more skewed the samples are; *violated* rests on no such assumption.
+        Confidence of each of the two one-sided limits, in (0, 1).
 
     Raises
     ------
@@ -118,17 +121,14 @@ def decide_mean(samples: npt.ArrayLike, bound: float, level: float = means.CONFI
     if values.ndim != 1 or values.size == 0:
         raise InputError("samples must be a list of numbers, one a run.")
     ratios = means.ratios_of(values, real("bound", bound, above=0))
-    level, finite = means.checked_level(level), bool(np.isfinite(ratios).all())
-    return _decided(ratios, means.t_interval(ratios, level) if finite else _UNKNOWN)
+    return _decided(ratios, means.checked_level(level))
 
 
-_UNKNOWN = means.Interval(-math.inf, math.inf)
-
-
-def _decided(ratios: means.Array, limits: means.Interval) -> Decision:
-    """Decide whether ratios have a mean of at most 1, given one-sided limits of it."""
+def _decided(ratios: means.Array, level: float) -> Decision:
+    """Decide whether ratios have a mean of at most 1, by limits of that confidence."""
     largest = max(0.0, float(means.log_e_values(ratios, 1.0).max()))
-    shown = means.mean_interval(ratios) if np.isfinite(ratios).all() else _UNKNOWN
+    limits = means.sequential_limits(ratios, level)
+    shown = means.sequential_limits(ratios, (1 + level) / 2)
     measured = {
         "runs": float(ratios.size),
         "ratio": float(ratios.mean()),
@@ -247,16 +247,75 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
     return Decision("holds", "It is kept in every check.", measured, None)
 
 
-def decide_exponent(
-    exponent: Exponent, claimed: float, margin: float = EXPONENT_MARGIN
+def decide_median(
+    ratios: npt.ArrayLike | Callable[[int], npt.ArrayLike], bound: float, seeds: int = SEEDS
 ) -> Decision:
-    """Decide whether an exponent is at most the claimed one.
+    """Decide whether the median over seeds is at most `bound`, under every law.
 
-    *violated*: slope <= claimed + margin is rejected by the t-test of the mean at `LEVEL`, exact
-    for normal slopes, and by the sign test of the median at `SIGN_LEVEL`, exact for slopes of any
-    law; the p-value is the larger of the two. *holds*: the upper limit of the slope at 95 % is at
-    most claimed + margin. *tight*: it holds, and the whole interval lies within the margin of the
-    claimed one. Where nothing varies, limits and interval are the slope.
+    *violated*: the sign test rejects it at `LEVEL`, with `MOST_SEEDS` seeds. *holds*: the upper end
+    of its interval at 95 % is at most the bound; said of a median above it in at most 2.5 % of all
+    cases at each look, 5 % at both. *tight*: it holds, and the lower end is at least `TIGHT` times
+    the bound.
+
+    Parameters
+    ----------
+    ratios
+        One a seed, shape (k,), inf for a run that did not get there. Or a function that returns
+        those of so many seeds, the first ones always the same: then a first look at `seeds` that
+        is inconclusive is followed by a second one at `MOST_SEEDS`.
+    bound
+        The claimed bound, positive.
+    seeds
+        Seeds of the first look.
+
+    Raises
+    ------
+    InputError
+        If there is no ratio, one is NaN, or the bound is not positive.
+    """
+    bound = real("bound", bound, above=0)
+    if callable(ratios):
+        return _second_look(lambda count: decide_median(ratios(count), bound), seeds)
+    values = medians.values_of(ratios) / bound
+    interval, p_value = medians.median_interval(values), medians.sign_p_value(values, 1.0)
+    measured = {
+        "seeds": float(values.size),
+        "ratio": float(np.median(values)),
+        "lower": interval.lower,
+        "upper": interval.upper,
+    }
+    if p_value <= means.LEVEL:
+        reason = "The median exceeds the bound: the sign test rejects it."
+        return Decision("violated", reason, measured, p_value)
+    if interval.upper > 1 + ROUNDING:
+        reason = "The interval of the median reaches above the bound."
+        return Decision("inconclusive", reason, measured, p_value)
+    if interval.lower >= TIGHT:
+        reason = f"The median lies between {TIGHT:g} times the bound and the bound."
+        return Decision("tight", reason, measured, p_value, tight_on={"": measured["ratio"]})
+    return Decision("holds", "The median is at most the bound.", measured, p_value)
+
+
+def _second_look(look: Callable[[int], Decision], seeds: int) -> Decision:
+    """Return what a look at so many seeds says, or at `MOST_SEEDS` where chance left it open."""
+    first = look(seeds)
+    clear = first.verdict != "inconclusive" or first.p_value is None
+    return first if clear or seeds >= MOST_SEEDS else look(MOST_SEEDS)
+
+
+def decide_exponent(
+    exponent: Exponent | Callable[[int], Exponent],
+    claimed: float,
+    margin: float = EXPONENT_MARGIN,
+    seeds: int = SEEDS,
+) -> Decision:
+    """Decide whether an exponent, the median over seeds of their slopes, is at most the claimed one.
+
+    *violated*: the sign test rejects a median of at most claimed + margin at `LEVEL`, under every
+    law; that takes 31 slopes at least that all lie above, or 39 of `MOST_SEEDS`. *holds*: the upper
+    end of the median's interval at 95 % is at most claimed + margin; said of a median above it in
+    at most 2.5 % of all cases at each look, 5 % at both. *tight*: it holds, and the whole interval
+    lies within the margin of the claimed one. Where nothing is random, the interval is the slope.
 
     A claim is about large x. Where the counts are curved and the local slope at the largest x
     is on the other side of claimed + margin, the slope decides nothing; *tight* needs a straight
@@ -265,13 +324,19 @@ def decide_exponent(
     Parameters
     ----------
     exponent
-        The fit, with x that grows with difficulty.
+        The fit, with x that grows with difficulty. Or a function that returns that of so many
+        seeds, the first ones always the same: then a first look at `seeds` that is inconclusive
+        is followed by a second one at `MOST_SEEDS`.
     claimed
         The claimed exponent, an upper bound.
     margin
         `EXPONENT_MARGIN`, or `LAW_MARGIN` for laws.
+    seeds
+        Seeds of the first look.
     """
     most = real("claimed", claimed) + real("margin", margin, least=0)
+    if callable(exponent):
+        return _second_look(lambda count: decide_exponent(exponent(count), claimed, margin), seeds)
     measured = {
         name: float(getattr(exponent, name))
         for name in (
@@ -286,25 +351,22 @@ def decide_exponent(
         )
         return Decision("inconclusive", reason, measured, None)
     if exponent.deterministic:
-        p_value, upper, rejected = None, exponent.slope, exponent.slope > most + ROUNDING
+        p_value, rejected = None, exponent.slope > most + ROUNDING
     else:
-        mean = exponents.exponent_p_value(exponent.slopes, claimed, margin)
-        median = exponents.sign_p_value(exponent.slopes, claimed, margin)
-        p_value, upper = max(mean, median), means.upper_limit(exponent.slopes)
-        rejected = mean <= means.LEVEL and median <= SIGN_LEVEL
-    measured["upper_limit"] = upper
-    if not (rejected or upper <= most + ROUNDING):
-        reason = f"The limits of the slope enclose {most:g}."
+        p_value = medians.sign_p_value(exponent.slopes, most)
+        rejected = p_value <= means.LEVEL
+    if not (rejected or exponent.upper <= most + ROUNDING):
+        reason = f"The interval of the exponent reaches above {most:g}."
         return Decision("inconclusive", reason, measured, p_value)
     if exponent.curved and (exponent.end_slope > most) != rejected:
         reason = "The counts are curved: their end tells otherwise."
         return Decision("inconclusive", reason, measured, p_value)
     if rejected:
-        return Decision("violated", f"The slope exceeds {most:g}.", measured, p_value)
+        return Decision("violated", f"The exponent exceeds {most:g}.", measured, p_value)
     if not exponent.curved and _within(exponent, claimed, margin):
-        reason = f"The slope is within {margin:g} of {claimed:g}."
+        reason = f"The exponent is within {margin:g} of {claimed:g}."
         return Decision("tight", reason, measured, p_value, tight_on={"": exponent.slope})
-    return Decision("holds", f"The slope is at most {most:g}.", measured, p_value)
+    return Decision("holds", f"The exponent is at most {most:g}.", measured, p_value)
 
 
 def _within(exponent: Exponent, claimed: float, margin: float) -> bool:
@@ -360,6 +422,6 @@ def sequential(
             raise InputError(f"draw({number}) returned shape {new.shape}, not ({number},).")
         samples = np.concatenate([samples, new])
         ratios = means.ratios_of(samples, bound)
-        decision = _decided(ratios, means.sequential_limits(ratios, means.CONFIDENCE))
+        decision = _decided(ratios, means.CONFIDENCE)
         if decision.verdict != "inconclusive" or samples.size == most:
             return decision, samples

@@ -228,11 +228,6 @@ def mean_interval(samples: npt.ArrayLike, level: float = CONFIDENCE) -> Interval
     return t_interval(samples_of(samples), (1 + checked_level(level)) / 2)
 
 
-def upper_limit(samples: npt.ArrayLike, level: float = CONFIDENCE) -> float:
-    """Return the one-sided upper t-limit of a mean; arguments are those of `mean_interval`."""
-    return t_interval(samples_of(samples), checked_level(level)).upper
-
-
 def t_interval(samples: Array, quantile: float) -> Interval:
     """Return mean ± standard error times the quantile of t."""
     if samples.size == 1:
