@@ -19,7 +19,7 @@ from pfbench.verification.statistics.decisions import (
     equal,
     sequential,
 )
-from pfbench.verification.statistics.exponents import Exponent, fit_exponent
+from pfbench.verification.statistics.exponents import Exponent, fit_exponent, fitted
 from pfbench.verification.statistics.means import LEVEL, MOST_TESTS, EProcess, mean_interval
 from pfbench.verification.statistics.medians import MOST_SEEDS, Rows
 from pfbench.verification.statistics.parts import (
@@ -55,6 +55,7 @@ __all__ = [
     "doubtful",
     "equal",
     "fit_exponent",
+    "fitted",
     "given",
     "mean_interval",
     "sequential",

@@ -1,6 +1,7 @@
 """Exponents: the median over seeds of the slope of log counts over log x, with its interval."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -152,6 +153,24 @@ def fit_exponent(
         deterministic=fixed,
         usable=usable,
     )
+
+
+def fitted(
+    x: npt.ArrayLike,
+    rows: Callable[[int], npt.ArrayLike],
+    *,
+    known: npt.ArrayLike | None = None,
+    least_decades: float = 2.0,
+) -> Callable[[int], Exponent]:
+    """Return what fits the counts of so many seeds, as `decide_exponent` asks for them.
+
+    Arguments are those of `fit_exponent`, but that `rows` returns the counts of so many seeds.
+    """
+
+    def fit(seeds: int) -> Exponent:
+        return fit_exponent(x, rows(seeds), known=known, least_decades=least_decades)
+
+    return fit
 
 
 def _slopes(u: means.Array, logs: means.Array) -> tuple[means.Array, means.Array, means.Array]:

@@ -8,6 +8,7 @@ it.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +29,12 @@ ROUNDING = 1e-9
 """How far a value may lie beyond a bound by rounding alone."""
 
 
+Seed = TypeVar("Seed")
+Row = TypeVar("Row")
+
+
 @dataclass
-class Rows[Row]:
+class Rows(Generic[Seed, Row]):
     """What is measured of each seed, made when it is first asked for.
 
     Attributes
@@ -42,8 +47,8 @@ class Rows[Row]:
         What was made so far.
     """
 
-    make: Callable[[int], Row]
-    seeds: Sequence[int]
+    make: Callable[[Seed], Row]
+    seeds: Sequence[Seed]
     made: list[Row] = field(default_factory=list)
 
     def __call__(self, count: int) -> list[Row]:
