@@ -17,7 +17,14 @@ from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import Indefinite, random_on_simplex
 from pfbench.verification.scales import GAP as ON_GAP
 from pfbench.verification.scales import complexity
-from pfbench.verification.statistics import MOST_SEEDS, Rows, across, decide_exponent, fit_exponent, fitted
+from pfbench.verification.statistics import (
+    MOST_SEEDS,
+    Rows,
+    across,
+    decide_exponent,
+    fit_exponent,
+    fitted,
+)
 
 # --- instances ------------------------------------------------------------------------------------
 
@@ -66,7 +73,9 @@ def rate(trial: Trial) -> Evidence:
 
     best = Rows(fewest, range(MOST_SEEDS))
     for name, rows in {**every, "best of both": best}.items():
-        parts[f"quadratics, {name}"] = decide_exponent(fitted(1.0 / targets, rows), 2.0, seeds=first)
+        parts[f"quadratics, {name}"] = decide_exponent(
+            fitted(1.0 / targets, rows), 2.0, seeds=first
+        )
     runs = len(calls) + sum(len(rows.made) for rows in every.values())
     return Evidence(across(parts), {"exponent": 2.0}, runs)
 

@@ -54,7 +54,9 @@ def sagafw(trial: Trial) -> Evidence:
     sizes = np.unique(np.logspace(1.4, 3.4, 8).round()).astype(int)
     shares = np.logspace(-2.3, -0.3, 8)
     seeds = trial.seeds(MOST_SEEDS, "data")
-    by_size = Rows(lambda s: [_calls(trial, FAMILY(n=int(n), seed=s), 0.1, s) for n in sizes], seeds)
+    by_size = Rows(
+        lambda s: [_calls(trial, FAMILY(n=int(n), seed=s), 0.1, s) for n in sizes], seeds
+    )
     by_epsilon = Rows(lambda s: [_calls(trial, FAMILY(seed=s), one, s) for one in shares], seeds)
     parts = {
         "exponent in n": decide_exponent(fitted(sizes, by_size, least_decades=1.9), IN_N),

@@ -21,7 +21,7 @@ from pfbench.verification.statistics.decisions import (
 )
 from pfbench.verification.statistics.exponents import Exponent, fit_exponent, fitted
 from pfbench.verification.statistics.means import LEVEL, MOST_TESTS, EProcess, mean_interval
-from pfbench.verification.statistics.medians import MOST_SEEDS, Rows
+from pfbench.verification.statistics.medians import MOST_SEEDS, SEEDS, Rows
 from pfbench.verification.statistics.parts import (
     across,
     all_of,
@@ -36,6 +36,7 @@ __all__ = [
     "LEVEL",
     "MOST_SEEDS",
     "MOST_TESTS",
+    "SEEDS",
     "Decision",
     "EProcess",
     "Exponent",

@@ -91,7 +91,9 @@ def equal(expected: Mapping[str, float], found: Mapping[str, float]) -> Decision
     return decide_exact(not wrong, "Every number is exact.", "".join(wrong[:1]), measured)
 
 
-def decide_mean(samples: npt.ArrayLike, bound: float, level: float = means.CONFIDENCE) -> Decision:
+def decide_mean(
+    samples: npt.ArrayLike, bound: float, level: float = means.CONFIDENCE, most: float = means.RANGE
+) -> Decision:
     """Decide whether nonnegative quantities have a mean of at most `bound`.
 
     *violated*: the e-process exceeds 1/`LEVEL`, under every law. *holds*: the upper limit of the
@@ -100,8 +102,8 @@ def decide_mean(samples: npt.ArrayLike, bound: float, level: float = means.CONFI
 
     No number of nonnegative samples bounds their mean from above if they have no range. So *holds*
     is said of a mean above the bound in at most 5 % of all cases only *if no sample is more than
-    `RANGE` times the bound*; see `sequential_limits`. It takes 29 samples at least, 137 of 0.8 of
-    the bound: fewer can show a violation, and no more.
+    `most` times the bound*; see `sequential_limits`. With `RANGE` it takes 29 samples at least, 137
+    of 0.8 of the bound: fewer can show a violation, and no more.
 
     Parameters
     ----------
@@ -111,6 +113,9 @@ def decide_mean(samples: npt.ArrayLike, bound: float, level: float = means.CONFI
         The claimed bound, positive.
     level
         Confidence of each of the two one-sided limits, in (0, 1).
+    most
+        How many times the bound a sample is at most, greater than 1; what a caller states instead
+        of `RANGE` it must know.
 
     Raises
     ------
@@ -121,14 +126,14 @@ def decide_mean(samples: npt.ArrayLike, bound: float, level: float = means.CONFI
     if values.ndim != 1 or values.size == 0:
         raise InputError("samples must be a list of numbers, one a run.")
     ratios = means.ratios_of(values, real("bound", bound, above=0))
-    return _decided(ratios, means.checked_level(level))
+    return _decided(ratios, means.checked_level(level), real("most", most, above=1))
 
 
-def _decided(ratios: means.Array, level: float) -> Decision:
+def _decided(ratios: means.Array, level: float, most: float) -> Decision:
     """Decide whether ratios have a mean of at most 1, by limits of that confidence."""
     largest = max(0.0, float(means.log_e_values(ratios, 1.0).max()))
-    limits = means.sequential_limits(ratios, level)
-    shown = means.sequential_limits(ratios, (1 + level) / 2)
+    limits = means.sequential_limits(ratios, level, most)
+    shown = means.sequential_limits(ratios, (1 + level) / 2, most)
     measured = {
         "runs": float(ratios.size),
         "ratio": float(ratios.mean()),
@@ -309,7 +314,7 @@ def decide_exponent(
     margin: float = EXPONENT_MARGIN,
     seeds: int = SEEDS,
 ) -> Decision:
-    """Decide whether an exponent, the median over seeds of their slopes, is at most the claimed one.
+    """Decide whether an exponent, the median of slopes over seeds, is at most the claimed one.
 
     *violated*: the sign test rejects a median of at most claimed + margin at `LEVEL`, under every
     law; that takes 31 slopes at least that all lie above, or 39 of `MOST_SEEDS`. *holds*: the upper
@@ -422,6 +427,6 @@ def sequential(
             raise InputError(f"draw({number}) returned shape {new.shape}, not ({number},).")
         samples = np.concatenate([samples, new])
         ratios = means.ratios_of(samples, bound)
-        decision = _decided(ratios, means.CONFIDENCE)
+        decision = _decided(ratios, means.CONFIDENCE, means.RANGE)
         if decision.verdict != "inconclusive" or samples.size == most:
             return decision, samples

@@ -156,10 +156,10 @@ RANGE = 10.0
 that bound; without any such range no finite number of samples bounds a mean from above."""
 
 
-def sequential_limits(ratios: Array, level: float) -> "Interval":
+def sequential_limits(ratios: Array, level: float, most: float = RANGE) -> "Interval":
     """Return a lower and an upper limit of the mean of ratios that hold at every look together.
 
-    Upper: if the mean is at least m, the product of (R - x_i)/(R - m) with R = `RANGE` is a
+    Upper: if the mean is at least m, the product of (R - x_i)/(R - m) with R = `most` is a
     nonnegative supermartingale that starts at 1 (Waudby-Smith and Ramdas 2024, section 4, with one
     bet). So the limit, the least m at which it reaches 1/(1 - level) at some look k,
 
@@ -176,11 +176,13 @@ def sequential_limits(ratios: Array, level: float) -> "Interval":
         Samples over the bound, nonnegative, shape (n,), in order.
     level
         Confidence of each of the two one-sided limits.
+    most
+        The range R, greater than 1.
     """
     k = np.arange(1, ratios.size + 1)
     with np.errstate(divide="ignore"):
-        logs = np.cumsum(np.log(np.maximum(RANGE - ratios, 0.0)))
-    upper = float((RANGE - np.exp((math.log(1 - level) + logs) / k)).min())
+        logs = np.cumsum(np.log(np.maximum(most - ratios, 0.0)))
+    upper = float((most - np.exp((math.log(1 - level) + logs) / k)).min())
     if not np.isfinite(ratios).all():
         return Interval(0.0, math.inf)
     low, high = 0.0, float(ratios.max())
