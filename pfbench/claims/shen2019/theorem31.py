@@ -121,7 +121,7 @@ def _in_the_valley(trial: Trial, estimator: str) -> tuple[Decision, dict[str, De
 _RUNS = 48
 """Runs on a family, of which the means are less than 0.4 of their bounds: 45 show that."""
 
-_RANGE = 3.0
+_RANGE = 2.0
 """How many times its bound the mean of a run's squared errors is at most: one square may be as many
 times its mean as the batch has components, the mean of hundreds of them is not."""
 

@@ -149,7 +149,7 @@ def fit_exponent(
         curvature_lower=curvature_lower,
         curvature_upper=curvature_upper,
         end_slope=end,
-        curved=curvature_lower > CURVATURE or curvature_upper < -CURVATURE,
+        curved=max(curvature_lower, -curvature_upper) > CURVATURE + ROUNDING,
         deterministic=fixed,
         usable=usable,
     )
