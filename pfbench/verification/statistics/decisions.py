@@ -427,6 +427,9 @@ def sequential(
             raise InputError(f"draw({number}) returned shape {new.shape}, not ({number},).")
         samples = np.concatenate([samples, new])
         ratios = means.ratios_of(samples, bound)
+        clear = means.upper_limit(ratios, means.CONFIDENCE) <= 1
+        if not (clear or samples.size == most or rejects(means.log_e_values(ratios, 1.0).max())):
+            continue
         decision = _decided(ratios, means.CONFIDENCE, means.RANGE)
         if decision.verdict != "inconclusive" or samples.size == most:
             return decision, samples

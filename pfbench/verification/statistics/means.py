@@ -179,22 +179,31 @@ def sequential_limits(ratios: Array, level: float, most: float = RANGE) -> "Inte
     most
         The range R, greater than 1.
     """
-    k = np.arange(1, ratios.size + 1)
-    with np.errstate(divide="ignore"):
-        logs = np.cumsum(np.log(np.maximum(most - ratios, 0.0)))
-    upper = float((most - np.exp((math.log(1 - level) + logs) / k)).min())
+    upper = upper_limit(ratios, level, most)
     if not np.isfinite(ratios).all():
         return Interval(0.0, math.inf)
-    low, high = 0.0, float(ratios.max())
-    for _ in range(_HALVINGS if high > 0 else 0):
-        middle = (low + high) / 2
-        rejected = log_e_values(ratios, middle).max() >= -math.log(1 - level)
-        low, high = (middle, high) if rejected else (low, middle)
-    return Interval(low, upper)
+    reach = -math.log(1 - level)
+
+    def beyond(bound: float) -> float:
+        return float(log_e_values(ratios, bound).max()) - reach
+
+    high = float(ratios.max())
+    low = _LEAST * high
+    if low == 0.0 or beyond(low) <= 0.0:
+        return Interval(0.0, upper)
+    return Interval(float(scipy.optimize.brentq(beyond, low, high, xtol=_LEAST * high)), upper)
 
 
-_HALVINGS = 40
-"""Bisections of the lower limit."""
+def upper_limit(ratios: Array, level: float, most: float = RANGE) -> float:
+    """Return the upper limit of `sequential_limits`."""
+    with np.errstate(divide="ignore"):
+        logs = np.cumsum(np.log(np.maximum(most - ratios, 0.0)))
+    k = np.arange(1, ratios.size + 1)
+    return float((most - np.exp((math.log(1 - level) + logs) / k)).min())
+
+
+_LEAST = 1e-10
+"""A lower limit is sought down to this share of the largest sample, and as exactly."""
 
 
 # --- intervals of a mean --------------------------------------------------------------------------
