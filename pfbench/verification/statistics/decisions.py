@@ -361,17 +361,17 @@ def decide_exponent(
         p_value = medians.sign_p_value(exponent.slopes, most)
         rejected = p_value <= means.LEVEL
     if not (rejected or exponent.upper <= most + ROUNDING):
-        reason = f"The interval of the exponent reaches above {most:g}."
+        reason = f"The interval of the median slope reaches above {most:g}."
         return Decision("inconclusive", reason, measured, p_value)
     if exponent.curved and (exponent.end_slope > most) != rejected:
         reason = "The counts are curved: their end tells otherwise."
         return Decision("inconclusive", reason, measured, p_value)
     if rejected:
-        return Decision("violated", f"The exponent exceeds {most:g}.", measured, p_value)
+        return Decision("violated", f"The median slope exceeds {most:g}.", measured, p_value)
     if not exponent.curved and _within(exponent, claimed, margin):
-        reason = f"The exponent is within {margin:g} of {claimed:g}."
+        reason = f"The median slope is within {margin:g} of {claimed:g}."
         return Decision("tight", reason, measured, p_value, tight_on={"": exponent.slope})
-    return Decision("holds", f"The exponent is at most {most:g}.", measured, p_value)
+    return Decision("holds", f"The median slope is at most {most:g}.", measured, p_value)
 
 
 def _within(exponent: Exponent, claimed: float, margin: float) -> bool:
