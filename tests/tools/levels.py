@@ -86,18 +86,18 @@ def median(law, rng, n):
 
 
 def exponent(law, rng, n):
-    slopes = 0.1 + 0.1 * law.median_zero(rng, st.MOST_SEEDS)
+    slopes = 0.1 + 1e-3 * law.median_zero(rng, st.MOST_SEEDS)
     counts = np.exp(slopes[:, np.newaxis] * U)
     return st.decide_exponent(st.fitted(X, lambda k: counts[:k]), 0.0, seeds=n)
 
 
 def interval(law, rng, n):
-    fit = st.fit_exponent(X, np.exp(law.median_zero(rng, n)[:, np.newaxis] * U / 10))
+    fit = st.fit_exponent(X, np.exp(law.median_zero(rng, n)[:, np.newaxis] * U / 1e3))
     return not fit.lower <= 0 <= fit.upper
 
 
 def curved(law, rng, n):
-    change = 0.1 + law.median_zero(rng, n) / 10
+    change = 0.1 + law.median_zero(rng, n) / 1e3
     fit = st.fit_exponent(X, np.exp(change[:, np.newaxis] * U**2 / (2 * U.max())))
     return fit.curved
 
