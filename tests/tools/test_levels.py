@@ -3,7 +3,6 @@
 import inspect
 import re
 
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -32,9 +31,7 @@ def written():
 def test_the_page_has_every_rule_at_every_size_and_no_level_above_what_is_promised():
     trials, cells = written()
     assert trials >= 2000
-    expected = {
-        (r.name, r.says, f"{r.level:g}", str(n)): r for r in levels.RULES for n in r.sizes
-    }
+    expected = {(r.name, r.says, f"{r.level:g}", str(n)): r for r in levels.RULES for n in r.sizes}
     assert cells.keys() == expected.keys()
     for key, rule in expected.items():
         for law, cell in zip(levels.LAWS, cells[key], strict=True):

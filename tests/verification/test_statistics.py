@@ -551,7 +551,9 @@ def test_curved_counts_are_judged_where_x_is_large():
 
     def verdict(slope, change):  # local slope from slope − change/2 to slope + change/2
         logs = slope * u + change / (2 * u.max()) * (u - middle) ** 2
-        return st.decide_exponent(st.fit_exponent(X, np.exp(logs) * noisy(0.0, 41, noise=0.02)), 2.0)
+        return st.decide_exponent(
+            st.fit_exponent(X, np.exp(logs) * noisy(0.0, 41, noise=0.02)), 2.0
+        )
 
     assert verdict(1.9, 0.8).verdict == "inconclusive"  # ends at 2.3
     assert "curved" in verdict(1.9, 0.8).reason

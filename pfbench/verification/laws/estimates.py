@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence, Floats
@@ -154,7 +153,7 @@ def _sampled(
     """Return the decisions from sampled runs.
 
     Errors from the conditional means are differences of a martingale, of mean 0 at each step: each
-    coordinate of each step has a t-test at its share of the level. Squares over their conditional
+    coordinate of each step has an e-value at its share of the level. Squares over their conditional
     means have a mean of at most 1 at each step: an e-process.
     """
     problem = where.problem()
@@ -165,7 +164,8 @@ def _sampled(
     scale = float(np.abs(problem.components(problem.start())).max())
     steps = range(min(map(len, runs)))
     errors = np.array([[run[t][0] for t in steps] for run in runs])
-    means = _means(errors, scale)
+    rights = np.array([[run[t][1][1] for t in steps] for run in runs])
+    means = _means(errors, np.maximum(rights, (ROUNDING * scale) ** 2), scale)
     squares = {
         f"step {t}": _squares([run[t][1] for run in runs], (ROUNDING * scale) ** 2, len(steps))
         for t in steps
@@ -185,8 +185,22 @@ def _errors(
         yield error, (float(error @ error), right)
 
 
-def _means(errors: Floats, scale: float) -> Decision:
-    """Decide whether errors have mean 0; shape (runs, steps, coordinates)."""
+def _means(errors: Floats, rights: Floats, scale: float) -> Decision:
+    """Decide whether errors have mean 0, under every law of the right mean squares.
+
+    If E e = 0 and E e^2 <= s^2, then E(1 + c e/s + (c e/s)^2/2) <= 1 + c^2/2, so that the product
+    over runs of the ratio of both sides is an e-value, for c and for -c (Catoni 2012, section 2). A
+    t-test would call skewed errors wrong that are right.
+
+    Parameters
+    ----------
+    errors
+        Shape (runs, steps, coordinates).
+    rights
+        What their mean squares |e|^2 are at most, positive, shape (runs, steps).
+    scale
+        Size of a gradient.
+    """
     flat = errors.reshape(len(errors), -1)
     off, spread = np.abs(flat.mean(axis=0)) / scale, flat.std(axis=0, ddof=1) / scale
     certain = spread <= ROUNDING
@@ -196,8 +210,12 @@ def _means(errors: Floats, scale: float) -> Decision:
         return Decision("violated", wrong, measured, None)
     if certain.all():
         return Decision("holds", "Every estimate is certain, and right.", measured, None)
-    t = off[~certain] / spread[~certain] * np.sqrt(len(flat))
-    p_value = float(min(1.0, 2.0 * scipy.stats.t.sf(t, len(flat) - 1).min() * t.size))
+    runs, tests = len(flat), 2 * flat.shape[1]
+    c = np.sqrt(2.0 * np.log(tests / LEVEL) / runs)  # the quickest for an error found at the level
+    of_size = c * errors / np.sqrt(rights)[..., np.newaxis]
+    logs = [np.log1p(x + 0.5 * x * x).sum(axis=0).max() for x in (of_size, -of_size)]
+    log_e_value = float(max(logs)) - runs * float(np.log1p(0.5 * c * c))
+    p_value = min(1.0, tests * float(np.exp(min(0.0, -log_e_value))))
     if p_value <= LEVEL:
         return Decision("violated", "The mean of an estimate is off.", measured, p_value)
     if p_value <= _DOUBTFUL or float(spread.max()) > _WIDEST * np.sqrt(len(flat)):
