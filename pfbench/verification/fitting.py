@@ -48,9 +48,10 @@ def fit_rate(
     Returns
     -------
     Exponent
-        The exponent, which is the median of the slopes, with its interval at 95 %, the change of the local slope over the range with its own
-        (`curved` says whether one slope describes the calls), what was censored; `usable` is false
-        if fewer than 4 values of x, or too few decades, are left.
+        The exponent, which is the median of the slopes, with its interval at 95 %, the change of
+        the local slope over the range with its own (`curved` says whether one slope describes the
+        calls), what was censored; fewer than 6 seeds have no interval. `usable` is false if fewer
+        than 4 values of x, or too few decades, are left.
 
     Raises
     ------

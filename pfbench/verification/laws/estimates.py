@@ -153,7 +153,7 @@ def _sampled(
     """Return the decisions from sampled runs.
 
     Errors from the conditional means are differences of a martingale, of mean 0 at each step: each
-    coordinate of each step has an e-value at its share of the level. Squares over their conditional
+    step has an e-value at its share of the level. Squares over their conditional
     means have a mean of at most 1 at each step: an e-process.
     """
     problem = where.problem()
@@ -188,9 +188,10 @@ def _errors(
 def _means(errors: Floats, rights: Floats, scale: float) -> Decision:
     """Decide whether errors have mean 0, under every law of the right mean squares.
 
-    If E e = 0 and E e^2 <= s^2, then E(1 + c e/s + (c e/s)^2/2) <= 1 + c^2/2, so that the product
-    over runs of the ratio of both sides is an e-value, for c and for -c (Catoni 2012, section 2). A
-    t-test would call skewed errors wrong that are right.
+    If E e = 0 and E|e|^2 <= s^2, then x = c <u, e>/s has E(1 + x + x^2/2) <= 1 + c^2/2 for |u| = 1.
+    So the product over runs of the ratio of both sides is an e-value (Catoni 2012, section 2), if u
+    is known before the run: it is the direction of the mean of the runs before. A t-test would
+    call skewed errors wrong that are right.
 
     Parameters
     ----------
@@ -210,12 +211,14 @@ def _means(errors: Floats, rights: Floats, scale: float) -> Decision:
         return Decision("violated", wrong, measured, None)
     if certain.all():
         return Decision("holds", "Every estimate is certain, and right.", measured, None)
-    runs, tests = len(flat), 2 * flat.shape[1]
-    c = np.sqrt(2.0 * np.log(tests / LEVEL) / runs)  # the quickest for an error found at the level
-    of_size = c * errors / np.sqrt(rights)[..., np.newaxis]
-    logs = [np.log1p(x + 0.5 * x * x).sum(axis=0).max() for x in (of_size, -of_size)]
-    log_e_value = float(max(logs)) - runs * float(np.log1p(0.5 * c * c))
-    p_value = min(1.0, tests * float(np.exp(min(0.0, -log_e_value))))
+    runs, tests = rights.shape
+    c = np.sqrt(2.0 * np.log(tests / LEVEL) / runs)  # finds the smallest error at the level
+    before = np.cumsum(errors, axis=0) - errors
+    size = np.linalg.norm(before, axis=2)
+    along = (before * errors).sum(axis=2) / np.where(size > 0.0, size, 1.0)
+    x = c * along / np.sqrt(rights)
+    logs = (np.log1p(x + 0.5 * x * x) - np.log1p(0.5 * c * c)).sum(axis=0)
+    p_value = min(1.0, tests * float(np.exp(min(0.0, -logs.max()))))
     if p_value <= LEVEL:
         return Decision("violated", "The mean of an estimate is off.", measured, p_value)
     if p_value <= _DOUBTFUL or float(spread.max()) > _WIDEST * np.sqrt(len(flat)):
