@@ -19,8 +19,16 @@ from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial
 from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments import indefinite
 from pfbench.verification.scales import MAPPING_SQ, complexity
-from pfbench.verification.statistics import across, all_of, decide_exponent, fit_exponent, given
-from pfbench.verification.statistics.decisions import Decision, decide_exact, decide_inequality
+from pfbench.verification.statistics import (
+    Decision,
+    across,
+    all_of,
+    decide_exact,
+    decide_exponent,
+    decide_inequality,
+    fit_exponent,
+    given,
+)
 
 # --- the bounds -----------------------------------------------------------------------------------
 

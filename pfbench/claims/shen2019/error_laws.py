@@ -15,8 +15,16 @@ from pfbench.points import combine
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.instruments.draws import Scripted, Unscripted, branches, orthogonal_array
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.statistics import LAW_MARGIN, MOST_SEEDS, Rows, all_of, fitted
-from pfbench.verification.statistics.decisions import Decision, decide_exponent, decide_inequality
+from pfbench.verification.statistics import (
+    LAW_MARGIN,
+    MOST_SEEDS,
+    Decision,
+    Rows,
+    all_of,
+    decide_exponent,
+    decide_inequality,
+    fitted,
+)
 
 LAWS = {
     "sg": ("sigma^2/S", 0.0, 0.0),

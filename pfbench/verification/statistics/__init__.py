@@ -6,14 +6,11 @@ by Bonferroni. *holds* and *tight* are said at 95 %, each rule under the laws th
 """
 
 from pfbench.verification.statistics.decisions import (
-    LAW_MARGIN,
     Decision,
     Verdict,
     decide_exact,
-    decide_exponent,
     decide_inequality,
     decide_mean,
-    decide_median,
     decide_share,
     doubtful,
     equal,
@@ -22,6 +19,7 @@ from pfbench.verification.statistics.decisions import (
 from pfbench.verification.statistics.exponents import Exponent, fit_exponent, fitted
 from pfbench.verification.statistics.means import LEVEL, MOST_TESTS, EProcess, mean_interval
 from pfbench.verification.statistics.medians import MOST_SEEDS, SEEDS, Rows
+from pfbench.verification.statistics.over_seeds import LAW_MARGIN, decide_exponent, decide_median
 from pfbench.verification.statistics.parts import (
     across,
     all_of,
