@@ -91,7 +91,7 @@ THM2 = _of_storc(
     name="li2019-thm2",
     source="li2019 theorem 2",
     statement="E f(theta_t) - f(theta_hat) <= delta0 2^-t at every outer t (eps_stat = 0)",
-    takes=(0.3, 25.0),
+    takes=(1.5, 40.0),
     check=check_gap,
 )
 
@@ -142,7 +142,7 @@ VARIANCE = _of_storc(
         "E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2) with the theorem's m; its mean over k "
         "is tested for each t"
     ),
-    takes=(0.5, 10.0),
+    takes=(1.5, 16.0),
     check=check_variance,
 )
 

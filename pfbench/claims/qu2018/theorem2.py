@@ -141,7 +141,7 @@ RATE = Claim(
     algorithm="ncgs-stochastic",
     assumptions=("C compact",),
     schedule="theory: SFO to the target, LO to the end; in full also tuned (L, L/2, L/4)",
-    takes=(0.5, 21.0),
+    takes=(1.0, 21.0),
     orders=complexity("ncgs-stochastic", MAPPING_SQ, SFO=2.0, LO=2.0),
 )
 

@@ -208,7 +208,7 @@ RATE = Claim(
     algorithm="ncgs-vr",
     assumptions=("C compact",),
     schedule="theory: SFO to the target, LO to the end; in full also tuned (L, L/2, L/4)",
-    takes=(1.5, 40.0),
+    takes=(3.0, 40.0),
     orders=complexity("ncgs-vr", MAPPING_SQ, SFO=(1.0, 2 / 3), LO=2.0),
 )
 

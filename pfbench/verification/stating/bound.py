@@ -214,11 +214,12 @@ class Bound:
 
 
 def _of_counts(ratios: list[float]) -> Decision:
-    """Decide a bound of the mean of counts, which schedules often make the same in each run.
+    """Decide a bound of the mean of counts, of which none is taken to be above twice the bound.
 
-    Where no run is above the bound it holds in so many runs, and no more is said of the mean.
+    A schedule often makes them the same in each run, and the bound itself. So where no run is above
+    the bound it holds in so many runs, and no more is said of the mean.
     """
-    found = decide_mean(ratios, 1.0)
+    found = decide_mean(ratios, 1.0, most=2.0)
     every = decide_inequality(ratios)
     if found.verdict != "inconclusive" or every.verdict == "violated":
         return found
