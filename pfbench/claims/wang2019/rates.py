@@ -283,7 +283,9 @@ def _in_epsilon(form: Rate, found: Callable[[int], Any], shrink: float = 0.0) ->
     x = 1.0 / np.array(form.epsilons)
 
     def fit_kind(kind: int) -> Callable[[int], Exponent]:
-        calls = lambda seeds: np.array(found(seeds))[..., kind]  # noqa: E731
+        def calls(seeds: int) -> Floats:
+            return np.asarray(np.array(found(seeds))[..., kind])
+
         return fitted(x, calls, known=-shrink * np.log(x), least_decades=1.99)
 
     return {SFO: fit_kind(0), PO: fit_kind(1)}

@@ -77,7 +77,7 @@ def test_the_second_look_is_the_fewest_that_let_two_lie_within():
 
 
 @pytest.mark.parametrize("decide", ["median", "exponent"])
-@pytest.mark.parametrize("first", [6, 20])
+@pytest.mark.parametrize("first", [6, 20, 35])
 def test_both_looks_keep_their_levels_under_every_law(decide, first):
     """By enumeration: the chance of each pair of numbers above, times what is then said.
 
