@@ -161,7 +161,7 @@ def _exponent_in_j(trial: Trial, estimator: str) -> Decision:
     problem = MANY[estimator]()
 
     def mean(k: int) -> Floats:
-        seeds = trial.seeds(trial.pick(8, 30), f"j {k}")
+        seeds = trial.seeds(trial.pick(16, 30), f"j {k}")
         runs = [_squares(trial, problem, 10, p, T, 1e-7, seed=seed) for seed in seeds]
         return np.asarray(np.mean(runs, axis=0))
 
