@@ -23,7 +23,7 @@ def fit_rate(
     count: str = "sfo",
     decades: float = 2.0,
 ) -> Exponent:
-    """Fit calls ∝ x^slope: one least-squares slope a seed, then the t-interval over seeds.
+    """Fit calls ∝ x^slope: one least-squares slope a seed, then their median and its interval.
 
     Either x differs from run to run, and the calls are those of the whole run, which reached its
     target or came to its end; or each run passes several targets: then x is 1/target, and the
@@ -48,9 +48,10 @@ def fit_rate(
     Returns
     -------
     Exponent
-        Slope with its interval at 95 %, the change of the local slope over the range with its own
-        (`curved` says whether one slope describes the calls), what was censored; `usable` is false
-        if fewer than 4 values of x, or too few decades, are left.
+        The exponent, which is the median of the slopes, with its interval at 95 %, the change of
+        the local slope over the range with its own (`curved` says whether one slope describes the
+        calls), what was censored; fewer than 6 seeds have no interval. `usable` is false if fewer
+        than 4 values of x, or too few decades, are left.
 
     Raises
     ------

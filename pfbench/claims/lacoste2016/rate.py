@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,14 @@ from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.indefinite import Indefinite, random_on_simplex
 from pfbench.verification.scales import GAP as ON_GAP
 from pfbench.verification.scales import complexity
-from pfbench.verification.statistics import across, decide_exponent, fit_exponent
+from pfbench.verification.statistics import (
+    MOST_SEEDS,
+    Rows,
+    across,
+    decide_exponent,
+    fit_exponent,
+    fitted,
+)
 
 # --- instances ------------------------------------------------------------------------------------
 
@@ -54,18 +62,21 @@ def rate(trial: Trial) -> Evidence:
         name = f"zero chain, {oracle}, {fit.decades:.1f} decades of eps"
         parts[name] = decide_exponent(fit, 2.0)
     targets = np.geomspace(1e-1, 1e-3, trial.pick(5, 8))
-    every = []
-    for rule in ("open-loop", "adaptive"):
-        counts = [
-            _to_targets(trial, seed, targets, trial.pick(4000, 5000), rule)
-            for seed in trial.seeds(trial.pick(6, 20), "quadratics")
-        ]
-        fit = fit_exponent(1.0 / targets, counts)
-        parts[f"quadratics, {rule}"] = decide_exponent(fit, 2.0)
-        every.append(counts)
-    fit = fit_exponent(1.0 / targets, np.min(every, axis=0))
-    parts["quadratics, best of both"] = decide_exponent(fit, 2.0)
-    runs = len(calls) + 2 * trial.pick(6, 20)
+    seeds, first, most = trial.seeds(MOST_SEEDS, "quadratics"), *trial.pick((6, 4000), (20, 5000))
+    every = {
+        rule: Rows(partial(_to_targets, trial, targets, most, rule), seeds)
+        for rule in ("open-loop", "adaptive")
+    }
+
+    def fewest(k: int) -> Any:
+        return np.min([rows(k + 1)[k] for rows in every.values()], axis=0)
+
+    best = Rows(fewest, range(MOST_SEEDS))
+    for name, rows in {**every, "best of both": best}.items():
+        parts[f"quadratics, {name}"] = decide_exponent(
+            fitted(1.0 / targets, rows), 2.0, seeds=first
+        )
+    runs = len(calls) + sum(len(rows.made) for rows in every.values())
     return Evidence(across(parts), {"exponent": 2.0}, runs)
 
 
@@ -83,7 +94,7 @@ def _on_chain(trial: Trial, T: int) -> tuple[float, float]:
     return float(run.counts.lo), run.counts.sfo / problem.n
 
 
-def _to_targets(trial: Trial, seed: int, targets: Any, most: int, rule: str) -> Any:
+def _to_targets(trial: Trial, targets: Any, most: int, rule: str, seed: int) -> Any:
     """Return the LO to each gap, relative to C, on a random quadratic on the simplex."""
     problem = QUADRATIC(np.random.default_rng(seed))
     C = curvature_of(problem)

@@ -10,7 +10,14 @@ from pfbench.claims.li2019.steps import STRONG, Known, halving, inner, known, pe
 from pfbench.verification import Claim, Erratum, Evidence, Floats, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.quadratics import Quadratic, restricted
-from pfbench.verification.statistics import Decision, all_of, decide_exponent, fit_exponent
+from pfbench.verification.statistics import (
+    MOST_SEEDS,
+    Decision,
+    Rows,
+    all_of,
+    decide_exponent,
+    fitted,
+)
 
 # --- the instances --------------------------------------------------------------------------------
 
@@ -38,13 +45,14 @@ _CONDITIONED = instance(curved, kappa=500.0)
 
 def check(trial: Trial) -> Evidence:
     """Measure halving, LO against 1/epsilon, and FO to a target against L/sigma_hat."""
-    T, count = trial.pick(9, 10), trial.pick(4, 20)
+    T, count = trial.pick(9, 10), trial.pick(6, 20)
     halved: dict[str, Decision] = {}
-    lo = np.zeros((count, T))
     kappas = trial.pick(np.geomspace(5.0, 500.0, 4), np.geomspace(5.0, 1000.0, 8))
-    fo = np.zeros((count, len(kappas)))
-    for i, seed in enumerate(trial.seeds(count, "problems")):
-        rng = np.random.default_rng(seed)
+    seeds = trial.seeds(MOST_SEEDS, "problems")
+
+    def row(i: int) -> tuple[Floats, list[float]]:
+        """Return LO at the end of each t of the last family, and FO by L/sigma_hat."""
+        rng, lo = np.random.default_rng(seeds[i]), np.zeros(T)
         for family in _CURVED_DOWN:
             p = family.parameters
             directions = f"{p['blind']} directions of curvature {-p['excess']:g}"
@@ -52,15 +60,17 @@ def check(trial: Trial) -> Evidence:
             halved[f"s={p['support']}, {directions}, {i + 1}"] = halving(trial, tested, T)
         for t, _, step in inner(trial, tested, T):
             if t <= T:
-                lo[i, t - 1] = step.counts().lo
-        fo[i] = [_calls(trial, known(_CONDITIONED(rng, kappa=kappa)), 6) for kappa in kappas]
-    parts = {
-        "halving": summary(halved),
-        "LO against 1/epsilon": decide_exponent(
-            fit_exponent(2.0 ** np.arange(2, T + 1), lo[:, 1:]), 1.0
-        ),
-        "FO against L/sigma_hat": decide_exponent(fit_exponent(kappas, fo), 0.5),
+                lo[t - 1] = step.counts().lo
+        return lo[1:], [_calls(trial, known(_CONDITIONED(rng, kappa=kappa)), 6) for kappa in kappas]
+
+    rows = Rows(row, range(MOST_SEEDS))
+    growing = fitted(2.0 ** np.arange(2, T + 1), lambda k: [lo for lo, _ in rows(k)])
+    conditioned = fitted(kappas, lambda k: [fo for _, fo in rows(k)])
+    exponents = {
+        "LO against 1/epsilon": decide_exponent(growing, 1.0, seeds=count),
+        "FO against L/sigma_hat": decide_exponent(conditioned, 0.5, seeds=count),
     }
+    parts = {"halving": summary(halved), **exponents}
     return Evidence(
         all_of(parts),
         {
@@ -68,7 +78,7 @@ def check(trial: Trial) -> Evidence:
             "LO against 1/epsilon: slope": 1.0,
             "FO against L/sigma_hat: slope": 0.5,
         },
-        len(halved) + fo.size,
+        len(halved) + len(rows.made) * len(kappas),
     )
 
 

@@ -36,6 +36,9 @@ def variance_bound(L: float, squared: float, N: int, k: int) -> float:
 
 _SHAPES = steps.shapes(d=32, kappa=1.0)
 _SINGULAR = instance(restricted, d=128, support=2, blind=2)
+
+RUNS = 48
+"""Runs of which the mean is decided: enough for one of 0.4 of its bound."""
 _of_storc = partial(
     Claim,
     kind="bound",
@@ -62,7 +65,7 @@ def _well_conditioned(trial: Trial) -> dict[str, steps.Known]:
 
 def check_gap(trial: Trial) -> Evidence:
     """Check E f(theta_t) - f(theta_hat) <= delta0 2^-t, and the SFO of the schedule."""
-    T, runs = trial.pick(6, 10), trial.pick(10, 30)
+    T, runs = trial.pick(6, 10), RUNS
     means, counts = {}, {}
     for name, tested in _well_conditioned(trial).items():
         c = tested.constants
@@ -88,7 +91,7 @@ THM2 = _of_storc(
     name="li2019-thm2",
     source="li2019 theorem 2",
     statement="E f(theta_t) - f(theta_hat) <= delta0 2^-t at every outer t (eps_stat = 0)",
-    takes=(0.3, 25.0),
+    takes=(1.5, 40.0),
     check=check_gap,
 )
 
@@ -97,7 +100,7 @@ THM2 = _of_storc(
 
 def check_variance(trial: Trial) -> Evidence:
     """Check E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2), on the mean over k for each t."""
-    runs, parts = trial.pick(12, 30), dict[str, Decision]()
+    runs, parts = RUNS, dict[str, Decision]()
     for name, tested in _well_conditioned(trial).items():
         # LO grow like 2^T, except where the minimiser is easy to find.
         easy = "l2 ball" in name
@@ -139,7 +142,7 @@ VARIANCE = _of_storc(
         "E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2) with the theorem's m; its mean over k "
         "is tested for each t"
     ),
-    takes=(0.5, 10.0),
+    takes=(1.5, 16.0),
     check=check_variance,
 )
 

@@ -19,8 +19,16 @@ from pfbench.verification import Claim, Erratum, Evidence, Floats, Mutant, Trial
 from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments import indefinite
 from pfbench.verification.scales import MAPPING_SQ, complexity
-from pfbench.verification.statistics import across, all_of, given
-from pfbench.verification.statistics.decisions import Decision, decide_exact, decide_inequality
+from pfbench.verification.statistics import (
+    Decision,
+    across,
+    all_of,
+    decide_exact,
+    decide_exponent,
+    decide_inequality,
+    fit_exponent,
+    given,
+)
 
 # --- the bounds -----------------------------------------------------------------------------------
 
@@ -181,8 +189,8 @@ def rate(trial: Trial) -> Evidence:
         return option1_least(c.L_f, c.delta, 1) / divisor
 
     on_ball = Sweep(trial, SMALL, largest, lam=lambda L: 0.5 / L)
-    ball = on_ball.runs(trial.pick(3, 20))
-    multiples = on_ball.multiples
+    rows, first = on_ball.rows(), trial.pick(6, 20)
+    ball, multiples = rows(first), on_ball.multiples
     reached = decide_inequality([run.least for row in ball for run in row])
     claimed = {"exponent of FO": 1.0, "exponent of LO": 2.0}
     runs = len(ball) * multiples.size
@@ -190,18 +198,19 @@ def rate(trial: Trial) -> Evidence:
         decision = replace(reached, reason=f"|G|^2 <= eps is not reached. {reached.reason}")
         return Evidence(decision, claimed, runs)
     lengths = trial.pick((15, 32, 70, 150), (8, 15, 30, 57, 111, 214, 413, 800))
-    chains = [[_to_target(trial, T) for T in lengths]]
-    x, decades = np.array(lengths, dtype=np.float64), trial.pick(1.0, 2.0)
+    chain, decades = [_to_target(trial, T) for T in lengths], trial.pick(1.0, 2.0)
     on_chain = f"zero chain, {decades:g} decades of eps"
+
+    def along(what: str, claimed: float) -> Decision:
+        calls = [getattr(run, what) for run in chain]
+        return decide_exponent(fit_exponent(lengths, calls, least_decades=decades), claimed)
+
     fo = {
-        on_chain: decide(x, chains, "sfo_to_target", 1.0, decades),
-        "l1 ball": decide(multiples, ball, "sfo_to_target", 1.0),
-        **on_ball.tuned(ball, 1.0),
+        on_chain: along("sfo_to_target", 1.0),
+        "l1 ball": decide(multiples, rows, "sfo_to_target", 1.0, first),
+        **on_ball.tuned(rows, 1.0),
     }
-    lo = {
-        on_chain: decide(x, chains, "lo", 2.0, decades),
-        "l1 ball": decide(multiples, ball, "lo", 2.0),
-    }
+    lo = {on_chain: along("lo", 2.0), "l1 ball": decide(multiples, rows, "lo", 2.0, first)}
     return Evidence(
         given({"FO": across(fo), "LO": across(lo)}, {"|G|^2/eps": reached}),
         claimed,

@@ -101,7 +101,7 @@ def rate(trial: Trial) -> Evidence:
         "l1 ball": sweep(SMALL, trial.pick(4, 10)),
         "noise on a ball": sweep(SMALL_NOISE, trial.pick(16, 20)),
     }
-    sfo, lo, output, runs = exponents(sweeps, trial.pick(3, 20), "sfo_to_target", 2.0)
+    sfo, lo, output, runs = exponents(sweeps, trial.pick(6, 20), "sfo_to_target", 2.0)
     return Evidence(
         given(
             {"SFO to the target": across(sfo), "LO in all": across(lo)},
@@ -141,7 +141,7 @@ RATE = Claim(
     algorithm="ncgs-stochastic",
     assumptions=("C compact",),
     schedule="theory: SFO to the target, LO to the end; in full also tuned (L, L/2, L/4)",
-    takes=(0.5, 21.0),
+    takes=(1.0, 21.0),
     orders=complexity("ncgs-stochastic", MAPPING_SQ, SFO=2.0, LO=2.0),
 )
 

@@ -15,8 +15,16 @@ from pfbench.points import combine
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.instruments.draws import Scripted, Unscripted, branches, orthogonal_array
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.statistics import LAW_MARGIN, all_of, fit_exponent
-from pfbench.verification.statistics.decisions import Decision, decide_exponent, decide_inequality
+from pfbench.verification.statistics import (
+    LAW_MARGIN,
+    MOST_SEEDS,
+    Decision,
+    Rows,
+    all_of,
+    decide_exponent,
+    decide_inequality,
+    fitted,
+)
 
 LAWS = {
     "sg": ("sigma^2/S", 0.0, 0.0),
@@ -153,13 +161,13 @@ def _exponent_in_j(trial: Trial, estimator: str) -> Decision:
     problem = MANY[estimator]()
 
     def mean(k: int) -> Floats:
-        seeds = trial.seeds(trial.pick(8, 30), f"j {k}")
+        seeds = trial.seeds(trial.pick(16, 30), f"j {k}")
         runs = [_squares(trial, problem, 10, p, T, 1e-7, seed=seed) for seed in seeds]
         return np.asarray(np.mean(runs, axis=0))
 
-    squares = np.array([mean(k) for k in range(20)])
-    exponent = fit_exponent(np.arange(first, T), squares[:, first:], least_decades=0.9)
-    return decide_exponent(exponent, LAWS[estimator][1], LAW_MARGIN)
+    rows = Rows(lambda k: mean(k)[first:], range(MOST_SEEDS))
+    fit = fitted(np.arange(first, T), rows, least_decades=0.9)
+    return decide_exponent(fit, LAWS[estimator][1], LAW_MARGIN)
 
 
 def _exponent(trial: Trial, estimator: str, of: str, claimed: float) -> Decision:
@@ -167,14 +175,18 @@ def _exponent(trial: Trial, estimator: str, of: str, claimed: float) -> Decision
     problem = MANY[estimator]()
     p = 1 if estimator == "sg" else 8
     grid = np.logspace(-8, -6, 8) if of == "eta" else np.unique(np.logspace(0.3, 2.4, 8).round())
-    means = np.empty((20, len(grid)))
-    for row, seed in enumerate(trial.seeds(20, of)):
+
+    def means(seed: int) -> list[float]:
+        found = []
         for column, number in enumerate(grid):
             eta, S = (number, 10) if of == "eta" else (1e-7, int(number))
             seeds = np.random.SeedSequence((seed, column)).generate_state(trial.pick(2, 8))
             runs = [_squares(trial, problem, S, p, 8, eta, seed=int(s)) for s in seeds]
-            means[row, column] = np.mean(runs)
-    return decide_exponent(fit_exponent(grid, means), claimed, LAW_MARGIN)
+            found.append(float(np.mean(runs)))
+        return found
+
+    rows = Rows(means, trial.seeds(MOST_SEEDS, of))
+    return decide_exponent(fitted(grid, rows), claimed, LAW_MARGIN)
 
 
 LAW = {

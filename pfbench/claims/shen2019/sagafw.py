@@ -11,7 +11,14 @@ from pfbench.runs.loop.stop import Stop
 from pfbench.verification import Claim, Evidence, Trial, instance
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.scales import GAP, complexity
-from pfbench.verification.statistics import all_of, decide_exponent, fit_exponent
+from pfbench.verification.statistics import (
+    MOST_SEEDS,
+    Rows,
+    all_of,
+    decide_exponent,
+    fit_exponent,
+    fitted,
+)
 
 IN_N, IN_EPSILON = 1 / 3, 2.0
 """Exponents of n and 1/epsilon that are claimed, beyond the n SFO that fill the table."""
@@ -46,12 +53,14 @@ def sagafw(trial: Trial) -> Evidence:
     """
     sizes = np.unique(np.logspace(1.4, 3.4, 8).round()).astype(int)
     shares = np.logspace(-2.3, -0.3, 8)
-    seeds = trial.seeds(20, "data")
-    by_size = [[_calls(trial, FAMILY(n=int(n), seed=s), 0.1, s) for n in sizes] for s in seeds]
-    by_epsilon = [[_calls(trial, FAMILY(seed=s), share, s) for share in shares] for s in seeds]
+    seeds = trial.seeds(MOST_SEEDS, "data")
+    by_size = Rows(
+        lambda s: [_calls(trial, FAMILY(n=int(n), seed=s), 0.1, s) for n in sizes], seeds
+    )
+    by_epsilon = Rows(lambda s: [_calls(trial, FAMILY(seed=s), one, s) for one in shares], seeds)
     parts = {
-        "exponent in n": decide_exponent(fit_exponent(sizes, by_size, least_decades=1.9), IN_N),
-        "exponent in 1/epsilon": decide_exponent(fit_exponent(1 / shares, by_epsilon), IN_EPSILON),
+        "exponent in n": decide_exponent(fitted(sizes, by_size, least_decades=1.9), IN_N),
+        "exponent in 1/epsilon": decide_exponent(fitted(1 / shares, by_epsilon), IN_EPSILON),
     }
     decision = all_of(parts)
     needed = fit_exponent(sizes, [_needed_batch(trial, int(n)) for n in sizes], least_decades=1.9)
@@ -59,7 +68,7 @@ def sagafw(trial: Trial) -> Evidence:
     return Evidence(
         replace(decision, measured=measured),
         {"exponent in n": IN_N, "exponent in 1/epsilon": IN_EPSILON},
-        len(seeds) * (len(sizes) + len(shares)),
+        len(by_size.made) * len(sizes) + len(by_epsilon.made) * len(shares),
     )
 
 

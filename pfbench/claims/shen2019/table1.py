@@ -19,8 +19,14 @@ from pfbench.verification import Claim, Erratum, Evidence, Floats, Instance, Mut
 from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.scales import GAP, complexity
-from pfbench.verification.statistics import all_of, fit_exponent
-from pfbench.verification.statistics.decisions import decide_exponent, decide_mean
+from pfbench.verification.statistics import (
+    MOST_SEEDS,
+    Rows,
+    all_of,
+    decide_exponent,
+    decide_median,
+    fitted,
+)
 
 # --- the least cost ------------------------------------------------------------------------------
 
@@ -170,8 +176,8 @@ ORDERS = {
 PATHS = {name: instance(attaining, estimator=name, n=2**20, d=129) for name in METHODS}
 """Paths on which the square of an error is the sum of 128 independent ones."""
 
-SEEDS, _FOR_PERIOD = 20, 4
-"""Seeds of the costs, and more for the choice of the period."""
+_FOR_PERIOD = 4
+"""Seeds for the choice of the period, beside those of the costs."""
 
 GRIDS: Mapping[str, Mapping[str, tuple[Floats, float, float]]] = {
     "sg": {"1/epsilon": (np.logspace(-2.25, -0.25, 5), 1e8, 2.0)},
@@ -193,18 +199,21 @@ def table(trial: Trial, *, estimator: str) -> Evidence:
     """Fit the counted SFO an iteration of the cheapest batch and period with (9)."""
     parts, claimed, runs = {}, {}, 0
     for of, (grid, other, exponent) in GRIDS[estimator].items():
-        seeds = trial.seeds(SEEDS + _FOR_PERIOD, of)
-        costs = np.empty((SEEDS, len(grid)))
-        for column, number in enumerate(grid):
+        seeds = trial.seeds(MOST_SEEDS + _FOR_PERIOD, of)
+        cases = []
+        for number in grid:
             n, epsilon = (number, other) if of == "n" else (other, number)
             here = case(trial, PATHS[estimator], n, epsilon)
-            p = here.period(seeds[SEEDS:])
-            costs[:, column] = [here.cost(p, seed) for seed in seeds[:SEEDS]]
-        x = grid if of == "n" else 1.0 / grid
-        fit = fit_exponent(x, costs, least_decades=1.99)
+            cases.append((here, here.period(seeds[MOST_SEEDS:])))
+
+        def costs(seed: int, cases: Sequence[tuple[Case, int]] = cases) -> list[float]:
+            return [here.cost(p, seed) for here, p in cases]
+
+        rows = Rows(costs, seeds[:MOST_SEEDS])
+        fit = fitted(grid if of == "n" else 1.0 / grid, rows, least_decades=1.99)
         parts[f"exponent in {of}"] = decide_exponent(fit, exponent)
         claimed[f"exponent in {of}"] = exponent
-        runs += costs.size
+        runs += len(rows.made) * len(grid)
     return Evidence(all_of(parts), claimed, runs)
 
 
@@ -271,11 +280,17 @@ def crossover(trial: Trial, *, estimator: str) -> Evidence:
             ours = case(trial, PATHS[estimator], n, factor * at)
             theirs = case(spider, PATHS["spiderg"], n, factor * at)
             few, many = (ours, theirs) if factor < 1.0 else (theirs, ours)
-            seeds = trial.seeds(SEEDS + _FOR_PERIOD, f"{n} {factor}")
-            p, q = few.period(seeds[SEEDS:]), many.period(seeds[SEEDS:])
-            ratios = [few.cost(p, seed) / many.cost(q, seed) for seed in seeds[:SEEDS]]
-            parts[f"n={n:g}, {factor:g} of the crossover"] = decide_mean(ratios, 1.0)
-            runs += 2 * len(ratios)
+            seeds = trial.seeds(MOST_SEEDS + _FOR_PERIOD, f"{n} {factor}")
+            p, q = few.period(seeds[MOST_SEEDS:]), many.period(seeds[MOST_SEEDS:])
+
+            def ratio(
+                seed: int, few: Case = few, many: Case = many, p: int = p, q: int = q
+            ) -> float:
+                return few.cost(p, seed) / many.cost(q, seed)
+
+            ratios = Rows(ratio, seeds[:MOST_SEEDS])
+            parts[f"n={n:g}, {factor:g} of the crossover"] = decide_median(ratios, 1.0)
+            runs += 2 * len(ratios.made)
         found[f"n={n:g}: crossover"] = at
     return Evidence(all_of(parts), found, runs)
 

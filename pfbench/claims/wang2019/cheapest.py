@@ -63,7 +63,7 @@ def exponent(trial: Trial, curvature: float) -> tuple[Exponent, int]:
     """
     roots = trial.pick((20, 36, 64, 112, 200), (20, 28, 40, 56, 80, 112, 160, 224))
     problems = [TURNING(n=root * root, curvature=curvature) for root in roots]
-    seeds = trial.seeds(trial.pick(3, 10), "cheapest")
+    seeds = trial.seeds(trial.pick(6, 10), "cheapest")
     calls = [[_cheapest(trial, problem, seed) for problem in problems] for seed in seeds]
     steps = [_schedule_steps(problem) for problem in problems]
     sizes = [problem.n for problem in problems]

@@ -27,8 +27,19 @@ from pfbench.sets.whole import WholeSpace
 from pfbench.verification import Evidence, Floats, Instance, Trial, Untestable, instance
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.scales import MAPPING, Complexity, complexity
-from pfbench.verification.statistics import Exponent, across, all_of, by_schedule, fit_exponent
-from pfbench.verification.statistics.decisions import Decision, decide_exponent
+from pfbench.verification.statistics import (
+    MOST_SEEDS,
+    SEEDS,
+    Decision,
+    Exponent,
+    Rows,
+    across,
+    all_of,
+    by_schedule,
+    decide_exponent,
+    fit_exponent,
+    fitted,
+)
 from pfbench.verification.subject import changed
 
 # --- the instances --------------------------------------------------------------------------------
@@ -181,8 +192,8 @@ class Rate:
 
 # --- the fits -------------------------------------------------------------------------------------
 
-_Fits = dict[str, Exponent]
-"""Exponents on one family by name."""
+_Fits = dict[str, Exponent | Callable[[int], Exponent]]
+"""Exponents on one family by name, or what fits them to so many seeds."""
 
 _FACTORS = (1.0, 2.0, 4.0)
 """The steps that are tried, in units of the theorem's; none gets more calls than that one."""
@@ -208,7 +219,7 @@ def fit(trial: Trial, forms: Sequence[Rate]) -> Evidence:
                     decision = decide_exponent(exponent, exponents[what])
                     free = family is _bowl or what not in form.formulas
                     decided.setdefault(what, {})[name] = decision if free else by_schedule(decision)
-            runs += count
+            runs += count()
         for what, by_family in decided.items():
             name = what if len(forms) == 1 else f"{what}, n={form.n:g}"
             parts[name] = across(by_family)
@@ -216,7 +227,10 @@ def fit(trial: Trial, forms: Sequence[Rate]) -> Evidence:
     return Evidence(all_of(parts), claimed, runs)
 
 
-_Family = Callable[[Trial, Rate], tuple[dict[str, _Fits], int]]
+_Made = tuple[dict[str, _Fits], Callable[[], int]]
+"""What is fitted on a family, by problem, and the number of runs that were made for it."""
+
+_Family = Callable[[Trial, Rate], _Made]
 
 
 def _families(trial: Trial, form: Rate) -> list[_Family]:
@@ -229,7 +243,7 @@ def _families(trial: Trial, form: Rate) -> list[_Family]:
     return families
 
 
-def _bowl(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
+def _bowl(trial: Trial, form: Rate) -> _Made:
     """Fit one form in n on the turning bowl, by its cheapest batch and epoch length.
 
     Nothing is fitted for a subject whose schedule takes neither.
@@ -237,24 +251,23 @@ def _bowl(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
     try:
         exponent, runs = cheapest.exponent(trial, form.curvature or 1.0)
     except Untestable:
-        return {}, 0
-    return {"turning bowl, cheapest": {IN_N: exponent}}, runs
+        return {}, lambda: 0
+    return {"turning bowl, cheapest": {IN_N: exponent}}, lambda: runs
 
 
-def _slopes(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
+def _slopes(trial: Trial, form: Rate) -> _Made:
     """Fit one form on slopes: in 1/epsilon at one n, and in n at one epsilon."""
-    seeds = trial.seeds(20, f"slopes {form.sfo} {form.n}")
-    table = np.array(
-        [[_on_slope(trial, form, e, form.n, seed) for e in form.epsilons] for seed in seeds]
-    )
-    fits = _in_epsilon(form, table, form.shrink)
+    seeds = trial.seeds(MOST_SEEDS, f"slopes {form.sfo} {form.n}")
+    rows = Rows(lambda s: [_on_slope(trial, form, e, form.n, s) for e in form.epsilons], seeds)
+    fits = _in_epsilon(form, rows, form.shrink)
+    steady = replace(form, shrink=0.0)
+    counts = Rows(lambda s: [_on_slope(trial, steady, form.at, n, s)[0] for n in form.sizes], seeds)
     if form.size:
-        steady = replace(form, shrink=0.0)
-        counts = [
-            [_on_slope(trial, steady, form.at, n, seed)[0] for n in form.sizes] for seed in seeds
-        ]
-        fits[IN_N] = fit_exponent(form.sizes, counts, least_decades=1.99)
-    runs = len(seeds) * (len(form.epsilons) + len(form.sizes))
+        fits[IN_N] = fitted(form.sizes, counts, least_decades=1.99)
+
+    def runs() -> int:
+        return len(rows.made) * len(form.epsilons) + len(counts.made) * len(form.sizes)
+
     return {f"slope, n={form.n:g}": fits}, runs
 
 
@@ -265,39 +278,50 @@ def _on_slope(trial: Trial, form: Rate, epsilon: float, n: int, seed: int) -> tu
     return _calls(trial, form, problem, epsilon, seed, every=max(1, round(steps / 500)))
 
 
-def _in_epsilon(form: Rate, found: Floats, shrink: float = 0.0) -> _Fits:
-    """Fit the exponents in 1/epsilon of SFO and PO, shape (seeds, epsilons, 2)."""
+def _in_epsilon(form: Rate, found: Callable[[int], Any], shrink: float = 0.0) -> _Fits:
+    """Fit the exponents in 1/epsilon of SFO and PO to calls of shape (seeds, epsilons, 2)."""
     x = 1.0 / np.array(form.epsilons)
-    sfo, po = (
-        fit_exponent(x, calls, known=-shrink * np.log(x), least_decades=1.99)
-        for calls in np.moveaxis(found, -1, 0)
-    )
-    return {SFO: sfo, PO: po}
+
+    def fit_kind(kind: int) -> Callable[[int], Exponent]:
+        def calls(seeds: int) -> Floats:
+            return np.asarray(np.array(found(seeds))[..., kind])
+
+        return fitted(x, calls, known=-shrink * np.log(x), least_decades=1.99)
+
+    return {SFO: fit_kind(0), PO: fit_kind(1)}
 
 
-def _easy(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
+def _easy(trial: Trial, form: Rate) -> _Made:
     """Fit one form on robust regression: with the theorem's step, and with the best of a grid."""
-    found = np.empty((len(_FACTORS), 20, len(form.epsilons), 2))
-    for row, seed in enumerate(trial.seeds(20, "robust regression")):
+
+    def row(seed: int) -> Floats:
+        """Return SFO and PO, shape (epsilons, factors, 2)."""
         problem = _ROBUST(seed)
         first = 0.5 * math.sqrt(mapping_sq(problem)(problem.start()))
+        found = np.empty((len(form.epsilons), len(_FACTORS), 2))
         for i, epsilon in enumerate(first * np.array(form.epsilons)):
-            found[0, row, i] = _calls(trial, form, problem, epsilon, seed)
-            most = found[0, row, i, 0]
+            found[i, 0] = _calls(trial, form, problem, epsilon, seed)
             for k, factor in enumerate(_FACTORS[1:], 1):
-                found[k, row, i] = _calls(
-                    trial, form, problem, epsilon, seed, factor=factor, most=most
-                )
-    best = found[..., 0].mean(axis=1).argmin(axis=0)
-    chosen = np.stack([found[choice, :, i] for i, choice in enumerate(best)], axis=1)
+                limits = {"factor": factor, "most": found[i, 0, 0]}
+                found[i, k] = _calls(trial, form, problem, epsilon, seed, **limits)
+        return found
+
+    rows = Rows(row, trial.seeds(MOST_SEEDS, "robust regression"))
+
+    def best(seeds: int) -> Floats:
+        """Return those of the factor that is the best for the seeds of the first look."""
+        found, first = np.array(rows(seeds)), np.array(rows(SEEDS))
+        chosen = first[..., 0].mean(axis=0).argmin(axis=1)
+        return found[:, np.arange(len(chosen)), chosen]
+
     fits = {
-        "robust regression": _in_epsilon(form, found[0]),
-        f"robust regression, best of {_FACTORS} times the step": _in_epsilon(form, chosen),
+        "robust regression": _in_epsilon(form, lambda seeds: np.array(rows(seeds))[:, :, 0]),
+        f"robust regression, best of {_FACTORS} times the step": _in_epsilon(form, best),
     }
-    return fits, found.size // 2
+    return fits, lambda: len(rows.made) * len(form.epsilons) * len(_FACTORS)
 
 
-def _chains(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
+def _chains(trial: Trial, form: Rate) -> _Made:
     """Fit one form in n on the finite-sum chain, at the epsilon of its links, divided out.
 
     The batches hardly matter here: seeds give the same counts, so that a few are enough.
@@ -306,11 +330,11 @@ def _chains(trial: Trial, form: Rate) -> tuple[dict[str, _Fits], int]:
     problems = [_CHAIN(n=n) for n in sizes]
     table = [
         [_calls(trial, form, chain, chain.epsilon, seed, every=20)[0] for chain in problems]
-        for seed in trial.seeds(5, "chains")
+        for seed in trial.seeds(6, "chains")
     ]
     known = -2.0 * np.log([chain.epsilon for chain in problems])
     exponent = fit_exponent(sizes, table, known=known)
-    return {"chain": {IN_N: exponent}}, 5 * len(sizes)
+    return {"chain": {IN_N: exponent}}, lambda: 6 * len(sizes)
 
 
 def _calls(

@@ -21,7 +21,7 @@ from pfbench.verification.statistics import (
     Decision,
     all_of,
     decide_exact,
-    decide_mean,
+    decide_median,
     decide_share,
     given,
 )
@@ -68,7 +68,7 @@ def check(trial: Trial) -> Evidence:
                 break
         near, below, reached = (np.array(column) for column in zip(*found, strict=True))
         arrived = bool(np.isfinite(below).all())
-        parts[f"{name}: SFO over SPIDER's, to epsilon"] = decide_mean(near, 1.0)
+        parts[f"{name}: SFO over SPIDER's, to epsilon"] = decide_median(near, 1.0)
         conditions[f"{name}: SpiderBoost gets to epsilon/{_BELOW:g}"] = decide_exact(
             arrived, "It does in each run.", f"It fails within {_PATIENCE} times SPIDER's SFO.", {}
         )

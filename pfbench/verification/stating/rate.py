@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,7 +25,15 @@ from pfbench.verification.stating.setting import (
     drawn_seeds,
     instances,
 )
-from pfbench.verification.statistics import Decision, across, decide_exponent, fit_exponent
+from pfbench.verification.statistics import (
+    MOST_SEEDS,
+    Decision,
+    Exponent,
+    Rows,
+    across,
+    decide_exponent,
+    fit_exponent,
+)
 from pfbench.verification.statistics import by_schedule as follows_from_schedule
 from pfbench.verification.trial import Trial
 
@@ -58,11 +66,18 @@ class Rate:
         x = np.array(self.values) if self.grows != EPSILON else 1.0 / np.array(self.values)
         for name, one in instances(trial):
             drawn = chance(trial, one)
-            seeds = drawn_seeds(trial, one, self.seeds)
-            calls = [[self._calls(trial, one, at, *pair) for at in self.values] for pair in seeds]
-            runs += len(seeds) * len(self.values)
-            fit = fit_exponent(x, calls if drawn else calls[0], least_decades=self.decades)
-            parts[name] = decide_exponent(fit, self.exponent)
+
+            def row(pair: tuple[int, int], one: Instance = one) -> list[float]:
+                return [self._calls(trial, one, at, *pair) for at in self.values]
+
+            rows = Rows(row, drawn_seeds(trial, one, max(self.seeds, MOST_SEEDS)))
+
+            def fit(count: int, rows: Rows[Any, Any] = rows, drawn: bool = drawn) -> Exponent:
+                calls = rows(count)
+                return fit_exponent(x, calls if drawn else calls[0], least_decades=self.decades)
+
+            parts[name] = decide_exponent(fit, self.exponent, seeds=self.seeds)
+            runs += len(rows.made) * len(self.values)
         decision = across(parts)
         if self.by_schedule:
             decision = follows_from_schedule(decision)
@@ -116,7 +131,8 @@ def rate(
 ) -> Rate:
     """Return the check that the calls to a target grow with an exponent at most.
 
-    One slope of log calls is fitted for each seed; see `decide_exponent`. An easy problem is no
+    One slope of log calls is fitted for each seed, and the exponent is their median over seeds; see
+    `decide_exponent`. An easy problem is no
     evidence for a rate: take instances on which every method needs that many calls.
 
     Parameters
@@ -135,8 +151,8 @@ def rate(
     parameters
         As of `bound`, for a method that has no theorem's schedule, or beside that.
     seeds
-        Number of seeds: of the method, and of the data of an instance that takes one. Fewer than
-        20 show no violation.
+        Number of seeds at first: of the method, and of the data of an instance that takes one.
+        With fewer than 6 nothing is said at first. Where they do not decide, `MOST_SEEDS` do.
     decades
         Least decades of a usable fit.
     by_schedule

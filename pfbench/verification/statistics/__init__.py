@@ -2,15 +2,13 @@
 
 The rules are those of one verification of at most `MOST_TESTS` tests, all parts of all claims
 together. *violated* is said at the family-wise level `means.FAMILY_LEVEL`, split over so many tests
-by Bonferroni; of exponents see `decide_exponent`. *holds* and *tight* are said at 95 %.
+by Bonferroni. *holds* and *tight* are said at 95 %, each rule under the laws that it names.
 """
 
 from pfbench.verification.statistics.decisions import (
-    LAW_MARGIN,
     Decision,
     Verdict,
     decide_exact,
-    decide_exponent,
     decide_inequality,
     decide_mean,
     decide_share,
@@ -18,8 +16,10 @@ from pfbench.verification.statistics.decisions import (
     equal,
     sequential,
 )
-from pfbench.verification.statistics.exponents import Exponent, fit_exponent
+from pfbench.verification.statistics.exponents import Exponent, fit_exponent, fitted
 from pfbench.verification.statistics.means import LEVEL, MOST_TESTS, EProcess, mean_interval
+from pfbench.verification.statistics.medians import MOST_SEEDS, SEEDS, Rows
+from pfbench.verification.statistics.over_seeds import LAW_MARGIN, decide_exponent, decide_median
 from pfbench.verification.statistics.parts import (
     across,
     all_of,
@@ -32,10 +32,13 @@ from pfbench.verification.statistics.uniform import decide_uniform
 __all__ = [
     "LAW_MARGIN",
     "LEVEL",
+    "MOST_SEEDS",
     "MOST_TESTS",
+    "SEEDS",
     "Decision",
     "EProcess",
     "Exponent",
+    "Rows",
     "Verdict",
     "across",
     "all_of",
@@ -45,11 +48,13 @@ __all__ = [
     "decide_exponent",
     "decide_inequality",
     "decide_mean",
+    "decide_median",
     "decide_share",
     "decide_uniform",
     "doubtful",
     "equal",
     "fit_exponent",
+    "fitted",
     "given",
     "mean_interval",
     "sequential",

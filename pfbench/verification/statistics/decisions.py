@@ -1,4 +1,4 @@
-"""Decisions: from means, shares, inequalities and exponents to *violated*, *holds*, *tight*."""
+"""Decisions: from means, shares and inequalities to *violated*, *holds*, *tight*."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -11,22 +11,13 @@ import scipy
 
 from pfbench.base.checks import integer, real
 from pfbench.base.errors import InputError
-from pfbench.verification.statistics import exponents, means
-from pfbench.verification.statistics.exponents import ROUNDING, Exponent
+from pfbench.verification.statistics import means
+from pfbench.verification.statistics.medians import ROUNDING
 
 Verdict = Literal["holds", "tight", "violated", "inconclusive"]
 
 TIGHT = 0.1
 """A bound is tight where what was measured is at least this share of it."""
-
-EXPONENT_MARGIN = 0.1
-"""How far an exponent of calls to a target may lie from the claimed one."""
-
-LAW_MARGIN = 0.05
-"""The same for an exponent of a law, which has no optimisation in it."""
-
-SIGN_LEVEL = 1e-6
-"""Level of the sign test without which no exponent is violated: 20 slopes that all lie above."""
 
 DOUBT = 1e-3
 """A p-value below this speaks against a claim: short of `LEVEL` it is inconclusive."""
@@ -93,11 +84,19 @@ def equal(expected: Mapping[str, float], found: Mapping[str, float]) -> Decision
     return decide_exact(not wrong, "Every number is exact.", "".join(wrong[:1]), measured)
 
 
-def decide_mean(samples: npt.ArrayLike, bound: float, level: float = means.CONFIDENCE) -> Decision:
+def decide_mean(
+    samples: npt.ArrayLike, bound: float, level: float = means.CONFIDENCE, most: float = means.RANGE
+) -> Decision:
     """Decide whether nonnegative quantities have a mean of at most `bound`.
 
-    *violated*: the e-process exceeds 1/`LEVEL`. *holds*: the upper limit of the mean is at most
-    the bound. *tight*: it holds, and the lower limit is at least `TIGHT` times the bound.
+    *violated*: the e-process exceeds 1/`LEVEL`, under every law. *holds*: the upper limit of the
+    mean is at most the bound. *tight*: it holds, and the lower limit is at least `TIGHT` times the
+    bound.
+
+    No number of nonnegative samples bounds their mean from above if they have no range. So *holds*
+    is said of a mean above the bound in at most 5 % of all cases only *if no sample is more than
+    `most` times the bound*; see `sequential_limits`. With `RANGE` it takes 29 samples at least, 137
+    of 0.8 of the bound: fewer can show a violation, and no more.
 
     Parameters
     ----------
@@ -106,8 +105,10 @@ def decide_mean(samples: npt.ArrayLike, bound: float, level: float = means.CONFI
     bound
         The claimed bound, positive.
     level
-        Confidence of each of the two one-sided limits, in (0, 1). They are t-limits, which need
-        more runs the more skewed the samples are; *violated* rests on no such assumption.
+        Confidence of each of the two one-sided limits, in (0, 1).
+    most
+        How many times the bound a sample is at most, greater than 1; what a caller states instead
+        of `RANGE` it must know.
 
     Raises
     ------
@@ -118,17 +119,14 @@ def decide_mean(samples: npt.ArrayLike, bound: float, level: float = means.CONFI
     if values.ndim != 1 or values.size == 0:
         raise InputError("samples must be a list of numbers, one a run.")
     ratios = means.ratios_of(values, real("bound", bound, above=0))
-    level, finite = means.checked_level(level), bool(np.isfinite(ratios).all())
-    return _decided(ratios, means.t_interval(ratios, level) if finite else _UNKNOWN)
+    return _decided(ratios, means.checked_level(level), real("most", most, above=1))
 
 
-_UNKNOWN = means.Interval(-math.inf, math.inf)
-
-
-def _decided(ratios: means.Array, limits: means.Interval) -> Decision:
-    """Decide whether ratios have a mean of at most 1, given one-sided limits of it."""
+def _decided(ratios: means.Array, level: float, most: float) -> Decision:
+    """Decide whether ratios have a mean of at most 1, by limits of that confidence."""
     largest = max(0.0, float(means.log_e_values(ratios, 1.0).max()))
-    shown = means.mean_interval(ratios) if np.isfinite(ratios).all() else _UNKNOWN
+    limits = means.sequential_limits(ratios, level, most)
+    shown = means.sequential_limits(ratios, (1 + level) / 2, most)
     measured = {
         "runs": float(ratios.size),
         "ratio": float(ratios.mean()),
@@ -247,72 +245,6 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
     return Decision("holds", "It is kept in every check.", measured, None)
 
 
-def decide_exponent(
-    exponent: Exponent, claimed: float, margin: float = EXPONENT_MARGIN
-) -> Decision:
-    """Decide whether an exponent is at most the claimed one.
-
-    *violated*: slope <= claimed + margin is rejected by the t-test of the mean at `LEVEL`, exact
-    for normal slopes, and by the sign test of the median at `SIGN_LEVEL`, exact for slopes of any
-    law; the p-value is the larger of the two. *holds*: the upper limit of the slope at 95 % is at
-    most claimed + margin. *tight*: it holds, and the whole interval lies within the margin of the
-    claimed one. Where nothing varies, limits and interval are the slope.
-
-    A claim is about large x. Where the counts are curved and the local slope at the largest x
-    is on the other side of claimed + margin, the slope decides nothing; *tight* needs a straight
-    line.
-
-    Parameters
-    ----------
-    exponent
-        The fit, with x that grows with difficulty.
-    claimed
-        The claimed exponent, an upper bound.
-    margin
-        `EXPONENT_MARGIN`, or `LAW_MARGIN` for laws.
-    """
-    most = real("claimed", claimed) + real("margin", margin, least=0)
-    measured = {
-        name: float(getattr(exponent, name))
-        for name in (
-            *("slope", "lower", "upper", "seeds", "points", "decades", "censored", "dropped"),
-            *("curvature", "curvature_lower", "curvature_upper", "end_slope"),
-        )
-    }
-    if not exponent.usable:
-        reason = (
-            f"Only {exponent.points} values over {exponent.decades:.2g} decades are uncensored, "
-            "too few to fit."
-        )
-        return Decision("inconclusive", reason, measured, None)
-    if exponent.deterministic:
-        p_value, upper, rejected = None, exponent.slope, exponent.slope > most + ROUNDING
-    else:
-        mean = exponents.exponent_p_value(exponent.slopes, claimed, margin)
-        median = exponents.sign_p_value(exponent.slopes, claimed, margin)
-        p_value, upper = max(mean, median), means.upper_limit(exponent.slopes)
-        rejected = mean <= means.LEVEL and median <= SIGN_LEVEL
-    measured["upper_limit"] = upper
-    if not (rejected or upper <= most + ROUNDING):
-        reason = f"The limits of the slope enclose {most:g}."
-        return Decision("inconclusive", reason, measured, p_value)
-    if exponent.curved and (exponent.end_slope > most) != rejected:
-        reason = "The counts are curved: their end tells otherwise."
-        return Decision("inconclusive", reason, measured, p_value)
-    if rejected:
-        return Decision("violated", f"The slope exceeds {most:g}.", measured, p_value)
-    if not exponent.curved and _within(exponent, claimed, margin):
-        reason = f"The slope is within {margin:g} of {claimed:g}."
-        return Decision("tight", reason, measured, p_value, tight_on={"": exponent.slope})
-    return Decision("holds", f"The slope is at most {most:g}.", measured, p_value)
-
-
-def _within(exponent: Exponent, claimed: float, margin: float) -> bool:
-    """Return whether the interval of an exponent lies within the margin of the claimed one."""
-    slack = margin + ROUNDING
-    return claimed - slack <= exponent.lower and exponent.upper <= claimed + slack
-
-
 def sequential(
     draw: Callable[[int], npt.ArrayLike], bound: float, *, batch: int, most: int
 ) -> tuple[Decision, means.Array]:
@@ -360,6 +292,9 @@ def sequential(
             raise InputError(f"draw({number}) returned shape {new.shape}, not ({number},).")
         samples = np.concatenate([samples, new])
         ratios = means.ratios_of(samples, bound)
-        decision = _decided(ratios, means.sequential_limits(ratios, means.CONFIDENCE))
+        clear = means.upper_limit(ratios, means.CONFIDENCE) <= 1
+        if not (clear or samples.size == most or rejects(means.log_e_values(ratios, 1.0).max())):
+            continue
+        decision = _decided(ratios, means.CONFIDENCE, means.RANGE)
         if decision.verdict != "inconclusive" or samples.size == most:
             return decision, samples

@@ -156,10 +156,10 @@ RANGE = 10.0
 that bound; without any such range no finite number of samples bounds a mean from above."""
 
 
-def sequential_limits(ratios: Array, level: float) -> "Interval":
+def sequential_limits(ratios: Array, level: float, most: float = RANGE) -> "Interval":
     """Return a lower and an upper limit of the mean of ratios that hold at every look together.
 
-    Upper: if the mean is at least m, the product of (R - x_i)/(R - m) with R = `RANGE` is a
+    Upper: if the mean is at least m, the product of (R - x_i)/(R - m) with R = `most` is a
     nonnegative supermartingale that starts at 1 (Waudby-Smith and Ramdas 2024, section 4, with one
     bet). So the limit, the least m at which it reaches 1/(1 - level) at some look k,
 
@@ -176,23 +176,34 @@ def sequential_limits(ratios: Array, level: float) -> "Interval":
         Samples over the bound, nonnegative, shape (n,), in order.
     level
         Confidence of each of the two one-sided limits.
+    most
+        The range R, greater than 1.
     """
-    k = np.arange(1, ratios.size + 1)
-    with np.errstate(divide="ignore"):
-        logs = np.cumsum(np.log(np.maximum(RANGE - ratios, 0.0)))
-    upper = float((RANGE - np.exp((math.log(1 - level) + logs) / k)).min())
+    upper = upper_limit(ratios, level, most)
     if not np.isfinite(ratios).all():
         return Interval(0.0, math.inf)
-    low, high = 0.0, float(ratios.max())
-    for _ in range(_HALVINGS if high > 0 else 0):
-        middle = (low + high) / 2
-        rejected = log_e_values(ratios, middle).max() >= -math.log(1 - level)
-        low, high = (middle, high) if rejected else (low, middle)
-    return Interval(low, upper)
+    reach = -math.log(1 - level)
+
+    def beyond(bound: float) -> float:
+        return float(log_e_values(ratios, bound).max()) - reach
+
+    high = float(ratios.max())
+    low = _LEAST * high
+    if low == 0.0 or beyond(low) <= 0.0:
+        return Interval(0.0, upper)
+    return Interval(float(scipy.optimize.brentq(beyond, low, high, xtol=_LEAST * high)), upper)
 
 
-_HALVINGS = 40
-"""Bisections of the lower limit."""
+def upper_limit(ratios: Array, level: float, most: float = RANGE) -> float:
+    """Return the upper limit of `sequential_limits`."""
+    with np.errstate(divide="ignore"):
+        logs = np.cumsum(np.log(np.maximum(most - ratios, 0.0)))
+    k = np.arange(1, ratios.size + 1)
+    return float((most - np.exp((math.log(1 - level) + logs) / k)).min())
+
+
+_LEAST = 1e-10
+"""A lower limit is sought down to this share of the largest sample, and as exactly."""
 
 
 # --- intervals of a mean --------------------------------------------------------------------------
@@ -226,11 +237,6 @@ def mean_interval(samples: npt.ArrayLike, level: float = CONFIDENCE) -> Interval
         If there is no sample, one is not finite, or the level is not in (0, 1).
     """
     return t_interval(samples_of(samples), (1 + checked_level(level)) / 2)
-
-
-def upper_limit(samples: npt.ArrayLike, level: float = CONFIDENCE) -> float:
-    """Return the one-sided upper t-limit of a mean; arguments are those of `mean_interval`."""
-    return t_interval(samples_of(samples), checked_level(level)).upper
 
 
 def t_interval(samples: Array, quantile: float) -> Interval:

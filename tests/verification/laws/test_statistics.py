@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from pfbench.verification.laws.estimates import _means, _squares
 from pfbench.verification.laws.steps import _compared
@@ -10,13 +11,26 @@ from pfbench.verification.laws.steps import _compared
 def test_a_mean_that_is_off_is_found_and_a_right_one_is_not():
     rng = np.random.default_rng(3)
     errors = rng.choice([-1.0, 1.0], (1000, 2, 3))
-    assert _means(errors, 1.0).verdict == "holds"
-    assert _means(errors + 0.3, 1.0).verdict == "violated"
-    assert _means(10.0 * errors, 1.0).verdict == "inconclusive"
+    rights = np.full((1000, 2), 3.0)
+    assert _means(errors, rights, 1.0).verdict == "holds"
+    assert _means(errors + 0.3, rights, 1.0).verdict == "violated"
+    assert _means(errors - 0.3 * np.eye(3)[0] * 2.0, rights, 1.0).verdict == "violated"
+    assert _means(10.0 * errors, 100.0 * rights, 1.0).verdict == "inconclusive"
     errors[:, 0] = 0.0
-    assert _means(errors, 1.0).verdict == "holds"
+    assert _means(errors, rights, 1.0).verdict == "holds"
     errors[:, 0] = 1e-6
-    assert _means(errors, 1.0).verdict == "violated"
+    assert _means(errors, rights, 1.0).verdict == "violated"
+
+
+def test_a_rare_large_error_that_is_right_is_not_called_wrong():
+    """A draw in 1500 is large: half of all thousands have none, and a t-test rejects them all."""
+    chance = 1.0 / 1500.0
+    errors = np.full((1000, 1, 1), -chance) + 1e-5 * np.random.default_rng(1).normal(
+        size=(1000, 1, 1)
+    )
+    rights = np.full((1000, 1), chance * (1.0 - chance) + 1e-10)
+    assert stats.ttest_1samp(errors[:, 0, 0], 0.0).pvalue < 1e-12
+    assert _means(errors, rights, 1.0).verdict == "holds"
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(0.5, "holds"), (1.0, "holds"), (2.0, "violated")])
