@@ -194,7 +194,7 @@ def a_tenth_of_the_gap(effort: str, seed: int, *, level: float = 1.0) -> Contras
         missed(V, aim, k),
         missed(finer, aim, k),
         **{
-            "share of outputs with V > eps D": float(np.mean(V > aim)),
+            "share of outputs with V > eps D": float(np.mean(aim < V)),
             "the same of runs for eps/10": float(np.mean(finer > aim)),
         },
     ).under(
@@ -202,7 +202,7 @@ def a_tenth_of_the_gap(effort: str, seed: int, *, level: float = 1.0) -> Contras
             _FINER: missed(finer, aim, k),
             _RUNS: missed(V, aim, 10 * k),
             _NO_D: missed(V, level * epsilon, k),
-            _ONE: float(V[V / 10.0 <= epsilon * constants.D].max()) / aim,
+            _ONE: float(V[epsilon * constants.D >= V / 10.0].max()) / aim,
         }
     )
 

@@ -9,15 +9,11 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
-from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked, Gradient
-from pfbench.claims.shen2019 import sizes
 from pfbench.claims.shen2019.estimators import MEAN_SQUARED, METHODS, error_law
 from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.paths import attaining, error_of
-from pfbench.verification import Claim, Erratum, Evidence, Floats, Instance, Mutant, Trial, instance
-from pfbench.verification.contrast import Contrast, compared, stream
-from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification import Claim, Evidence, Floats, Instance, Mutant, Trial, instance
 from pfbench.verification.scales import GAP, complexity
 from pfbench.verification.statistics import all_of, fit_exponent
 from pfbench.verification.statistics.decisions import decide_exponent, decide_mean

@@ -4,12 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from judging import assert_shown, pairs
+from judging import pairs
 
-from pfbench.claims.shen2019 import sizes
 from pfbench.claims.shen2019.estimators import METHODS, error_law
 from pfbench.claims.shen2019.table1 import (
-    ERRATA,
     GRIDS,
     MUTANTS,
     ORDERS,
@@ -18,8 +16,6 @@ from pfbench.claims.shen2019.table1 import (
     Case,
     case,
     least_cost,
-    powers,
-    small_epsilon,
 )
 from pfbench.verification.trial import Trial
 

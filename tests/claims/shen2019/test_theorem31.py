@@ -1,6 +1,5 @@
 """Theorem 3.1 with (9): what is averaged, the methods, planted faults, and the errata."""
 
-import itertools
 import math
 from dataclasses import replace
 
@@ -8,27 +7,18 @@ import numpy as np
 import pytest
 from judging import assert_shown
 
-from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
-from pfbench.base.constants import Constants
-from pfbench.claims.shen2019 import sizes, theorem31
-from pfbench.claims.shen2019.estimators import METHODS
-from pfbench.claims.shen2019.paths import mean_square
+from pfbench.algorithms.nfwu import NFWUSPIDERG
+from pfbench.claims.shen2019 import theorem31
 from pfbench.claims.shen2019.problems import drawn
-from pfbench.claims.shen2019.sizes import Sizes, over_limit
 from pfbench.claims.shen2019.theorem31 import (
     ERRATA,
     FAMILIES,
     MUTANTS,
     THEOREM,
     VALLEYS,
-    bound_of_casvrg,
-    condition,
     means,
     missing_diameter,
 )
-from pfbench.oracles import Ledger, Oracles
-from pfbench.verification.instruments.draws import Scripted
-from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.trial import Trial
 
 
