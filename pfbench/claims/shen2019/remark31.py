@@ -237,7 +237,7 @@ ERRATA = (
             ),
             assumed="D stands on both sides, as in (2); in units in which D = 1 all is the same",
             derivation=(
-                "X = V/10 has a mean of eps D/2 at most: k of them are above eps D in 1 of 2^k cases.",
+                "X = V/10 has a mean of eps D/2 at most: k of them exceed eps D in 1 of 2^k cases.",
                 "That is V <= 10 eps D; (2) is V <= eps D, and is said of such an output.",
                 "In the setting of theorem 3.1 more than half of all x_t may have V > eps D.",
                 "The conclusion has O(1/eps^2) iterations: runs for eps/10, a hundred times as",

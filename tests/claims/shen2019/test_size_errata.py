@@ -123,7 +123,11 @@ def test_the_mean_squares_are_those_of_all_runs_of_the_algorithm(estimator):
     assert found == pytest.approx(np.mean(squares, axis=0), rel=1e-9, abs=1e-20)
     halved = over_limit(estimator, problem, epsilon, Sizes(2, p))
     assert halved == pytest.approx(found / 2 * 4 / epsilon**2)
-    assert halved == pytest.approx(over_limit(estimator, problem, epsilon, Sizes(2, p), eta=eta))
+    longer = over_limit(estimator, problem, epsilon, Sizes(2, p), eta=2.0 * eta)
+    assert longer == pytest.approx(
+        mean_squares(estimator, problem, 2.0 * eta, p) / 2 * 4 / epsilon**2
+    )
+    assert estimator == "sg" or longer[-1] > 2.0 * halved[-1]
 
 
 def test_the_printed_sizes_are_the_papers():
