@@ -93,24 +93,22 @@ def not_rejected(ratios: Sequence[float], what: str = "(9)") -> Decision:
     return Decision("holds", f"Nothing speaks against {what}.", measured, p_value)
 
 
-def mean_square(estimator: str, problem: ForcedPath, epsilon: float, p: int) -> float:
-    """Return E|g - grad f|^2 for S = 1, at j = p-1 of NFWU with eta = epsilon/L from the start.
+def mean_squares(estimator: str, problem: ForcedPath, eta: float, p: int) -> Floats:
+    """Return E|g - grad f|^2 for S = 1 at j = 0 .. p-1 of NFWU from the start, shape (p,).
 
     It is exact: single draws are enumerated. Draws are independent and have mean 0, so that a
     recursive estimate adds up the mean squares of its steps.
     """
-    L = problem.constants(problem.start()).smoothness("a step")
-    weight = epsilon / (L * problem.length)
+    weight = eta / problem.length
     snapshot = x = problem.start()
     if estimator == "sg":
-        return variance(problem, x, None, None)
+        return np.array([variance(problem, x, None, None)])
     at = snapshot if estimator in CURVATURE_AIDED else None
-    total, end = 0.0, problem.length * np.eye(problem.d)[0]
-    for _ in range(p - 1):
+    found, end = np.zeros(p), problem.length * np.eye(problem.d)[0]
+    for j in range(1, p):
         before, x = x, x + weight * (end - x)
-        if estimator in RECURSIVE:
-            total += variance(problem, x, before, at)
-    return total if estimator in RECURSIVE else variance(problem, x, snapshot, at)
+        found[j] = variance(problem, x, before if estimator in RECURSIVE else snapshot, at)
+    return np.cumsum(found) if estimator in RECURSIVE else found
 
 
 def variance(problem: ForcedPath, x: Floats, y: Floats | None, at: Floats | None) -> float:

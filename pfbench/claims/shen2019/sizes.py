@@ -4,9 +4,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from pfbench.base.constants import Constants
 from pfbench.claims.shen2019.estimators import METHODS, error_law
-from pfbench.claims.shen2019.paths import mean_square
+from pfbench.claims.shen2019.paths import mean_squares
+from pfbench.verification import Floats
 from pfbench.verification.instruments.forced_path import ForcedPath
 
 
@@ -49,9 +52,16 @@ def _power(n: int, L: float, L2: float, epsilon: float, power: float) -> float:
     return float((L / (L2 * epsilon)) ** power * n ** (power / 2.0))
 
 
-def over_limit(estimator: str, problem: ForcedPath, epsilon: float, sizes: Sizes) -> float:
-    """Return E|g - grad f|^2 at j = p-1 over epsilon^2/4; (9) holds if it is at most 1."""
-    return mean_square(estimator, problem, epsilon, sizes.p) / sizes.S / (epsilon**2 / 4.0)
+def over_limit(
+    estimator: str, problem: ForcedPath, epsilon: float, sizes: Sizes, eta: float | None = None
+) -> Floats:
+    """Return E|g - grad f|^2 over epsilon^2/4 at j = 0 .. p-1; (9) holds if none is above 1.
+
+    eta is epsilon/L where it is not given.
+    """
+    L = problem.constants(problem.start()).smoothness("a step")
+    squares = mean_squares(estimator, problem, eta or epsilon / L, sizes.p)
+    return np.asarray(squares / sizes.S / (epsilon**2 / 4.0))
 
 
 def law_at(estimator: str, j: int, epsilon: float, S: int, constants: Constants) -> float:

@@ -9,15 +9,11 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
-from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked, Gradient
-from pfbench.claims.shen2019 import sizes
 from pfbench.claims.shen2019.estimators import MEAN_SQUARED, METHODS, error_law
 from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.paths import attaining, error_of
-from pfbench.verification import Claim, Erratum, Evidence, Floats, Instance, Mutant, Trial, instance
-from pfbench.verification.contrast import Contrast, compared, stream
-from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification import Claim, Evidence, Floats, Instance, Mutant, Trial, instance
 from pfbench.verification.scales import GAP, complexity
 from pfbench.verification.statistics import (
     MOST_SEEDS,
@@ -315,55 +311,6 @@ CROSSOVER = tuple(
 )
 
 
-# --- errata ---------------------------------------------------------------------------------------
-
-
-def powers(
-    effort: str, seed: int, *, estimator: str, schedule: sizes.Schedule | None = None
-) -> Contrast:
-    """Measure the error for f and for f/4, whose L and L2 are a quarter: S and p must be the same.
-
-    The printed p takes L^-1/2 and the like for pure numbers. In matrix recovery L = 1/sqrt n, L2 =
-    1.38/sqrt n: there the law says by which factor the printed S and p miss (9).
-    """
-    made = schedule or partial(sizes.printed, estimator)
-    n = 4096
-    base = 8e-5 * float(stream(seed, "4").uniform(0.9, 1.0))
-    ratios: dict[str, list[float]] = {"printed": [], "corrected": []}
-    for scale in (1.0, 0.25):
-        problem = ForcedPath(n, 2, L=0.0, L2=scale)
-        constants = problem.constants(problem.start())
-        epsilon = base * scale
-        for name, rule in (("printed", made), ("corrected", partial(sizes.corrected, estimator))):
-            chosen = rule(epsilon, constants)
-            ratios[name].append(sizes.over_limit(estimator, problem, epsilon, chosen))
-    recovery = Constants(n=n, L_f=1 / n, L_ms=n**-0.5, L_max=1.0, L2_ms=1.38 * n**-0.5, sigma2=1.0)
-    epsilon = 1e-4
-    chosen = made(epsilon, recovery)
-    law = sizes.law_at(estimator, chosen.p, epsilon, chosen.S, recovery) / (epsilon**2 / 4.0)
-    return compared(
-        max(ratios["printed"]),
-        max(ratios["corrected"]),
-        **{"printed, f": ratios["printed"][0], "printed, f/4": ratios["printed"][1]},
-        **{"corrected, f": ratios["corrected"][0], "corrected, f/4": ratios["corrected"][1]},
-        **{"law over eps^2/4 in matrix recovery": law, "n of matrix recovery": float(n)},
-    )
-
-
-def small_epsilon(effort: str, seed: int, *, schedule: sizes.Schedule | None = None) -> Contrast:
-    """Section 4.1 for epsilon <= L/(L2 n^2), S = 1, where L2 is not 1: the error for each p."""
-    problem = ForcedPath(32, 2, length=0.5, L=0.0, L2=2.0)
-    constants = problem.constants(problem.start())
-    epsilon = 4e-4 * float(stream(seed, "small").uniform(0.9, 1.0))
-    first = (schedule or partial(sizes.printed, "casvrg"))(epsilon, constants)
-    second = sizes.corrected("casvrg", epsilon, constants)
-    return compared(
-        sizes.over_limit("casvrg", problem, epsilon, replace(first, S=1)),
-        sizes.over_limit("casvrg", problem, epsilon, replace(second, S=1)),
-        **{"p printed": first.p, "p": second.p},
-    )
-
-
 # --- planted faults -------------------------------------------------------------------------------
 
 
@@ -388,27 +335,4 @@ CLAIMS = (*TABLE.values(), *CROSSOVER)
 MUTANTS = (
     Mutant.of("casvrg-without-correction", WithoutCorrection, TABLE["casvrg"], CROSSOVER[0]),
     Mutant.of("spiderg-one-drawn-of-the-batch", OneDrawnOfTheBatch, TABLE["spiderg"]),
-)
-ERRATA = (
-    Erratum(
-        name="shen2019-4.1-powers",
-        as_printed="p = (L/L2)^.4 n^.2 eps^-.4 and S = n/p meet (9) (from L2^2 p^4 eps^4/(L^2 S))",
-        corrected="p = L^.8 L2^-.4 n^.2 eps^-.4, from L2^2 (p eps/L)^4/S; else off by 1/L^2",
-        examine=partial(powers, estimator="casvrg"),
-        claim=TABLE["casvrg"],
-    ),
-    Erratum(
-        name="shen2019-4.1-small-epsilon",
-        as_printed="for small eps S = 1 and p = L^.5 L2^.5 eps^-.5 meet (9)",
-        corrected="p = L L2^-.5 eps^-.5, as the constraint of section 4.1 itself says",
-        examine=small_epsilon,
-        claim=TABLE["casvrg"],
-    ),
-    Erratum(
-        name="shen2019-4.2-powers",
-        as_printed="p = (L/L2)^.5 n^.25 eps^-.5 and S = n/p meet (9) (from L2^2 p^3 eps^4/(L^2 S))",
-        corrected="p = L L2^-.5 n^.25 eps^-.5 and S = 4n/(3p); else off by 1/L^2",
-        examine=partial(powers, estimator="caspiderg"),
-        claim=TABLE["caspiderg"],
-    ),
 )

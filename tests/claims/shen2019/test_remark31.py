@@ -41,7 +41,13 @@ def test_an_erratum_is_shown(erratum):
     assert_shown(erratum)
 
 
-def test_the_undivided_gap_is_not_seen_to_fail():
-    found = a_tenth_of_the_gap("quick", 1, divisor=1.0)
+def test_what_the_remark_shows_is_not_seen_to_fail():
+    """V <= 10 eps D, which its Markov inequality gives."""
+    found = a_tenth_of_the_gap("quick", 1, level=10.0)
     assert not found.printed_fails
     assert found.corrected_holds
+
+
+def test_it_is_right_with_runs_for_a_tenth_of_eps_only():
+    tried = a_tenth_of_the_gap("quick", 1).readings
+    assert [name for name, right in tried.items() if right] == ["runs for eps/10"]

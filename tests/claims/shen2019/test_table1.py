@@ -4,12 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from judging import assert_shown, pairs
+from judging import pairs
 
-from pfbench.claims.shen2019 import sizes
 from pfbench.claims.shen2019.estimators import METHODS, error_law
 from pfbench.claims.shen2019.table1 import (
-    ERRATA,
     GRIDS,
     MUTANTS,
     ORDERS,
@@ -18,8 +16,6 @@ from pfbench.claims.shen2019.table1 import (
     Case,
     case,
     least_cost,
-    powers,
-    small_epsilon,
 )
 from pfbench.verification.trial import Trial
 
@@ -117,30 +113,3 @@ def test_where_no_batch_keeps_the_limit_the_cost_is_that_of_the_gradient():
 @pytest.mark.parametrize(("mutant", "claim"), pairs(MUTANTS), ids=lambda one: one.name)
 def test_a_planted_fault_is_caught(mutant, claim, judgements):
     judgements.assert_caught(mutant, claim)
-
-
-# --- errata ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)
-def test_an_erratum_is_shown(erratum):
-    assert_shown(erratum)
-
-
-def corrected(estimator):
-    return lambda epsilon, constants: sizes.corrected(estimator, epsilon, constants)
-
-
-@pytest.mark.parametrize(
-    ("examination", "correction"),
-    [
-        (powers, {"estimator": "casvrg", "schedule": corrected("casvrg")}),
-        (powers, {"estimator": "caspiderg", "schedule": corrected("caspiderg")}),
-        (small_epsilon, {"schedule": corrected("casvrg")}),
-    ],
-    ids=["4.1", "4.2", "4.1 for small epsilon"],
-)
-def test_the_corrected_sizes_are_not_seen_to_fail(examination, correction):
-    found = examination("quick", 1, **correction)
-    assert not found.printed_fails
-    assert found.corrected_holds
