@@ -10,7 +10,14 @@ from pfbench.claims.catalogue import ERRATA, PAPERS
 from pfbench.runs.planning.spec import read_spec
 from pfbench.verification.dossier import MOST_LINES, RULINGS
 
-QUOTED = [(name, quote) for name, one in ERRATA.items() for quote in one.dossier.quotes]
+WITHOUT = {
+    "qu2018-thm1-II-mapping",
+    *(f"li2019-{key}" for key in ("(30)", "(15)", "(22)", "(69)", "(74)", "(87)", "G.1", "lemma1")),
+}
+"""Errata that have no dossier yet; each that gets one is taken out of here."""
+
+WITH = {name: one for name, one in ERRATA.items() if one.dossier}
+QUOTED = [(name, quote) for name, one in WITH.items() for quote in one.dossier.quotes]
 REPORTS = Path(__file__).parents[2] / "reports"
 SPECS = {
     str(path.relative_to(REPORTS)): path
@@ -80,7 +87,11 @@ def test_letters_are_what_no_extraction_spoils():
     assert letters("signiﬁcantlyoutperformsη=0.05") == "significantlyoutperformsη005"
 
 
-@pytest.mark.parametrize("erratum", ERRATA.values(), ids=list(ERRATA))
+def test_every_erratum_has_a_dossier_but_for_those_that_are_named():
+    assert set(ERRATA) - set(WITH) == WITHOUT
+
+
+@pytest.mark.parametrize("erratum", WITH.values(), ids=list(WITH))
 def test_words_of_ours_have_no_quotation_marks(erratum):
     dossier = erratum.dossier
     ours = (erratum.as_printed, erratum.corrected, dossier.assumed, dossier.instance)
@@ -88,7 +99,7 @@ def test_words_of_ours_have_no_quotation_marks(erratum):
         assert not MARKS.search(text), text
 
 
-@pytest.mark.parametrize("erratum", ERRATA.values(), ids=list(ERRATA))
+@pytest.mark.parametrize("erratum", WITH.values(), ids=list(WITH))
 def test_dossiers_are_whole(erratum):
     dossier = erratum.dossier
     assert dossier.ruling in RULINGS
