@@ -4,12 +4,12 @@ Notation: K iterations, q the epoch length and S the batch (q = |S| = sqrt n), e
 L = max(L_f, L_ms), G the gradient mapping at 1/(2L), Delta the gap at the start.
 """
 
-from pfbench.claims.wang2019 import section5, step, table1, theorem1, theorem2, theorem3
+from pfbench.claims.wang2019 import step, table1, theorem1, theorem2, theorem3
 from pfbench.verification import Paper
 
 PAPER = Paper.of(
     "wang2019",
     "Wang, Ji, Zhou, Liang, Tarokh: SpiderBoost and Momentum, NeurIPS 2019",
-    (theorem1, theorem2, theorem3, table1, step, section5),
+    (theorem1, theorem2, theorem3, table1, step),
 )
 """All that is said of the paper."""
