@@ -1,8 +1,7 @@
-"""Theorem 1 and corollary 1: their bounds, verdicts and faults, and the erratum."""
+"""Theorem 1 and corollary 1: their bounds, verdicts and faults."""
 
 import numpy as np
 import pytest
-from judging import assert_shown
 
 from pfbench.algorithms.sliding import NCGS
 from pfbench.base.constants import Constants
@@ -60,27 +59,3 @@ def test_ncgs_keeps_the_rate(judgements):
 @pytest.mark.parametrize(("mutant", "claim"), FAULTS, ids=lambda one: one.name)
 def test_a_planted_fault_is_called_violated(mutant, claim, judgements):
     assert judgements(claim, mutant).verdict == "violated", mutant.about
-
-
-def test_the_erratum_is_shown_and_the_correction_is_not_seen_to_fail():
-    (erratum,) = theorem1.ERRATA
-    assert_shown(erratum)
-    found = theorem1.mapping_of_option2("quick", 1, at=lambda visit: visit.md)
-    assert not found.printed_fails
-    assert found.corrected_holds
-    first, again, other = (erratum.examine("quick", seed) for seed in (4, 4, 5))
-    assert first.numbers == again.numbers != other.numbers
-
-
-def test_the_fall_of_option_two_is_that_of_f():
-    """F(md) - F(ag) as yielded, against F evaluated at the visits, from the gradients there."""
-    visits = [*theorem1.exact_option2(np.random.default_rng(3), 8)]
-    points = np.array([visit.md for visit, _ in visits])
-    slopes = np.array([visit.gradient for visit, _ in visits])
-    lines = [np.polyfit(points[:, i], slopes[:, i], 1) for i in (0, 1)]
-
-    def F(x):
-        return sum(0.5 * h * t * t + b * t for (h, b), t in zip(lines, x, strict=True))
-
-    for visit, fall in visits:
-        assert fall == pytest.approx(F(visit.md) - F(visit.ag), abs=1e-9)
