@@ -1,0 +1,369 @@
+"""Which bounds and schedules keep their units; before any run, in microseconds. See `units`."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.base import parameters_of
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError, Refused
+from pfbench.verification.claim import Claim, Erratum
+from pfbench.verification.laws.method import Method, Wanted
+from pfbench.verification.laws.schedules import keeps_its_schedule
+from pfbench.verification.stating.bound import Bound
+from pfbench.verification.stating.counts import ExactCounts
+from pfbench.verification.stating.error_law import ErrorLaw, Past
+from pfbench.verification.stating.quantity import is_count
+from pfbench.verification.stating.setting import Named, Setting, has_schedule, problems
+from pfbench.verification.trial import Trial
+from pfbench.verification.units import (
+    GRADIENT,
+    NUMBER,
+    ONE,
+    PARAMETERS,
+    QUANTITIES,
+    SCALINGS,
+    SQUARE,
+    VALUE,
+    Scaling,
+    Unit,
+    departure,
+    is_real,
+    rescaled,
+    said,
+    unit_of,
+)
+
+ACCURACIES: Mapping[Unit, str] = {VALUE: "a gap", SQUARE: "|G|^2", GRADIENT: "|G|"}
+"""What an accuracy may be, by its unit."""
+
+USUAL = tuple(
+    Constants(
+        n=n,
+        D=2.0,
+        L_f=3.0,
+        L_ms=2.5,
+        L_max=4.0,
+        L2_ms=0.7,
+        sigma2=1.1,
+        delta=5.0,
+        M=1.2,
+        sigma_hat=0.3,
+        ell=0.8,
+    )
+    for n in (20, 700, 50_000)
+)
+"""Constants for which schedules are looked at."""
+
+_EPSILONS = (0.4, 0.05, 0.002)
+
+_NO_FORMULA = {
+    "rate": "exponents have no unit",
+    "identity": "both sides are the same thing",
+    "count": "whole numbers have no unit",
+    "certificate": "it is a transcript",
+    "law": "it is compared with what is computed of the problem",
+}
+
+Parameters = Callable[[Scaling], Mapping[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Homogeneity:
+    """Whether something keeps its units.
+
+    Attributes
+    ----------
+    name, kind
+        Of what: a claim, an erratum as printed or corrected, or a schedule.
+    homogeneous
+        Whether it does; None where nothing of it has a unit, or that cannot be told.
+    found
+        What was looked at, or in what it does not.
+    normalised
+        Why it need not; empty if nothing is said.
+    """
+
+    name: str
+    kind: str
+    homogeneous: bool | None
+    found: str
+    normalised: str = ""
+
+    @property
+    def explained(self) -> bool:
+        """Whether a reason is given where, and only where, it does not keep its units."""
+        return (self.homogeneous is False) == bool(self.normalised)
+
+    @property
+    def sentence(self) -> str:
+        """All of it in a line."""
+        words = {True: "homogeneous", False: "not homogeneous", None: "no units"}[self.homogeneous]
+        why = f"; {self.normalised}" if self.normalised else ""
+        return f"{words}: {self.found}{why}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as ``pfbench verify --json`` writes it."""
+        return asdict(self)
+
+
+def of_claim(claim: Claim) -> Homogeneity:
+    """Return whether the bound of a claim scales like what it bounds, with all its settings."""
+    told = partial(Homogeneity, name=claim.name, kind="claim", normalised=claim.normalised)
+    try:
+        found = [*_formulas(claim), *_word(claim), *_stated_schedule(claim)]
+    except InputError as error:
+        return told(homogeneous=None, found=str(error).rstrip("."))
+    off = [one for one, right in found if not right]
+    if off or found:
+        text = "; ".join(dict.fromkeys(off or [one for one, _ in found]))
+        return told(homogeneous=not off, found=text)
+    return told(homogeneous=None, found=_NO_FORMULA.get(claim.kind, "it states no formula"))
+
+
+def of_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
+    """Yield whether the two forms of an erratum keep their units, where these are formulas."""
+    for form in ("printed", "right"):
+        one = getattr(erratum, form)
+        if one is not None:
+            off = one.departure()
+            found = str(off) if off else f"{one.name} ({said(one.unit)})"
+            kind = f"erratum as {form.replace('right', 'corrected')}"
+            yield Homogeneity(name=erratum.name, kind=kind, homogeneous=not off, found=found)
+
+
+def of_schedule(method: Any, every: tuple[Constants, ...] = USUAL) -> Homogeneity | None:
+    """Return whether the schedule of a method keeps its units; None if it has none.
+
+    Whole numbers must stay, and each real parameter scale by one power. An accuracy whose unit its
+    promise does not say is tried as a gap, a squared mapping and a mapping.
+    """
+    if not has_schedule(method):
+        return None
+    told = partial(Homogeneity, name=method.name, kind="schedule")
+    reason = getattr(method, "normalised", "")
+    known = accuracy_unit(method, every[-1])
+    first: list[str] = []
+    for unit in [known] if known else ACCURACIES:
+        off, rounds, looked = _schedule_off(method, unit, every)
+        if not looked:
+            return told(homogeneous=None, found="it is refused for usual constants")
+        if not off:
+            words = f"epsilon is {ACCURACIES[unit]}" + (f"; {', '.join(rounds)}" if rounds else "")
+            return told(homogeneous=True, found=words, normalised=reason)
+        first = first or off
+    return told(homogeneous=False, found=first[0], normalised=reason)
+
+
+def accuracy_unit(method: Any, known: Constants) -> Unit | None:
+    """Return the unit of the accuracy that makes a method's promise homogeneous; None if none."""
+    promise = getattr(method, "promises", None)
+    if promise is None:
+        return None
+    f, x = QUANTITIES.get(promise.measure, VALUE if promise.measure == "excess" else SQUARE)
+    unit = (f * promise.power, x * promise.power)
+
+    def bound(by: Scaling, accuracy: Unit) -> float:
+        return float(promise.bound(0.3 * by.of(accuracy), by.constants(known)))
+
+    fits = (one for one in ACCURACIES if not departure("", partial(bound, accuracy=one), unit))
+    return next(fits, None)
+
+
+def parameters_off(made: Parameters) -> tuple[list[str], list[str]]:
+    """Return in what parameters do not keep their units, and which round otherwise by one."""
+    off, rounds, base = [], [], made(ONE)
+    for name, value in base.items():
+        if is_real(value):
+
+            def at(by: Scaling, name: str = name) -> Any:
+                return made(by)[name]
+
+            units = PARAMETERS.get(name, (unit_of(at),))
+            found = [departure(name, at, unit) for unit in units]
+            off += [str(found[0])] if all(found) else []
+            continue
+        for by in SCALINGS:
+            other = made(by).get(name)
+            if other == value:
+                continue
+            if isinstance(value, int) and isinstance(other, int) and abs(other - value) == 1:
+                rounds.append(f"{name} rounds to {value} and {other}")
+            else:
+                off.append(f"{by}: {name} is {other}, not {value}")
+            break
+    return off, rounds
+
+
+# --- what a claim states --------------------------------------------------------------------------
+
+
+def _formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
+    for one in claim.formulas:
+        off = one.departure()
+        yield (str(off), False) if off else (f"{one.name} ({said(one.unit)})", True)
+
+
+def _stated_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
+    """Yield of a claim about a schedule whether what its source prints keeps the units."""
+    method = getattr(claim.check, "keywords", {}).get("method")
+    if getattr(claim.check, "func", None) is not keeps_its_schedule or method is None:
+        return
+    own = Trial(claim).own
+    known = accuracy_unit(own, USUAL[-1])
+    offs: list[list[str]] = []
+    for unit in [known] if known else ACCURACIES:
+        made = [partial(_printed, own, method, one, unit) for one in method.schedules]
+        offs.append([text for one in made for text in parameters_off(one)[0]])
+    best = min(offs, key=len)
+    yield (best[0], False) if best else ("the printed schedule", True)
+
+
+def _printed(own: Any, method: Method, asked: Wanted, unit: Unit, by: Scaling) -> Mapping[str, Any]:
+    """Return the schedule that a source prints, for what is asked in other units."""
+    assert method.schedule is not None
+    given = {
+        name: value * by.of(_parameter_unit(own, name)) if is_real(value) else value
+        for name, value in asked.given.items()
+    }
+    other = replace(
+        asked,
+        epsilon=asked.epsilon * by.of(unit),
+        constants=by.constants(asked.constants),
+        given=given,
+    )
+    return method.schedule(other)
+
+
+def _word(claim: Claim) -> Iterator[tuple[str, bool]]:
+    """Yield, of a check that is a word of `stating`, what was looked at and whether it is right."""
+    check = claim.check
+    if not isinstance(check, Bound | ExactCounts | ErrorLaw):
+        return
+    trial = Trial(claim)
+    _, problem = next(problems(trial))
+    settings = {"": check.setting} if isinstance(check, ErrorLaw) else check.settings
+    for label, setting in settings.items():
+        case = partial(_case, trial, setting, problem)
+        off = parameters_off(lambda by, case=case: vars(case(by)[1]))[0]  # type: ignore[misc]
+        yield from ((one, False) for one in off)
+        for name, at, unit in _bounds(claim, case, problem):
+            of = ", ".join(filter(None, (name, label)))
+            gone = departure(of, at, unit)
+            at_all = unit or unit_of(at)
+            yield (str(gone), False) if gone else (f"{of} ({said(at_all)})", True)
+
+
+def _bounds(
+    claim: Claim, case: Callable[[Scaling], tuple[Any, Any]], problem: Any
+) -> Iterator[tuple[str, Callable[[Scaling], Any], Unit | None]]:
+    """Yield the bounds of a word as functions of a scaling, each with its name and unit."""
+    check = claim.check
+    if isinstance(check, ExactCounts):
+
+        def counts(by: Scaling) -> Any:
+            found = check.formula(*case(by))
+            return list((found if isinstance(found, dict) else found.as_dict()).values())
+
+        yield "the count", counts, NUMBER
+    elif isinstance(check, ErrorLaw):
+        for name, law, unit in (("square", check.square, SQUARE), ("mean", check.mean, GRADIENT)):
+            if law is not None:
+                yield name, partial(_law, law, case, problem), unit
+    elif isinstance(check, Bound):
+        unit = claim.units.get("of")
+        if unit is None and isinstance(check.of, str):
+            unit = NUMBER if is_count(check.of) else QUANTITIES.get(check.of)
+        for name, most in check.bounds.items():
+            for t in (1, 7) if check.over in ("every", "step", "least") else (None,):
+                told = () if t is None else (t,)
+                label = f"the bound {name}".strip()
+
+                def at(by: Scaling, most: Any = most, told: Any = told) -> Any:
+                    return most(*case(by), *told)
+
+                yield label, at, unit
+
+
+def _law(law: Any, case: Any, problem: Any, by: Scaling) -> Any:
+    x = np.asarray(problem.start(), dtype=float)
+    error = np.linspace(1.0, 2.0, x.size).reshape(x.shape) * by.of(GRADIENT)
+    moved = np.linspace(3.0, 1.0, x.size).reshape(x.shape) * by.x
+    return law(*case(by), Past(t=1, x=x * by.x, error=error, moved=moved, problem=problem))
+
+
+def _case(trial: Trial, setting: Setting, problem: Any, by: Scaling) -> tuple[Any, Any]:
+    """Return constants and parameters of a claim in other units."""
+    own, units = trial.own if trial.claim.algorithm else None, trial.claim.units
+    stated = problem.constants(problem.start())
+    constants = stated if setting.constants is None else setting.constants(problem)
+    constants, stated = rescaled(constants, by, units), by.constants(stated)
+    if callable(setting.parameters):
+        given = dict(setting.parameters(constants))
+    else:
+        given = {
+            name: value * by.of(units.get(name) or _parameter_unit(own, name))
+            if is_real(value)
+            else value
+            for name, value in setting.parameters.items()
+        }
+    epsilon = given.pop("epsilon", None)
+    if epsilon is not None:
+        if has_schedule(own):
+            given = parameters_of(own.theory(epsilon, stated, **given))
+        given["epsilon"] = epsilon
+    return constants, Named(**given)
+
+
+def _parameter_unit(method: Any, name: str) -> Unit:
+    """Return the unit of a method's parameter: its schedule's; else that which its name has."""
+    if name == "epsilon":
+        return accuracy_unit(method, USUAL[-1]) or GRADIENT
+    if has_schedule(method):
+        unit = accuracy_unit(method, USUAL[-1]) or GRADIENT
+        made = partial(_made, method, "theory", 0.05, unit, USUAL[1])
+        try:
+            if is_real(made(ONE).get(name)):
+                return unit_of(lambda by: made(by)[name])
+        except (Refused, TypeError, OverflowError):
+            pass
+    if name == "step" and "lo" in getattr(method, "requires", ()):
+        return NUMBER
+    return PARAMETERS.get(name, (NUMBER,))[0]
+
+
+# --- schedules ------------------------------------------------------------------------------------
+
+
+def _schedule_off(
+    method: Any, unit: Unit, every: tuple[Constants, ...]
+) -> tuple[list[str], list[str], int]:
+    """Return in what a schedule departs, what rounds, and how many were granted."""
+    off, rounds, looked = list[str](), list[str](), 0
+    for form in ("theory", "practical"):
+        for constants in every:
+            for epsilon in _EPSILONS:
+                made = partial(_made, method, form, epsilon, unit, constants)
+                try:
+                    made(ONE)
+                except (Refused, NotImplementedError, OverflowError, AttributeError):
+                    continue
+                looked += 1
+                at = f"at epsilon = {epsilon:g}, n = {constants.n}"
+                try:
+                    found, rounded = parameters_off(made)
+                except (Refused, OverflowError) as error:
+                    found, rounded = [f"it is refused in other units ({error})"], []
+                off += [f"{one} ({at})" for one in found]
+                rounds += rounded
+    return off, rounds, looked
+
+
+def _made(
+    method: Any, form: str, epsilon: float, unit: Unit, constants: Constants, by: Scaling
+) -> Mapping[str, Any]:
+    make = getattr(method, form)
+    return parameters_of(make(epsilon * by.of(unit), by.constants(constants)))
