@@ -200,12 +200,14 @@ class Formula:
 
     @property
     def name(self) -> str:
-        """The name of the function."""
-        return str(getattr(getattr(self.of, "func", self.of), "__name__", "it")).strip("_")
+        """The name of the function, or a product itself."""
+        of = getattr(self.of, "func", self.of)
+        return str(of) if isinstance(of, Product) else str(of.__name__).strip("_")
 
     def _drawn(self) -> Iterator[Callable[[Scaling], Any]]:
         known = {**CONSTANTS, **dict.fromkeys(_WHOLE, NUMBER), **self.units}
-        names = [name for name in inspect.signature(self.of).parameters if name not in self.given]
+        every = getattr(self.of, "powers", None) or inspect.signature(self.of).parameters
+        names = [name for name in every if name not in self.given]
         for name in names:
             if name not in known:
                 raise InputError(f"{self.name}: state the unit of {name}.")
@@ -243,6 +245,26 @@ def formula(
         Those of arguments whose names are not in `CONSTANTS`, nor those of whole numbers.
     """
     return Formula(of, unit, dict(given or {}), dict(units))
+
+
+@dataclass(frozen=True)
+class Product:
+    """A number times powers of others, by name; the number has no unit, and is left out."""
+
+    powers: Mapping[str, float]
+
+    def __call__(self, **numbers: float) -> float:
+        """Return the product."""
+        return math.prod(numbers[name] ** power for name, power in self.powers.items())
+
+    def __str__(self) -> str:
+        powers = self.powers.items()
+        return " ".join(name if power == 1 else f"{name}^{power:g}" for name, power in powers)
+
+
+def product(unit: Unit, powers: Mapping[str, float], **units: Unit) -> Formula:
+    """Return a product of powers with the unit that it should have; see `formula`."""
+    return formula(Product(dict(powers)), unit, **units)
 
 
 def rescaled(known: Any, by: Scaling, units: Mapping[str, Unit]) -> Any:

@@ -26,6 +26,7 @@ from pfbench.verification.instruments import indefinite
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.scales import MAPPING_SQ, complexity
 from pfbench.verification.statistics import Decision, across, by_schedule, decide_mean, given
+from pfbench.verification.units import SQUARE, formula
 
 # --- the bound ------------------------------------------------------------------------------------
 
@@ -182,6 +183,8 @@ MEAN = Claim(
         "IFO = (T/m)(n + 2bm)"
     ),
     check=mean,
+    formulas=(formula(variance_reduced, SQUARE),),
+    normalised=NCGSVR.normalised,
     instances=(NONCONVEX, SPREAD, SLOPE),
     algorithm="ncgs-vr",
     assumptions=("C compact", "L >= max(L_f, L_ms)", "m^2 <= 12 b"),

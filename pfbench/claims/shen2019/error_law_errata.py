@@ -15,6 +15,7 @@ from pfbench.sets import L2Ball
 from pfbench.verification import Erratum, Floats
 from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification.units import CURVATURE, GRADIENT, LENGTH, SQUARE, product
 
 # --- smoothness in expectation, (7) and (8) -------------------------------------------------------
 
@@ -206,6 +207,8 @@ ERRATA = (
         as_printed="E|grad f_i(x)|^2 <= L^2 D^2 for all x, so S = L^2 D^2/eps^2",
         corrected="that needs a stationary point of each f_i in C; E|g-grad f|^2 <= sigma^2/S",
         examine=second_moment,
+        printed=product(SQUARE, {"L": 2, "D": 2}),
+        right=product(SQUARE, {"sigma2": 1, "S": -1}),
         claim=LAW["sg"],
     ),
     Erratum(
@@ -227,6 +230,8 @@ ERRATA = (
         as_printed="grad f_i(x) - grad f_i(x~) = Hess f_i(xbar)",
         corrected="the right side lacks (x - x~); with it, true in one dimension",
         examine=missing_increment,
+        printed=product(GRADIENT, {"Hess": 1}, Hess=CURVATURE),
+        right=product(GRADIENT, {"Hess": 1, "increment": 1}, Hess=CURVATURE, increment=LENGTH),
         claim=LAW["casvrg"],
     ),
     Erratum(

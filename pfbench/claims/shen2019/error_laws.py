@@ -17,6 +17,7 @@ from pfbench.verification.instruments.draws import Scripted, Unscripted, branche
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import LAW_MARGIN, all_of, fit_exponent
 from pfbench.verification.statistics.decisions import Decision, decide_exponent, decide_inequality
+from pfbench.verification.units import LENGTH, SQUARE, formula
 
 LAWS = {
     "sg": ("sigma^2/S", 0.0, 0.0),
@@ -184,6 +185,7 @@ LAW = {
         kind="law",
         statement=f"E|g-grad f|^2 <= {LAWS[name][0]}",
         check=partial(law, estimator=name),
+        formulas=(formula(error_law, SQUARE, {"estimator": name}, eta=LENGTH),),
         instances=(FEW[name], FEWEST[name], MANY[name], BELOW[name]),
         algorithm=method.name,
         assumptions=(MEAN_SQUARED,),

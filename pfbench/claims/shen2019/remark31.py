@@ -19,6 +19,7 @@ from pfbench.verification.contrast import Contrast, gaps, stream
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import decide_inequality, decide_share, equal, given
+from pfbench.verification.units import GRADIENT, VALUE, formula, product
 
 
 def runs_needed(probability: float) -> int:
@@ -98,6 +99,7 @@ REMARK = Claim(
         "V <= 4 eps D with probability at least 1 - delta, for n SFO and 1 LO more a run"
     ),
     check=best_of_runs,
+    formulas=(formula(gap_bound, VALUE, epsilon=GRADIENT),),
     instances=(VALLEY,),
     algorithm=NFWUSPIDERG.name,
     assumptions=(MEAN_SQUARED, "C compact"),
@@ -191,6 +193,8 @@ ERRATA = (
         as_printed="an output with V/10 <= eps satisfies (2)",
         corrected="it has V <= 10 eps D; (2), V <= eps D, needs a run for eps/10",
         examine=a_tenth_of_the_gap,
+        printed=product(VALUE, {"eps": 1}, eps=GRADIENT),
+        right=product(VALUE, {"eps": 1, "D": 1}, eps=GRADIENT),
         claim=REMARK,
     ),
 )

@@ -21,6 +21,7 @@ from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.scales import GAP, complexity
 from pfbench.verification.statistics import all_of, fit_exponent
 from pfbench.verification.statistics.decisions import decide_exponent, decide_mean
+from pfbench.verification.units import GRADIENT, NUMBER, Formula, formula, product
 
 # --- the least cost ------------------------------------------------------------------------------
 
@@ -252,9 +253,9 @@ class Crossover:
     factor: float
     power: float
 
-    def epsilon(self, n: float) -> float:
-        """Return the epsilon of n components where L = L2 = 1."""
-        return float(self.factor * n**self.power)
+    def epsilon(self, n: float, L: float = 1.0, L2: float = 1.0) -> float:
+        """Return the epsilon of n components."""
+        return float(self.factor * L**2 / L2 * n**self.power)
 
 
 CROSSOVERS = {"casvrg": Crossover(15.4, -0.75), "caspiderg": Crossover(6.4, -0.5)}
@@ -290,6 +291,7 @@ CROSSOVER = tuple(
             f"n^{at.power:g}, not above"
         ),
         check=partial(crossover, estimator=name),
+        formulas=(formula(partial(Crossover.epsilon, at), GRADIENT),),
         instances=(PATHS[name], PATHS["spiderg"]),
         algorithm=METHODS[name].name,
         assumptions=(MEAN_SQUARED,),
@@ -349,6 +351,11 @@ def small_epsilon(effort: str, seed: int, *, schedule: sizes.Schedule | None = N
     )
 
 
+def _period(**powers: float) -> Formula:
+    """Return a period, which is a number, from powers of constants."""
+    return product(NUMBER, powers, eps=GRADIENT)
+
+
 # --- planted faults -------------------------------------------------------------------------------
 
 
@@ -379,6 +386,8 @@ ERRATA = (
         name="shen2019-4.1-powers",
         as_printed="p = (L/L2)^.4 n^.2 eps^-.4 and S = n/p meet (9) (from L2^2 p^4 eps^4/(L^2 S))",
         corrected="p = L^.8 L2^-.4 n^.2 eps^-.4, from L2^2 (p eps/L)^4/S; else off by 1/L^2",
+        printed=_period(L=0.4, L2=-0.4, n=0.2, eps=-0.4),
+        right=_period(L=0.8, L2=-0.4, n=0.2, eps=-0.4),
         examine=partial(powers, estimator="casvrg"),
         claim=TABLE["casvrg"],
     ),
@@ -387,6 +396,8 @@ ERRATA = (
         as_printed="for small eps S = 1 and p = L^.5 L2^.5 eps^-.5 meet (9)",
         corrected="p = L L2^-.5 eps^-.5, as the constraint of section 4.1 itself says",
         examine=small_epsilon,
+        printed=_period(L=0.5, L2=0.5, eps=-0.5),
+        right=_period(L=1.0, L2=-0.5, eps=-0.5),
         claim=TABLE["casvrg"],
     ),
     Erratum(
@@ -394,6 +405,8 @@ ERRATA = (
         as_printed="p = (L/L2)^.5 n^.25 eps^-.5 and S = n/p meet (9) (from L2^2 p^3 eps^4/(L^2 S))",
         corrected="p = L L2^-.5 n^.25 eps^-.5 and S = 4n/(3p); else off by 1/L^2",
         examine=partial(powers, estimator="caspiderg"),
+        printed=_period(L=0.5, L2=-0.5, n=0.25, eps=-0.5),
+        right=_period(L=1.0, L2=-0.5, n=0.25, eps=-0.5),
         claim=TABLE["caspiderg"],
     ),
 )

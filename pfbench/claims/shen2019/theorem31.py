@@ -31,6 +31,7 @@ from pfbench.verification import (
 from pfbench.verification.contrast import Contrast, compared, gaps, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, decide_mean, given
+from pfbench.verification.units import GRADIENT, LENGTH, SQUARE, VALUE, formula, product
 
 
 def mean_gap_bound(epsilon: float, D: float) -> float:
@@ -178,6 +179,10 @@ THEOREM = {
         kind="bound",
         statement="E|grad f(x_t)-g_t|^2 <= eps^2/4 and mean over t of E V(x_t) <= 2 eps D",
         check=partial(theorem, estimator=name),
+        formulas=(
+            formula(mean_gap_bound, VALUE, epsilon=GRADIENT),
+            formula(condition_9, SQUARE, epsilon=GRADIENT),
+        ),
         instances=(VALLEYS[name], PATHS[name], *FAMILIES.values()),
         algorithm=method.name,
         assumptions=(MEAN_SQUARED, "C compact"),
@@ -328,6 +333,8 @@ ERRATA = (
         as_printed="E V(x_t0) <= 5 eps",
         corrected="E V(x_t0) <= 5 eps D; the proof gives 2.5 eps D, its sharp form 2 eps D",
         examine=missing_diameter,
+        printed=product(VALUE, {"eps": 1}, eps=GRADIENT),
+        right=formula(mean_gap_bound, VALUE, epsilon=GRADIENT),
         claim=THEOREM["spiderg"],
     ),
     *_errata_of_9(),
@@ -336,6 +343,8 @@ ERRATA = (
         as_printed="E|g-grad f|^2 <= L2^2 (p eta)^4/S = eps^2, which section 4.1 proves, gives (9)",
         corrected="the law is L2^2 (j eta)^4/(4S): with it the same S and p do meet (9)",
         examine=bound_of_casvrg,
+        printed=product(SQUARE, {"L2": 2, "p": 4, "eta": 4, "S": -1}, eta=LENGTH),
+        right=product(SQUARE, {"L2": 2, "j": 4, "eta": 4, "S": -1}, eta=LENGTH),
         claim=THEOREM["casvrg"],
     ),
 )
