@@ -9,6 +9,7 @@ import numpy as np
 
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.constants import Constants
+from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, Refused
 from pfbench.verification.claim import Claim, Erratum
 from pfbench.verification.laws.method import Method, Wanted
@@ -16,7 +17,6 @@ from pfbench.verification.laws.schedules import keeps_its_schedule
 from pfbench.verification.stating.bound import Bound
 from pfbench.verification.stating.counts import ExactCounts
 from pfbench.verification.stating.error_law import ErrorLaw, Past
-from pfbench.verification.stating.quantity import is_count
 from pfbench.verification.stating.setting import Named, Setting, has_schedule, problems
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import (
@@ -66,9 +66,13 @@ _NO_FORMULA = {
     "count": "whole numbers have no unit",
     "certificate": "it is a transcript",
     "law": "it is compared with what is computed of the problem",
+    "separation": "it compares numbers of calls",
 }
 
 Parameters = Callable[[Scaling], Mapping[str, Any]]
+
+Case = Callable[[Scaling], tuple[Any, Any]]
+"""Constants and parameters of a claim in other units."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,8 +251,8 @@ def _word(claim: Claim) -> Iterator[tuple[str, bool]]:
     _, problem = next(problems(trial))
     settings = {"": check.setting} if isinstance(check, ErrorLaw) else check.settings
     for label, setting in settings.items():
-        case = partial(_case, trial, setting, problem)
-        off = parameters_off(lambda by, case=case: vars(case(by)[1]))[0]  # type: ignore[misc]
+        case = _case(trial, setting, problem)
+        off = parameters_off(partial(_given, case))[0]
         yield from ((one, False) for one in off)
         for name, at, unit in _bounds(claim, case, problem):
             of = ", ".join(filter(None, (name, label)))
@@ -258,7 +262,7 @@ def _word(claim: Claim) -> Iterator[tuple[str, bool]]:
 
 
 def _bounds(
-    claim: Claim, case: Callable[[Scaling], tuple[Any, Any]], problem: Any
+    claim: Claim, case: Case, problem: Any
 ) -> Iterator[tuple[str, Callable[[Scaling], Any], Unit | None]]:
     """Yield the bounds of a word as functions of a scaling, each with its name and unit."""
     check = claim.check
@@ -266,7 +270,7 @@ def _bounds(
 
         def counts(by: Scaling) -> Any:
             found = check.formula(*case(by))
-            return list((found if isinstance(found, dict) else found.as_dict()).values())
+            return list((found.as_dict() if isinstance(found, Counts) else found).values())
 
         yield "the count", counts, NUMBER
     elif isinstance(check, ErrorLaw):
@@ -274,9 +278,8 @@ def _bounds(
             if law is not None:
                 yield name, partial(_law, law, case, problem), unit
     elif isinstance(check, Bound):
-        unit = claim.units.get("of")
-        if unit is None and isinstance(check.of, str):
-            unit = NUMBER if is_count(check.of) else QUANTITIES.get(check.of)
+        named = QUANTITIES.get(check.of) if isinstance(check.of, str) else None
+        bounds = claim.units.get("of", named)
         for name, most in check.bounds.items():
             for t in (1, 7) if check.over in ("every", "step", "least") else (None,):
                 told = () if t is None else (t,)
@@ -285,7 +288,11 @@ def _bounds(
                 def at(by: Scaling, most: Any = most, told: Any = told) -> Any:
                     return most(*case(by), *told)
 
-                yield label, at, unit
+                yield label, at, bounds
+
+
+def _given(case: Case, by: Scaling) -> Mapping[str, Any]:
+    return vars(case(by)[1])
 
 
 def _law(law: Any, case: Any, problem: Any, by: Scaling) -> Any:
@@ -295,27 +302,33 @@ def _law(law: Any, case: Any, problem: Any, by: Scaling) -> Any:
     return law(*case(by), Past(t=1, x=x * by.x, error=error, moved=moved, problem=problem))
 
 
-def _case(trial: Trial, setting: Setting, problem: Any, by: Scaling) -> tuple[Any, Any]:
-    """Return constants and parameters of a claim in other units."""
+def _case(trial: Trial, setting: Setting, problem: Any) -> Case:
+    """Return constants and parameters of a claim as a function of the units."""
     own, units = trial.own if trial.claim.algorithm else None, trial.claim.units
     stated = problem.constants(problem.start())
-    constants = stated if setting.constants is None else setting.constants(problem)
-    constants, stated = rescaled(constants, by, units), by.constants(stated)
-    if callable(setting.parameters):
-        given = dict(setting.parameters(constants))
-    else:
+    known = stated if setting.constants is None else setting.constants(problem)
+    explicit = {} if callable(setting.parameters) else setting.parameters
+    every = {
+        name: units.get(name) or _parameter_unit(own, name)
+        for name, value in explicit.items()
+        if is_real(value)
+    }
+
+    def case(by: Scaling) -> tuple[Any, Any]:
+        constants = rescaled(known, by, units)
+        told = setting.parameters(constants) if callable(setting.parameters) else explicit
         given = {
-            name: value * by.of(units.get(name) or _parameter_unit(own, name))
-            if is_real(value)
-            else value
-            for name, value in setting.parameters.items()
+            name: value * by.of(every[name]) if name in every else value
+            for name, value in told.items()
         }
-    epsilon = given.pop("epsilon", None)
-    if epsilon is not None:
-        if has_schedule(own):
-            given = parameters_of(own.theory(epsilon, stated, **given))
-        given["epsilon"] = epsilon
-    return constants, Named(**given)
+        epsilon = given.pop("epsilon", None)
+        if epsilon is not None:
+            if own is not None and has_schedule(own):
+                given = parameters_of(own.theory(epsilon, by.constants(stated), **given))
+            given["epsilon"] = epsilon
+        return constants, Named(**given)
+
+    return case
 
 
 def _parameter_unit(method: Any, name: str) -> Unit:

@@ -70,7 +70,7 @@ PARAMETERS: Mapping[str, tuple[Unit, ...]] = MappingProxyType(
 )
 """The units that a method's parameter may have, by the name that all methods share."""
 
-_WHOLE = frozenset("n N K T t k i j p q b m S E".split())
+_WHOLE = frozenset({*"nNKTtkijpqbmSE"})
 """Names of whole numbers in formulas."""
 
 _DRAWS, _ROUNDING = 8, 1e-9
@@ -255,7 +255,7 @@ class Product:
 
     def __call__(self, **numbers: float) -> float:
         """Return the product."""
-        return math.prod(numbers[name] ** power for name, power in self.powers.items())
+        return float(math.prod(numbers[name] ** power for name, power in self.powers.items()))
 
     def __str__(self) -> str:
         powers = self.powers.items()
@@ -264,7 +264,7 @@ class Product:
 
 def product(unit: Unit, powers: Mapping[str, float], **units: Unit) -> Formula:
     """Return a product of powers with the unit that it should have; see `formula`."""
-    return formula(Product(dict(powers)), unit, **units)
+    return formula(Product(dict(powers)), unit, None, **units)
 
 
 def rescaled(known: Any, by: Scaling, units: Mapping[str, Unit]) -> Any:

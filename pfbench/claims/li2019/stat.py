@@ -134,7 +134,9 @@ STAT = Claim(
             (0, 2),
             tau=CURVATURE,
             compatibility=NUMBER,
-            **dict.fromkeys(("outside", "size", "length"), LENGTH),
+            outside=LENGTH,
+            size=LENGTH,
+            length=LENGTH,
         ),
     ),
 )
