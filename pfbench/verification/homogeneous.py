@@ -1,7 +1,8 @@
 """Which bounds and schedules keep their units; before any run, in microseconds. See `units`."""
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.base.errors import InputError, Refused
+from pfbench.base.errors import Refused, in_words
 from pfbench.verification.claim import Claim, Erratum
 from pfbench.verification.laws.method import Method, Wanted
 from pfbench.verification.laws.schedules import keeps_its_schedule
@@ -66,6 +67,7 @@ _NO_FORMULA = {
     "count": "whole numbers have no unit",
     "certificate": "it is a transcript",
     "law": "it is compared with what is computed of the problem",
+    "computed": "it is computed of the whole class",
     "separation": "it compares numbers of calls",
 }
 
@@ -89,6 +91,8 @@ class Homogeneity:
         What was looked at, or in what it does not.
     normalised
         Why it need not; empty if nothing is said.
+    whole
+        Whether a schedule departs in whole numbers alone.
     """
 
     name: str
@@ -96,6 +100,7 @@ class Homogeneity:
     homogeneous: bool | None
     found: str
     normalised: str = ""
+    whole: bool = False
 
     @property
     def explained(self) -> bool:
@@ -111,7 +116,7 @@ class Homogeneity:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as ``pfbench verify --json`` writes it."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "whole"}
 
 
 def of_claim(claim: Claim) -> Homogeneity:
@@ -119,8 +124,8 @@ def of_claim(claim: Claim) -> Homogeneity:
     told = partial(Homogeneity, name=claim.name, kind="claim", normalised=claim.normalised)
     try:
         found = [*_formulas(claim), *_word(claim), *_stated_schedule(claim)]
-    except InputError as error:
-        return told(homogeneous=None, found=str(error).rstrip("."))
+    except Exception as error:  # somebody's own functions may raise anything
+        return told(homogeneous=None, found=in_words(error).rstrip("."))
     off = [one for one, right in found if not right]
     if off or found:
         text = "; ".join(dict.fromkeys(off or [one for one, _ in found]))
@@ -147,19 +152,21 @@ def of_schedule(method: Any, every: tuple[Constants, ...] = USUAL) -> Homogeneit
     """
     if not has_schedule(method):
         return None
-    told = partial(Homogeneity, name=method.name, kind="schedule")
+    told = partial(Homogeneity, name=getattr(method, "name", "it"), kind="schedule")
     reason = getattr(method, "normalised", "")
     known = accuracy_unit(method, every[-1])
-    first: list[str] = []
+    first: Departures | None = None
     for unit in [known] if known else ACCURACIES:
-        off, rounds, looked = _schedule_off(method, unit, every)
-        if not looked:
+        found = _of_schedule(method, unit, every)
+        if found is None:
             return told(homogeneous=None, found="it is refused for usual constants")
-        if not off:
-            words = f"epsilon is {ACCURACIES[unit]}" + (f"; {', '.join(rounds)}" if rounds else "")
+        if not (found.real or found.whole):
+            words = "; ".join([f"epsilon is {ACCURACIES[unit]}", *dict.fromkeys(found.rounds)])
             return told(homogeneous=True, found=words, normalised=reason)
-        first = first or off
-    return told(homogeneous=False, found=first[0], normalised=reason)
+        first = first or found
+    assert first is not None
+    text = (first.real or first.whole)[0]
+    return told(homogeneous=False, found=text, normalised=reason, whole=not first.real)
 
 
 def accuracy_unit(method: Any, known: Constants) -> Unit | None:
@@ -177,29 +184,41 @@ def accuracy_unit(method: Any, known: Constants) -> Unit | None:
     return next(fits, None)
 
 
-def parameters_off(made: Parameters) -> tuple[list[str], list[str]]:
-    """Return in what parameters do not keep their units, and which round otherwise by one."""
-    off, rounds, base = [], [], made(ONE)
+@dataclass(frozen=True)
+class Departures:
+    """In what parameters do not keep their units: real ones, whole ones; and which round by one."""
+
+    real: list[str] = field(default_factory=list)
+    whole: list[str] = field(default_factory=list)
+    rounds: list[str] = field(default_factory=list)
+
+    def add(self, other: "Departures", at: str) -> None:
+        """Add those found at other constants."""
+        self.real.extend(f"{one} ({at})" for one in other.real)
+        self.whole.extend(f"{one} ({at})" for one in other.whole)
+        self.rounds.extend(other.rounds)
+
+
+def parameters_off(made: Parameters) -> Departures:
+    """Return in what parameters do not keep their units."""
+    found, base = Departures(), made(ONE)
     for name, value in base.items():
         if is_real(value):
 
             def at(by: Scaling, name: str = name) -> Any:
                 return made(by)[name]
 
-            units = PARAMETERS.get(name, (unit_of(at),))
-            found = [departure(name, at, unit) for unit in units]
-            off += [str(found[0])] if all(found) else []
+            off = [departure(name, at, unit) for unit in PARAMETERS.get(name, (unit_of(at),))]
+            found.real.extend([str(off[0])] if all(off) else [])
             continue
         for by in SCALINGS:
             other = made(by).get(name)
-            if other == value:
-                continue
-            if isinstance(value, int) and isinstance(other, int) and abs(other - value) == 1:
-                rounds.append(f"{name} rounds to {value} and {other}")
-            else:
-                off.append(f"{by}: {name} is {other}, not {value}")
-            break
-    return off, rounds
+            if other != value:
+                near = isinstance(value, int) and isinstance(other, int) and abs(other - value) == 1
+                text = f"{by}: {name} is {other}, not {value}"
+                (found.rounds if near else found.whole).append(text)
+                break
+    return found
 
 
 # --- what a claim states --------------------------------------------------------------------------
@@ -221,7 +240,8 @@ def _stated_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
     offs: list[list[str]] = []
     for unit in [known] if known else ACCURACIES:
         made = [partial(_printed, own, method, one, unit) for one in method.schedules]
-        offs.append([text for one in made for text in parameters_off(one)[0]])
+        found = [parameters_off(one) for one in made]
+        offs.append([text for one in found for text in one.real + one.whole])
     best = min(offs, key=len)
     yield (best[0], False) if best else ("the printed schedule", True)
 
@@ -252,8 +272,8 @@ def _word(claim: Claim) -> Iterator[tuple[str, bool]]:
     settings = {"": check.setting} if isinstance(check, ErrorLaw) else check.settings
     for label, setting in settings.items():
         case = _case(trial, setting, problem)
-        off = parameters_off(partial(_given, case))[0]
-        yield from ((one, False) for one in off)
+        off = parameters_off(partial(_given, case))
+        yield from ((one, False) for one in off.real + off.whole)
         for name, at, unit in _bounds(claim, case, problem):
             of = ", ".join(filter(None, (name, label)))
             gone = departure(of, at, unit)
@@ -351,28 +371,22 @@ def _parameter_unit(method: Any, name: str) -> Unit:
 # --- schedules ------------------------------------------------------------------------------------
 
 
-def _schedule_off(
-    method: Any, unit: Unit, every: tuple[Constants, ...]
-) -> tuple[list[str], list[str], int]:
-    """Return in what a schedule departs, what rounds, and how many were granted."""
-    off, rounds, looked = list[str](), list[str](), 0
-    for form in ("theory", "practical"):
-        for constants in every:
-            for epsilon in _EPSILONS:
-                made = partial(_made, method, form, epsilon, unit, constants)
-                try:
-                    made(ONE)
-                except (Refused, NotImplementedError, OverflowError, AttributeError):
-                    continue
-                looked += 1
-                at = f"at epsilon = {epsilon:g}, n = {constants.n}"
-                try:
-                    found, rounded = parameters_off(made)
-                except (Refused, OverflowError) as error:
-                    found, rounded = [f"it is refused in other units ({error})"], []
-                off += [f"{one} ({at})" for one in found]
-                rounds += rounded
-    return off, rounds, looked
+def _of_schedule(method: Any, unit: Unit, every: tuple[Constants, ...]) -> Departures | None:
+    """Return in what a schedule does not keep its units; None if it is never granted."""
+    found, looked = Departures(), False
+    for form, constants, epsilon in itertools.product(("theory", "practical"), every, _EPSILONS):
+        made = partial(_made, method, form, epsilon, unit, constants)
+        try:
+            made(ONE)
+        except (Refused, NotImplementedError, OverflowError, AttributeError):
+            continue
+        looked = True
+        at = f"at epsilon = {epsilon:g}, n = {constants.n}"
+        try:
+            found.add(parameters_off(made), at)
+        except (Refused, OverflowError) as error:
+            found.whole.append(f"it is refused in other units ({error}; {at})")
+    return found if looked else None
 
 
 def _made(

@@ -1,0 +1,236 @@
+"""Whether a run is the same in other units: that of lambda f(x/mu), from mu x_0, with scaled steps.
+
+What is not is an absolute number: a tolerance, a step or a constant that has a unit.
+"""
+
+import ast
+import inspect
+import itertools
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.base import parameters_of
+from pfbench.checking.findings import Skipped, Wrong, at_line
+from pfbench.checking.trails import Trail, Trails
+from pfbench.points import keep
+from pfbench.verification.homogeneous import of_schedule
+from pfbench.verification.instruments.changed import Changed, ChangedProblem
+from pfbench.verification.subject import Untestable, make
+from pfbench.verification.units import (
+    CURVATURE,
+    GRADIENT,
+    LENGTH,
+    NUMBER,
+    PARAMETERS,
+    SQUARE,
+    STEP,
+    VALUE,
+    Scaling,
+    Unit,
+    is_real,
+)
+
+SCALINGS = (Scaling(f=2.0**-30), Scaling(f=2.0**30), Scaling(x=2.0**-20), Scaling(x=2.0**20))
+"""So far off that a tolerance of a run is passed, or never reached; powers of four round nothing
+in square roots."""
+
+_ANY = (NUMBER, STEP, LENGTH, CURVATURE, VALUE, GRADIENT, SQUARE)
+"""Units that a parameter of an unknown name may have."""
+
+_TRIED = 60
+"""So many combinations of units are tried at most."""
+
+_CLOSE = 1e-9
+
+
+def covariant(runs: Trails) -> str:
+    """Check: a run on lambda f(x/mu), with scaled parameters, has the same counts and iterates.
+
+    Raises
+    ------
+    Wrong
+        If it has not, and a schedule that keeps its units says that it should.
+    Skipped
+        If it has not, and nothing says so; or points are no arrays.
+    """
+    if not isinstance(runs.problem.start(), np.ndarray):
+        raise Skipped("it is looked at where points are arrays")
+    combinations = list(itertools.islice(_units(runs.algorithm), _TRIED))
+    off = ""
+    for units in combinations:
+        off = next(filter(None, (_off(runs, units, by) for by in SCALINGS)), "")
+        if not off:
+            return "the same run in other units of f and x"
+    kind = type(runs.algorithm)
+    where, schedule = tuple(absolute_numbers(kind)), of_schedule(kind)
+    if schedule is not None and schedule.homogeneous:
+        raise Wrong("the same run in other units of f and x", off, {}, where)
+    there = f", perhaps at {', '.join(where)}" if where else ""
+    raise Skipped(f"{off}: a tolerance or a step has a unit of its own{there}")
+
+
+def schedule_keeps_units(runs: Trails) -> str:
+    """Check: a schedule's whole numbers stay in other units, and its steps scale by one power.
+
+    Raises
+    ------
+    Wrong
+        If a real parameter does not, and no reason is stated (`normalised`).
+    Skipped
+        If a whole number does not, as where a bound has a "+1"; or there is no schedule.
+    """
+    kind = type(runs.algorithm)
+    found = of_schedule(kind)
+    if found is None or found.homogeneous is None:
+        raise Skipped(found.found if found else "it has no theorem's schedule")
+    if found.homogeneous:
+        return found.found
+    if found.whole or found.normalised:
+        raise Skipped(f"it is not homogeneous: {found.found}. {found.normalised}".strip())
+    raise Wrong(
+        "each parameter to scale by one power (or a reason why not, as `normalised`)", found.found
+    )
+
+
+def _off(runs: Trails, units: Mapping[str, Unit], by: Scaling) -> str:
+    """Return how a run in other units differs; empty if it does not."""
+    changed = {
+        name: value * by.of(units[name])
+        for name, value in parameters_of(runs.algorithm).items()
+        if units.get(name, NUMBER) != NUMBER
+    }
+    try:
+        other = Trails(make(runs.algorithm, (), **changed), Rescaled(runs.problem, by))
+    except Untestable as refused:
+        return f"{by}: {refused}"
+    return _difference(runs.plain, other.as_long_as(runs), by)
+
+
+def _difference(first: Trail, other: Trail, by: Scaling) -> str:
+    if len(first.states) != len(other.states):
+        return f"{by}: it makes {len(other.states)} iterations, not {len(first.states)}"
+    pairs = zip(first.states, other.states, strict=True)
+    for k, (one, two) in enumerate(pairs):
+        if first.counts[k] != other.counts[k]:
+            return f"{by}: its calls differ at iteration {k + 1}"
+        size = float(np.abs(one.x).max(initial=0.0)) + float(np.abs(first.states[0].x).max())
+        if not float(np.abs(two.x / by.x - one.x).max(initial=0.0)) <= _CLOSE * size:
+            return f"{by}: it goes another way from iteration {k + 1}"
+    return ""
+
+
+def _units(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
+    """Yield units that its real parameters may have."""
+    names = [
+        name
+        for name, value in parameters_of(algorithm).items()
+        if is_real(value) or (name in PARAMETERS and type(value) is int)
+    ]
+    for units in itertools.product(*(PARAMETERS.get(name, _ANY) for name in names)):
+        yield dict(zip(names, units, strict=True))
+
+
+def absolute_numbers(kind: type) -> Iterator[str]:
+    """Yield the lines of a class with a small number in them: FILE:LINE and the method."""
+    for name, method in vars(kind).items():
+        function = getattr(method, "__func__", method)
+        if not inspect.isfunction(function):
+            continue
+        try:
+            lines, first = inspect.getsourcelines(function)
+            tree = ast.parse(textwrap.dedent("".join(lines)))
+        except (OSError, SyntaxError):
+            continue
+        file = inspect.getsourcefile(function) or ""
+        for node in ast.walk(tree):
+            value = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
+            if isinstance(value, float) and 0.0 < abs(value) < 0.1:
+                yield at_line(file, first + node.lineno - 1, f"{kind.__name__}.{name}, {value:g}")
+
+
+class Rescaled(ChangedProblem):
+    """The problem lambda f(x/mu) over mu C, answered by the oracles of f."""
+
+    def __init__(self, right: Any, by: Scaling) -> None:
+        super().__init__(right, lambda backend: _Answering(backend, by))
+        self._by = by
+
+    def start(self) -> Any:
+        """Return mu x_0."""
+        return self._right.start() * self._by.x
+
+    @property
+    def set(self) -> Any:
+        """The set, with the diameter of mu C."""
+        return _Scaled(self._right.set, self._by)
+
+
+class _Scaled(Changed):
+    def __init__(self, right: Any, by: Scaling) -> None:
+        super().__init__(right)
+        self.diameter = right.diameter * by.x
+
+
+class _Answering(Changed):
+    """A backend, component Hessians or a table, of lambda f(x/mu)."""
+
+    def __init__(self, right: Any, by: Scaling) -> None:
+        super().__init__(right)
+        self._by, self._g = by, by.f / by.x
+
+    def _asked(self, verb: str, *given: Any) -> Any:
+        """Ask for a gradient, or a mean of differences: samples stay, points are scaled."""
+        scaled = (one if self._is_sample(one) else keep(one) / self._by.x for one in given)
+        return getattr(self._right, verb)(*scaled) * self._g
+
+    @staticmethod
+    def _is_sample(one: Any) -> bool:
+        return np.asarray(one).dtype.kind in "iu"
+
+    def gradient(self, x: Any) -> Any:
+        """Return lambda/mu times the gradient at x/mu; so in the next ones."""
+        return self._asked("gradient", x)
+
+    def batch(self, *given: Any) -> Any:
+        """Return a mean over a sample, of gradients or of Hessian products."""
+        return self._asked("batch", *given)
+
+    def difference(self, *given: Any) -> Any:
+        """Return a mean of differences."""
+        return self._asked("difference", *given)
+
+    def product(self, x: Any, y: Any) -> Any:
+        """Return the mean Hessian times x - y."""
+        return self._asked("product", x, y)
+
+    def replace(self, sample: Any, x: Any) -> Any:
+        """Return a mean of differences to a table, which is renewed."""
+        return self._asked("replace", sample, x)
+
+    @property
+    def mean(self) -> Any:
+        """The mean of a table."""
+        return self._right.mean * self._g
+
+    def value(self, x: Any) -> Any:
+        """Return lambda f(x/mu)."""
+        return self._right.value(x / self._by.x) * self._by.f
+
+    def lo(self, g: Any) -> Any:
+        """Return mu times a vertex."""
+        return self._right.lo(g / self._g) * self._by.x
+
+    def prox(self, x: Any, g: Any, lam: float) -> Any:
+        """Return mu times the proximal map."""
+        return self._right.prox(x / self._by.x, g / self._g, lam / self._by.of(STEP)) * self._by.x
+
+    def hessian(self, s: Any) -> Any:
+        """All component Hessians."""
+        return _Answering(self._right.hessian(s / self._by.x), self._by)
+
+    def table(self, x: Any) -> Any:
+        """Return a table."""
+        return _Answering(self._right.table(x / self._by.x), self._by)
