@@ -4,18 +4,21 @@ What is not is an absolute number: a tolerance, a step or a constant that has a 
 """
 
 import ast
+import copy
 import inspect
 import itertools
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import is_dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.base import parameters_of
+from pfbench.base.errors import Refused
 from pfbench.checking.findings import Skipped, Wrong, at_line
 from pfbench.checking.trails import Trail, Trails
-from pfbench.points import keep
 from pfbench.verification.homogeneous import of_schedule
 from pfbench.verification.instruments.changed import Changed, ChangedProblem
 from pfbench.verification.subject import Untestable, make
@@ -24,6 +27,7 @@ from pfbench.verification.units import (
     GRADIENT,
     LENGTH,
     NUMBER,
+    ONE,
     PARAMETERS,
     SQUARE,
     STEP,
@@ -45,31 +49,38 @@ _TRIED = 60
 
 _CLOSE = 1e-9
 
+_EPSILON = 0.1
+"""The accuracy of a schedule that is run."""
+
 
 def covariant(runs: Trails) -> str:
     """Check: a run on lambda f(x/mu), with scaled parameters, has the same counts and iterates.
 
+    A schedule that keeps its units says how parameters are scaled. Without one that is tried.
+
     Raises
     ------
     Wrong
-        If it has not, and a schedule that keeps its units says that it should.
+        If a run by that schedule is another one.
     Skipped
-        If it has not, and nothing says so; or points are no arrays.
+        If no units of its parameters make it the same; or points are no arrays.
     """
     if not isinstance(runs.problem.start(), np.ndarray):
         raise Skipped("it is looked at where points are arrays")
-    combinations = list(itertools.islice(_units(runs.algorithm), _TRIED))
-    off = ""
-    for units in combinations:
-        off = next(filter(None, (_off(runs, units, by) for by in SCALINGS)), "")
-        if not off:
-            return "the same run in other units of f and x"
-    kind = type(runs.algorithm)
-    where, schedule = tuple(absolute_numbers(kind)), of_schedule(kind)
-    if schedule is not None and schedule.homogeneous:
+    where = tuple(absolute_numbers(type(runs.algorithm)))
+    off = _by_schedule(runs)
+    if off:
         raise Wrong("the same run in other units of f and x", off, {}, where)
+    for units in itertools.islice(_units(runs.algorithm), _TRIED):
+        made = partial(_rescaled, runs.algorithm, units)
+        seen = next(filter(None, (_off(runs, made, by) for by in SCALINGS)), "")
+        if not seen:
+            return "the same run in other units of f and x"
+        off = off or seen
+    if _by_schedule(runs) == "":
+        return "by its schedule the same run in other units of f and x"
     there = f", perhaps at {', '.join(where)}" if where else ""
-    raise Skipped(f"{off}: a tolerance or a step has a unit of its own{there}")
+    raise Skipped(f"{off}: a tolerance, a step or a constant has a unit of its own{there}")
 
 
 def schedule_keeps_units(runs: Trails) -> str:
@@ -95,18 +106,51 @@ def schedule_keeps_units(runs: Trails) -> str:
     )
 
 
-def _off(runs: Trails, units: Mapping[str, Unit], by: Scaling) -> str:
-    """Return how a run in other units differs; empty if it does not."""
-    changed = {
-        name: value * by.of(units[name])
-        for name, value in parameters_of(runs.algorithm).items()
-        if units.get(name, NUMBER) != NUMBER
-    }
+def _by_schedule(runs: Trails) -> str | None:
+    """Return how a run by the schedule differs in other units; None if there is none for it."""
+    kind, found = type(runs.algorithm), of_schedule(type(runs.algorithm))
+    if found is None or found.accuracy is None:
+        return None
+    constants, unit = runs.problem.constants(runs.problem.start()), found.accuracy
+
+    def made(by: Scaling) -> Any:
+        return kind.theory(_EPSILON * by.of(unit), by.constants(constants))
+
     try:
-        other = Trails(make(runs.algorithm, (), **changed), Rescaled(runs.problem, by))
-    except Untestable as refused:
+        first = Trails(made(ONE), runs.problem)
+    except (Refused, OverflowError):
+        return None
+    if not first.plain.states:
+        return None
+    return next(filter(None, (_off(first, made, by) for by in SCALINGS)), "")
+
+
+def _off(runs: Trails, made: Callable[[Scaling], Any], by: Scaling) -> str:
+    """Return how the run of what is made for other units differs; empty if it does not."""
+    try:
+        other = Trails(made(by), Rescaled(runs.problem, by))
+    except (Untestable, Refused) as refused:
         return f"{by}: {refused}"
     return _difference(runs.plain, other.as_long_as(runs), by)
+
+
+def _rescaled(algorithm: Any, units: Mapping[str, Unit], by: Scaling) -> Any:
+    """Return an algorithm with parameters in other units."""
+    changed = {
+        name: value * by.of(units[name])
+        for name, value in _parameters(algorithm).items()
+        if units.get(name, NUMBER) != NUMBER
+    }
+    if is_dataclass(algorithm):
+        return make(algorithm, (), **changed)
+    other = copy.copy(algorithm)
+    vars(other).update(changed)
+    return other
+
+
+def _parameters(algorithm: Any) -> Mapping[str, Any]:
+    """Return the parameters of an algorithm; of one that is no dataclass its attributes."""
+    return parameters_of(algorithm) or dict(getattr(algorithm, "__dict__", {}))
 
 
 def _difference(first: Trail, other: Trail, by: Scaling) -> str:
@@ -126,7 +170,7 @@ def _units(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
     """Yield units that its real parameters may have."""
     names = [
         name
-        for name, value in parameters_of(algorithm).items()
+        for name, value in _parameters(algorithm).items()
         if is_real(value) or (name in PARAMETERS and type(value) is int)
     ]
     for units in itertools.product(*(PARAMETERS.get(name, _ANY) for name in names)):
@@ -146,9 +190,11 @@ def absolute_numbers(kind: type) -> Iterator[str]:
             continue
         file = inspect.getsourcefile(function) or ""
         for node in ast.walk(tree):
-            value = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
-            if isinstance(value, float) and 0.0 < abs(value) < 0.1:
-                yield at_line(file, first + node.lineno - 1, f"{kind.__name__}.{name}, {value:g}")
+            if not (isinstance(node, ast.Constant) and isinstance(node.value, float)):
+                continue
+            if 0.0 < node.value < 0.1:
+                what = f"{kind.__name__}.{name}, {node.value:g}"
+                yield at_line(file, first + node.lineno - 1, what)
 
 
 class Rescaled(ChangedProblem):
@@ -174,6 +220,11 @@ class _Scaled(Changed):
         self.diameter = right.diameter * by.x
 
 
+def _is_point(one: Any) -> bool:
+    """Return whether it is a point, and no sample."""
+    return isinstance(one, np.ndarray) and one.dtype.kind == "f"
+
+
 class _Answering(Changed):
     """A backend, component Hessians or a table, of lambda f(x/mu)."""
 
@@ -183,12 +234,8 @@ class _Answering(Changed):
 
     def _asked(self, verb: str, *given: Any) -> Any:
         """Ask for a gradient, or a mean of differences: samples stay, points are scaled."""
-        scaled = (one if self._is_sample(one) else keep(one) / self._by.x for one in given)
+        scaled = (one / self._by.x if _is_point(one) else one for one in given)
         return getattr(self._right, verb)(*scaled) * self._g
-
-    @staticmethod
-    def _is_sample(one: Any) -> bool:
-        return np.asarray(one).dtype.kind in "iu"
 
     def gradient(self, x: Any) -> Any:
         """Return lambda/mu times the gradient at x/mu; so in the next ones."""

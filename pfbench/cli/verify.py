@@ -257,9 +257,9 @@ def _tell(done: "Verification", found: "Sequence[Finding]", work: Work) -> None:
     from pfbench.verification.tables import in_words, verdict_table
 
     units = of_claims([row.claim for row in done.rows], [one.erratum for one in found])
-    told = {"findings": found, "units": units}
     work.write(
-        done.as_json() | {name: [one.as_json() for one in all_] for name, all_ in told.items()}
+        done.as_json()
+        | {"findings": [one.as_json() for one in found], "units": [one.as_json() for one in units]}
     )
     if work.table is not None:
         titles = titles_of([*PAPERS.values(), *own_papers(work.names)])

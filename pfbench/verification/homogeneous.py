@@ -93,6 +93,8 @@ class Homogeneity:
         Why it need not; empty if nothing is said.
     whole
         Whether a schedule departs in whole numbers alone.
+    accuracy
+        The unit of the accuracy of a schedule that keeps its units.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Homogeneity:
     found: str
     normalised: str = ""
     whole: bool = False
+    accuracy: Unit | None = None
 
     @property
     def explained(self) -> bool:
@@ -116,7 +119,8 @@ class Homogeneity:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as ``pfbench verify --json`` writes it."""
-        return {name: value for name, value in asdict(self).items() if name != "whole"}
+        left_out = ("whole", "accuracy")
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
 
 
 def of_claim(claim: Claim) -> Homogeneity:
@@ -162,7 +166,7 @@ def of_schedule(method: Any, every: tuple[Constants, ...] = USUAL) -> Homogeneit
             return told(homogeneous=None, found="it is refused for usual constants")
         if not (found.real or found.whole):
             words = "; ".join([f"epsilon is {ACCURACIES[unit]}", *dict.fromkeys(found.rounds)])
-            return told(homogeneous=True, found=words, normalised=reason)
+            return told(homogeneous=True, found=words, normalised=reason, accuracy=unit)
         first = first or found
     assert first is not None
     text = (first.real or first.whole)[0]

@@ -101,9 +101,8 @@ class Scaling:
         return replace(known, **changed)
 
     def __str__(self) -> str:
-        parts = {"f": self.f, "x": self.x}
-        told = {name: f"{by:g}" if by > 1.0 else f"1/{1.0 / by:g}" for name, by in parts.items()}
-        return " and ".join(f"{name} by {told[name]}" for name in parts if parts[name] != 1.0)
+        parts = {"f": math.log2(self.f), "x": math.log2(self.x)}
+        return " and ".join(f"{name} by 2^{power:g}" for name, power in parts.items() if power)
 
 
 ONE = Scaling()
