@@ -15,42 +15,29 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.base import parameters_of
-from pfbench.base.errors import Refused
+from pfbench.base.errors import PfbenchError, Refused
 from pfbench.checking.findings import Skipped, Wrong, at_line
 from pfbench.checking.trails import Trail, Trails
-from pfbench.verification.homogeneous import of_schedule
+from pfbench.verification.homogeneous import of_schedule, parameters_in
 from pfbench.verification.instruments.changed import Changed, ChangedProblem
 from pfbench.verification.subject import Untestable, make
-from pfbench.verification.units import (
-    CURVATURE,
-    GRADIENT,
-    LENGTH,
-    NUMBER,
-    ONE,
-    PARAMETERS,
-    SQUARE,
-    STEP,
-    VALUE,
-    Scaling,
-    Unit,
-    is_real,
-)
+from pfbench.verification.units import NUMBER, ONE, PARAMETERS, STEP, Scaling, Unit
 
 SCALINGS = (Scaling(f=2.0**-30), Scaling(f=2.0**30), Scaling(x=2.0**-20), Scaling(x=2.0**20))
 """So far off that a tolerance of a run is passed, or never reached; powers of four round nothing
 in square roots."""
 
-_ANY = (NUMBER, STEP, LENGTH, CURVATURE, VALUE, GRADIENT, SQUARE)
-"""Units that a parameter of an unknown name may have."""
-
-_TRIED = 60
+_TRIED = 30
 """So many combinations of units are tried at most."""
 
 _CLOSE = 1e-9
 
 _EPSILON = 0.1
-"""The accuracy of a schedule that is run."""
+_SMALL = {"iterations": 20, "batch": 3, "period": 5, "snapshot": 11, "restarts": 2, "subepochs": 2}
+"""The accuracy of a schedule that is run, and its whole numbers, so that the run is short."""
+
+_LARGEST = 10_000
+"""A schedule with a larger number, of another name, is not run."""
 
 
 def covariant(runs: Trails) -> str:
@@ -89,9 +76,10 @@ def schedule_keeps_units(runs: Trails) -> str:
     Raises
     ------
     Wrong
-        If a real parameter does not, and no reason is stated (`normalised`).
+        If a real parameter never does, and no reason is stated (`normalised`).
     Skipped
-        If a whole number does not, as where a bound has a "+1"; or there is no schedule.
+        If whole numbers alone do not, as where a bound has a "+1", or it does in part; or there is
+        no schedule.
     """
     kind = type(runs.algorithm)
     found = of_schedule(kind)
@@ -99,7 +87,7 @@ def schedule_keeps_units(runs: Trails) -> str:
         raise Skipped(found.found if found else "it has no theorem's schedule")
     if found.homogeneous:
         return found.found
-    if found.whole or found.normalised:
+    if found.normalised or not found.always:
         raise Skipped(f"it is not homogeneous: {found.found}. {found.normalised}".strip())
     raise Wrong(
         "each parameter to scale by one power (or a reason why not, as `normalised`)", found.found
@@ -113,12 +101,19 @@ def _by_schedule(runs: Trails) -> str | None:
         return None
     constants, unit = runs.problem.constants(runs.problem.start()), found.accuracy
 
+    small: dict[str, int] = {}
+
     def made(by: Scaling) -> Any:
-        return kind.theory(_EPSILON * by.of(unit), by.constants(constants))
+        return kind.theory(_EPSILON * by.of(unit), by.constants(constants), **small)
 
     try:
+        known = parameters_in(made(ONE))
+        small |= {name: number for name, number in _SMALL.items() if known.get(name)}
+        whole = [one for one in parameters_in(made(ONE)).values() if type(one) is int]
+        if max(whole, default=0) > _LARGEST:
+            return None
         first = Trails(made(ONE), runs.problem)
-    except (Refused, OverflowError):
+    except (PfbenchError, Untestable, TypeError, OverflowError):
         return None
     if not first.plain.states:
         return None
@@ -138,7 +133,7 @@ def _rescaled(algorithm: Any, units: Mapping[str, Unit], by: Scaling) -> Any:
     """Return an algorithm with parameters in other units."""
     changed = {
         name: value * by.of(units[name])
-        for name, value in _parameters(algorithm).items()
+        for name, value in parameters_in(algorithm).items()
         if units.get(name, NUMBER) != NUMBER
     }
     if is_dataclass(algorithm):
@@ -146,11 +141,6 @@ def _rescaled(algorithm: Any, units: Mapping[str, Unit], by: Scaling) -> Any:
     other = copy.copy(algorithm)
     vars(other).update(changed)
     return other
-
-
-def _parameters(algorithm: Any) -> Mapping[str, Any]:
-    """Return the parameters of an algorithm; of one that is no dataclass its attributes."""
-    return parameters_of(algorithm) or dict(getattr(algorithm, "__dict__", {}))
 
 
 def _difference(first: Trail, other: Trail, by: Scaling) -> str:
@@ -168,13 +158,14 @@ def _difference(first: Trail, other: Trail, by: Scaling) -> str:
 
 def _units(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
     """Yield units that its real parameters may have."""
-    names = [
-        name
-        for name, value in _parameters(algorithm).items()
-        if is_real(value) or (name in PARAMETERS and type(value) is int)
-    ]
-    for units in itertools.product(*(PARAMETERS.get(name, _ANY) for name in names)):
+    names = [name for name, value in parameters_in(algorithm).items() if _has_units(name, value)]
+    for units in itertools.product(*(PARAMETERS[name] for name in names)):
         yield dict(zip(names, units, strict=True))
+
+
+def _has_units(name: str, value: Any) -> bool:
+    """Return whether a parameter has a unit, by its name; others are taken for numbers."""
+    return PARAMETERS.get(name, (NUMBER,)) != (NUMBER,) and type(value) in (int, float)
 
 
 def absolute_numbers(kind: type) -> Iterator[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.base.errors import Refused, in_words
+from pfbench.base.errors import PfbenchError, Refused, in_words
 from pfbench.verification.claim import Claim, Erratum
 from pfbench.verification.laws.method import Method, Wanted
 from pfbench.verification.laws.schedules import keeps_its_schedule
@@ -19,6 +19,7 @@ from pfbench.verification.stating.bound import Bound
 from pfbench.verification.stating.counts import ExactCounts
 from pfbench.verification.stating.error_law import ErrorLaw, Past
 from pfbench.verification.stating.setting import Named, Setting, has_schedule, problems
+from pfbench.verification.subject import Untestable
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import (
     GRADIENT,
@@ -91,8 +92,8 @@ class Homogeneity:
         What was looked at, or in what it does not.
     normalised
         Why it need not; empty if nothing is said.
-    whole
-        Whether a schedule departs in whole numbers alone.
+    always
+        Whether a real parameter of a schedule departs for each accuracy and all constants.
     accuracy
         The unit of the accuracy of a schedule that keeps its units.
     """
@@ -102,7 +103,7 @@ class Homogeneity:
     homogeneous: bool | None
     found: str
     normalised: str = ""
-    whole: bool = False
+    always: bool = False
     accuracy: Unit | None = None
 
     @property
@@ -119,7 +120,7 @@ class Homogeneity:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as ``pfbench verify --json`` writes it."""
-        left_out = ("whole", "accuracy")
+        left_out = ("always", "accuracy")
         return {name: value for name, value in asdict(self).items() if name not in left_out}
 
 
@@ -163,14 +164,16 @@ def of_schedule(method: Any, every: tuple[Constants, ...] = USUAL) -> Homogeneit
     for unit in [known] if known else ACCURACIES:
         found = _of_schedule(method, unit, every)
         if found is None:
-            return told(homogeneous=None, found="it is refused for usual constants")
+            return told(
+                homogeneous=None, found="it is refused for usual constants, or tells no parameters"
+            )
         if not (found.real or found.whole):
             words = "; ".join([f"epsilon is {ACCURACIES[unit]}", *dict.fromkeys(found.rounds)])
             return told(homogeneous=True, found=words, normalised=reason, accuracy=unit)
         first = first or found
     assert first is not None
     text = (first.real or first.whole)[0]
-    return told(homogeneous=False, found=text, normalised=reason, whole=not first.real)
+    return told(homogeneous=False, found=text, normalised=reason, always=first.always)
 
 
 def accuracy_unit(method: Any, known: Constants) -> Unit | None:
@@ -190,17 +193,24 @@ def accuracy_unit(method: Any, known: Constants) -> Unit | None:
 
 @dataclass(frozen=True)
 class Departures:
-    """In what parameters do not keep their units: real ones, whole ones; and which round by one."""
+    """In what parameters do not keep their units: real ones, whole ones; and which round by one.
+
+    `always`: at all constants that were looked at, in a real one.
+    """
 
     real: list[str] = field(default_factory=list)
     whole: list[str] = field(default_factory=list)
     rounds: list[str] = field(default_factory=list)
+    always: bool = False
 
-    def add(self, other: "Departures", at: str) -> None:
-        """Add those found at other constants."""
-        self.real.extend(f"{one} ({at})" for one in other.real)
-        self.whole.extend(f"{one} ({at})" for one in other.whole)
-        self.rounds.extend(other.rounds)
+    def at(self, where: str) -> "Departures":
+        """Return them with the constants at which they were found."""
+        told = ([f"{one} ({where})" for one in some] for some in (self.real, self.whole))
+        return Departures(*told, self.rounds)
+
+    def parts(self) -> tuple[list[str], list[str], list[str]]:
+        """Return the three lists."""
+        return self.real, self.whole, self.rounds
 
 
 def parameters_off(made: Parameters) -> Departures:
@@ -377,24 +387,35 @@ def _parameter_unit(method: Any, name: str) -> Unit:
 
 def _of_schedule(method: Any, unit: Unit, every: tuple[Constants, ...]) -> Departures | None:
     """Return in what a schedule does not keep its units; None if it is never granted."""
-    found, looked = Departures(), False
+    every_one: list[Departures] = []
     for form, constants, epsilon in itertools.product(("theory", "practical"), every, _EPSILONS):
         made = partial(_made, method, form, epsilon, unit, constants)
         try:
-            made(ONE)
-        except (Refused, NotImplementedError, OverflowError, AttributeError):
+            if not made(ONE):
+                continue
+        except (PfbenchError, Untestable, NotImplementedError, OverflowError, AttributeError):
             continue
-        looked = True
-        at = f"at epsilon = {epsilon:g}, n = {constants.n}"
         try:
-            found.add(parameters_off(made), at)
-        except (Refused, OverflowError) as error:
-            found.whole.append(f"it is refused in other units ({error}; {at})")
-    return found if looked else None
+            off = parameters_off(made)
+        except (PfbenchError, Untestable, OverflowError) as error:
+            off = Departures(whole=[f"it is refused in other units ({error})"])
+        every_one.append(off.at(f"at epsilon = {epsilon:g}, n = {constants.n}"))
+    if not every_one:
+        return None
+    return Departures(
+        *(list(itertools.chain(*some)) for some in zip(*map(Departures.parts, every_one))),
+        always=all(one.real for one in every_one),
+    )
 
 
 def _made(
     method: Any, form: str, epsilon: float, unit: Unit, constants: Constants, by: Scaling
 ) -> Mapping[str, Any]:
     make = getattr(method, form)
-    return parameters_of(make(epsilon * by.of(unit), by.constants(constants)))
+    return parameters_in(make(epsilon * by.of(unit), by.constants(constants)))
+
+
+def parameters_in(algorithm: Any) -> Mapping[str, Any]:
+    """Return the parameters of an algorithm; of one that is no dataclass its plain attributes."""
+    told = parameters_of(algorithm) or dict(getattr(algorithm, "__dict__", {}))
+    return {k: v for k, v in told.items() if isinstance(v, bool | int | float | str | None)}

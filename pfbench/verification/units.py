@@ -108,9 +108,9 @@ class Scaling:
 ONE = Scaling()
 
 SCALINGS = (
-    *(Scaling(f=2.0**k) for k in (10, -10)),
-    *(Scaling(x=2.0**k) for k in (10, -10)),
-    Scaling(2.0**7, 2.0**-6),
+    *(Scaling(f=2.0**k) for k in (4, -4)),
+    *(Scaling(x=2.0**k) for k in (4, -4)),
+    Scaling(2.0**3, 2.0**-2),
 )
 """f alone, x alone, then both."""
 
@@ -166,7 +166,7 @@ def unit_of(at: Callable[[Scaling], Any]) -> Unit:
     """Return the unit that a number seems to have, in sixths, by its changes with f and with x."""
     base = float(np.abs(at(ONE)).max())
     powers = [
-        math.log2(max(float(np.abs(at(by)).max()), 1e-300) / base) / 10.0 if base else 0.0
+        math.log2(max(float(np.abs(at(by)).max()), 1e-300) / base) / 4.0 if base else 0.0
         for by in (SCALINGS[0], SCALINGS[2])
     ]
     f, x = (round(6.0 * power) / 6.0 for power in powers)
