@@ -8,7 +8,7 @@ import copy
 import inspect
 import itertools
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import partial
 from typing import Any
@@ -55,7 +55,13 @@ def covariant(runs: Trails) -> str:
     if not isinstance(runs.problem.start(), np.ndarray):
         raise Skipped("it is looked at where points are arrays")
     where = tuple(absolute_numbers(type(runs.algorithm)))
-    off = _by_schedule(runs)
+    with np.errstate(all="ignore"):  # in the wrong units a run may diverge
+        return _compared(runs, where)
+
+
+def _compared(runs: Trails, where: Sequence[str]) -> str:
+    """Return what is seen; errors are those of `covariant`."""
+    off = scheduled = _by_schedule(runs)
     if off:
         raise Wrong("the same run in other units of f and x", off, {}, where)
     for units in itertools.islice(_units(runs.algorithm), _TRIED):
@@ -64,7 +70,7 @@ def covariant(runs: Trails) -> str:
         if not seen:
             return "the same run in other units of f and x"
         off = off or seen
-    if _by_schedule(runs) == "":
+    if scheduled == "":
         return "by its schedule the same run in other units of f and x"
     there = f", perhaps at {', '.join(where)}" if where else ""
     raise Skipped(f"{off}: a tolerance, a step or a constant has a unit of its own{there}")

@@ -1,7 +1,7 @@
 """Which bounds and schedules keep their units; before any run, in microseconds. See `units`."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -195,7 +195,7 @@ def accuracy_unit(method: Any, known: Constants) -> Unit | None:
 class Departures:
     """In what parameters do not keep their units: real ones, whole ones; and which round by one.
 
-    `always`: at all constants that were looked at, in a real one.
+    `always`: whenever it was looked at a real one, and no whole one that it may follow from.
     """
 
     real: list[str] = field(default_factory=list)
@@ -203,14 +203,15 @@ class Departures:
     rounds: list[str] = field(default_factory=list)
     always: bool = False
 
-    def at(self, where: str) -> "Departures":
-        """Return them with the constants at which they were found."""
-        told = ([f"{one} ({where})" for one in some] for some in (self.real, self.whole))
-        return Departures(*told, self.rounds)
-
-    def parts(self) -> tuple[list[str], list[str], list[str]]:
-        """Return the three lists."""
-        return self.real, self.whole, self.rounds
+    @classmethod
+    def of_all(cls, every: Sequence["Departures"]) -> "Departures":
+        """Return those of several accuracies and constants as one."""
+        return cls(
+            real=[text for one in every for text in one.real],
+            whole=[text for one in every for text in one.whole],
+            rounds=[text for one in every for text in one.rounds],
+            always=all(one.real and not one.whole for one in every),
+        )
 
 
 def parameters_off(made: Parameters) -> Departures:
@@ -399,13 +400,8 @@ def _of_schedule(method: Any, unit: Unit, every: tuple[Constants, ...]) -> Depar
             off = parameters_off(made)
         except (PfbenchError, Untestable, OverflowError) as error:
             off = Departures(whole=[f"it is refused in other units ({error})"])
-        every_one.append(off.at(f"at epsilon = {epsilon:g}, n = {constants.n}"))
-    if not every_one:
-        return None
-    return Departures(
-        *(list(itertools.chain(*some)) for some in zip(*map(Departures.parts, every_one))),
-        always=all(one.real for one in every_one),
-    )
+        every_one.append(off)
+    return Departures.of_all(every_one) if every_one else None
 
 
 def _made(
