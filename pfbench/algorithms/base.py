@@ -79,6 +79,8 @@ class Algorithm(ABC):
         The parameters that its theorem's schedule sets.
     promises
         What that schedule promises; None if no number is.
+    normalised
+        Why that schedule changes with the units of f and x; empty if it does not.
     """
 
     name: ClassVar[str]
@@ -91,6 +93,7 @@ class Algorithm(ABC):
     deterministic: ClassVar[bool] = False
     scheduled: ClassVar[frozenset[str]] = frozenset({"iterations", "step", "batch", "period"})
     promises: ClassVar[Promise | None] = None
+    normalised: ClassVar[str] = ""
 
     output: str = parameter("last", "last, or uniform among the x_t")
 

@@ -40,6 +40,7 @@ class Natasha15(Algorithm):
     counts = "T iterations, an epoch has pm: SFO B ceil(T/(pm)) + 2bT, PO T (B = n: also FO)"
     requires = frozenset({"gradient", "batch", "difference"}) | COMPOSITE
     scheduled = frozenset({"iterations", "step", "sigma", "snapshot", "subepochs", "batch"})
+    normalised = "sigma is at least epsilon L, epsilon being a gradient, as the source has it"
 
     iterations: int = whole(MISSING, "T, inner steps")
     step: float = positive(MISSING, "alpha")

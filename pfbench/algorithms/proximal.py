@@ -200,6 +200,7 @@ class ProxSVRGPlus(ProxSVRG):
     requires = ProxSVRG.requires | {"batch"}
     scheduled = ProximalMethod.scheduled | {"snapshot"}
     promises = mapping("1/(6 L)")
+    normalised = "b = min(n, 1/epsilon)^(2/3) compares n with an accuracy, as the source has it"
 
     snapshot: int | None = whole(None, "B, batch of the reference gradient (online form)")
     online: bool = parameter(

@@ -50,6 +50,9 @@ class Sliding(Algorithm):
 
     requires = frozenset({"gradient", "lo"})
     scheduled = frozenset({"iterations", "smoothness", "tolerance", "batch", "period"})
+    normalised = (
+        "the source has eta = chi = 1/N, a gap, so that its bounds add multiples of L to L Delta"
+    )
 
     @property
     def eta(self) -> float:

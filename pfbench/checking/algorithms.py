@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
+from functools import partial
 from itertools import islice, pairwise
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +15,7 @@ from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import Refused
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import OUTPUTS
+from pfbench.checking.covariant import covariant, schedule_keeps_units
 from pfbench.checking.examples import copies_of_old_points, moving_points
 from pfbench.checking.findings import Examination, Skipped, Wrong, in_brief, places
 from pfbench.checking.trails import CALLS, Trail, Trails, entries, same_point
@@ -88,6 +90,8 @@ def check_algorithm(
         ("its output is what it declares", tried.output),
         ("a shorter run begins a longer one", tried.anytime),
         ("a smaller epsilon takes more", tried.schedule),
+        ("its run is the same in other units", partial(covariant, tried)),
+        ("its schedule is the same in other units", partial(schedule_keeps_units, tried)),
     ):
         look(check, at, where=where)
     return on

@@ -102,6 +102,11 @@ class Trails:
             pass
         return Trail(tuple(states), tuple(counts), ledger.counts(), bool(ledger.ended))
 
+    def as_long_as(self, other: "Trails") -> Trail:
+        """Return the run of seed 0, of as many iterations as the first run of another has."""
+        self._plain, self.most = other.plain, other.most
+        return self.trail()
+
     def _states(self, ask: Any, rng: np.random.Generator, algorithm: Any) -> Iterator[State]:
         states = algorithm.run(ask, self.problem.start(), rng)
         if not isinstance(states, Iterator):

@@ -54,6 +54,7 @@ def describe(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
     """Return what is known of a claim, and the instances on which it is tested."""
     from pfbench.claims.catalogue import paper_of
     from pfbench.verification.claim import KINDS
+    from pfbench.verification.homogeneous import of_claim
 
     instances = [_instance(one) for one in claim.instances]
     paper = paper_of(claim)
@@ -62,6 +63,7 @@ def describe(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
     seconds = {effort: claim.seconds(effort) for effort in ("quick", "full")}
     times = ", ".join(f"{duration(time)} {effort}" for effort, time in seconds.items())
     assumes = "; ".join(claim.assumptions) or "finite constants"
+    units = of_claim(claim).sentence
     facts = [
         Fact("paper", paper.title, "paper"),
         Fact("claim_kind", claim.kind, "kind of claim", f"{claim.kind}: {KINDS[claim.kind]}"),
@@ -71,6 +73,7 @@ def describe(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
         Fact("instances", instances),
         Fact("schedule", claim.schedule, "schedule"),
         Fact("disputed", claim.disputed or None, "disputed", claim.disputed or "no"),
+        Fact("units", units, "units"),
         Fact("mutants", mutants, "must catch", ", ".join(mutants) or "no planted fault yet"),
         Fact("errata", errata, "errata", ", ".join(errata) or "none"),
         Fact("seconds", seconds, "time", times),

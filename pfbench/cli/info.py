@@ -77,6 +77,7 @@ def _algorithm(selector: Selector, item: Item) -> Described:
             theory += f"; {first_line(cls.sample_sizes)}"
     stated = getattr(cls, "promises", None)
     promises = stated.words if stated else None
+    normalised = getattr(cls, "normalised", "")
     requires = {
         verb: _PROBLEMS.get(verb) or _returned(getattr(Oracles, verb))
         for verb in sorted(cls.requires)
@@ -90,6 +91,7 @@ def _algorithm(selector: Selector, item: Item) -> Described:
         Fact("parameters", parameters(known)),
         Fact("theory", theory),
         Fact("promises", promises),
+        Fact("normalised", normalised or None),
         Fact("requires", requires),
         Fact("counts", getattr(cls, "counts", "not stated"), "counts"),
         Fact("assumes", sorted(assumed), "assumes", assumes),
@@ -101,6 +103,7 @@ def _algorithm(selector: Selector, item: Item) -> Described:
         f'Ask for it by the accuracy alone, as in "{item.name}[epsilon=0.1]":',
         f"{theory}.",
         *([f"It promises {promises}."] if promises else []),
+        *([f"It changes with the units of f and x: {normalised}."] if normalised else []),
         "A parameter beside epsilon replaces that one; the schedule is then explicit.",
     )
     needed = heading("it requires", fields(requires.items()))

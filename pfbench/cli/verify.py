@@ -21,6 +21,7 @@ from pfbench.cli.power import measure_power
 from pfbench.cli.progress import Steps
 from pfbench.cli.report import command_line
 from pfbench.cli.tables import columns, heading, show
+from pfbench.cli.units import of_claims, say_first, show_units
 from pfbench.cli.words import duration, plural
 from pfbench.cli.worst import show_worst_cases
 
@@ -55,6 +56,9 @@ def verify(
         "TEXT", "Of --worst-case FILE.py:NAME: other functions, as in n=4,L=2,delta=1,convex=true."
     ),
     power: bool = flag("Find the smallest planted error that each claim's check finds.", "--power"),
+    units: bool = flag(
+        "Say which bounds and schedules keep the units of f and x, without any run.", "--units"
+    ),
     longest: float | None = option("SECONDS", "Of --power: leave out checks that take longer."),
     listing: bool = flag("List the claims and the time.", "--list"),
     explain: str | None = option("NAME", "Say all of a claim or an erratum."),
@@ -78,9 +82,9 @@ def verify(
 
     if quick and full:
         raise InputError("--quick and --full exclude each other: give one.")
-    if mutants + worst_case + power > 1:
-        raise InputError("--mutants, --worst-case and --power exclude each other: give one.")
-    if algorithm is not None and (worst_case or power):
+    if mutants + worst_case + power + units > 1:
+        raise InputError("--mutants, --worst-case, --power and --units exclude each other.")
+    if algorithm is not None and (worst_case or power or units):
         raise InputError("--algorithm goes with claims alone: leave the other option out.")
     if within is not None and not worst_case:
         raise InputError("--within goes with --worst-case FILE.py:NAME: give both.")
@@ -126,6 +130,8 @@ def verify(
                 _verify_worst_cases(work, within or "")
             elif power:
                 measure_power(work, longest)
+            elif units:
+                show_units(work)
             elif repeat > 1:
                 _repeat(work)
             else:
@@ -219,6 +225,7 @@ def _verify(work: Work, algorithm: str | None) -> None:
     subject = Subject(algorithm=tested)
     subject.check_importable()
     errata = [] if algorithm else errata
+    say_first(claims, work)
     with work.steps("verification", len(claims) + len(errata)) as steps:
         session = work.session(steps)
         done = session.verify(claims, subject)
@@ -249,7 +256,11 @@ def _tell(done: "Verification", found: "Sequence[Finding]", work: Work) -> None:
     from pfbench.verification.statistics import MOST_TESTS
     from pfbench.verification.tables import in_words, verdict_table
 
-    work.write(done.as_json() | {"findings": [one.as_json() for one in found]})
+    units = of_claims([row.claim for row in done.rows], [one.erratum for one in found])
+    work.write(
+        done.as_json()
+        | {"findings": [one.as_json() for one in found], "units": [one.as_json() for one in units]}
+    )
     if work.table is not None:
         titles = titles_of([*PAPERS.values(), *own_papers(work.names)])
         printing.write(verdict_table(done, found, titles, command_line()), work.table)

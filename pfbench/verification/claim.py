@@ -6,8 +6,8 @@ folder of such files, gathered in one `Paper`.
 """
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,6 +16,7 @@ from pfbench.base.errors import InputError
 from pfbench.verification.dossier import Dossier
 from pfbench.verification.instances import instance
 from pfbench.verification.subject import Subject
+from pfbench.verification.units import Formula, Unit
 
 if TYPE_CHECKING:
     from pfbench.verification.contrast import Contrast
@@ -68,6 +69,13 @@ class Claim:
         The complexity that a rate states, under its paper's criterion.
     disputed
         Why its proof is broken; empty if it is not. A disputed claim is measured, never verified.
+    formulas
+        Its bounds with their units, where the check is no word that has them.
+    units
+        Units of constants and parameters by name, of a constant that is a number as "constants", of
+        what is measured as "of"; those of usual names are known.
+    normalised
+        Why the bound does not scale with the units of f and x; empty if it does.
     home
         Of a claim of somebody's own the file or module that states it, by which other processes
         find it.
@@ -90,6 +98,9 @@ class Claim:
     takes: tuple[float | None, float] = ()  # type: ignore[assignment]
     orders: "Complexity | None" = None
     disputed: str = ""
+    formulas: tuple[Formula, ...] = ()
+    units: Mapping[str, Unit] = field(default_factory=dict)
+    normalised: str = ""
     home: str = ""
 
     def __post_init__(self) -> None:
@@ -180,6 +191,9 @@ class Erratum:
         The claim it concerns; None if none.
     dossier
         Its grounds; those of the papers here all have one.
+    printed, right
+        The formula as printed and corrected, each with the unit that it should have; None if it is
+        no formula.
     """
 
     name: str
@@ -188,6 +202,8 @@ class Erratum:
     examine: "Callable[[str, int], Contrast]"
     claim: Claim | None = None
     dossier: Dossier | None = None
+    printed: Formula | None = None
+    right: Formula | None = None
 
     @property
     def ruling(self) -> str:

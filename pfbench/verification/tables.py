@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pfbench.base.visible import visible
+from pfbench.verification.homogeneous import Homogeneity
 from pfbench.verification.power import FACTORS, SEEDS, Search
 from pfbench.verification.scales import CRITERIA
 from pfbench.verification.session import Finding, Verification
@@ -220,6 +221,48 @@ def _by_method(found: Mapping[str, Sequence[Search]]) -> Iterator[str]:
             best = min(ours, key=lambda one: math.inf if one.least is None else one.least)
             cells.append("-" if best.least is None else f"{best.least:g} ({best.claim.name})")
         yield f"| {method} | {parameter} | {' | '.join(cells)} |"
+
+
+def units_table(found: Sequence[Homogeneity], command: str) -> str:
+    """Return which bounds and schedules keep their units as Markdown, those that do not first.
+
+    Parameters
+    ----------
+    found
+        What was found of each.
+    command
+        The command that made it.
+    """
+    kept, lost, none = ([one for one in found if one.homogeneous is k] for k in (True, False, None))
+    lines = [
+        "# Units",
+        "",
+        f"Made by `{command}`. Under f -> lambda f and x -> mu x a bound must scale like what it "
+        f"bounds, and a schedule keep its whole numbers: {len(kept)} do, {len(lost)} do not, and "
+        f"{len(none)} have nothing with a unit.",
+        "",
+        "## Not homogeneous",
+        "",
+        "| name | of | in what | why |",
+        "| --- | --- | --- | --- |",
+    ]
+    for one in lost:
+        printed = "found by its units alone" if one.kind == "erratum as printed" else ""
+        cells = (one.name, one.kind, one.found, one.normalised or printed)
+        lines.append(f"| {' | '.join(map(_safe, cells))} |")
+    lines += [
+        "",
+        "## Homogeneous",
+        "",
+        "| name | of | what, with its unit |",
+        "| --- | --- | --- |",
+    ]
+    lines += [f"| {_safe(one.name)} | {one.kind} | {_safe(one.found)} |" for one in kept]
+    lines += ["", "## Nothing with a unit", ""]
+    for why in dict.fromkeys(one.found for one in none):
+        names = ", ".join(_safe(one.name) for one in none if one.found == why)
+        lines.append(f"* {_safe(why)}: {names}")
+    return "\n".join([*lines, ""])
 
 
 def in_words(summary: Mapping[str, int]) -> str:

@@ -11,6 +11,7 @@ from pfbench.points import combine
 from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.instruments.indefinite import Hull, Indefinite, curvature
 from pfbench.verification.stating.bound import bound
+from pfbench.verification.units import VALUE
 
 
 def primal(C: float, parameters: Any, t: int) -> float:
@@ -68,6 +69,7 @@ PRIMAL = Claim(
     assumptions=("f convex", "C_f finite"),
     schedule="step = open-loop, 2/(t+2)",
     takes=(0.1, 0.1),
+    units={"constants": VALUE, "of": VALUE},
 )
 
 CLAIMS = (PRIMAL,)

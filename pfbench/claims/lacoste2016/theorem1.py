@@ -14,6 +14,7 @@ from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.indefinite import Indefinite, random_on_simplex
 from pfbench.verification.stating.bound import bound
+from pfbench.verification.units import VALUE, formula
 
 _STEPS = 30
 """Steps that are looked at, of a method that goes on too."""
@@ -113,6 +114,7 @@ DESCENT = _claim(
     source="lacoste2016 (9)",
     statement="every step: f(x+) <= f(x) - min{g^2/(2C), g - (C/2) [g > C]}",
     check=_on_quadratics(whole, share_gained, over="step"),
+    formulas=(formula(decrease, VALUE, gap=VALUE),),
 )
 
 THEOREM1 = _claim(
@@ -123,6 +125,7 @@ THEOREM1 = _claim(
         "t+1 <= 2 h0/C, else sqrt(2 h0 C/(t+1))"
     ),
     check=_on_quadratics({"(6)": least_gap, "(15)": sharp_least_gap}, gap_at, over="least"),
+    units={"of": VALUE},
 )
 
 CLAIMS = (DESCENT, THEOREM1)

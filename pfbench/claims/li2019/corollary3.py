@@ -9,6 +9,7 @@ from pfbench.verification import Broken, Claim, Erratum, Evidence, Trial, instan
 from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.statistics import across, decide_inequality
+from pfbench.verification.units import VALUE, formula
 
 
 def inner_gap(L: float, squared: float, k: int) -> float:
@@ -79,6 +80,7 @@ COR3 = Claim(
     schedule="theory; and one outer iteration of any N with D_1 = |theta_0 - theta_hat|",
     takes=(0.3, 8.0),
     check=check,
+    formulas=(formula(inner_gap, VALUE, squared=(0, 2)),),
 )
 
 # --- errata ---------------------------------------------------------------------------------------
@@ -133,6 +135,8 @@ ERRATA = (
         name="li2019-(30)",
         as_printed="(30), with eta_i and beta_1, gives corollary 3's 8 L D_t^2/(k(k+1))",
         corrected="with gamma_i eta_i and beta_1/2 it does",
+        printed=formula(inner_bound, VALUE, {"printed": True}, squared=(0, 2), begin=(0, 2)),
+        right=formula(inner_bound, VALUE, {"printed": False}, squared=(0, 2), begin=(0, 2)),
         examine=weights_of_30,
         claim=COR3,
     ),

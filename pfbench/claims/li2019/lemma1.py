@@ -14,6 +14,7 @@ from pfbench.verification import Claim, Erratum, Evidence, Mutant, Trial, instan
 from pfbench.verification.contrast import Contrast
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.statistics import across, by_own_constant, decide_inequality
+from pfbench.verification.units import CURVATURE, NUMBER, product
 
 MOST = 4.0
 """The constant c of tau = c xi(Sigma_x) d/n, as tested.
@@ -105,6 +106,7 @@ LEMMA1 = Claim(
     schedule="none",
     takes=(0.8, 5.0),
     check=check,
+    formulas=(product(CURVATURE, {"xi": 1, "d": 1, "n": -1}, xi=CURVATURE, d=NUMBER),),
 )
 
 # --- planted fault --------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from pfbench.claims.li2019 import steps
 from pfbench.claims.li2019.steps import STRONG, Known, halving, inner, known, period, summary
 from pfbench.verification import Claim, Erratum, Evidence, Floats, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream
@@ -18,6 +19,7 @@ from pfbench.verification.statistics import (
     decide_exponent,
     fitted,
 )
+from pfbench.verification.units import VALUE, formula, product
 
 # --- the instances --------------------------------------------------------------------------------
 
@@ -106,6 +108,7 @@ NONCONVEX = Claim(
     ),
     takes=(0.8, 20.0),
     check=check,
+    formulas=(formula(steps.halved, VALUE),),
 )
 
 # --- errata ---------------------------------------------------------------------------------------
@@ -219,6 +222,8 @@ ERRATA = (
         name="li2019-(74)",
         as_printed="64 L delta0/(N_t(N_t+1) 2^t sigma_hat) <= L delta0/2^t",
         corrected="<= delta0/2^t",
+        printed=product(VALUE, {"L": 1, "delta0": 1}),
+        right=product(VALUE, {"delta0": 1}),
         examine=stray_factor,
         claim=NONCONVEX,
     ),

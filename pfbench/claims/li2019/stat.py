@@ -11,6 +11,7 @@ from pfbench.verification import Claim, Erratum, Evidence, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.quadratics import Quadratic
 from pfbench.verification.statistics import across, decide_inequality
+from pfbench.verification.units import CURVATURE, LENGTH, NUMBER, formula, product
 
 
 def statistical_error(
@@ -127,6 +128,17 @@ STAT = Claim(
     schedule="theory",
     takes=(0.2, 4.0),
     check=check,
+    formulas=(
+        formula(
+            statistical_error,
+            (0, 2),
+            tau=CURVATURE,
+            compatibility=NUMBER,
+            outside=LENGTH,
+            size=LENGTH,
+            length=LENGTH,
+        ),
+    ),
 )
 
 # --- errata ---------------------------------------------------------------------------------------
@@ -175,6 +187,8 @@ ERRATA = (
         name="li2019-(15)",
         as_printed="f(t) - f(t^) <= sigma_hat eps_stat^2 gives |t-t^|^2 <= eps_stat^2",
         corrected="it gives |t-t^|^2 <= 4 eps_stat^2",
+        printed=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
+        right=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
         examine=squared_norm,
         claim=STAT,
     ),
@@ -182,6 +196,8 @@ ERRATA = (
         name="li2019-(22)",
         as_printed="f(t) - f(t^) <= sigma_hat eps_stat^2 gives |t-t^| <= eps_stat^2",
         corrected="the left side lacks its square: |t-t^|^2 <= 4 eps_stat^2",
+        printed=product(LENGTH, {"eps_stat": 2}, eps_stat=LENGTH),
+        right=product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
         examine=one_side_squared,
         claim=STAT,
     ),

@@ -24,6 +24,7 @@ from pfbench.verification.statistics import (
     decide_inequality,
     fit_exponent,
 )
+from pfbench.verification.units import NUMBER, VALUE, formula
 
 _of_theorem1 = partial(Claim, source="li2019 theorem 1", algorithm="cgs", schedule="theory")
 
@@ -49,6 +50,7 @@ GAP = _of_theorem1(
     instances=(*_SHAPES.values(), steps.SINGULAR, steps.REGRESSION),
     takes=(0.5, 20.0),
     check=check_gap,
+    formulas=(formula(steps.halved, VALUE),),
 )
 
 # --- full gradients -------------------------------------------------------------------------------
@@ -90,6 +92,7 @@ FO = _of_theorem1(
     instances=(*_NARROW.values(), steps.SINGULAR, steps.REGRESSION),
     takes=(0.8, 10.0),
     check=check_fo,
+    formulas=(formula(component_gradients, NUMBER, epsilon=VALUE),),
 )
 
 # --- linear minimisations -------------------------------------------------------------------------
@@ -170,6 +173,7 @@ LO = _of_theorem1(
     instances=(*_FACES.values(), steps.SINGULAR, _STEEP),
     takes=(0.5, 6.0),
     check=check_lo,
+    formulas=(formula(spread_out, NUMBER), formula(at_least, NUMBER)),
 )
 
 # --- planted faults -------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from pfbench.claims.li2019 import steps
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.quadratics import restricted
 from pfbench.verification.statistics import Decision, all_of, decide_mean
+from pfbench.verification.units import NUMBER, SQUARE, VALUE, formula
 
 
 def batch(L: float, L_max: float, sigma_hat: float) -> int:
@@ -93,6 +94,7 @@ THM2 = _of_storc(
     statement="E f(theta_t) - f(theta_hat) <= delta0 2^-t at every outer t (eps_stat = 0)",
     takes=(1.5, 40.0),
     check=check_gap,
+    formulas=(formula(steps.halved, VALUE),),
 )
 
 # --- the variance ---------------------------------------------------------------------------------
@@ -144,6 +146,11 @@ VARIANCE = _of_storc(
     ),
     takes=(1.5, 16.0),
     check=check_variance,
+    formulas=(
+        formula(variance_bound, SQUARE, squared=(0, 2)),
+        formula(steps.squared_distance, (0, 2)),
+        formula(batch, NUMBER),
+    ),
 )
 
 # --- planted faults -------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import scipy
 
+from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.verification import Claim, Evidence, Floats, instance
@@ -96,6 +97,7 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
             assumptions=("f_i smooth",),
             schedule="as its source's theorem" if what == "schedule" else "explicit",
             takes=_SECONDS[what],
+            normalised=ALGORITHMS[method.name].normalised if what == "schedule" else "",
         )
 
     told = (

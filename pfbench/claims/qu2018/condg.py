@@ -19,6 +19,7 @@ from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instanc
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.indefinite import Indefinite, spread_on_simplex
 from pfbench.verification.statistics import across, decide_inequality
+from pfbench.verification.units import NUMBER, STEP, VALUE, formula, product
 
 CERTAIN = 1e-6
 """How far an exact prox and an exact gap are off, relative to the bound they are compared with.
@@ -155,6 +156,7 @@ STOP = _bound(
     source="qu2018 algorithm 2",
     statement="on return from condg max over x of <l + (u+ - u)/lambda, u+ - x> <= eta",
     check=partial(at_most_one, of=InnerRun.gap),
+    formulas=(product(VALUE, {"eta": 1}, eta=VALUE),),
     takes=(0.2, 1.5),
 )
 
@@ -163,6 +165,7 @@ COUNT = _bound(
     source="qu2018 algorithm 2, Jaggi 2013 theorem 2",
     statement="one condg needs at most 1 + ceil(6 D^2/(lambda eta)) LO",
     check=partial(at_most_one, of=InnerRun.count, options=(1,)),
+    formulas=(formula(most_calls, NUMBER, lam=STEP, eta=VALUE),),
     takes=(0.1, 1.0),
 )
 
@@ -171,6 +174,7 @@ DISTANCE = _bound(
     source="qu2018 (8)",
     statement="|u+ - prox|^2 <= lambda eta",
     check=partial(at_most_one, of=InnerRun.distance),
+    formulas=(product((0, 2), {"lam": 1, "eta": 1}, lam=STEP, eta=VALUE),),
     takes=(0.2, 1.5),
 )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.algorithms.sliding import NCGS
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked, Gradient, Point
 from pfbench.claims.qu2018.faulty import Faulty
@@ -27,6 +28,7 @@ from pfbench.verification.statistics import (
     fit_exponent,
     given,
 )
+from pfbench.verification.units import LENGTH, SQUARE, formula
 
 # --- the bounds -----------------------------------------------------------------------------------
 
@@ -241,6 +243,8 @@ OPTION1 = _bound(
         "(16 L Delta + 28 L)/(3N)"
     ),
     check=option1,
+    formulas=(formula(option1_least, SQUARE), formula(option1_mean, SQUARE)),
+    normalised=NCGS.normalised,
     instances=(NONCONVEX, FACE, SLOPE),
     schedule="alpha = 2/(k+1), beta = lambda = 1/(2L), eta = 1/N",
     takes=(0.9, 10.0),
@@ -254,6 +258,10 @@ OPTION2 = _bound(
         "+ (48 ell L/N)(|theta*|^2+2M^2) + 96 L/N, and the mean with p_k ~ k(k+1) likewise"
     ),
     check=option2,
+    formulas=tuple(
+        formula(one, SQUARE, first=LENGTH, norm=LENGTH) for one in (option2_least, option2_mean)
+    ),
+    normalised=NCGS.normalised,
     instances=(NONCONVEX, FACE, MOMENTUM_SLOPE),
     schedule="alpha = 2/(k+1), beta = 1/(2L), lambda = k beta/2, eta = chi = 1/N",
     takes=(1.0, 10.0),

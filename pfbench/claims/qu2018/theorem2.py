@@ -16,6 +16,7 @@ from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.indefinite import Indefinite, noisy_ball, random_on_l1_ball
 from pfbench.verification.scales import MAPPING_SQ, complexity
 from pfbench.verification.statistics import across, given
+from pfbench.verification.units import LENGTH, SQUARE, formula
 
 # --- the bound ------------------------------------------------------------------------------------
 
@@ -124,6 +125,8 @@ MEAN = Claim(
         "+ 48 sigma^2 (N+3)/((N+1)(N+2)), g_k the stochastic mapping"
     ),
     check=mean,
+    formulas=(formula(stochastic, SQUARE, first=LENGTH, norm=LENGTH),),
+    normalised=StochasticNCGS.normalised,
     instances=(NONCONVEX, NOISE, SLOPE),
     algorithm="ncgs-stochastic",
     assumptions=("C compact", "L >= max(L_f, L_ms)", "variance at most sigma^2"),

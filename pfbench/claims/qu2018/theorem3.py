@@ -35,6 +35,7 @@ from pfbench.verification.statistics import (
     decide_mean,
     given,
 )
+from pfbench.verification.units import SQUARE, formula
 
 # --- the bound ------------------------------------------------------------------------------------
 
@@ -191,6 +192,8 @@ MEAN = Claim(
         "IFO = (T/m)(n + 2bm)"
     ),
     check=mean,
+    formulas=(formula(variance_reduced, SQUARE),),
+    normalised=NCGSVR.normalised,
     instances=(NONCONVEX, SPREAD, SLOPE),
     algorithm="ncgs-vr",
     assumptions=("C compact", "L >= max(L_f, L_ms)", "m^2 <= 12 b"),

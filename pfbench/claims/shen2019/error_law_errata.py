@@ -14,6 +14,7 @@ from pfbench.sets import L2Ball
 from pfbench.verification import Dossier, Erratum, Floats, Quote
 from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification.units import CURVATURE, GRADIENT, LENGTH, SQUARE, product
 
 _ALL_SMOOTH = "every component, section 1"
 _ALL_LIPSCHITZ = "every Hessian, section 4.1"
@@ -233,6 +234,8 @@ ERRATA = (
         as_printed="(7) and a bounded C give E|grad f_i(x)|^2 <= L^2 D^2, so S = L^2 D^2/eps^2",
         corrected="with sigma^2 for L^2 D^2: E|g-grad f|^2 <= sigma^2/S; the order in eps stands",
         examine=second_moment,
+        printed=product(SQUARE, {"L": 2, "D": 2}),
+        right=product(SQUARE, {"sigma2": 1, "S": -1}),
         claim=LAW["sg"],
         dossier=Dossier(
             ruling="wrong",
@@ -328,6 +331,8 @@ ERRATA = (
         as_printed="grad f_i(x) - grad f_i(x~) = Hess f_i(xbar), without a factor",
         corrected="a misprint: the factor x - x~ is missing, and stands in the bound that follows",
         examine=missing_increment,
+        printed=product(GRADIENT, {"Hess": 1}, Hess=CURVATURE),
+        right=product(GRADIENT, {"Hess": 1, "increment": 1}, Hess=CURVATURE, increment=LENGTH),
         claim=LAW["casvrg"],
         dossier=Dossier(
             ruling="wrong",

@@ -25,6 +25,7 @@ from pfbench.verification.statistics import (
     decide_inequality,
     fitted,
 )
+from pfbench.verification.units import LENGTH, SQUARE, formula
 
 LAWS = {
     "sg": ("sigma^2/S", 0.0, 0.0),
@@ -196,6 +197,7 @@ LAW = {
         kind="law",
         statement=f"E|g-grad f|^2 <= {LAWS[name][0]}",
         check=partial(law, estimator=name),
+        formulas=(formula(error_law, SQUARE, {"estimator": name}, eta=LENGTH),),
         instances=(FEW[name], FEWEST[name], MANY[name], BELOW[name]),
         algorithm=method.name,
         assumptions=(MEAN_SQUARED,),

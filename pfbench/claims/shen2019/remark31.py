@@ -29,6 +29,7 @@ from pfbench.verification.contrast import Contrast, compared, gaps, stream
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.slopes import Valley
 from pfbench.verification.statistics import decide_inequality, decide_share, equal, given
+from pfbench.verification.units import GRADIENT, VALUE, formula, product
 
 
 def runs_needed(probability: float) -> int:
@@ -108,6 +109,7 @@ REMARK = Claim(
         "V <= 4 eps D with probability at least 1 - delta, for n SFO and 1 LO more a run"
     ),
     check=best_of_runs,
+    formulas=(formula(gap_bound, VALUE, epsilon=GRADIENT),),
     instances=(VALLEY,),
     algorithm=NFWUSPIDERG.name,
     assumptions=(MEAN_SQUARED, "C compact"),
@@ -220,6 +222,8 @@ ERRATA = (
         "1 - delta, since its V/10 is at most eps",
         corrected="it has V <= 10 eps D; (2) needs runs for eps/10, which O(1/eps^2) may mean",
         examine=a_tenth_of_the_gap,
+        printed=product(VALUE, {"eps": 1}, eps=GRADIENT),
+        right=product(VALUE, {"eps": 1, "D": 1}, eps=GRADIENT),
         claim=REMARK,
         dossier=Dossier(
             ruling="unclear",

@@ -23,6 +23,7 @@ from pfbench.verification.statistics import (
     decide_median,
     fitted,
 )
+from pfbench.verification.units import GRADIENT, formula
 
 # --- the least cost ------------------------------------------------------------------------------
 
@@ -257,9 +258,9 @@ class Crossover:
     factor: float
     power: float
 
-    def epsilon(self, n: float) -> float:
-        """Return the epsilon of n components where L = L2 = 1."""
-        return float(self.factor * n**self.power)
+    def epsilon(self, n: float, L: float = 1.0, L2: float = 1.0) -> float:
+        """Return the epsilon of n components."""
+        return float(self.factor * L**2 / L2 * n**self.power)
 
 
 CROSSOVERS = {"casvrg": Crossover(15.4, -0.75), "caspiderg": Crossover(6.4, -0.5)}
@@ -301,6 +302,7 @@ CROSSOVER = tuple(
             f"n^{at.power:g}, not above"
         ),
         check=partial(crossover, estimator=name),
+        formulas=(formula(partial(Crossover.epsilon, at), GRADIENT),),
         instances=(PATHS[name], PATHS["spiderg"]),
         algorithm=METHODS[name].name,
         assumptions=(MEAN_SQUARED,),

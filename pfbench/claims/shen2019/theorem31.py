@@ -33,6 +33,7 @@ from pfbench.verification import (
 from pfbench.verification.contrast import Contrast, compared, gaps, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, decide_mean, given
+from pfbench.verification.units import GRADIENT, SQUARE, VALUE, formula, product
 
 
 def mean_gap_bound(epsilon: float, D: float) -> float:
@@ -188,6 +189,10 @@ THEOREM = {
         kind="bound",
         statement="E|grad f(x_t)-g_t|^2 <= eps^2/4 and mean over t of E V(x_t) <= 2 eps D",
         check=partial(theorem, estimator=name),
+        formulas=(
+            formula(mean_gap_bound, VALUE, epsilon=GRADIENT),
+            formula(condition_9, SQUARE, epsilon=GRADIENT),
+        ),
         instances=(VALLEYS[name], PATHS[name], *FAMILIES.values()),
         algorithm=method.name,
         assumptions=(MEAN_SQUARED, "C compact"),
@@ -287,6 +292,8 @@ ERRATA = (
         as_printed="E V(x_t0) <= 5 eps, for every diameter D",
         corrected="E V(x_t0) <= 5 eps D; without slack the proof gives 2.5 eps D, sharp is 2 eps D",
         examine=missing_diameter,
+        printed=product(VALUE, {"eps": 1}, eps=GRADIENT),
+        right=formula(mean_gap_bound, VALUE, epsilon=GRADIENT),
         claim=THEOREM["spiderg"],
         dossier=Dossier(
             ruling="unclear",

@@ -26,6 +26,7 @@ from pfbench.verification import (
 )
 from pfbench.verification.contrast import ROUNDING, Contrast, compared, stream
 from pfbench.verification.statistics import Decision, across, decide_inequality
+from pfbench.verification.units import VALUE, formula
 
 
 def floor(D: float) -> float:
@@ -97,6 +98,11 @@ LOWER_BOUND = Claim(
         "before T LO calls; rescaled, it needs Omega(L Delta/eps^2) of them"
     ),
     check=lower_bound,
+    formulas=(formula(floor, VALUE),),
+    normalised=(
+        "the chain is one function, in units of its own: there V over D is the number 0.04; "
+        "rescaled, T(eps) = c L Delta/eps^2 is homogeneous"
+    ),
     instances=(CHAIN,),
     algorithm=FrankWolfe.name,
     assumptions=("start at 0", "queries only at points that LO outputs determine"),

@@ -17,6 +17,7 @@ from pfbench.points import keep
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
 from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification.units import SQUARE, formula
 
 
 def bound(L: float, Delta: float, K: int) -> float:
@@ -45,6 +46,7 @@ THM1 = Claim(
     schedule=SCHEDULE,
     takes=(6.0, 10.0),
     check=partial(mean_mapping, bound=bound, problems=_TESTED),
+    formulas=(formula(bound, SQUARE),),
 )
 
 # --- planted faults: the estimate -----------------------------------------------------------------

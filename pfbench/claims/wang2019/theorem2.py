@@ -13,6 +13,7 @@ from pfbench.claims.wang2019.mean_mapping import mean_mapping
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
 from pfbench.verification import Claim, Mutant, instance
 from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification.units import SQUARE, formula
 
 
 def bound(L: float, Delta: float, K: int) -> float:
@@ -43,6 +44,7 @@ THM2 = Claim(
     schedule=SCHEDULE,
     takes=(4.0, 7.0),
     check=partial(mean_mapping, bound=bound, problems=_TESTED),
+    formulas=(formula(bound, SQUARE),),
 )
 
 # --- planted faults -------------------------------------------------------------------------------

@@ -1,0 +1,142 @@
+"""`pfbench check` in other units: absolute numbers are found, right methods are not accused."""
+
+import inspect
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from claims.variants import accelerated, frank_wolfe, nfwu_batches, nfwu_epochs, proximal, sliding
+from claims.variants.common import variants_in
+
+import pfbench as pf
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.algorithms.proximal import ProxGD
+from pfbench.checking import check
+
+RUN, SCHEDULE = "its run is the same in other units", "its schedule is the same in other units"
+
+
+def found(method):
+    """Return the two findings about units."""
+    by_check = {one.check: one for one in check(method, kind="algorithm").findings}
+    return by_check[RUN], by_check[SCHEDULE]
+
+
+class Gives(ProxGD):
+    """Gives up where its step is short, in absolute units."""
+
+    def run(self, ask, x, rng):
+        """Stop at 1e-6."""
+        for state in super().run(ask, x, rng):
+            yield state
+            if np.linalg.norm(state.estimate) < 1e-6:
+                return
+
+
+class Hurries(FrankWolfe):
+    """Stops at a gap of 1e-6."""
+
+    def run(self, ask, x, rng):
+        """Stop."""
+        for state in super().run(ask, x, rng):
+            if float(np.vdot(state.estimate, state.at - ask.lo(state.estimate))) < 1e-6:
+                return
+            yield state
+
+
+class OneMore(ProxGD):
+    """Steps by 1/(L+1)."""
+
+    @classmethod
+    def theory(cls, epsilon, constants, **given):
+        """Take the step."""
+        return super().theory(epsilon, constants, **{"step": 1.0 / (constants.L_f + 1.0), **given})
+
+
+@dataclass(frozen=True, kw_only=True)
+class HardCoded(pf.Algorithm):
+    """Gradient descent with a step of its own; a right method for one problem."""
+
+    name, deterministic = "hard-coded", True
+    requires = frozenset({"gradient", "smooth"})
+    iterations: int
+
+    def run(self, ask, x, rng):
+        """Step by 0.05."""
+        for _ in range(self.iterations):
+            g = ask.gradient(x)
+            at, x = x, x - 0.05 * g
+            yield pf.State(x, at, g)
+
+
+class Plain:
+    """Gradient descent of no base class, whose step is an attribute."""
+
+    name, deterministic, output = "plain", True, "last"
+    requires = frozenset({"gradient", "smooth"})
+
+    def __init__(self, iterations, step):
+        self.iterations, self.step = iterations, step
+
+    def run(self, ask, x, rng):
+        """Step."""
+        for _ in range(self.iterations):
+            g = ask.gradient(x)
+            at, x = x, x - self.step * g
+            yield pf.State(x, at, g)
+
+
+@pytest.mark.parametrize("method", [Gives, Hurries])
+def test_an_absolute_tolerance_is_found(method):
+    run, schedule = found(method)
+    assert run.status == "failed"
+    assert "f by 2^-30: it makes" in run.seen
+    line = inspect.getsourcelines(method)[1]
+    numbers = [int(one.split(":")[1].split()[0]) for one in run.where]
+    assert numbers
+    assert all(line < number < line + 9 for number in numbers)
+    assert schedule.status == "passed"
+
+
+def test_a_step_with_one_more_is_found():
+    run, schedule = found(OneMore)
+    assert schedule.status == "failed"
+    assert "step is" in schedule.seen
+    assert run.status == "passed"
+
+
+def test_a_hard_coded_step_is_a_remark():
+    run, schedule = found(HardCoded)
+    assert run.status == "skipped"
+    assert "a step" in run.seen
+    assert "0.05" in run.seen
+    assert schedule.status == "skipped"
+
+
+def test_a_step_of_any_style_passes():
+    run, _ = found(Plain)
+    assert run.status == "passed"
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_shipped_algorithms_pass(name):
+    for one in found(name):
+        assert one.status != "failed", one.sentence
+    if not ALGORITHMS[name].normalised:
+        assert found(name)[0].status == "passed"
+
+
+@pytest.mark.parametrize(
+    "method",
+    variants_in(accelerated, frank_wolfe, nfwu_batches, nfwu_epochs, proximal, sliding),
+    ids=lambda method: method.__name__,
+)
+def test_right_methods_in_other_styles_are_not_accused(method):
+    findings = {one.check: one for one in check(method, kind="algorithm").findings}
+    for name in (RUN, SCHEDULE):
+        assert name not in findings or findings[name].status != "failed", findings[name].sentence
+
+
+def test_the_unit_of_epsilon_is_told():
+    assert "epsilon is |G|" in found("prox-gd")[1].seen

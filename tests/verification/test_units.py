@@ -1,0 +1,247 @@
+"""Units of constants, bounds and schedules: against scaled problems, and with lost factors."""
+
+import math
+
+import numpy as np
+import pytest
+
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.algorithms.proximal import ProxGD
+from pfbench.base.constants import MEANING
+from pfbench.claims.catalogue import CLAIMS, ERRATA
+from pfbench.problems.linear_models import LeastSquares
+from pfbench.sets import L2Ball
+from pfbench.verification import Claim, instance
+from pfbench.verification.homogeneous import of_claim, of_erratum, of_schedule
+from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification.stating.bound import bound
+from pfbench.verification.stating.error_law import error_law
+from pfbench.verification.units import (
+    CONSTANTS,
+    GRADIENT,
+    LENGTH,
+    NUMBER,
+    SQUARE,
+    VALUE,
+    Scaling,
+    formula,
+    product,
+)
+
+# --- constants ------------------------------------------------------------------------------------
+
+
+def test_every_constant_has_a_unit():
+    assert set(MEANING) <= set(CONSTANTS)
+
+
+@pytest.mark.parametrize(("f", "x"), [(4.0, 1.0), (1.0, 8.0), (16.0, 0.25)])
+def test_units_of_constants_are_those_of_a_problem_in_other_units(f, x):
+    """Least squares: features and labels times sqrt(f), features and radius for x."""
+    rng = np.random.default_rng(0)
+    rows, labels = rng.standard_normal((12, 3)), rng.standard_normal(12)
+    plain = LeastSquares(rows, labels, L2Ball(3, 1.5))
+    root = math.sqrt(f)
+    other = LeastSquares(rows * root / x, labels * root, L2Ball(3, 1.5 * x))
+    found = other.constants(other.start())
+    expected = Scaling(f, x).constants(plain.constants(plain.start()))
+    for name in MEANING:
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9), name
+
+
+# --- STORM's theorem 1, with the factor sqrt(M) that its printed form has lost --------------------
+
+
+def _storm(L, G, sigma2, Delta, T, *, lost):
+    """Return the bound of theorem 1 with b = c = 1 where these are numbers; G^3 has a unit, too."""
+    k = G ** (2.0 / 3.0) / L
+    c = 28.0 * L**2 + G**2 / (7.0 * L * k**3)
+    w = max((4.0 * L * k) ** 3, 2.0 * G**2, (c * k / (4.0 * L)) ** 3)
+    M = 8.0 * Delta / k + w ** (1 / 3) * sigma2 / (4.0 * L**2 * k**2)
+    M += k**2 * c**2 * math.log(T + 2.0) / (2.0 * L**2)
+    root = math.sqrt(2.0 * M)
+    first = w ** (1 / 6) * root + 2.0 * M**0.75
+    spread = 1.0 if lost else root
+    return first / math.sqrt(T) + spread * (2.0 * sigma2) ** (1 / 6) / T ** (1 / 3)
+
+
+def test_a_lost_square_root_shows_at_once():
+    units = {"G": GRADIENT}
+    assert formula(_storm, GRADIENT, {"lost": False}, **units).departure() is None
+    gone = formula(_storm, GRADIENT, {"lost": True}, **units).departure()
+    assert "f by 2^4" in str(gone)
+    assert gone.expected == 16.0
+    assert gone.found != pytest.approx(16.0, rel=1e-3)
+
+
+def test_each_scaling_is_told():
+    assert "x by 2^4" in str(product(VALUE, {"L": 1, "D": 1}).departure())
+    assert product(VALUE, {"L": 1, "D": 2}).departure() is None
+    assert "f by 2^4" in str(product(NUMBER, {"delta": 1}).departure())
+
+
+def _least(L, D, delta):
+    return max(L * D**2, delta + 1e-3)
+
+
+def test_a_term_that_seldom_counts_is_found():
+    assert formula(_least, VALUE).departure() is not None
+
+
+# --- theorems of somebody's own -------------------------------------------------------------------
+
+SLOPE = (instance(Slope, n=2, g=0.2, gap=1.0),)
+
+
+def _stated(most, step=lambda c: 1.0 / c.L_f, of="gradient_mapping_sq", **more):
+    check = bound(most, of, parameters=lambda c: {"iterations": 20, "step": step(c)})
+    claim = Claim(
+        name="own-thm", statement="", algorithm="prox-gd", instances=SLOPE, check=check, **more
+    )
+    return of_claim(claim)
+
+
+def test_a_right_theorem_is_homogeneous():
+    found = _stated(lambda c, a: 2.0 * c.L_f * c.delta / a.iterations)
+    assert (found.homogeneous, found.explained) == (True, True)
+    assert "f^2 x^-2" in found.sentence
+    assert _stated(lambda c, a: 2.0 * c.delta / (a.step * a.iterations)).homogeneous
+
+
+@pytest.mark.parametrize(
+    "most",
+    [
+        lambda c, a: 2.0 * c.L_f * (c.delta + 1.0) / a.iterations,
+        lambda c, a: 2.0 * c.delta / a.iterations,
+        lambda c, a: math.sqrt(2.0 * c.L_f * c.delta / a.iterations),
+    ],
+)
+def test_lost_factors_of_a_theorem_are_said(most):
+    found = _stated(most)
+    assert (found.homogeneous, found.explained) == (False, False)
+    assert "the bound is" in found.found
+    assert _stated(most, normalised="the paper has delta <= 1").explained
+
+
+def test_a_step_in_no_units_is_said():
+    found = _stated(
+        lambda c, a: 2.0 * c.L_f * c.delta / a.iterations, step=lambda c: 1.0 / (c.L_f + 1.0)
+    )
+    assert not found.homogeneous
+    assert "step is" in found.found
+
+
+def test_what_is_measured_by_a_function_has_any_unit_but_one():
+    def root(c, a):
+        return math.sqrt(c.L_f * c.delta / a.iterations)
+
+    assert _stated(root, of=lambda problem, x: 1.0).homogeneous
+    assert not _stated(root, of=lambda problem, x: 1.0, units={"of": VALUE}).homogeneous
+
+
+def test_a_reason_where_there_is_nothing_to_explain_is_found():
+    found = _stated(lambda c, a: c.L_f * c.delta / a.iterations, normalised="because")
+    assert not found.explained
+
+
+def test_a_law_is_held_to_its_unit():
+    def of(square):
+        check = error_law(square, parameters={"iterations": 3, "step": 0.1})
+        claim = Claim(
+            name="own-law", statement="", algorithm="prox-gd", instances=SLOPE, check=check
+        )
+        return of_claim(claim).homogeneous
+
+    assert of(lambda c, a, past: past.error_sq + c.L_ms**2 * past.moved_sq)
+    assert not of(lambda c, a, past: past.error_sq + c.L_ms * past.moved_sq)
+
+
+def test_functions_that_fail_in_other_units_are_told():
+    def most(c, a):
+        return c.L_f * c.delta * math.sqrt(1.5 - c.delta)
+
+    assert _stated(most).homogeneous is None
+
+
+# --- the catalogue --------------------------------------------------------------------------------
+
+NO_FORMULA = {"rate", "identity", "count", "computed"}
+"""Kinds of claims that need no formula with units."""
+
+COMPARED = {"lacoste2016-local", "wang2019-step"}
+"""Claims that compare two things that are measured, in the same units."""
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.name)
+def test_claims_are_homogeneous_or_say_why_not(claim):
+    found = of_claim(claim)
+    assert found.explained, found.sentence
+    of_methods = claim.name.startswith(("methods-", "shen2019-unbiased-"))
+    if found.homogeneous is None and not of_methods:
+        assert claim.kind in NO_FORMULA or claim.name in COMPARED, found.sentence
+    if claim.name.startswith("methods-schedule-"):
+        assert found.homogeneous is not None
+
+
+def test_corrected_errata_are_homogeneous_and_some_printed_ones_are_found():
+    found = [one for erratum in ERRATA.values() for one in of_erratum(erratum)]
+    corrected = [one for one in found if one.kind == "erratum as corrected"]
+    assert corrected
+    assert all(one.homogeneous for one in corrected)
+    lost = {one.name for one in found if one.kind == "erratum as printed" and not one.homogeneous}
+    assert {"shen2019-(10)", "shen2019-4.1-powers", "li2019-(22)", "li2019-(74)"} <= lost
+
+
+@pytest.mark.parametrize("method", ALGORITHMS.values(), ids=lambda method: method.name)
+def test_schedules_keep_their_units_or_say_why_not(method):
+    found = of_schedule(method)
+    if found is None:
+        assert not method.normalised
+    else:
+        assert found.homogeneous is not None
+        assert found.explained, found.sentence
+
+
+def test_five_schedules_do_not():
+    found = filter(None, map(of_schedule, ALGORITHMS.values()))
+    lost = {one.name for one in found if not one.homogeneous}
+    assert lost == {"ncgs", "ncgs-stochastic", "ncgs-vr", "prox-svrg-plus", "natasha15"}
+
+
+class _OneMore(ProxGD):
+    """Steps by 1/(L+1)."""
+
+    @classmethod
+    def theory(cls, epsilon, constants, **given):
+        """Take the step."""
+        return super().theory(epsilon, constants, **{"step": 1.0 / (constants.L_f + 1.0), **given})
+
+
+class _OneGap(ProxGD):
+    """Counts as if delta were delta + 1."""
+
+    @classmethod
+    def theory(cls, epsilon, constants, **given):
+        """Take more iterations."""
+        T = math.ceil(2.0 * constants.L_f * (constants.delta + 1.0) / epsilon**2)
+        return super().theory(epsilon, constants, **{"iterations": T, **given})
+
+
+def test_schedules_that_lose_their_units_are_found():
+    step, count = of_schedule(_OneMore), of_schedule(_OneGap)
+    assert not step.homogeneous
+    assert step.always
+    assert "step is" in step.found
+    assert not count.homogeneous
+    assert not count.always
+    assert "iterations is" in count.found
+    assert of_schedule(ProxGD).accuracy == GRADIENT
+
+
+def test_formulas_need_the_units_of_all_that_they_read():
+    from pfbench.base.errors import InputError
+
+    with pytest.raises(InputError, match="state the unit of strange"):
+        formula(lambda strange: strange, SQUARE).departure()
+    assert formula(lambda strange: strange**2, SQUARE, strange=GRADIENT).departure() is None
+    assert formula(lambda eta: eta, LENGTH, eta=LENGTH).departure() is None
