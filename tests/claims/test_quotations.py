@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from papers import TITLES, WHY, letters, printed, text_of
+from printed import TITLES, WHY, letters, printed, text_of
 
 from pfbench.claims.catalogue import ERRATA, PAPERS
 from pfbench.runs.planning.spec import read_spec

@@ -14,6 +14,7 @@ from pfbench.claims.shen2019.theorem31 import THEOREM
 from pfbench.verification import Dossier, Erratum, Floats, Quote
 from pfbench.verification.contrast import Contrast, compared, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification.units import GRADIENT, NUMBER, Formula, product
 
 # --- readings that all share ----------------------------------------------------------------------
 
@@ -264,6 +265,11 @@ def _of_powers(tried: tuple[str, ...]) -> dict[str, str]:
     return {reading: READINGS[reading] for reading in tried}
 
 
+def _period(**powers: float) -> Formula:
+    """Return a period, which is a number, from powers of constants."""
+    return product(NUMBER, powers, eps=GRADIENT)
+
+
 ERRATA = (
     *_errata_of_9(),
     Erratum(
@@ -272,6 +278,8 @@ ERRATA = (
         corrected="p = L^.8 L2^-.4 n^.2 eps^-.4; else the error is off by 1/L^2, and above eps^2 "
         "for small L",
         examine=partial(powers, estimator="casvrg"),
+        printed=_period(L=0.4, L2=-0.4, n=0.2, eps=-0.4),
+        right=_period(L=0.8, L2=-0.4, n=0.2, eps=-0.4),
         claim=TABLE["casvrg"],
         dossier=Dossier(
             ruling="wrong",
@@ -306,6 +314,8 @@ ERRATA = (
         corrected="p = L^.5 L2^-.5 eps^-.5 by the constraint of section 4.1; with its power of L "
         "mended, too, p = L L2^-.5 eps^-.5",
         examine=small_epsilon,
+        printed=_period(L=0.5, L2=0.5, eps=-0.5),
+        right=_period(L=1.0, L2=-0.5, eps=-0.5),
         claim=TABLE["casvrg"],
         dossier=Dossier(
             ruling="wrong",
@@ -335,6 +345,8 @@ ERRATA = (
         corrected="p = L L2^-.5 n^.25 eps^-.5; else the error is off by 1/L^2, and above eps^2 for "
         "small L; (9) needs S = 4n/(3p)",
         examine=partial(powers, estimator="caspiderg"),
+        printed=_period(L=0.5, L2=-0.5, n=0.25, eps=-0.5),
+        right=_period(L=1.0, L2=-0.5, n=0.25, eps=-0.5),
         claim=TABLE["caspiderg"],
         dossier=Dossier(
             ruling="wrong",
