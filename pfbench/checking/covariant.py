@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import PfbenchError, Refused
-from pfbench.checking.findings import Skipped, Wrong, at_line
+from pfbench.checking.findings import Patience, Skipped, Wrong, at_line
 from pfbench.checking.trails import Trail, Trails
 from pfbench.verification.homogeneous import of_schedule, parameters_in
 from pfbench.verification.instruments.changed import Changed, ChangedProblem
@@ -27,8 +27,8 @@ SCALINGS = (Scaling(f=2.0**-30), Scaling(f=2.0**30), Scaling(x=2.0**-20), Scalin
 """So far off that a tolerance of a run is passed, or never reached; powers of four round nothing
 in square roots."""
 
-_TRIED = 30
-"""So many combinations of units are tried at most."""
+_TRIED, _SECONDS = 30, 2.0
+"""So many combinations of units are tried at most, and none is begun after so many seconds."""
 
 _CLOSE = 1e-9
 
@@ -64,7 +64,10 @@ def _compared(runs: Trails, where: Sequence[str]) -> str:
     off = scheduled = _by_schedule(runs)
     if off:
         raise Wrong("the same run in other units of f and x", off, {}, where)
+    patience = Patience(_SECONDS)
     for units in itertools.islice(_units(runs.algorithm), _TRIED):
+        if off and patience.over:
+            break
         made = partial(_rescaled, runs.algorithm, units)
         seen = next(filter(None, (_off(runs, made, by) for by in SCALINGS)), "")
         if not seen:
