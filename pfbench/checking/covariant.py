@@ -18,8 +18,8 @@ import numpy as np
 from pfbench.base.errors import PfbenchError, Refused
 from pfbench.checking.findings import Patience, Skipped, Wrong, at_line
 from pfbench.checking.trails import Trail, Trails
-from pfbench.verification.homogeneous import of_schedule, parameters_in
 from pfbench.verification.instruments.changed import Changed, ChangedProblem
+from pfbench.verification.scaled_schedules import of_schedule, parameters_in
 from pfbench.verification.subject import Untestable, make
 from pfbench.verification.units import NUMBER, ONE, PARAMETERS, STEP, Scaling, Unit
 
