@@ -2,7 +2,6 @@
 
 import inspect
 from collections.abc import Mapping
-from functools import partial
 from itertools import islice, pairwise
 from types import MappingProxyType
 from typing import Any
@@ -90,10 +89,10 @@ def check_algorithm(
         ("its output is what it declares", tried.output),
         ("a shorter run begins a longer one", tried.anytime),
         ("a smaller epsilon takes more", tried.schedule),
-        ("its run is the same in other units", partial(covariant, tried)),
-        ("its schedule is the same in other units", partial(schedule_keeps_units, tried)),
     ):
         look(check, at, where=where)
+    look("its run is the same in other units", covariant, tried, where=where)
+    look("its schedule is the same in other units", schedule_keeps_units, tried, where=where)
     return on
 
 

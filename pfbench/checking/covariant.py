@@ -15,20 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.errors import PfbenchError, Refused
-from pfbench.checking.findings import Skipped, Wrong, at_line
+from pfbench.base.errors import in_words
+from pfbench.checking.findings import Patience, Skipped, Wrong, at_line
 from pfbench.checking.trails import Trail, Trails
-from pfbench.verification.homogeneous import of_schedule, parameters_in
 from pfbench.verification.instruments.changed import Changed, ChangedProblem
-from pfbench.verification.subject import Untestable, make
+from pfbench.verification.scaled_schedules import of_schedule, parameters_in
+from pfbench.verification.subject import make
 from pfbench.verification.units import NUMBER, ONE, PARAMETERS, STEP, Scaling, Unit
 
 SCALINGS = (Scaling(f=2.0**-30), Scaling(f=2.0**30), Scaling(x=2.0**-20), Scaling(x=2.0**20))
 """So far off that a tolerance of a run is passed, or never reached; powers of four round nothing
 in square roots."""
 
-_TRIED = 30
-"""So many combinations of units are tried at most."""
+_TRIED, _SECONDS = 30, 2.0
+"""So many combinations of units are tried at most, and none is begun after so many seconds."""
 
 _CLOSE = 1e-9
 
@@ -64,7 +64,10 @@ def _compared(runs: Trails, where: Sequence[str]) -> str:
     off = scheduled = _by_schedule(runs)
     if off:
         raise Wrong("the same run in other units of f and x", off, {}, where)
+    patience = Patience(_SECONDS)
     for units in itertools.islice(_units(runs.algorithm), _TRIED):
+        if off and patience.over:
+            break
         made = partial(_rescaled, runs.algorithm, units)
         seen = next(filter(None, (_off(runs, made, by) for by in SCALINGS)), "")
         if not seen:
@@ -119,9 +122,9 @@ def _by_schedule(runs: Trails) -> str | None:
         if max(whole, default=0) > _LARGEST:
             return None
         first = Trails(made(ONE), runs.problem)
-    except (PfbenchError, Untestable, TypeError, OverflowError):
-        return None
-    if not first.plain.states:
+        if not first.plain.states:
+            return None
+    except Exception:  # as a schedule may refuse by any error
         return None
     return next(filter(None, (_off(first, made, by) for by in SCALINGS)), "")
 
@@ -129,10 +132,10 @@ def _by_schedule(runs: Trails) -> str | None:
 def _off(runs: Trails, made: Callable[[Scaling], Any], by: Scaling) -> str:
     """Return how the run of what is made for other units differs; empty if it does not."""
     try:
-        other = Trails(made(by), Rescaled(runs.problem, by))
-    except (Untestable, Refused) as refused:
-        return f"{by}: {refused}"
-    return _difference(runs.plain, other.as_long_as(runs), by)
+        other = Trails(made(by), Rescaled(runs.problem, by)).as_long_as(runs)
+    except Exception as error:  # which it does not raise in the units it has
+        return f"{by}: {in_words(error).rstrip('.')}"
+    return _difference(runs.plain, other, by)
 
 
 def _rescaled(algorithm: Any, units: Mapping[str, Unit], by: Scaling) -> Any:

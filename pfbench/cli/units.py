@@ -13,7 +13,7 @@ from pfbench.cli.tables import columns, show
 if TYPE_CHECKING:
     from pfbench.cli.verify import Work
     from pfbench.verification.claim import Claim, Erratum
-    from pfbench.verification.homogeneous import Homogeneity
+    from pfbench.verification.scaled_schedules import Homogeneity
 
 _WORDS = {True: "homogeneous", False: "not homogeneous", None: "no units"}
 
@@ -28,7 +28,8 @@ def say_first(claims: "Sequence[Claim]", work: "Work") -> None:
 
 def of_claims(claims: "Sequence[Claim]", errata: "Sequence[Erratum]" = ()) -> "list[Homogeneity]":
     """Return what is found of claims, of schedules of their own methods, and of errata."""
-    from pfbench.verification.homogeneous import of_claim, of_erratum, of_schedule
+    from pfbench.verification.homogeneous import of_claim, of_erratum
+    from pfbench.verification.scaled_schedules import of_schedule
 
     found = [of_claim(one) for one in claims]
     methods = {id(one.algorithm): one.algorithm for one in claims if not _named(one)}
@@ -41,7 +42,7 @@ def show_units(work: "Work") -> None:
     """Show, for all claims that are named, errata and schedules, whether they keep their units."""
     from pfbench.algorithms.catalogue import ALGORITHMS
     from pfbench.claims.catalogue import ERRATA, own_papers, selected
-    from pfbench.verification.homogeneous import of_schedule
+    from pfbench.verification.scaled_schedules import of_schedule
     from pfbench.verification.tables import units_table
 
     ours = [] if work.names else list(ERRATA.values())

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pfbench.base.visible import visible
-from pfbench.verification.homogeneous import Homogeneity
 from pfbench.verification.power import FACTORS, SEEDS, Search
+from pfbench.verification.scaled_schedules import Homogeneity
 from pfbench.verification.scales import CRITERIA
 from pfbench.verification.session import Finding, Verification
 from pfbench.verification.verdict import Verdict

@@ -87,6 +87,20 @@ class Plain:
             yield pf.State(x, at, g)
 
 
+class Picky(Plain):
+    """Refuses what it does not like, by an error of Python's."""
+
+    def __init__(self, iterations, step):
+        super().__init__(iterations, step)
+        if step > 1.0:
+            raise ValueError("so long a step")
+
+    @classmethod
+    def theory(cls, epsilon, constants, **given):
+        """Refuse."""
+        raise KeyError("epsilon")
+
+
 @pytest.mark.parametrize("method", [Gives, Hurries])
 def test_an_absolute_tolerance_is_found(method):
     run, schedule = found(method)
@@ -117,6 +131,10 @@ def test_a_hard_coded_step_is_a_remark():
 def test_a_step_of_any_style_passes():
     run, _ = found(Plain)
     assert run.status == "passed"
+
+
+def test_what_a_method_refuses_is_no_fault():
+    assert [one.status for one in found(Picky)] == ["passed", "skipped"]
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -145,3 +145,47 @@ def test_what_is_wrong_is_said_in_one_sentence(pfbench, own, text, name, words):
     (own / "bad.py").write_text(HEAD + text + "\n")
     refusal = pfbench("verify", name, "--jobs", 0, "--json", "-").refusal
     assert words in refusal
+
+
+def test_units_are_said_before_any_run(pfbench, conforms, own):
+    text = (own / "mine.py").read_text()
+    lost = text.replace("c.L_f * c.delta / a.iterations", "c.L_f * (c.delta + 1) / a.iterations")
+    assert lost != text
+    (own / "bad.py").write_text(lost)
+    outcome = pfbench("verify", "bad.py:MEAN", "--jobs", 0, "--json", "out.json")
+    first = outcome.out.splitlines()[0]
+    assert first.startswith("units of descent-mean: not homogeneous: f by 2^4: the bound is ")
+    assert first.endswith(" times, not 256")
+    content = json.loads(Path("out.json").read_text())
+    conforms(content, "verify.json")
+    (row, *_) = content["units"]
+    assert (row["name"], row["homogeneous"], row["normalised"]) == ("descent-mean", False, "")
+    outcome = pfbench("verify", "mine.py:MEAN", "--jobs", 0)
+    assert outcome.out.startswith("units of descent-mean: homogeneous: the bound (f^2 x^-2)")
+
+
+def test_units_alone_are_told_without_a_run(pfbench, conforms, own):
+    given = ("verify", "mine.py", "qu2018-thm3", "--units")
+    outcome = pfbench(*given, "--json", "out.json", "--table", "units.md")
+    assert outcome.status == 0
+    content = json.loads(Path("out.json").read_text())
+    conforms(content, "verify.json")
+    found = {row["name"]: row["homogeneous"] for row in content["units"]}
+    assert found["descent-mean"]
+    assert found["qu2018-thm3"] is False
+    table = Path("units.md").read_text()
+    line = next(line for line in table.splitlines() if line.startswith("| qu2018-thm3 |"))
+    assert "multiples of L to L Delta" in line
+    assert "## Homogeneous" in table
+    assert "exclude each other" in pfbench("verify", "--units", "--power").err
+
+
+def test_the_table_of_units_is_that_of_the_catalogue():
+    from pfbench.claims.catalogue import CLAIMS
+    from pfbench.verification.homogeneous import of_claim
+
+    table = (Path(__file__).parents[2] / "reports" / "units.md").read_text()
+    lost = table.split("## Not homogeneous")[1].split("## Homogeneous")[0]
+    named = {line.split(" | ")[0].removeprefix("| ") for line in lost.splitlines() if "|" in line}
+    assert {one.name for one in CLAIMS.values() if of_claim(one).homogeneous is False} <= named
+    assert all(name in table for name in CLAIMS)

@@ -12,8 +12,9 @@ from pfbench.claims.catalogue import CLAIMS, ERRATA
 from pfbench.problems.linear_models import LeastSquares
 from pfbench.sets import L2Ball
 from pfbench.verification import Claim, instance
-from pfbench.verification.homogeneous import of_claim, of_erratum, of_schedule
+from pfbench.verification.homogeneous import of_claim, of_erratum
 from pfbench.verification.instruments.slopes import Slope
+from pfbench.verification.scaled_schedules import of_schedule
 from pfbench.verification.stating.bound import bound
 from pfbench.verification.stating.error_law import error_law
 from pfbench.verification.units import (
