@@ -221,7 +221,7 @@ class CGS(Algorithm):
 
     name = "cgs"
     summary = "conditional gradient sliding with restarts"
-    source = "li2019 algorithms 1 and 2"
+    source = "li2019 algorithm 1"
     cites = ("li2019", "lan2016")
     counts = "T = restarts x N iterations: FO T, SFO nT, LO as many as condg needs"
     requires = frozenset({"gradient", "lo"})
@@ -297,7 +297,7 @@ class STORC(CGS):
 
     name = "storc"
     summary = "stochastic variance-reduced conditional gradient sliding with restarts"
-    source = "li2019 algorithm 3"
+    source = "li2019 algorithm 2"
     cites = ("li2019", "hazan2016")
     counts = "restarts x N iterations: FO restarts, SFO restarts (n + 2mN), LO as condg needs"
     requires = frozenset({"gradient", "difference", "lo"})

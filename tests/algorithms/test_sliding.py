@@ -150,7 +150,7 @@ def ncgs_vr(P, x, rng, T, L, b, m, eta=None):
 
 
 def cgs(P, x, rng, restarts, N, L, sigma, delta0, m=None):
-    """li2019 algorithms 1 and 2, and with m its algorithm 3."""
+    """li2019 algorithm 1, and with m its algorithm 2."""
     theta = x
     for t in range(1, restarts + 1):
         x = y = y0 = theta

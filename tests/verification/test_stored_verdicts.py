@@ -168,7 +168,7 @@ def unshown(effort, seed):
 
 
 def test_an_examination_that_raises_says_what_and_one_that_fails_shows_nothing(store):
-    erratum = replace(ERRATA["li2019-(87)"], examine=raising)
+    erratum = replace(ERRATA["li2019-(30)"], examine=raising)
     (lost,) = Session(engine=ThisProcess(), store=store).examine([erratum])
     assert not lost.shown
     assert lost.lost.startswith("error: ZeroDivisionError: a batch of none (line ")
@@ -177,7 +177,7 @@ def test_an_examination_that_raises_says_what_and_one_that_fails_shows_nothing(s
 
 
 def test_errata_are_examined_in_processes_with_their_progress():
-    errata, told = [ERRATA["li2019-(87)"], ERRATA["li2019-(74)"]], []
+    errata, told = [ERRATA["li2019-(30)"], ERRATA["li2019-(74)"]], []
     found = Session(
         engine=LocalProcesses(1), seed=3, progress=lambda one, made: told.append(one)
     ).examine(errata)

@@ -10,6 +10,7 @@ from pfbench.claims.methods import (
     natasha,
     nfwu,
     proximal,
+    restarted,
     sliding,
     spider,
     stochastic_frank_wolfe,
@@ -20,7 +21,7 @@ PAPER = Paper.of(
     "methods",
     "The methods as their sources state them",
     (
-        *(frank_wolfe, stochastic_frank_wolfe, nfwu, sliding, proximal, spider, accelerated),
-        *(natasha, faults),
+        *(frank_wolfe, stochastic_frank_wolfe, nfwu, sliding, restarted),
+        *(proximal, spider, accelerated, natasha, faults),
     ),
 )

@@ -233,7 +233,12 @@ METHODS = (
     ASVRG.stated("prox-asvrg", OF_ASVRG, smooth=False),
     KATYUSHA.stated("katyusha-ns", OF_KATYUSHA, smooth=True),
     KATYUSHA.stated("prox-katyusha-ns", OF_KATYUSHA, smooth=False),
-    replace(RSAG.stated("rsag", OF_RSAG, smooth=True), schedules=WANTED, schedule=of_rsag),
+    replace(
+        RSAG.stated("rsag", OF_RSAG, smooth=True),
+        schedules=WANTED,
+        schedule=of_rsag,
+        whose="Ghadimi & Lan 2016, the deterministic case; b = n is of pfbench",
+    ),
     replace(
         RSAG.stated("prox-rsag", OF_RSAG, smooth=False),
         schedules=tuple(
@@ -242,6 +247,8 @@ METHODS = (
             for epsilon in (4.0, 0.4, *beside(partial(on_bounded_set, c)))
         ),
         schedule=of_prox_rsag,
+        whose="the bound of qu2018 theorem 1, option II, with exact proximal maps, not of its own "
+        "source; b = n, and D and M for its norms, are of pfbench",
     ),
 )
 

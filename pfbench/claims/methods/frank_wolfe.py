@@ -156,6 +156,8 @@ FRANK_WOLFE = Method(
     ),
     schedules=WANTED,
     schedule=schedule,
+    whose="lacoste2016 (6) with C = L_f D^2; the C of backtracking, max(2 L_f, M_{-1}) D^2, is of "
+    "pfbench",
 )
 
 METHODS = (FRANK_WOLFE,)

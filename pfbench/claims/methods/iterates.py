@@ -137,6 +137,7 @@ def stated(
     sizes: tuple[Parameters, ...],
     *,
     printed: Printed,
+    whose: str,
     wanted: tuple[Wanted, ...] = WANTED,
 ) -> Method:
     """Return what a source says of steps along an estimate at the iterate.
@@ -151,8 +152,8 @@ def stated(
         How the estimate is formed.
     sizes
         Parameters with which all draws are enumerated.
-    printed, wanted
-        The theorem's schedule, and for what it is compared.
+    printed, whose, wanted
+        The schedule, whose it is, and for what it is compared.
     """
     known, tables = set(sizes[0]), form is saga
     online = any("snapshot" in size for size in sizes)
@@ -196,4 +197,5 @@ def stated(
         stored_squares=partial(stored_squares, move=kind.move) if tables else None,
         schedules=wanted,
         schedule=printed,
+        whose=whose,
     )

@@ -168,6 +168,17 @@ WANTED = (
 )
 
 
+SIZES = {
+    "sg": "S = 4 sigma^2/epsilon^2, from condition (9), is of pfbench",
+    "svrg": "p and S of table 1, S times 4 by pfbench, with which (9) holds",
+    "spiderg": "p and S of table 1, S times 4 by pfbench, with which (9) holds",
+    "casvrg": "p and S of section 4.1, the powers of L and L2 corrected by pfbench",
+    "caspiderg": "p and S of section 4.2, the powers of L and L2 corrected and S times 4/3 by "
+    "pfbench",
+}
+"""Whose the sizes are."""
+
+
 # --- the methods ------------------------------------------------------------------------------
 
 
@@ -214,6 +225,7 @@ def stated(estimator: str, form: Forming) -> Method:
         outputs=best_of_runs,
         schedules=WANTED,
         schedule=partial(printed, estimator=estimator),
+        whose=f"T and step of shen2019 theorem 3.1; {SIZES[estimator]}",
     )
 
 

@@ -117,6 +117,7 @@ METHODS = (
         full,
         GRADIENTS,
         printed=of_gradient_descent,
+        whose="lacoste2016 section 3, of Ghadimi, Lan, Zhang 2016",
     ),
     stated(
         "projected-gradient",
@@ -125,8 +126,17 @@ METHODS = (
         full,
         GRADIENTS,
         printed=of_gradient_descent,
+        whose="as prox-gd; li2019, which runs it, prints no step",
     ),
-    stated("prox-sgd", "Ghadimi, Lan, Zhang 2016, RSPG", COMPOSITE, sg, BATCHES, printed=of_rspg),
+    stated(
+        "prox-sgd",
+        "Ghadimi, Lan, Zhang 2016, RSPG",
+        COMPOSITE,
+        sg,
+        BATCHES,
+        printed=of_rspg,
+        whose="step 1/(2L) of Ghadimi, Lan, Zhang 2016; T and b by a bound of pfbench",
+    ),
     stated(
         "svrg",
         "Reddi, Hefny, Sra, Poczos, Smola 2016 (ICML)",
@@ -134,6 +144,7 @@ METHODS = (
         svrg,
         AT_SNAPSHOTS,
         printed=of_svrg,
+        whose="that of prox-svrg with h = 0, taken by pfbench in place of its own source",
     ),
     stated(
         "prox-svrg",
@@ -142,6 +153,7 @@ METHODS = (
         svrg,
         AT_SNAPSHOTS,
         printed=of_svrg,
+        whose="Reddi et al. 2016 (NIPS) with b = n^(2/3)",
     ),
     stated(
         "projected-svrg",
@@ -150,6 +162,7 @@ METHODS = (
         svrg,
         AT_SNAPSHOTS,
         printed=of_svrg,
+        whose="that of prox-svrg; qu2018 section 6, which runs it, prints b and m, no step",
     ),
     stated(
         "prox-svrg-plus",
@@ -158,9 +171,18 @@ METHODS = (
         svrg,
         (*AT_SNAPSHOTS, *SAMPLED_SNAPSHOTS),
         printed=of_svrg_plus,
+        whose="step, m and best b of Li & Li 2018; T and B by a bound that pfbench derived",
         wanted=(*WANTED, *ONLINE),
     ),
-    stated("saga", "Reddi, Sra, Poczos, Smola 2016 (CDC)", SMOOTH, saga, TABLES, printed=of_saga),
+    stated(
+        "saga",
+        "Reddi, Sra, Poczos, Smola 2016 (CDC)",
+        SMOOTH,
+        saga,
+        TABLES,
+        printed=of_saga,
+        whose="Reddi et al. 2016 (CDC) with b = 1; pfbench corrects T by 1 - 1/(12 n^(2/3))",
+    ),
     stated(
         "prox-saga",
         "Reddi, Sra, Poczos, Smola 2016 (NIPS), algorithm 2",
@@ -168,22 +190,27 @@ METHODS = (
         saga,
         TABLES,
         printed=of_prox_saga,
+        whose="Reddi et al. 2016 (NIPS) with b = n^(2/3)",
     ),
     stated(
         "spiderboost",
-        "wang2019 algorithm 1",
+        "wang2019 algorithm 1, theorem 1",
         SMOOTH,
         spider,
         (*RECURSIVE, *SAMPLED_REFERENCES),
         printed=partial(of_spiderboost, constant=4.0),
+        whose="step, q and S of wang2019 theorem 1; the 4 of T, where it prints O(.), is "
+        "derived by pfbench",
     ),
     stated(
         "prox-spiderboost",
-        "wang2019 algorithm 2, theorem 1",
+        "wang2019 algorithm 2, theorem 2",
         COMPOSITE,
         spider,
         (*RECURSIVE, *SAMPLED_REFERENCES),
         printed=partial(of_spiderboost, constant=20.0),
+        whose="step, q and S of wang2019 theorem 2; the 20 of T, where it prints O(.), is "
+        "derived by pfbench",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Conditional gradient sliding: NCGS and its stochastic forms (qu2018), CGS and STORC (li2019).
+"""Conditional gradient sliding: NCGS and its stochastic forms (qu2018).
 
 condg(g, u, lambda, eta) ends where the Frank-Wolfe gap of <g, x> + |x - u|^2/(2 lambda) is at most
 eta. What it returns is not determined by that, so each answer's gap is computed anew; where the
@@ -185,6 +185,12 @@ def _recovered(following: Told, ag: Floats, alpha: float) -> Floats:
     return np.asarray((following.at - (1.0 - alpha) * ag) / alpha)
 
 
+def of_gradients(s: Parameters, n: int) -> tuple[Counts, ...]:
+    """Return FO and SFO of a full gradient a step."""
+    T = s["iterations"]
+    return (Counts(fo=T, sfo=n * T, lo=PATH),)
+
+
 def of_ncgs(asked: Wanted) -> Printed:
     """Return the N of theorem 1: option 1 (12 L Delta + 16 L)/N <= epsilon, else `second_bound`."""
     epsilon, c = asked.epsilon, asked.constants
@@ -253,81 +259,6 @@ def of_ncgs_vr(asked: Wanted) -> Printed:
     }
 
 
-# --- CGS and STORC ----------------------------------------------------------------------------
-
-
-def cgs(problem: Waves, s: Parameters, told: Sequence[Told], *, sampled: bool) -> Iterator[Place]:
-    """Yield the places of restarts t = 1, 2, ... of N steps, k = 1 .. N, gamma = 2/(k+1).
-
-    z = (1 - gamma) y + gamma x, x+ = condg(g, x, k/(3L), eta), y+ = (1 - gamma) y + gamma x+, which
-    tells x+. eta = 2 L D_t^2/(N k), D_t^2 = 4 delta 2^-t/sigma_hat. STORC's g has its snapshot at
-    y_0.
-    """
-    N, L = s["period"], s["smoothness"]
-    y, made = problem.start(), minimisations(told)
-    for number, one in enumerate(told):
-        t, k = number // N + 1, number % N + 1
-        if k == 1:
-            x, snapshot = y, y
-        gamma = 2.0 / (k + 1.0)
-        z = (1.0 - gamma) * y + gamma * x
-        formed = Formed(at=z)
-        if sampled:
-            known = problem.gradient(snapshot)
-            formed = Formed(at=z, batch=s["batch"], against=snapshot, known=known)
-        tolerance = 8.0 * L * s["delta"] * 0.5**t / (s["curvature"] * N * k)
-        after = y + (one.x - y) / gamma
-        call = Inner(problem, one.estimate, x, k / (3.0 * L), tolerance, after)
-        yield decided(formed, one.x, [call], made[number])
-        x, y = after, one.x
-
-
-def restarted(s: Parameters) -> int:
-    """Return the steps of all restarts."""
-    return int(s.get("restarts", 1) * s["period"])
-
-
-def of_gradients(s: Parameters, n: int, *, steps: str) -> tuple[Counts, ...]:
-    """Return FO and SFO of a full gradient a step; `steps`: iterations or restarts."""
-    T = restarted(s) if steps == "restarts" else s["iterations"]
-    return (Counts(fo=T, sfo=n * T, lo=PATH),)
-
-
-def of_snapshots(s: Parameters, n: int) -> tuple[Counts, ...]:
-    """Return SFO n + 2mN a restart; at y_0 itself the difference is 0, and may be left out."""
-    R, m, N = s.get("restarts", 1), s["batch"], s["period"]
-    return tuple(Counts(fo=R, sfo=R * (n + 2 * m * steps), lo=PATH) for steps in (N, N - 1))
-
-
-def of_cgs(asked: Wanted) -> Printed:
-    """Return N = 8 sqrt(L/sigma_hat), log2(delta0/epsilon) restarts, at least 1."""
-    c = asked.constants
-    return {
-        "restarts": math.log2(c.delta / asked.epsilon) if c.delta > 2.0 * asked.epsilon else 1,
-        "period": math.ceil(8.0 * math.sqrt(c.L_f / c.sigma_hat) - 1e-9),
-        "smoothness": c.L_f,
-        "curvature": c.sigma_hat,
-        "delta": c.delta,
-    }
-
-
-def of_storc(asked: Wanted) -> Printed:
-    """Return theorem 2's m: 5200 N L_max/sigma_hat where f_i are convex, else 8000 N L~/sigma_hat.
-
-    L~ = (L_max + ell)(1 + ell/sigma_hat). In practice m = n^(2/3), as the theorem's is far above n.
-    """
-    c, printed = asked.constants, of_cgs(asked)
-    N = float(printed["period"] or 0.0)
-    if asked.practical:
-        m = c.n ** (2.0 / 3.0)
-    elif c.ell == 0.0:
-        m = 5200.0 * N * c.L_max / c.sigma_hat
-    else:
-        mixed = (c.L_max + c.ell) * (1.0 + c.ell / c.sigma_hat)
-        m = 8000.0 * N * mixed / c.sigma_hat
-    return {**printed, "batch": m}
-
-
 # --- the methods ------------------------------------------------------------------------------
 
 WANTED = (
@@ -344,16 +275,13 @@ SECOND = tuple(
 NOISY = tuple(
     Wanted(epsilon, c) for c in CONSTANTS for epsilon in beside(partial(stochastic_bound, c))
 )
-CONVEX = tuple(replace(one, constants=replace(one.constants, ell=0.0)) for one in WANTED)
-PRACTICAL = tuple(replace(one, practical=True) for one in WANTED)
-
 NCGS_SIZES: dict[str, Any] = {"iterations": 8, "smoothness": 1.5}
 
 NCGS = Method(
     name="ncgs",
     source="qu2018 algorithm 2, theorem 1",
     referee=partial(ncgs, batch=everything, option=None),
-    counts=partial(of_gradients, steps="iterations"),
+    counts=of_gradients,
     enumerated=tuple(setting(BALL, **NCGS_SIZES, option=option) for option in (1, 2)),
     followed=tuple(
         setting(problem, **NCGS_SIZES, option=option, tolerance=tolerance)
@@ -371,6 +299,8 @@ NCGS = Method(
     ),
     schedules=(*WANTED, *SECOND),
     schedule=of_ncgs,
+    whose="qu2018 theorem 1, the least N with which its bound is at most epsilon; pfbench puts D "
+    "for |theta_0 - theta*| and M for |theta*|",
 )
 
 STOCHASTIC = Method(
@@ -397,6 +327,8 @@ STOCHASTIC = Method(
     ),
     schedules=(*WANTED, *NOISY),
     schedule=of_stochastic,
+    whose="the parameters of qu2018 theorem 2; N by a bound that pfbench derived, as the theorem "
+    "leaves the constant of its noise open",
 )
 
 VR_SIZES: dict[str, Any] = {"smoothness": 1.5, "batch": 2, "period": 3, "iterations": 8}
@@ -426,49 +358,9 @@ NCGS_VR = Method(
     ),
     schedules=WANTED,
     schedule=of_ncgs_vr,
+    whose="qu2018 theorem 3, the least multiple of m as T",
 )
 
-CGS_SIZES: dict[str, Any] = {"period": 4, "smoothness": 1.5, "curvature": 1.0, "delta": 0.02}
-
-CGS = Method(
-    name="cgs",
-    source="li2019 algorithms 1 and 2, theorem 1",
-    referee=partial(cgs, sampled=False),
-    counts=partial(of_gradients, steps="restarts"),
-    length=restarted,
-    enumerated=(setting(BALL, **CGS_SIZES, restarts=2),),
-    followed=(setting(BALL, **CGS_SIZES, restarts=3), setting(OCTAHEDRON, **CGS_SIZES, restarts=2)),
-    counted=(setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=3),),
-    chosen=(setting(ONE_ON_BALL, **CGS_SIZES, restarts=2, output="last"),),
-    schedules=WANTED,
-    schedule=of_cgs,
-)
-
-STORC = Method(
-    name="storc",
-    source="li2019 algorithm 3, theorem 2",
-    referee=partial(cgs, sampled=True),
-    counts=of_snapshots,
-    length=restarted,
-    enumerated=(
-        setting(BALL, **{**CGS_SIZES, "period": 2}, restarts=2, batch=1),
-        setting(BALL, **CGS_SIZES, batch=1),
-        setting(BALL, **{**CGS_SIZES, "period": 3}, batch=2),
-        setting(BALL, **{**CGS_SIZES, "period": 2}, batch=4),
-    ),
-    followed=(
-        setting(BALL, **CGS_SIZES, restarts=3, batch=2),
-        setting(OCTAHEDRON, **CGS_SIZES, restarts=2, batch=5),
-    ),
-    counted=(
-        setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=3, batch=3),
-        setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=1, batch=9),
-    ),
-    chosen=(setting(ONE_ON_BALL, **CGS_SIZES, restarts=2, batch=1, output="last"),),
-    schedules=(*WANTED, *CONVEX, *PRACTICAL),
-    schedule=of_storc,
-)
-
-METHODS = (NCGS, STOCHASTIC, NCGS_VR, CGS, STORC)
+METHODS = (NCGS, STOCHASTIC, NCGS_VR)
 
 CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))

@@ -232,6 +232,7 @@ SARAH = Method(
     outputs=sarah_output,
     schedules=WANTED,
     schedule=of_sarah,
+    whose="Nguyen, Liu, Scheinberg, Takac 2017, one outer loop; b = sqrt n is of pfbench",
 )
 
 SPIDER = Method(
@@ -260,6 +261,7 @@ SPIDER = Method(
     outputs=spider_output,
     schedules=WANTED,
     schedule=of_spider,
+    whose="Fang, Li, Lin, Zhang 2018, finite sum, option II, with n0 = 1",
 )
 
 MOMENTUM = Method(
@@ -284,6 +286,8 @@ MOMENTUM = Method(
     ),
     schedules=WANTED,
     schedule=of_momentum,
+    whose="step, q and S of wang2019 theorem 3; T is that of prox-spiderboost, derived by pfbench "
+    "for theorem 2, as theorem 3 prints O(.) only",
 )
 
 METHODS = (SARAH, SPIDER, MOMENTUM)

@@ -95,7 +95,7 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
             instances=method.problems,
             algorithm=method.name,
             assumptions=("f_i smooth",),
-            schedule="as its source's theorem" if what == "schedule" else "explicit",
+            schedule="that of the statement" if what == "schedule" else "explicit",
             takes=_SECONDS[what],
             normalised=ALGORITHMS[method.name].normalised if what == "schedule" else "",
         )
@@ -117,8 +117,8 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
     )
     if method.schedule is None:
         return told
-    printed = "the schedule for an accuracy is the one that the source's theorem prints"
-    return (*told, claim("schedule", "identity", printed, keeps_its_schedule))
+    schedule = f"the schedule for an accuracy: {method.whose}"
+    return (*told, claim("schedule", "identity", schedule, keeps_its_schedule))
 
 
 # --- schedules ------------------------------------------------------------------------------------

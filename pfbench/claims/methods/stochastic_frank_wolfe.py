@@ -61,8 +61,25 @@ def of_sagafw(asked: Wanted) -> Printed:
 CLAIMED = tuple(Wanted(one.epsilon, one.constants, {"option": "claimed"}) for one in WANTED)
 
 METHODS = (
-    stated("sfw", SOURCE.format(2), CONDITIONAL, sg, BATCHES, printed=of_sfw),
-    stated("svfw", SOURCE.format(3), CONDITIONAL, svrg, AT_SNAPSHOTS, printed=of_svfw),
+    stated(
+        "sfw",
+        SOURCE.format(2),
+        CONDITIONAL,
+        sg,
+        BATCHES,
+        printed=of_sfw,
+        whose="b = T of Reddi et al. 2016 (Allerton); T and gamma by a bound of pfbench "
+        "with sigma^2",
+    ),
+    stated(
+        "svfw",
+        SOURCE.format(3),
+        CONDITIONAL,
+        svrg,
+        AT_SNAPSHOTS,
+        printed=of_svfw,
+        whose="m and b of Reddi et al. 2016 (Allerton); T and gamma by a bound of pfbench",
+    ),
     stated(
         "sagafw",
         SOURCE.format(4),
@@ -70,6 +87,8 @@ METHODS = (
         saga,
         TABLES,
         printed=of_sagafw,
+        whose="repaired by pfbench: b, T and gamma by a bound of its own; option=claimed has the b "
+        "of Reddi et al. 2016 (Allerton), which is disputed, with the T and gamma of svfw",
         wanted=(*WANTED, *CLAIMED),
     ),
 )

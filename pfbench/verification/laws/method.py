@@ -8,6 +8,7 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
+from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Floats
 from pfbench.verification.instances import Instance
@@ -200,9 +201,11 @@ class Method:
     stored_squares
         Returns for each step the mean square error over all draws, where a place does not say it.
     schedules
-        Accuracies and constants for which the theorem's schedule is compared.
+        Accuracies and constants for which the schedule is compared.
     schedule
-        Returns what the theorem prints, by parameter.
+        Returns the schedule, by parameter.
+    whose
+        Whose schedule it is: source and theorem, what was changed, and by whom.
     """
 
     name: str
@@ -219,6 +222,11 @@ class Method:
     stored_squares: Callable[[Waves, Parameters], Sequence[float]] | None = None
     schedules: tuple[Wanted, ...] = ()
     schedule: Callable[[Wanted], dict[str, float | None]] | None = None
+    whose: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.schedule is None) != (not self.whose):
+            raise InputError(f"whose is the schedule of {self.name}?")
 
     @property
     def problems(self) -> tuple[Instance, ...]:

@@ -1,4 +1,4 @@
-"""Whether a method's schedule is the one that its source's theorem prints."""
+"""Whether a method's schedule is the one that its claim names."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _RELATIVE = 1e-9
 
 
 def keeps_its_schedule(trial: Trial, *, method: Method) -> Evidence:
-    """Compare every parameter that the theorem sets, for several accuracies and constants."""
+    """Compare every parameter that the schedule sets, for several accuracies and constants."""
     parts, claimed = dict[str, Decision](), dict[str, float]()
     assert method.schedule is not None
     failed: list[tuple[Wanted, Untestable]] = []
@@ -89,7 +89,7 @@ def _compared(found: dict[str, float | None], printed: dict[str, float | None]) 
         if not _same(value, printed[name])
     ]
     shown = {name: float(value) for name, value in found.items() if value is not None}
-    return decide_exact(not wrong, "Every parameter is the theorem's.", "".join(wrong[:1]), shown)
+    return decide_exact(not wrong, "Every parameter is the schedule's.", "".join(wrong[:1]), shown)
 
 
 def _same(found: float | None, printed: float | None) -> bool:

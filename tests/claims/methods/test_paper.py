@@ -1,5 +1,8 @@
 """The claims about all methods, and faults that any method can be given from outside."""
 
+import re
+from dataclasses import replace
+
 import pytest
 from judging import assert_complete, judge, pairs
 from twisted import (
@@ -16,8 +19,9 @@ from twisted import (
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSG
+from pfbench.base.errors import InputError
 from pfbench.claims.catalogue import CLAIMS
-from pfbench.claims.methods import PAPER
+from pfbench.claims.methods import PAPER, sliding
 from pfbench.verification.subject import Subject
 
 pytestmark = pytest.mark.claims
@@ -101,6 +105,31 @@ def test_an_output_from_the_second_half_is_caught(name):
 SCHEDULED = [
     name.removeprefix("methods-schedule-") for name in CLAIMS if name.startswith("methods-schedule")
 ]
+
+
+CHANGED = {
+    *("prox-spiderboost-m", "natasha15", "sfw", "svfw", "sagafw", "saga", "prox-rsag", "svrg"),
+    *("prox-sgd", "prox-svrg-plus", "spiderboost", "prox-spiderboost", "sarah", "rsag"),
+    *("ncgs", "ncgs-stochastic", "storc", "frank-wolfe"),
+    *(f"nfwu-{one}" for one in ("sg", "svrg", "spiderg", "casvrg", "caspiderg")),
+}
+"""Methods with a schedule that is not printed so, or not by their own source."""
+
+
+@pytest.mark.parametrize("name", SCHEDULED)
+def test_a_schedule_says_whose_it_is(name):
+    """The source by its year, and what pfbench did where it is not as printed."""
+    words, _, whose = about("schedule", name).statement.partition(": ")
+    assert words == "the schedule for an accuracy"
+    assert re.search(r"2\d{3}\b|that of prox-|as prox-", whose)
+    assert ("pfbench" in whose) == (name in CHANGED)
+
+
+def test_a_schedule_of_nobody_is_refused():
+    (method,) = (one for one in sliding.METHODS if one.name == "ncgs")
+    for changed in ({"whose": ""}, {"schedule": None}):
+        with pytest.raises(InputError, match="whose is the schedule of ncgs"):
+            replace(method, **changed)
 
 
 def with_schedule_changed(method, parameter, change):
