@@ -7,8 +7,8 @@ import numpy as np
 
 from pfbench.algorithms.sliding import CGS
 from pfbench.claims.li2019 import steps
-from pfbench.claims.li2019.stat import beside_the_truth, error_beside_the_truth
 from pfbench.claims.li2019.steps import STRONG, Known, halving, inner, known, period, summary
+from pfbench.claims.li2019.truth import beside_the_truth, error_beside_the_truth
 from pfbench.runs.loop.asking import oracles_of
 from pfbench.verification import Claim, Erratum, Evidence, Floats, Trial, instance
 from pfbench.verification.contrast import Contrast, compared, stream

@@ -1,4 +1,4 @@
-"""Conditional gradient sliding with restarts: CGS and STORC (li2019); condg as in `sliding`."""
+"""Conditional gradient sliding with restarts: CGS and STORC (li2019); `condg` has the inner."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -7,14 +7,7 @@ from functools import partial
 from typing import Any
 
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.sliding import (
-    OCTAHEDRON,
-    WANTED,
-    Inner,
-    Printed,
-    decided,
-    minimisations,
-)
+from pfbench.claims.methods.condg import OCTAHEDRON, WANTED, Inner, Printed, decided, minimisations
 from pfbench.claims.methods.stating import BALL, ONE_ON_BALL, SEVEN_ON_BALL, claims_of
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting

@@ -7,13 +7,9 @@ import pytest
 from judging import trial
 from numpy.testing import assert_allclose
 
-from pfbench.claims.li2019.stat import (
-    STAT,
-    beside_the_truth,
-    error_beside_the_truth,
-    statistical_error,
-)
+from pfbench.claims.li2019.stat import STAT
 from pfbench.claims.li2019.steps import inner, known
+from pfbench.claims.li2019.truth import beside_the_truth, error_beside_the_truth, statistical_error
 
 
 def printed_error(tau, sigma_hat, compatibility, outside, size, length):
