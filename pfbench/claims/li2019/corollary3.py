@@ -116,7 +116,8 @@ def inner_bound(
     return 2.0 / (k * (k + 1.0)) * (first * 3.0 * L * begin + total)
 
 
-_CORRECTED: Mapping[str, Any] = {"first": 0.5, "weighted": True}
+_PRINTED: Mapping[str, Any] = {"first": 1.0, "weighted": False, "noise": 0.5}
+_CORRECTED: Mapping[str, Any] = {"first": 0.5, "weighted": True, "noise": 0.5}
 _READINGS: Mapping[str, Mapping[str, Any]] = {
     "gamma_i eta_i": {"weighted": True},
     "beta_1/2": {"first": 0.5},
@@ -166,8 +167,8 @@ ERRATA = (
         name="li2019-(30)",
         as_printed="corollary 3's 8 L D_t^2/(k(k+1)) follows from (30), which has eta_i and beta_1",
         corrected="it follows with gamma_i eta_i and beta_1/2; both statements themselves hold",
-        printed=formula(inner_bound, VALUE, {"printed": True}, squared=(0, 2), begin=(0, 2)),
-        right=formula(inner_bound, VALUE, {"printed": False}, squared=(0, 2), begin=(0, 2)),
+        printed=formula(inner_bound, VALUE, _PRINTED, squared=(0, 2), begin=(0, 2)),
+        right=formula(inner_bound, VALUE, _CORRECTED, squared=(0, 2), begin=(0, 2)),
         examine=weights_of_30,
         claim=COR3,
         dossier=Dossier(
