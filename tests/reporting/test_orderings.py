@@ -301,7 +301,13 @@ def test_a_page_begins_with_what_flips_and_has_the_evidence_below_the_figure():
     found = replace(found, study=replace(found.study, orderings=(one,)))
     report = Report(Spec("s", "S", "", (found.study,)), (found,), ())
     made = datetime(2026, 11, 23, tzinfo=UTC)
-    text = page(contents(report, "pfbench", "c", made))
+    everything = contents(report, "pfbench", "c", made)
+    seconds = [run.seconds for _, run in found.runs]
+    told = dict(everything.provenance())["run time"]
+    assert [float(word) for word in told.split() if word[0].isdigit()] == pytest.approx(
+        [sum(seconds), max(seconds)], rel=5e-3
+    )
+    text = page(everything)
     brief = "Published orders that flip, 1 of 1: slow before fast (by SFO and seconds)."
     assert text.index(brief) < text.index('class="workbench"') < text.index("“it says so”")
 

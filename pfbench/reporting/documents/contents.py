@@ -151,9 +151,19 @@ class Contents:
             ("commit", self.commit),
             ("date", self.date),
             ("runs", str(len(self.spec.runs()))),
+            *self._run_time(),
             ("seeds", "; ".join(seeds)),
             ("written on", machine()),
         ]
+
+    def _run_time(self) -> list[tuple[str, str]]:
+        """Return how long the runs took where orders are judged, in seconds among others."""
+        if not any(part.study.orderings for part in self.parts):
+            return []
+        seconds = [run.seconds for part in self.parts for _, run in part.results.runs]
+        total, longest = significant(math.fsum(seconds)), significant(max(seconds, default=0.0))
+        told = f"{total} s in all, at most {longest} s each, without measures and compilation"
+        return [("run time", told)]
 
 
 def contents(report: Report, command: str, commit: str | None, made: datetime) -> Contents:
