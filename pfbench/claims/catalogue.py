@@ -127,7 +127,7 @@ def own_papers(names: Iterable[str]) -> list[Paper]:
 
 def paper_of(claim: Claim) -> Paper:
     """Return the paper, or the file of somebody's own, that states a claim."""
-    return stated(claim.home) if claim.home else PAPERS[claim.paper]
+    return stated(claim.home.place) if claim.home else PAPERS[claim.paper]
 
 
 def titles_of(papers: Iterable[Paper]) -> dict[str, str]:

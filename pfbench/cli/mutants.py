@@ -13,10 +13,10 @@ from pfbench.cli.report import command_line
 from pfbench.cli.tables import columns, heading, show
 
 if TYPE_CHECKING:
-    from pfbench.cli.verify import Work
+    from pfbench.cli.work import Work
     from pfbench.verification.claim import Claim
+    from pfbench.verification.fault_study import Studied
     from pfbench.verification.faults.fault import Fault
-    from pfbench.verification.faults.study import Studied
     from pfbench.verification.session import Caught
 
 MOST = 12
@@ -98,7 +98,7 @@ def _generated(work: "Work", most: int | None) -> "tuple[list[Fault], list[Claim
 def _studied(work: "Work", faults: "Sequence[Fault]", claims: "Sequence[Claim]") -> "list[Studied]":
     """Hold faults to the claims about their method; somebody's to all."""
     from pfbench.claims.admissible import ADMISSIBLE
-    from pfbench.verification.faults.study import study
+    from pfbench.verification.fault_study import study
     from pfbench.verification.trial import method_of
 
     about = {one.name: method_of(one) for one in claims if one.algorithm}
@@ -115,15 +115,15 @@ def _studied(work: "Work", faults: "Sequence[Fault]", claims: "Sequence[Claim]")
 
 
 def _write_report(work: "Work", studied: "Sequence[Studied]", drawn: str) -> None:
-    from pfbench.verification.faults.report import report
+    from pfbench.verification.fault_report import report
 
     if work.table is not None:
         printing.write(report(studied, command_line(), drawn), work.table)
 
 
 def _told(studied: "Sequence[Studied]") -> RenderableType:
-    from pfbench.verification.faults.report import missed, of_methods
-    from pfbench.verification.faults.study import by_claim, share
+    from pfbench.verification.fault_report import missed, of_methods
+    from pfbench.verification.fault_study import by_claim, share
 
     rows: list[tuple[Any, ...]] = []
     for name, of in of_methods(studied).items():

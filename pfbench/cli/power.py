@@ -9,7 +9,7 @@ from pfbench.cli.report import command_line
 from pfbench.cli.tables import show
 
 if TYPE_CHECKING:
-    from pfbench.cli.verify import Work
+    from pfbench.cli.work import Work
     from pfbench.verification.power import Search
 
 

@@ -11,7 +11,7 @@ from pfbench.cli.report import command_line
 from pfbench.cli.tables import columns, show
 
 if TYPE_CHECKING:
-    from pfbench.cli.verify import Work
+    from pfbench.cli.work import Work
     from pfbench.verification.claim import Claim, Erratum
     from pfbench.verification.scaled_schedules import Homogeneity
 

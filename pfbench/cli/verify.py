@@ -1,10 +1,9 @@
 """``pfbench verify``: verdicts on claims, with their evidence."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -18,19 +17,16 @@ from pfbench.cli.claims import explain as explain_one
 from pfbench.cli.mutants import verify_faults_of, verify_mutants
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power import measure_power
-from pfbench.cli.progress import Steps
 from pfbench.cli.report import command_line
 from pfbench.cli.tables import columns, heading, show
 from pfbench.cli.units import of_claims, say_first, show_units
 from pfbench.cli.words import duration, plural
+from pfbench.cli.work import Work
 from pfbench.cli.worst import show_worst_cases
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pfbench.runs.engines.engine import Engine
     from pfbench.verification.claim import Claim
-    from pfbench.verification.session import Finding, Session, Verification
+    from pfbench.verification.session import Finding, Verification
 
 _COLOURS = {
     "holds": "green",
@@ -158,56 +154,6 @@ def _announce(names: Sequence[str], target: Path | None) -> None:
             printing.note(f"importing {name}")
 
 
-@dataclass
-class Work:
-    """What is verified: by which effort, with which seeds, where; and what is written of it."""
-
-    names: Sequence[str]
-    effort: str
-    seeds: range
-    engine: "Engine"
-    folder: Path
-    target: Path | None = None
-    table: Path | None = None
-    made: int = 0
-
-    @property
-    def quiet(self) -> bool:
-        """Whether JSON is printed, and nothing else."""
-        return self.target == printing.STANDARD_OUTPUT
-
-    @contextmanager
-    def steps(self, title: str, total: int | None) -> "Iterator[Steps]":
-        """Show the progress of so many checks, and tell how many of them were made now."""
-        with Steps(title, total, "checks", quiet=self.quiet) as steps:
-            try:
-                yield steps
-            finally:
-                self.made = steps.made
-        if not self.quiet:
-            printing.note(f"{title}: {steps.made_in_words()}")
-
-    def session(
-        self, steps: Steps, seed: int | None = None, effort: str | None = None
-    ) -> "Session":
-        """Return the session whose outcomes are steps; seed and effort are its own if not given."""
-        from pfbench.runs.storage.store import Store
-        from pfbench.verification.session import Session
-
-        return Session(
-            engine=self.engine,
-            effort=effort or self.effort,
-            seed=self.seeds[0] if seed is None else seed,
-            store=Store(self.folder),
-            progress=steps.count,
-        )
-
-    def write(self, content: Mapping[str, Any]) -> None:
-        """Write what was found as JSON, or print it, if that is asked for."""
-        if self.target is not None:
-            printing.write_json(content, self.target)
-
-
 def _verify(work: Work, algorithm: str | None) -> None:
     from pfbench.claims.catalogue import ERRATA, algorithm_and_claims, own_papers, selected
     from pfbench.verification.subject import Subject
@@ -254,7 +200,8 @@ def _tell(done: "Verification", found: "Sequence[Finding]", work: Work) -> None:
     """Write and show verdicts and findings; exit if one is not as it should be."""
     from pfbench.claims.catalogue import PAPERS, own_papers, titles_of
     from pfbench.verification.statistics import MOST_TESTS
-    from pfbench.verification.tables import in_words, verdict_table
+    from pfbench.verification.summaries import in_words
+    from pfbench.verification.tables import verdict_table
 
     units = of_claims([row.claim for row in done.rows], [one.erratum for one in found])
     work.write(
@@ -318,7 +265,7 @@ def _check(algorithm: str, work: Work) -> None:
 
 
 def _verdicts(done: "Verification") -> RenderableType:
-    from pfbench.verification.tables import main_numbers
+    from pfbench.verification.summaries import main_numbers
 
     rows = []
     for row in done.rows:

@@ -11,7 +11,7 @@ from pfbench.cli import printing
 from pfbench.cli.tables import columns, show
 
 if TYPE_CHECKING:
-    from pfbench.cli.verify import Work
+    from pfbench.cli.work import Work
     from pfbench.verification.worst_case import Asked, Worst
 
 

@@ -30,6 +30,19 @@ def compiled_vector(function: Function) -> Function:
     return _compiled(function, fastmath={"contract", "reassoc", "nsz"})
 
 
+def without_numba(twin: Callable[..., Any]) -> Callable[[Function], Function]:
+    """Let a compiled loop be its twin in NumPy where numba is not installed.
+
+    A loop without a twin is then the Python loop that it is.
+    """
+
+    def marked(loop: Function) -> Function:
+        loop.twin = twin  # type: ignore[attr-defined]
+        return loop
+
+    return marked
+
+
 def prange(stop: int) -> range:
     """Return 0 .. stop - 1; in a loop of `compiled_parallel` they are spread over threads."""
     return range(stop)
@@ -40,6 +53,8 @@ def _compiled(function: Function, **options: Any) -> Function:
 
     @cache
     def dispatcher() -> Callable[..., Any]:
+        if not has_numba():
+            return cast(Callable[..., Any], getattr(call, "twin", function))
         return _dispatcher(cast(FunctionType, function), options)
 
     made: Callable[..., Any] | None = None
@@ -59,12 +74,7 @@ def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Callable[...
     """Return numba's object of a loop, which compiles for each new type of the arguments.
 
     numba sees the loop with the dispatchers of those that it calls in place of their functions.
-    Without numba it is the loop's twin in NumPy, or where there is none the loop itself.
     """
-    if not has_numba():
-        from pfbench.kernels.plain import TWINS
-
-        return TWINS.get((function.__module__, function.__name__), function)
     import numba
 
     known = dict(function.__globals__)

@@ -6,62 +6,13 @@ drawn, or no counts at all where each stands for one draw; `size` is the number 
 """
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels.compiled import checked, compiled, compiled_vector, sized
-
-LOGISTIC = 0
-"""phi(z; b) = log(1 + exp(-b z))."""
-
-ROBUST = 1
-"""phi(z; b) = log(1 + (z - b)^2/2)."""
-
-LOG_COSH = 2
-"""phi(z; b) = log cosh(z - b)."""
-
-SQUARE = 3
-"""phi(z; b) = (z - b)^2/2."""
-
-
-Pointers = npt.NDArray[np.uint32]
-Columns = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
-
-
-class Data(NamedTuple):
-    """Rows a_i of length `columns`, and their labels b_i, shape (n,).
-
-    How `values` are given says how the rows are, so that a loop is compiled for each form.
-
-    Attributes
-    ----------
-    indptr, indices
-        Row i has entries in the columns indices[k], k from indptr[i] to indptr[i + 1].
-    values
-        The entries, shape (nnz,). Of shape (): all of them are 1. Of shape (n, d): the rows
-        themselves, and there are no `indptr` and `indices`.
-    """
-
-    indptr: Pointers
-    indices: Columns
-    values: Floats
-    labels: Floats
-    columns: int
-
-    @classmethod
-    def of(cls, matrix: Any, labels: Floats) -> "Data":
-        """Return the rows of a CSR array, sorted and without duplicates, in their form."""
-        n, d = matrix.shape
-        values = np.ascontiguousarray(matrix.data)
-        if matrix.nnz == n * d:
-            no_places = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint16)
-            return cls(*no_places, values.reshape(n, d), labels, d)
-        narrow = np.uint16 if d <= 1 << 16 else np.uint32
-        places = matrix.indptr.astype(np.uint32), matrix.indices.astype(narrow)
-        return cls(*places, np.ones(()) if np.all(values == 1.0) else values, labels, d)
+from pfbench.kernels import plain
+from pfbench.kernels.compiled import checked, compiled, compiled_vector, sized, without_numba
+from pfbench.kernels.forms import LOG_COSH, LOGISTIC, ROBUST, Columns, Data, Pointers
 
 
 @compiled
@@ -184,6 +135,7 @@ def add_row(
 # --- full passes ----------------------------------------------------------------------------------
 
 
+@without_numba(plain.total_loss)
 @compiled
 def total_loss(kind: int, data: Data, x: Floats) -> float:
     """Return the sum of phi over all rows."""
@@ -195,6 +147,7 @@ def total_loss(kind: int, data: Data, x: Floats) -> float:
     return total
 
 
+@without_numba(plain.add_full_gradient)
 @compiled
 def add_full_gradient(kind: int, data: Data, x: Floats, scale: float, g: Floats) -> None:
     """Add scale * sum of all component gradients to g."""
@@ -206,6 +159,7 @@ def add_full_gradient(kind: int, data: Data, x: Floats, scale: float, g: Floats)
         add_row(*rows, i, scale * at_x, g)
 
 
+@without_numba(plain.curvatures)
 @compiled
 def curvatures(kind: int, data: Data, x: Floats, out: Floats) -> None:
     """Write phi'(<a_i, x>) of every row to out."""
@@ -224,6 +178,7 @@ def share(counts: Integers, s: int, size: int) -> float:
     return counts[s] / size if counts.size else 1.0 / size
 
 
+@without_numba(plain.slopes_at)
 @compiled
 def slopes_at(kind: int, data: Data, indices: Integers, x: Floats, out: Floats) -> None:
     """Write phi'(<a_i, x>) of the given rows to out."""
@@ -241,6 +196,7 @@ def regulariser_slope(alpha: float, t: float) -> float:
     return 2.0 * alpha * t / (q * q)
 
 
+@without_numba(plain.gradients)
 @compiled
 def gradients(
     kind: int,
@@ -264,6 +220,7 @@ def gradients(
         add_row(*rows, i, share(counts, s, size) * at_x, g)
 
 
+@without_numba(plain.differences)
 @compiled
 def differences(
     kind: int,
@@ -291,6 +248,7 @@ def differences(
         add_row(*rows, i, share(counts, s, size) * change, g)
 
 
+@without_numba(plain.add_changes)
 @compiled
 def add_changes(
     kind: int,
@@ -312,6 +270,7 @@ def add_changes(
         add_row(*rows, i, share(counts, s, size) * change, g)
 
 
+@without_numba(plain.replace)
 @compiled
 def replace(
     kind: int,
@@ -344,6 +303,7 @@ def replace(
         stored[i] = slopes[s]
 
 
+@without_numba(plain.add_curvature_products)
 @compiled
 def add_curvature_products(
     data: Data,

@@ -6,34 +6,18 @@ row of the data once.
 """
 
 import math
-from typing import NamedTuple
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels.compiled import checked, compiled, compiled_parallel, compiled_vector, prange
-
-
-class Rows(NamedTuple):
-    """The rows of all tasks, those of one task together.
-
-    Attributes
-    ----------
-    values
-        Rows a_i, shape (n, d).
-    signs
-        c_i, +1 or -1, shape (n,).
-    task
-        The task of each row, shape (n,), not decreasing.
-    bounds
-        Task t has the rows from bounds[t] to bounds[t + 1]; shape (m + 1,).
-    offsets
-        b_t, shape (m,).
-    """
-
-    values: Floats
-    signs: Floats
-    task: Integers
-    bounds: Integers
-    offsets: Floats
+from pfbench.kernels import plain
+from pfbench.kernels.compiled import (
+    checked,
+    compiled,
+    compiled_parallel,
+    compiled_vector,
+    prange,
+    without_numba,
+)
+from pfbench.kernels.forms import Tasks
 
 
 @compiled
@@ -78,8 +62,9 @@ def add(a: Floats, weight: float, g: Floats) -> None:
 # --- full passes ----------------------------------------------------------------------------------
 
 
+@without_numba(plain.task_loss)
 @compiled
-def task_loss(t: int, rows: Rows, theta: Floats) -> float:
+def task_loss(t: int, rows: Tasks, theta: Floats) -> float:
     """Return the sum of the losses of task t."""
     total = 0.0
     for i in range(rows.bounds[t], rows.bounds[t + 1]):
@@ -88,8 +73,9 @@ def task_loss(t: int, rows: Rows, theta: Floats) -> float:
     return total
 
 
+@without_numba(plain.task_gradient)
 @compiled
-def task_gradient(t: int, rows: Rows, theta: Floats, scale: float, g: Floats) -> None:
+def task_gradient(t: int, rows: Tasks, theta: Floats, scale: float, g: Floats) -> None:
     """Add scale times the gradient of the losses of task t to its row of g."""
     for i in range(rows.bounds[t], rows.bounds[t + 1]):
         a = rows.values[i]
@@ -97,28 +83,28 @@ def task_gradient(t: int, rows: Rows, theta: Floats, scale: float, g: Floats) ->
 
 
 @compiled
-def losses_serial(rows: Rows, theta: Floats, out: Floats) -> None:
+def losses_serial(rows: Tasks, theta: Floats, out: Floats) -> None:
     """Write the sum of the losses of every task to out, shape (m,)."""
     for t in range(out.size):
         out[t] = task_loss(t, rows, theta)
 
 
 @compiled_parallel
-def losses_parallel(rows: Rows, theta: Floats, out: Floats) -> None:
+def losses_parallel(rows: Tasks, theta: Floats, out: Floats) -> None:
     """As `losses_serial`, the tasks shared among the threads; the bits are the same."""
     for t in prange(out.size):
         out[t] = task_loss(t, rows, theta)
 
 
 @compiled
-def gradient_serial(rows: Rows, theta: Floats, scale: float, g: Floats) -> None:
+def gradient_serial(rows: Tasks, theta: Floats, scale: float, g: Floats) -> None:
     """Add scale times the gradient of all losses to g, shape (m, d)."""
     for t in range(g.shape[0]):
         task_gradient(t, rows, theta, scale, g)
 
 
 @compiled_parallel
-def gradient_parallel(rows: Rows, theta: Floats, scale: float, g: Floats) -> None:
+def gradient_parallel(rows: Tasks, theta: Floats, scale: float, g: Floats) -> None:
     """As `gradient_serial`, the tasks shared among the threads; the bits are the same."""
     for t in prange(g.shape[0]):
         task_gradient(t, rows, theta, scale, g)
@@ -127,8 +113,9 @@ def gradient_parallel(rows: Rows, theta: Floats, scale: float, g: Floats) -> Non
 # --- samples --------------------------------------------------------------------------------------
 
 
+@without_numba(plain.task_slopes_at)
 @compiled
-def slopes_at(rows: Rows, indices: Integers, theta: Floats, out: Floats) -> None:
+def slopes_at(rows: Tasks, indices: Integers, theta: Floats, out: Floats) -> None:
     """Write the first derivative of each sampled loss to out, shape (k,)."""
     for s in range(indices.size):
         i = checked(indices[s], rows.task.size)
@@ -136,8 +123,11 @@ def slopes_at(rows: Rows, indices: Integers, theta: Floats, out: Floats) -> None
         out[s] = slope(dot(rows.values[i], theta[t]) + rows.offsets[t], rows.signs[i])
 
 
+@without_numba(plain.add_task_gradients)
 @compiled
-def add_gradients(rows: Rows, indices: Integers, weights: Floats, theta: Floats, g: Floats) -> None:
+def add_gradients(
+    rows: Tasks, indices: Integers, weights: Floats, theta: Floats, g: Floats
+) -> None:
     """Add each sampled gradient, times its weight, to its task's row of g, shape (m, d)."""
     for s in range(indices.size):
         i = checked(indices[s], rows.task.size)
@@ -146,9 +136,10 @@ def add_gradients(rows: Rows, indices: Integers, weights: Floats, theta: Floats,
         add(a, weights[s] * slope(z, rows.signs[i]), g[t])
 
 
+@without_numba(plain.add_task_differences)
 @compiled
 def add_differences(
-    rows: Rows, indices: Integers, weights: Floats, theta: Floats, other: Floats, g: Floats
+    rows: Tasks, indices: Integers, weights: Floats, theta: Floats, other: Floats, g: Floats
 ) -> None:
     """As `add_gradients` with the differences of gradients at two points; each row is read once."""
     for s in range(indices.size):
@@ -159,8 +150,9 @@ def add_differences(
         add(a, weights[s] * (at_theta - at_other), g[t])
 
 
+@without_numba(plain.task_curvatures_at)
 @compiled
-def curvatures_at(rows: Rows, indices: Integers, theta: Floats, out: Floats) -> None:
+def curvatures_at(rows: Tasks, indices: Integers, theta: Floats, out: Floats) -> None:
     """Write the second derivative of each sampled loss to out, shape (k,)."""
     for s in range(indices.size):
         i = checked(indices[s], rows.task.size)
@@ -168,16 +160,18 @@ def curvatures_at(rows: Rows, indices: Integers, theta: Floats, out: Floats) -> 
         out[s] = curvature(dot(rows.values[i], theta[t]) + rows.offsets[t], rows.signs[i])
 
 
+@without_numba(plain.task_products_at)
 @compiled
-def products_at(rows: Rows, indices: Integers, theta: Floats, out: Floats) -> None:
+def products_at(rows: Tasks, indices: Integers, theta: Floats, out: Floats) -> None:
     """Write <a_i, theta_t> of each sampled row to out, shape (k,)."""
     for s in range(indices.size):
         i = checked(indices[s], rows.task.size)
         out[s] = dot(rows.values[i], theta[rows.task[i]])
 
 
+@without_numba(plain.add_task_rows)
 @compiled
-def add_rows(rows: Rows, indices: Integers, weights: Floats, g: Floats) -> None:
+def add_rows(rows: Tasks, indices: Integers, weights: Floats, g: Floats) -> None:
     """Add each sampled row, times its weight, to its task's row of g, shape (m, d)."""
     for s in range(indices.size):
         i = checked(indices[s], rows.task.size)

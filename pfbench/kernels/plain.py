@@ -1,16 +1,15 @@
 """Finite sums where numba is not installed: what the compiled loops do, in NumPy.
 
-Each function has the name and the arguments of the loop whose place it takes, and the same results
-to rounding. What has no such twin runs as the Python loop that it is.
+Each function has the arguments of the loop that names it as its twin, and the same results to
+rounding. What has no twin runs as the Python loop that it is.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels import linear, multitask, sensing
+from pfbench.kernels import forms
 
 Drawn = tuple[Integers, Integers, int]
 
@@ -33,41 +32,41 @@ def _shares(indices: Integers, counts: Integers, size: int) -> Floats:
 
 
 def _phi(kind: int, z: Floats, b: Floats) -> Floats:
-    if kind == linear.LOGISTIC:
+    if kind == forms.LOGISTIC:
         return np.logaddexp(0.0, -b * z)
     r = z - b
-    if kind == linear.ROBUST:
+    if kind == forms.ROBUST:
         return np.log1p(0.5 * r * r)
-    if kind == linear.LOG_COSH:
+    if kind == forms.LOG_COSH:
         return np.asarray(np.abs(r) + np.log1p(np.exp(-2.0 * np.abs(r))) - np.log(2.0))
     return np.asarray(0.5 * r * r)
 
 
 def _slope(kind: int, z: Floats, b: Floats) -> Floats:
-    if kind == linear.LOGISTIC:
+    if kind == forms.LOGISTIC:
         with np.errstate(over="ignore"):
             return np.asarray(-b / (1.0 + np.exp(b * z)))
     r = z - b
-    if kind == linear.ROBUST:
+    if kind == forms.ROBUST:
         return np.asarray(r / (1.0 + 0.5 * r * r))
-    return np.tanh(r) if kind == linear.LOG_COSH else r
+    return np.tanh(r) if kind == forms.LOG_COSH else r
 
 
 def _curvature(kind: int, z: Floats, b: Floats) -> Floats:
-    if kind == linear.LOGISTIC:
+    if kind == forms.LOGISTIC:
         e = np.exp(-np.abs(z))
         return np.asarray(b * b * e / ((1.0 + e) * (1.0 + e)))
     r = z - b
-    if kind == linear.ROBUST:
+    if kind == forms.ROBUST:
         q = 1.0 + 0.5 * r * r
         return np.asarray((2.0 - q) / (q * q))
-    return np.asarray(1.0 - np.tanh(r) ** 2) if kind == linear.LOG_COSH else np.ones_like(r)
+    return np.asarray(1.0 - np.tanh(r) ** 2) if kind == forms.LOG_COSH else np.ones_like(r)
 
 
 class _Rows:
     """Some rows of the data: all their entries with the row, among these, and the column."""
 
-    def __init__(self, data: linear.Data, indices: Integers) -> None:
+    def __init__(self, data: forms.Data, indices: Integers) -> None:
         _in_range(indices, data.labels.size)
         self.labels, self._size, self._shape = data.labels[indices], indices.size, data.values.ndim
         self._d = data.columns
@@ -105,30 +104,35 @@ def _regulariser(alpha: float, x: Floats) -> Floats:
     return np.asarray(2.0 * alpha * x / (q * q))
 
 
-def _all(data: linear.Data) -> _Rows:
+def _all(data: forms.Data) -> _Rows:
     return _Rows(data, np.arange(data.labels.size))
 
 
-def _total_loss(kind: int, data: linear.Data, x: Floats) -> float:
+def total_loss(kind: int, data: forms.Data, x: Floats) -> float:
+    """As `linear.total_loss`."""
     rows = _all(data)
     return float(_phi(kind, rows.products(x), rows.labels).sum())
 
 
-def _add_full_gradient(kind: int, data: linear.Data, x: Floats, scale: float, g: Floats) -> None:
+def add_full_gradient(kind: int, data: forms.Data, x: Floats, scale: float, g: Floats) -> None:
+    """As `linear.add_full_gradient`."""
     rows = _all(data)
     rows.add(scale * rows.slopes(kind, x), g)
 
 
-def _curvatures(kind: int, data: linear.Data, x: Floats, out: Floats) -> None:
+def curvatures(kind: int, data: forms.Data, x: Floats, out: Floats) -> None:
+    """As `linear.curvatures`."""
     rows = _all(data)
     out[:] = _curvature(kind, rows.products(x), rows.labels)
 
 
-def _slopes_at(kind: int, data: linear.Data, indices: Integers, x: Floats, out: Floats) -> None:
+def slopes_at(kind: int, data: forms.Data, indices: Integers, x: Floats, out: Floats) -> None:
+    """As `linear.slopes_at`."""
     out[:] = _Rows(data, indices).slopes(kind, x)
 
 
-def _gradients(kind: int, data: linear.Data, alpha: float, *given: Any) -> None:
+def gradients(kind: int, data: forms.Data, alpha: float, *given: Any) -> None:
+    """As `linear.gradients`."""
     *drawn, x, g = given
     rows = _Rows(data, drawn[0])
     slopes = rows.slopes(kind, x)
@@ -136,7 +140,8 @@ def _gradients(kind: int, data: linear.Data, alpha: float, *given: Any) -> None:
     rows.add(_shares(*drawn) * slopes, g)
 
 
-def _differences(kind: int, data: linear.Data, alpha: float, *given: Any) -> None:
+def differences(kind: int, data: forms.Data, alpha: float, *given: Any) -> None:
+    """As `linear.differences`."""
     *drawn, x, y, g = given
     rows = _Rows(data, drawn[0])
     changes = rows.slopes(kind, x) - rows.slopes(kind, y)
@@ -144,15 +149,17 @@ def _differences(kind: int, data: linear.Data, alpha: float, *given: Any) -> Non
     rows.add(_shares(*drawn) * changes, g)
 
 
-def _add_changes(kind: int, data: linear.Data, *given: Any) -> None:
+def add_changes(kind: int, data: forms.Data, *given: Any) -> None:
+    """As `linear.add_changes`."""
     *drawn, stored, x, g = given
     rows = _Rows(data, drawn[0])
     rows.add(_shares(*drawn) * (rows.slopes(kind, x) - stored[drawn[0]]), g)
 
 
-def _replace(kind: int, data: linear.Data, *given: Any) -> None:
+def replace(kind: int, data: forms.Data, *given: Any) -> None:
+    """As `linear.replace`."""
     *drawn, stored, x, g, mean = given
-    _add_changes(kind, data, *drawn, stored, x, g)
+    add_changes(kind, data, *drawn, stored, x, g)
     distinct = np.unique(drawn[0])
     rows = _Rows(data, distinct)
     slopes = rows.slopes(kind, x)
@@ -160,7 +167,8 @@ def _replace(kind: int, data: linear.Data, *given: Any) -> None:
     stored[distinct] = slopes
 
 
-def _add_curvature_products(data: linear.Data, *given: Any) -> None:
+def add_curvature_products(data: forms.Data, *given: Any) -> None:
+    """As `linear.add_curvature_products`."""
     *drawn, curvature_at, v, g = given
     rows = _Rows(data, drawn[0])
     rows.add(_shares(*drawn) * curvature_at[drawn[0]] * rows.products(v), g)
@@ -173,112 +181,98 @@ def _sigmoid(z: Floats) -> Floats:
     return np.exp(-np.logaddexp(0.0, -z))
 
 
-def _scores(rows: multitask.Rows, indices: Integers, theta: Floats) -> Floats:
+def _scores(rows: forms.Tasks, indices: Integers, theta: Floats) -> Floats:
     """Return c z of some rows."""
     t = rows.task[indices]
     z = np.einsum("ij,ij->i", rows.values[indices], theta[t]) + rows.offsets[t]
     return np.asarray(rows.signs[indices] * z)
 
 
-def _task_slopes(rows: multitask.Rows, indices: Integers, theta: Floats) -> Floats:
+def _task_slopes(rows: forms.Tasks, indices: Integers, theta: Floats) -> Floats:
     z = _scores(rows, indices, theta)
     return np.asarray(2.0 * rows.signs[indices] * _sigmoid(z) ** 2 * _sigmoid(-z))
 
 
-def _task_loss(t: int, rows: multitask.Rows, theta: Floats) -> float:
+def task_loss(t: int, rows: forms.Tasks, theta: Floats) -> float:
+    """As `multitask.task_loss`."""
     indices = np.arange(rows.bounds[t], rows.bounds[t + 1])
     return float((_sigmoid(_scores(rows, indices, theta)) ** 2).sum())
 
 
-def _task_gradient(t: int, rows: multitask.Rows, theta: Floats, scale: float, g: Floats) -> None:
+def task_gradient(t: int, rows: forms.Tasks, theta: Floats, scale: float, g: Floats) -> None:
+    """As `multitask.task_gradient`."""
     indices = np.arange(rows.bounds[t], rows.bounds[t + 1])
     g[t] += scale * _task_slopes(rows, indices, theta) @ rows.values[indices]
 
 
-def _task_slopes_at(rows: multitask.Rows, indices: Integers, theta: Floats, out: Floats) -> None:
+def task_slopes_at(rows: forms.Tasks, indices: Integers, theta: Floats, out: Floats) -> None:
+    """As `multitask.slopes_at`."""
     _in_range(indices, rows.task.size)
     out[:] = _task_slopes(rows, indices, theta)
 
 
-def _task_curvatures_at(
-    rows: multitask.Rows, indices: Integers, theta: Floats, out: Floats
-) -> None:
+def task_curvatures_at(rows: forms.Tasks, indices: Integers, theta: Floats, out: Floats) -> None:
+    """As `multitask.curvatures_at`."""
     _in_range(indices, rows.task.size)
     z = _scores(rows, indices, theta)
     s = _sigmoid(z)
     out[:] = 2.0 * s * s * _sigmoid(-z) * (2.0 - 3.0 * s)
 
 
-def _task_products_at(rows: multitask.Rows, indices: Integers, theta: Floats, out: Floats) -> None:
+def task_products_at(rows: forms.Tasks, indices: Integers, theta: Floats, out: Floats) -> None:
+    """As `multitask.products_at`."""
     _in_range(indices, rows.task.size)
     out[:] = np.einsum("ij,ij->i", rows.values[indices], theta[rows.task[indices]])
 
 
-def _add_task_rows(rows: multitask.Rows, indices: Integers, weights: Floats, g: Floats) -> None:
+def add_task_rows(rows: forms.Tasks, indices: Integers, weights: Floats, g: Floats) -> None:
+    """As `multitask.add_rows`."""
     _in_range(indices, rows.task.size)
     np.add.at(g, rows.task[indices], weights[:, None] * rows.values[indices])
 
 
-def _add_task_gradients(
-    rows: multitask.Rows, indices: Integers, weights: Floats, theta: Floats, g: Floats
+def add_task_gradients(
+    rows: forms.Tasks, indices: Integers, weights: Floats, theta: Floats, g: Floats
 ) -> None:
+    """As `multitask.add_gradients`."""
     _in_range(indices, rows.task.size)
-    _add_task_rows(rows, indices, weights * _task_slopes(rows, indices, theta), g)
+    add_task_rows(rows, indices, weights * _task_slopes(rows, indices, theta), g)
 
 
-def _add_task_differences(
-    rows: multitask.Rows, indices: Integers, weights: Floats, x: Floats, y: Floats, g: Floats
+def add_task_differences(
+    rows: forms.Tasks, indices: Integers, weights: Floats, x: Floats, y: Floats, g: Floats
 ) -> None:
+    """As `multitask.add_differences`."""
     _in_range(indices, rows.task.size)
     changes = _task_slopes(rows, indices, x) - _task_slopes(rows, indices, y)
-    _add_task_rows(rows, indices, weights * changes, g)
+    add_task_rows(rows, indices, weights * changes, g)
 
 
 # --- sensing matrices -----------------------------------------------------------------------------
 
 
-def _products(first: int, last: int, *given: Any) -> None:
+def products(first: int, last: int, *given: Any) -> None:
+    """As `sensing.products`."""
     rows, indices, x, out = given
     out[first:last] = rows[indices[first:last]] @ x
 
 
-def _add_normal(first: int, last: int, sampled: sensing.Sampled, x: Floats, g: Floats) -> None:
+def add_normal(first: int, last: int, sampled: forms.Sampled, x: Floats, g: Floats) -> None:
+    """As `sensing.add_normal`."""
     rows = sampled.rows[sampled.indices[first:last]]
     residuals = rows @ x - sampled.targets[first:last]
     g += (sampled.weights[first:last] * residuals) @ rows
 
 
-def _add_sensing_rows(rows: Any, indices: Integers, weights: Floats, g: Floats) -> None:
+def add_sensing_rows(rows: Any, indices: Integers, weights: Floats, g: Floats) -> None:
+    """As `sensing.add_rows`."""
     g += weights @ rows[indices]
 
 
-def _replace_sensing(rows: Any, indices: Integers, changes: Floats, *given: Any) -> None:
+def replace_sensing(rows: Any, indices: Integers, changes: Floats, *given: Any) -> None:
+    """As `sensing.replace`."""
     slopes, stored, g, mean = given
     g += changes @ rows[indices]
     distinct, first = np.unique(indices, return_index=True)
     mean += 1.0 / stored.size * (slopes[first] - stored[distinct]) @ rows[distinct]
     stored[distinct] = slopes[first]
-
-
-TWINS: dict[tuple[str, str], Callable[..., Any]] = {
-    **{
-        (linear.__name__, one.__name__[1:]): one
-        for one in (
-            *(_total_loss, _add_full_gradient, _curvatures, _slopes_at, _gradients, _differences),
-            *(_add_changes, _replace, _add_curvature_products),
-        )
-    },
-    (multitask.__name__, "task_loss"): _task_loss,
-    (multitask.__name__, "task_gradient"): _task_gradient,
-    (multitask.__name__, "slopes_at"): _task_slopes_at,
-    (multitask.__name__, "curvatures_at"): _task_curvatures_at,
-    (multitask.__name__, "products_at"): _task_products_at,
-    (multitask.__name__, "add_rows"): _add_task_rows,
-    (multitask.__name__, "add_gradients"): _add_task_gradients,
-    (multitask.__name__, "add_differences"): _add_task_differences,
-    (sensing.__name__, "products"): _products,
-    (sensing.__name__, "add_normal"): _add_normal,
-    (sensing.__name__, "add_rows"): _add_sensing_rows,
-    (sensing.__name__, "replace"): _replace_sensing,
-}
-"""What takes the place of which loop, by its module and name."""

@@ -5,23 +5,17 @@ may be stored in single precision; all sums are in double precision. An error ra
 lost, so `in_range` checks the indices before the loops.
 """
 
-from typing import Any, NamedTuple
-
-import numpy.typing as npt
-
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels.compiled import checked, compiled, compiled_parallel, compiled_vector, prange
-
-Rows = npt.NDArray[Any]
-
-
-class Sampled(NamedTuple):
-    """Rows, and for each position of a sample the row's index, its weight and its target."""
-
-    rows: Rows
-    indices: Integers
-    weights: Floats
-    targets: Floats
+from pfbench.kernels import plain
+from pfbench.kernels.compiled import (
+    checked,
+    compiled,
+    compiled_parallel,
+    compiled_vector,
+    prange,
+    without_numba,
+)
+from pfbench.kernels.forms import Dense, Sampled
 
 
 @compiled
@@ -31,8 +25,9 @@ def in_range(indices: Integers, n: int) -> None:
         checked(indices[s], n)
 
 
+@without_numba(plain.products)
 @compiled_vector
-def products(first: int, last: int, rows: Rows, indices: Integers, x: Floats, out: Floats) -> None:
+def products(first: int, last: int, rows: Dense, indices: Integers, x: Floats, out: Floats) -> None:
     """Write <z_i, x> to out for the sampled rows of the positions first .. last - 1."""
     for s in range(first, last):
         row = rows[indices[s]]
@@ -44,15 +39,16 @@ def products(first: int, last: int, rows: Rows, indices: Integers, x: Floats, ou
 
 @compiled_parallel
 def products_parallel(
-    bounds: Integers, rows: Rows, indices: Integers, x: Floats, out: Floats
+    bounds: Integers, rows: Dense, indices: Integers, x: Floats, out: Floats
 ) -> None:
     """As `products` for all positions."""
     for t in prange(bounds.size - 1):
         products(bounds[t], bounds[t + 1], rows, indices, x, out)
 
 
+@without_numba(plain.add_sensing_rows)
 @compiled_vector
-def add_rows(rows: Rows, indices: Integers, weights: Floats, g: Floats) -> None:
+def add_rows(rows: Dense, indices: Integers, weights: Floats, g: Floats) -> None:
     """Add the weighted sampled rows to g."""
     for s in range(indices.size):
         row = rows[indices[s]]
@@ -60,9 +56,10 @@ def add_rows(rows: Rows, indices: Integers, weights: Floats, g: Floats) -> None:
             g[k] += weights[s] * row[k]
 
 
+@without_numba(plain.replace_sensing)
 @compiled_vector
 def replace(
-    rows: Rows,
+    rows: Dense,
     indices: Integers,
     changes: Floats,
     slopes: Floats,
@@ -84,6 +81,7 @@ def replace(
             mean[k] += change * row[k]
 
 
+@without_numba(plain.add_normal)
 @compiled_vector
 def add_normal(first: int, last: int, sampled: Sampled, x: Floats, g: Floats) -> None:
     """Add ``weights * (<z_i, x> - targets) z_i`` to g for the positions first .. last - 1."""

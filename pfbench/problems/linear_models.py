@@ -19,7 +19,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, counted
-from pfbench.kernels import linear
+from pfbench.kernels import forms, linear
 from pfbench.problems.base import FiniteSum, digest_of
 from pfbench.problems.features import checked_csr
 from pfbench.problems.least_known import LEAST_KNOWN
@@ -59,7 +59,7 @@ class Loss:
 
 
 LOGISTIC = Loss(
-    linear.LOGISTIC,
+    forms.LOGISTIC,
     1.0,
     0.25,
     1.0 / (6.0 * math.sqrt(3.0)),
@@ -67,7 +67,7 @@ LOGISTIC = Loss(
     "log(1 + exp(-b z)): |phi'| <= 1, 0 <= phi'' <= 1/4 at 0, |phi'''| <= 1/(6 sqrt 3)",
 )
 ROBUST = Loss(
-    linear.ROBUST,
+    forms.ROBUST,
     math.sqrt(0.5),
     1.0,
     1.0303302,
@@ -76,14 +76,14 @@ ROBUST = Loss(
     "|phi'''| <= 1.03033 at r = 2 - sqrt 2",
 )
 LOG_COSH = Loss(
-    linear.LOG_COSH,
+    forms.LOG_COSH,
     1.0,
     1.0,
     4.0 / (3.0 * math.sqrt(3.0)),
     0.0,
     "log cosh r: |phi'| <= 1, 0 <= phi'' <= 1 at 0, |phi'''| <= 4/(3 sqrt 3)",
 )
-SQUARE = Loss(linear.SQUARE, math.inf, 1.0, 0.0, 0.0, "r^2/2: phi'' = 1, phi''' = 0")
+SQUARE = Loss(forms.SQUARE, math.inf, 1.0, 0.0, 0.0, "r^2/2: phi'' = 1, phi''' = 0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +163,7 @@ class LinearModel(FiniteSum):
         """
         if self.function in LEAST_KNOWN:
             return LEAST_KNOWN[self.function]
-        if self.penalty is not None or self.alpha > 0.0 or self.loss.kind == linear.LOGISTIC:
+        if self.penalty is not None or self.alpha > 0.0 or self.loss.kind == forms.LOGISTIC:
             return None
         n, d = self._csr.shape
         if n * d * min(n, d) > _LEAST_SQUARES:
@@ -183,9 +183,9 @@ class LinearModel(FiniteSum):
         return checked_csr(self.features)
 
     @cached_property
-    def data(self) -> linear.Data:
+    def data(self) -> forms.Data:
         """The rows and labels as the compiled loops read them."""
-        return linear.Data.of(self._csr, np.array(self.labels, dtype=np.float64))
+        return forms.Data.of(self._csr, np.array(self.labels, dtype=np.float64))
 
     @property
     def _stated(self) -> tuple[npt.NDArray[Any], ...]:

@@ -17,6 +17,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices, weighted
 from pfbench.kernels import multitask
 from pfbench.kernels.compiled import threads
+from pfbench.kernels.forms import Tasks
 from pfbench.problems.matrix_models import MatrixModel, Numbers, owned, transposed
 from pfbench.problems.moments import certified_by, moment_norm
 
@@ -77,7 +78,7 @@ class MultitaskSigmoid(MatrixModel):
         _ = self._data  # a later change of the user's arrays does not reach the problem
 
     @cached_property
-    def _data(self) -> multitask.Rows:
+    def _data(self) -> Tasks:
         rows, labels = np.asarray(self.features, dtype=np.float64), np.asarray(self.labels)
         tasks = np.asarray(self.tasks).astype(np.int64)
         if (np.diff(tasks) < 0).any():
@@ -86,7 +87,7 @@ class MultitaskSigmoid(MatrixModel):
         m = int(tasks[-1]) + 1
         offsets = np.zeros(m) if self.offsets is None else np.array(self.offsets, dtype=np.float64)
         bounds = np.searchsorted(tasks, np.arange(m + 1))
-        return multitask.Rows(owned(rows), 2.0 * labels - 1.0, tasks, bounds, offsets)
+        return Tasks(owned(rows), 2.0 * labels - 1.0, tasks, bounds, offsets)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -17,6 +17,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
 from pfbench.kernels import sensing as loops
 from pfbench.kernels.compiled import threads
+from pfbench.kernels.forms import Sampled
 from pfbench.points.atoms import Factors
 from pfbench.problems.base import point_of
 from pfbench.sets.nuclear import NuclearBall
@@ -142,7 +143,7 @@ class Sensing:
         loops.in_range(indices, self.n)
         bounds = self._bounds(indices.size)
         parts = np.zeros((bounds.size - 1, self.rows.shape[1]))
-        sampled = loops.Sampled(self.rows, indices, weights, targets)
+        sampled = Sampled(self.rows, indices, weights, targets)
         flat = point_of(x, self.shape).ravel()
         if len(parts) == 1:
             loops.add_normal(0, indices.size, sampled, flat, parts[0])

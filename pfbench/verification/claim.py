@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from pfbench.base.checks import choice
 from pfbench.base.errors import InputError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pfbench.verification.contrast import Contrast
     from pfbench.verification.evidence import Evidence
     from pfbench.verification.scales import Complexity
-    from pfbench.verification.trial import Trial
 
 KINDS = {
     "count": "exact counts by a formula",
@@ -35,6 +34,17 @@ KINDS = {
     "computed": "the worst case of a few steps, a semidefinite program, against a bound",
 }
 """Every kind of claim, with what it says."""
+
+
+class Home(Protocol):
+    """Where somebody's own claims are stated."""
+
+    @property
+    def place(self) -> str:
+        """The file or module."""
+
+    def claim(self, name: str) -> "Claim":
+        """Return a claim by its name."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,7 +62,7 @@ class Claim:
     statement
         What it says, in one line, with the constants that are tested.
     check
-        Puts it to the test; an importable function, or a word of `stating`.
+        Puts it to the test; an importable function of a `Trial`, or a word of `stating`.
     instances
         The problems on which it is tested: each an `Instance`, or what `instance` makes one of.
     algorithm
@@ -77,8 +87,7 @@ class Claim:
     normalised
         Why the bound does not scale with the units of f and x; empty if it does.
     home
-        Of a claim of somebody's own the file or module that states it, by which other processes
-        find it.
+        Of a claim of somebody's own where it is stated, by which other processes find it.
 
     Raises
     ------
@@ -90,7 +99,7 @@ class Claim:
     source: str = "somebody's own"
     kind: str = ""
     statement: str
-    check: "Callable[[Trial], Evidence]"
+    check: "Callable[[Any], Evidence]"
     instances: tuple[Any, ...] = ()
     algorithm: Any = ""
     assumptions: tuple[str, ...] = ()
@@ -101,7 +110,7 @@ class Claim:
     formulas: tuple[Formula, ...] = ()
     units: Mapping[str, Unit] = field(default_factory=dict)
     normalised: str = ""
-    home: str = ""
+    home: "Home | None" = None
 
     def __post_init__(self) -> None:
         if not callable(self.check):
@@ -115,11 +124,9 @@ class Claim:
         object.__setattr__(self, "instances", made)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if not self.home:
+        if self.home is None:
             return super().__reduce_ex__(protocol)
-        from pfbench.verification.own import stated_claim
-
-        return stated_claim, (self.home, self.name)
+        return self.home.claim, (self.name,)
 
     @property
     def method(self) -> str:

@@ -59,8 +59,8 @@ def _said(part: Any, modules: set[str]) -> Any:
         return {str(name): _said(value, modules) for name, value in part.items()}
     if isinstance(part, tuple | list):
         return [_said(value, modules) for value in part]
-    if isinstance(part, Claim) and part.home:
-        return _stated(part, modules)
+    if isinstance(part, Claim) and part.home is not None:
+        return _stated(part, part.home.place, modules)
     if isinstance(part, partial):
         return [_said(value, modules) for value in (part.func, part.args, part.keywords)]
     kind = _said(type(part), modules)
@@ -69,11 +69,11 @@ def _said(part: Any, modules: set[str]) -> Any:
     return [kind, {f.name: _said(getattr(part, f.name), modules) for f in fields(part)}]
 
 
-def _stated(claim: Claim, modules: set[str]) -> Any:
+def _stated(claim: Claim, place: str, modules: set[str]) -> Any:
     """Return a claim of somebody's own: its name, in a file whose source says it in full."""
     for one in (claim.check, claim.algorithm, *(made.build for made in claim.instances)):
         with suppress(Unsaid):
             _said(one, modules)
-    home = module_of(claim.home).__name__
+    home = module_of(place).__name__
     modules.add(home)
     return [_said(Claim, modules), home, claim.name]

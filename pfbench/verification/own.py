@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +13,7 @@ from pfbench.base.names import unknown
 from pfbench.base.user_code import load
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.subject import Untestable
+from pfbench.verification.trial import Trial, method_of
 
 
 def stated(reference: str) -> Paper:
@@ -44,14 +45,26 @@ def stated(reference: str) -> Paper:
     return _at_home(home, wanted, every)
 
 
-def stated_claim(home: str, name: str) -> Claim:
-    """Return a claim by its file or module and its name, as other processes find it.
+@dataclass(frozen=True)
+class File:
+    """A file or module of somebody's own that states claims.
 
-    Where another machine has the file elsewhere, it is the module of its name.
+    Attributes
+    ----------
+    place
+        Its path, or the module's name.
     """
-    elsewhere = home.endswith(".py") and not Path(home).is_file()
-    found = stated(Path(home).stem if elsewhere else home)
-    return next(one for one in found.claims if one.name == name)
+
+    place: str
+
+    def claim(self, name: str) -> Claim:
+        """Return a claim by its name, as other processes find it.
+
+        Where another machine has the file elsewhere, it is the module of its name.
+        """
+        elsewhere = self.place.endswith(".py") and not Path(self.place).is_file()
+        found = stated(Path(self.place).stem if elsewhere else self.place)
+        return next(one for one in found.claims if one.name == name)
 
 
 def check_ready(claims: Iterable[Claim], effort: str) -> None:
@@ -63,10 +76,8 @@ def check_ready(claims: Iterable[Claim], effort: str) -> None:
         If an instance cannot be made or does not fit the method, or a function that he states
         raises.
     """
-    from pfbench.verification.trial import Trial, method_of
-
     for one in claims:
-        if not one.home:
+        if one.home is None:
             continue
         look = getattr(one.check, "check", None)
         try:
@@ -156,7 +167,7 @@ def _without_claims(reference: str, module: ModuleType, named: bool) -> str:
 
 def _at_home(home: str, wanted: Paper, every: Paper) -> Paper:
     """Return what is wanted, each claim with the file by which others find it."""
-    place = str(Path(home).resolve()) if home.endswith(".py") else home
+    place = File(str(Path(home).resolve()) if home.endswith(".py") else home)
     _check_names("claims", home, wanted.claims)
     _check_names("mutants", home, every.mutants)
     _check_names("errata", home, every.errata)

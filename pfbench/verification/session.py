@@ -20,6 +20,7 @@ from pfbench.verification.faults.fault import Fault
 from pfbench.verification.identity import identity
 from pfbench.verification.statistics import MOST_TESTS
 from pfbench.verification.subject import Subject
+from pfbench.verification.summaries import in_words, main_numbers
 from pfbench.verification.trial import EFFORTS, Trial
 from pfbench.verification.verdict import Verdict, plain
 
@@ -78,8 +79,6 @@ class Verification:
 
     def _repr_html_(self) -> str:
         """Return the verdicts as Jupyter shows them."""
-        from pfbench.verification.tables import in_words, main_numbers
-
         rows = [
             (row.claim.name, row.verdict, row.reason, main_numbers(row.measured), row.repetitions)
             for row in self.rows

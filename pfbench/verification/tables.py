@@ -11,29 +11,8 @@ from pfbench.verification.power import FACTORS, SEEDS, Search
 from pfbench.verification.scaled_schedules import Homogeneity
 from pfbench.verification.scales import CRITERIA
 from pfbench.verification.session import Finding, Verification
+from pfbench.verification.summaries import in_words, main_numbers, with_interval
 from pfbench.verification.verdict import Verdict
-
-
-def main_numbers(measured: Mapping[str, Any]) -> str:
-    """Return what matters most of what was measured: exponents with intervals, highest ratio.
-
-    Conditions of a claim are left out.
-    """
-    parts, ratios = [], []
-    for name, value in measured.items():
-        if "condition " in name:
-            continue
-        prefix, _, last = name.rpartition(": ")
-        if last == "slope" and value is not None:
-            at = f"{prefix}: " if prefix else ""
-            low, high = measured.get(f"{at}lower"), measured.get(f"{at}upper")
-            label = prefix.replace("exponent in ", "") or "exponent"
-            parts.append(f"{label} {_with_interval(value, low, high)}")
-        elif last == "ratio" and isinstance(value, float) and math.isfinite(value):
-            ratios.append(value)
-    if ratios:
-        parts.append(f"measured/bound at most {max(ratios):.3g}")
-    return "; ".join(parts)
 
 
 def verdict_table(
@@ -112,11 +91,6 @@ def _line(row: Verdict) -> str:
     )
 
 
-def _with_interval(value: float, low: float | None, high: float | None) -> str:
-    """Return a slope, with its interval if it has one: a single seed has none."""
-    return f"{value:.3g}" if low is None or high is None else f"{value:.3g} [{low:.3g}, {high:.3g}]"
-
-
 def _exponents(row: Verdict) -> Iterator[str]:
     """Yield a line for each exponent that a row claims."""
     measured, scales = row.measured, [str(row.claimed.get(one, "")) for one in CRITERIA[:2]]
@@ -128,7 +102,7 @@ def _exponents(row: Verdict) -> Iterator[str]:
             continue
         begin = f"{what}: " if what else ""
         low, high, decades = (measured.get(f"{begin}{k}") for k in ("lower", "upper", "decades"))
-        told = _with_interval(slope, low, high)
+        told = with_interval(slope, low, high)
         if measured.get(f"{begin}by_schedule"):
             told += ", by the schedule"
         place = what if stated == what else ": ".join(filter(None, (what, stated)))
@@ -263,8 +237,3 @@ def units_table(found: Sequence[Homogeneity], command: str) -> str:
         names = ", ".join(_safe(one.name) for one in none if one.found == why)
         lines.append(f"* {_safe(why)}: {names}")
     return "\n".join([*lines, ""])
-
-
-def in_words(summary: Mapping[str, int]) -> str:
-    """Return e.g. "2 tight, 5 holds"."""
-    return ", ".join(f"{count} {verdict}" for verdict, count in summary.items() if count)

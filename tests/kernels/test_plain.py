@@ -10,18 +10,23 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
-from pfbench.kernels import linear, multitask, sensing
-from pfbench.kernels.plain import TWINS
+from pfbench.kernels import forms, linear, multitask, sensing
 
 N, D, M = 17, 6, 4
-KINDS = (linear.LOGISTIC, linear.ROBUST, linear.LOG_COSH, linear.SQUARE)
+KINDS = (forms.LOGISTIC, forms.ROBUST, forms.LOG_COSH, forms.SQUARE)
 CLOSE = {"rtol": 1e-11, "atol": 1e-13}
+TWINS = {
+    (module.__name__, name): loop.twin
+    for module in (linear, multitask, sensing)
+    for name, loop in vars(module).items()
+    if hasattr(loop, "twin")
+}
 
 
 def data(form, rng):
     there = rng.random((N, D)) < (1.1 if form == "dense" else 0.4)
     array = there * (1.0 if form == "ones" else rng.standard_normal((N, D)))
-    return linear.Data.of(csr_array(array), np.where(rng.random(N) < 0.5, 1.0, -1.0))
+    return forms.Data.of(csr_array(array), np.where(rng.random(N) < 0.5, 1.0, -1.0))
 
 
 def tasks(rng):
@@ -29,7 +34,7 @@ def tasks(rng):
     signs = np.where(rng.random(N) < 0.5, 1.0, -1.0)
     bounds = np.searchsorted(task, np.arange(M + 1))
     offsets = rng.standard_normal(M)
-    return multitask.Rows(rng.standard_normal((N, D)), signs, task, bounds, offsets)
+    return forms.Tasks(rng.standard_normal((N, D)), signs, task, bounds, offsets)
 
 
 def linear_arguments(name, rng, kind, form, counts):
@@ -65,7 +70,7 @@ def other_arguments(module, name, rng):
             "add_differences": (tasks(rng), indices, weights, theta, other, out),
         }.get(name, (tasks(rng), indices, theta, each[:5]))
     rows, (x, g, mean) = rng.standard_normal((N, D)), rng.standard_normal((3, D))
-    sampled = sensing.Sampled(rows, indices, weights, rng.standard_normal(5))
+    sampled = forms.Sampled(rows, indices, weights, rng.standard_normal(5))
     return {
         "products": (1, 4, rows, indices, x, each[:5]),
         "add_normal": (0, 5, sampled, x, g),
@@ -87,6 +92,7 @@ def cases():
 
 
 def test_every_twin_gives_what_its_loop_gives():
+    assert len(TWINS) == 21
     for module, name, *more in cases():
         made = []
         for loop in (getattr(import_module(module), name), TWINS[module, name]):
@@ -108,10 +114,10 @@ def test_a_twin_refuses_what_its_loop_refuses(wrong):
     drawn = indices, np.empty(0, dtype=np.int64), 2
     with pytest.raises(IndexError, match="outside 0"):
         TWINS[linear.__name__, "gradients"](
-            linear.SQUARE, data("sparse", rng), 0.0, *drawn, np.zeros(D), np.zeros(D)
+            forms.SQUARE, data("sparse", rng), 0.0, *drawn, np.zeros(D), np.zeros(D)
         )
     with pytest.raises(IndexError, match="another size"):
-        TWINS[linear.__name__, "total_loss"](linear.SQUARE, data("sparse", rng), np.zeros(D - 1))
+        TWINS[linear.__name__, "total_loss"](forms.SQUARE, data("sparse", rng), np.zeros(D - 1))
     with pytest.raises(IndexError, match="outside 0"):
         TWINS[multitask.__name__, "add_rows"](tasks(rng), indices, np.ones(2), np.zeros((M, D)))
 

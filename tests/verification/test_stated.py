@@ -11,7 +11,7 @@ from pfbench.base.selectors import is_own
 from pfbench.claims.catalogue import mutants_of, own_papers, paper_of, selected
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.verification.identity import identity
-from pfbench.verification.own import stated, stated_claim
+from pfbench.verification.own import File, stated
 
 TEXT = """
 import pfbench as pf
@@ -99,9 +99,9 @@ def test_a_claim_is_known_by_its_file_and_found_again(write):
     file = write(LISTS)
     (claim,) = stated(f"{file}:ONE").claims
     again = pickle.loads(pickle.dumps(claim))
-    assert (again.name, again.home) == ("mine-1", file)
-    assert stated_claim(file, "mine-1").statement == "T steps"
-    assert stated_claim("/elsewhere/stated_here.py", "mine-1").statement == "T steps"
+    assert (again.name, again.home.place) == ("mine-1", file)
+    assert File(file).claim("mine-1").statement == "T steps"
+    assert File("/elsewhere/stated_here.py").claim("mine-1").statement == "T steps"
     told = identity(claim)
     assert told.content[1:] == ["stated_here", "mine-1"]
     modules = {"stated_here", "pfbench.verification.stating.counts", "pfbench.verification.claim"}

@@ -141,7 +141,17 @@ class Run:
         """
         from pfbench.runs.loop.plot import plot
 
-        return plot(self, measure, against, axes)
+        drawn = plot(
+            self.columns,
+            self.rows,
+            TRACE_COLUMNS,
+            measure=measure,
+            against=against,
+            label=f"{self.algorithm}, seed {self.seed}",
+            axes=axes,
+        )
+        drawn.set_title(self.problem)
+        return drawn
 
     def _repr_html_(self) -> str:
         """Return the run as Jupyter shows it."""

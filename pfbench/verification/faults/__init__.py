@@ -1,5 +1,5 @@
-"""Faults generated from the source of a method, and which of them its claims notice.
+"""Faults generated from the source of a method.
 
 `generate` makes them by the operators of `operators`, `compiled` compiles one apart, `equivalence`
-says whether it changes anything, `study` holds it to claims, `report` tells what became of it.
+says whether it changes anything. `fault_study`, above, holds them to claims.
 """

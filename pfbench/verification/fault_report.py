@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from pfbench.verification.faults.study import Studied, by_claim, share
+from pfbench.verification.fault_study import Studied, by_claim, share
 
 
 def of_methods(studied: Sequence[Studied]) -> Mapping[str, list[Studied]]:

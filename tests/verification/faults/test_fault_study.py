@@ -11,12 +11,12 @@ from pfbench.claims.catalogue import CLAIMS, claims_about, selected
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session as sessions
+from pfbench.verification.fault_report import missed, report
+from pfbench.verification.fault_study import by_claim, share, study
 from pfbench.verification.faults.compiled import source_of
 from pfbench.verification.faults.fault import Change, Edit, Fault
 from pfbench.verification.faults.generate import faults_of
 from pfbench.verification.faults.operators import OPERATORS
-from pfbench.verification.faults.report import missed, report
-from pfbench.verification.faults.study import by_claim, share, study
 from pfbench.verification.session import Session
 from pfbench.verification.subject import Subject
 

@@ -1,0 +1,66 @@
+"""What ``pfbench verify`` puts to the test, and where: what all its jobs are handed."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pfbench.cli import printing
+from pfbench.cli.progress import Steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pfbench.runs.engines.engine import Engine
+    from pfbench.verification.session import Session
+
+
+@dataclass
+class Work:
+    """What is verified: by which effort, with which seeds, where; and what is written of it."""
+
+    names: Sequence[str]
+    effort: str
+    seeds: range
+    engine: "Engine"
+    folder: Path
+    target: Path | None = None
+    table: Path | None = None
+    made: int = 0
+
+    @property
+    def quiet(self) -> bool:
+        """Whether JSON is printed, and nothing else."""
+        return self.target == printing.STANDARD_OUTPUT
+
+    @contextmanager
+    def steps(self, title: str, total: int | None) -> "Iterator[Steps]":
+        """Show the progress of so many checks, and tell how many of them were made now."""
+        with Steps(title, total, "checks", quiet=self.quiet) as steps:
+            try:
+                yield steps
+            finally:
+                self.made = steps.made
+        if not self.quiet:
+            printing.note(f"{title}: {steps.made_in_words()}")
+
+    def session(
+        self, steps: Steps, seed: int | None = None, effort: str | None = None
+    ) -> "Session":
+        """Return the session whose outcomes are steps; seed and effort are its own if not given."""
+        from pfbench.runs.storage.store import Store
+        from pfbench.verification.session import Session
+
+        return Session(
+            engine=self.engine,
+            effort=effort or self.effort,
+            seed=self.seeds[0] if seed is None else seed,
+            store=Store(self.folder),
+            progress=steps.count,
+        )
+
+    def write(self, content: Mapping[str, Any]) -> None:
+        """Write what was found as JSON, or print it, if that is asked for."""
+        if self.target is not None:
+            printing.write_json(content, self.target)
