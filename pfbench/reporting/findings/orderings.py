@@ -200,8 +200,9 @@ def _decided(
     """
     table = [[_pair(ordering, one, other, scale) for other in others] for one in ones]
     columns = list(zip(*table, strict=True))
-    ahead = min((max(row, key=_against(-1)) for row in table), key=_against(-1))
-    behind = min((max(row, key=_against(1)) for row in columns), key=_against(1))
+    # Of forms that are told apart alike the best one of each method is shown.
+    ahead = min((max(row, key=_hardest(-1)) for row in table), key=_easiest(-1))
+    behind = min((max(row, key=_hardest(1)) for row in columns), key=_easiest(1))
     flipped = len(others) * _against(1)(behind) < len(ones) * _against(-1)(ahead)
     pair, side, tried = (behind, 1, len(others)) if flipped else (ahead, -1, len(ones))
     still = [min(of, key=_against(-1)) for of in columns] if flipped else []
@@ -218,6 +219,16 @@ def _decided(
 def _against(side: int) -> Callable[[Pair], float]:
     """Return how little a pair says for one side: its p-value, 1 and more if it is the other."""
     return lambda pair: pair.p if pair.side == side else 2.0 - pair.p
+
+
+def _hardest(side: int) -> Callable[[Pair], tuple[float, float]]:
+    """Return a key that is greatest for the least sure and best opponent of the side's form."""
+    return lambda pair: (_against(side)(pair), -pair.values[1 if side < 0 else 0])
+
+
+def _easiest(side: int) -> Callable[[Pair], tuple[float, float]]:
+    """Return a key that is least for the side's form that is ahead most surely, then the best."""
+    return lambda pair: (_against(side)(pair), pair.values[0 if side < 0 else 1])
 
 
 def _pair(ordering: Ordering, one: Group, other: Group, scale: Scale) -> Pair:
