@@ -196,6 +196,15 @@ def test_a_form_of_the_first_may_win_for_it():
     assert one.evidence.p == 2 * orderings.tested(alone)[0].evidence.p
 
 
+def test_of_forms_that_are_told_apart_alike_the_best_ones_are_the_evidence():
+    """By rank the fast one is as far before the slower form as before the slow one."""
+    forms = {"theirs": ("slower", "slow")}
+    found = of_forms(fast(), slow(), slower(), forms=forms, order=(("fast",), ("theirs",)))
+    assert orderings.tested(found)[0].evidence.second == "slow"
+    found = of_forms(fast(), slow(), slower(), forms=forms, order=(("theirs",), ("fast",)))
+    assert orderings.tested(found)[0].evidence.first == "slow"
+
+
 def test_where_each_has_a_form_that_is_not_beaten_nothing_is_told():
     slow_one, slow_two = (
         group(label, [descending(60, seed=seed) for seed in SEEDS]) for label in ("a", "b")
