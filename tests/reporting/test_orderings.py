@@ -197,12 +197,23 @@ def test_a_form_of_the_first_may_win_for_it():
 
 
 def test_of_forms_that_are_told_apart_alike_the_best_ones_are_the_evidence():
-    """By rank the fast one is as far before the slower form as before the slow one."""
-    forms = {"theirs": ("slower", "slow")}
-    found = of_forms(fast(), slow(), slower(), forms=forms, order=(("fast",), ("theirs",)))
-    assert orderings.tested(found)[0].evidence.second == "slow"
-    found = of_forms(fast(), slow(), slower(), forms=forms, order=(("theirs",), ("fast",)))
-    assert orderings.tested(found)[0].evidence.first == "slow"
+    """By rank each is as far before the next as before the last one."""
+    paces = {"20": 20, "40": 40, "60": 60}
+    groups = [
+        group(label, [descending(pace, seed=seed) for seed in SEEDS])
+        for label, pace in paces.items()
+    ]
+
+    def evidence(forms, *order):
+        names = tuple((name,) for name in order)
+        found = of_forms(*groups, forms={"theirs": forms}, order=names)
+        one = orderings.tested(found)[0].evidence
+        return one.first, one.second
+
+    assert evidence(("60", "40"), "20", "theirs") == ("20", "40")
+    assert evidence(("60", "40"), "theirs", "20") == ("40", "20")
+    assert evidence(("40", "20"), "60", "theirs") == ("60", "20")
+    assert evidence(("40", "20"), "theirs", "60") == ("20", "60")
 
 
 def test_where_each_has_a_form_that_is_not_beaten_nothing_is_told():
