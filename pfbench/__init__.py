@@ -10,6 +10,7 @@ from pfbench.base.lazy import homes_of, on_first_use
 if TYPE_CHECKING:
     from pfbench import adapters as adapters
     from pfbench import claims as claims
+    from pfbench.adapters.front import solve as solve
     from pfbench.algorithms import Algorithm as Algorithm
     from pfbench.algorithms import algorithm as algorithm
     from pfbench.base.counts import Budget as Budget
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from pfbench.points import tilt as tilt
     from pfbench.problems import problem as problem
     from pfbench.runs.loop.run import Run as Run
-    from pfbench.runs.loop.solve import solve as solve
     from pfbench.runs.loop.stop import Stop as Stop
     from pfbench.verification.fitting import fit_rate as fit_rate
 

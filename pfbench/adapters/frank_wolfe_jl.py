@@ -15,9 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pfbench.base.checks import integer
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import told, unknown
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.storage.store import Store
 
@@ -141,6 +142,11 @@ def read_trajectory(
     InputError
         If the file cannot be read or has other rows.
     """
+    if not isinstance(path, str | Path):
+        raise InputError(f"path={told(path)} must be the path of a file.")
+    integer("n", n, least=1)
+    if isinstance(columns, str | bytes) or not isinstance(columns, Sequence):
+        raise InputError(f"columns={told(columns)} must be the list of all that a row has.")
     if missing := [name for name in RECORDED if name not in columns]:
         raise InputError(f"columns lacks {', '.join(missing)}: name all that a row has, in order.")
     data = _bytes(Path(path))

@@ -14,7 +14,7 @@ from pfbench.base.assumptions import ASSUMPTIONS
 from pfbench.base.checks import finite_array, integer, real
 from pfbench.base.constants import MEANING, Constants
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import told, unknown
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.sample import Indices, Sample
 from pfbench.base.user_code import blamed
@@ -70,7 +70,8 @@ class FunctionSet(Body):
         project: Callable[[Floats], Any] | None = None,
         contains: Callable[[Any, float], bool] | None = None,
     ) -> None:
-        self._start = finite_array("start", np.array(start, dtype=np.float64))
+        self._start = _given_start(start)
+        _check_functions(lmo=lmo, project=project, contains=contains)
         self._minimiser, self._label = _minimiser(lmo), getattr(lmo, "__qualname__", "lmo")
         self._project, self._contains = project, contains
         if diameter is not None:
@@ -282,15 +283,29 @@ def from_functions(
     InputError
         If a function does not return what it should at the start, or a name is unknown.
     """
-    point = finite_array("start", np.array(start, dtype=np.float64))
+    point = _given_start(start)
+    _check_functions(fun=fun, jac=None if jac is True else jac)
+    if not isinstance(constants, Mapping) or not isinstance(properties, tuple | list):
+        raise InputError(
+            'constants must be numbers by name, as in {"L_f": 1.0}, and properties a tuple, as in '
+            '("convex",).'
+        )
+    if not isinstance(args, tuple):
+        raise InputError(f"args={told(args)} must be a tuple, as scipy has it: (a,) of one.")
     for name, value in constants.items():
         if name not in MEANING or name == "n":
             raise unknown("constant", name, [one for one in MEANING if one != "n"])
         real(name, value, least=0.0)
     for name in properties:
-        if name not in ASSUMPTIONS:
+        if not isinstance(name, str) or name not in ASSUMPTIONS:
             raise unknown("property", name, ASSUMPTIONS)
     if components is not None:
+        if not isinstance(components, tuple | list) or len(components) != 2:
+            raise InputError(
+                f"components={told(components)} must be (n, grad), a number and a function of "
+                "(x, indices)."
+            )
+        _check_functions(**{"grad of components": components[1]})
         integer("n of components", components[0], least=1)
     where = _where(lmo, point, constants.get("D"))
     n, mean = (1, None) if components is None else components
@@ -307,6 +322,20 @@ def from_functions(
     )
     _check(problem, point)
     return problem
+
+
+def _given_start(start: Any) -> Floats:
+    """Return an own copy of a start."""
+    point = finite_array("start", start).copy()
+    if not point.size or not np.ndim(start):
+        raise InputError("start must be an array with an entry for each variable, not a number.")
+    return point
+
+
+def _check_functions(**given: Any) -> None:
+    for name, function in given.items():
+        if function is not None and (isinstance(function, type) or not callable(function)):
+            raise InputError(f"{name} must be a function, not {told(function)}.")
 
 
 def _where(lmo: Any, start: Floats, diameter: float | None) -> FeasibleSet:

@@ -19,8 +19,8 @@ from pfbench.algorithms.base import Algorithm
 from pfbench.base.checks import choice, real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
-from pfbench.base.parameters import Parameter, check_known, texts_of
+from pfbench.base.names import named
+from pfbench.base.parameters import Parameter, check_known, check_texts, texts_of
 from pfbench.base.selectors import Selector
 
 SCHEDULES = ("theory", "practical", "explicit")
@@ -121,10 +121,7 @@ _OF_SCHEDULES: Mapping[str, Parameter] = MappingProxyType(
 
 def named_algorithm(selector: Selector) -> AlgorithmChoice:
     """Choose the algorithm of a selector; its texts stay texts. See `algorithm`."""
-    if selector.name not in ALGORITHMS:
-        raise unknown("algorithm", selector.name, ALGORITHMS)
-    known = {**ALGORITHMS[selector.name].parameters(), **_OF_SCHEDULES}
-    return algorithm(selector.name, **selector.given(texts_of(known)))
+    return own_choice(named("algorithm", selector.name, ALGORITHMS), selector)
 
 
 def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
@@ -132,24 +129,33 @@ def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
 
     With `epsilon` alone the theorem's schedule is used; with explicit parameters, those.
 
+    Parameters
+    ----------
+    name
+        As in ``"frank-wolfe"``, or with parameters, as in ``"frank-wolfe[iterations=100]"``.
+    parameters
+        By their names.
+
     Raises
     ------
     InputError
         If the name or a parameter is unknown (the nearest is suggested).
     """
-    if name not in ALGORITHMS:
-        raise unknown("algorithm", name, ALGORITHMS)
-    return _choice(name, ALGORITHMS[name], parameters)
+    if isinstance(name, str) and "[" in name:
+        return named_algorithm(Selector.parse(name).joined(parameters))
+    return _choice(name, named("algorithm", name, ALGORITHMS), parameters)
 
 
 def own_choice(cls: type[Algorithm], selector: Selector) -> AlgorithmChoice:
-    """Choose somebody's own algorithm with the parameters of its selector; see `algorithm`."""
+    """Choose an algorithm's class with the parameters of a selector; see `algorithm`."""
     known = {**cls.parameters(), **_OF_SCHEDULES}
     return _choice(selector.name, cls, selector.given(texts_of(known)))
 
 
 def _choice(name: str, cls: type[Algorithm], parameters: Mapping[str, Any]) -> AlgorithmChoice:
-    check_known(name, parameters, {**cls.parameters(), **_OF_SCHEDULES})
+    known = {**cls.parameters(), **_OF_SCHEDULES}
+    check_known(name, parameters, known)
+    check_texts(parameters, known)
     if "schedule" in parameters:
         choice("schedule", parameters["schedule"], SCHEDULES)
     return AlgorithmChoice(name, MappingProxyType(dict(parameters)), cls)

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, parts
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import told, unknown
 
 
 def integer(name: str, value: Any, *, least: int) -> int:
     """Return `value` as an int, or refuse it by `name` if it is not an integer >= `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise InputError(f"{name}={value!r} must be an integer of at least {least}.")
+        raise InputError(f"{name}={told(value)} must be an integer of at least {least}.")
     if value < least:
         raise InputError(f"{name}={value} must be at least {least}.")
     return int(value)
@@ -32,7 +32,7 @@ def real(
 ) -> float:
     """Return `value` as a finite float in (`above`, `most`] and at least `least`, or refuse it."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InputError(f"{name}={value!r} must be a number.")
+        raise InputError(f"{name}={told(value)} must be a number.")
     try:
         number = float(value)
     except OverflowError:
@@ -48,10 +48,20 @@ def real(
     return number
 
 
+def text(name: str, value: Any, example: str = "") -> str:
+    """Return `value` if it is a text, else refuse it by `name` with an example of one."""
+    if not isinstance(value, str):
+        such = f", as in {example!r}" if example else ""
+        raise InputError(f"{name}={told(value)} must be a text{such}.")
+    return value
+
+
 def choice(name: str, value: Any, allowed: Collection[str]) -> str:
     """Return `value` if it is one of `allowed`, else refuse it with the nearest one."""
     if not isinstance(value, str) or value not in allowed:
-        raise unknown(f"value for {name}", str(value), allowed)
+        raise unknown(
+            f"value for {name}", value if isinstance(value, str) else told(value), allowed
+        )
     return value
 
 

@@ -3,7 +3,7 @@
 import math
 from dataclasses import asdict, dataclass
 
-from pfbench.base.checks import real
+from pfbench.base.checks import real, text
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 
@@ -59,8 +59,10 @@ class Budget:
     fv: float = math.inf
 
     def __post_init__(self) -> None:
-        for name, limit in self.limits.items():
-            real(f"budget {name}", limit, least=0)
+        for name in COUNTED:
+            limit = getattr(self, name)
+            if not isinstance(limit, float) or limit != math.inf:
+                real(f"budget {name}", limit, least=0)
 
     @property
     def limits(self) -> dict[str, float]:
@@ -74,7 +76,7 @@ class Budget:
         return bool(self.limits)
 
     @classmethod
-    def parse(cls, text: str) -> "Budget":
+    def parse(cls, given: str) -> "Budget":
         """Read ``"sfo=10000,lo=100"``.
 
         Raises
@@ -83,12 +85,12 @@ class Budget:
             If a name is unknown, a number is missing, or it is negative.
         """
         limits: dict[str, float] = {}
-        for part in text.split(","):
+        for part in text("budget", given, "sfo=10000,lo=100").split(","):
             name, _, number = (piece.strip() for piece in part.partition("="))
             if name not in COUNTED:
                 raise unknown("count in the budget", name, COUNTED)
             if name in limits:
-                raise InputError(f"{name} is given twice in the budget {text!r}.")
+                raise InputError(f"{name} is given twice in the budget {given!r}.")
             try:
                 limits[name] = float(number)
             except ValueError:

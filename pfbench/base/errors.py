@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from pfbench.base.failures import meant
+
 _MOST_MISTAKES = 20
 """So many are told at once."""
 
@@ -94,7 +96,9 @@ class Noting:
 
 def in_words(error: BaseException) -> str:
     """Return what an error says, after its type if it is none of pfbench's."""
-    return str(error) if isinstance(error, PfbenchError) else f"{type(error).__name__}: {error}"
+    if isinstance(error, PfbenchError):
+        return str(error)
+    return f"{type(error).__name__}: {error}{meant(error)}"
 
 
 class BudgetExhausted(BaseException):

@@ -1,15 +1,40 @@
 """Unknown names: one sentence that suggests the nearest known one."""
 
 import difflib
-from collections.abc import Iterable
+import reprlib
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
 from pfbench.base.errors import InputError
+
+Entry = TypeVar("Entry")
 
 _MOST_LISTED = 40
 """Up to so many names are listed in an error; of more, the first ten."""
 
 
-def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
+def named(kind: str, name: Any, entries: Mapping[str, Entry]) -> Entry:
+    """Return the entry of a name, refused as `unknown` does where there is none."""
+    if not isinstance(name, str) or name not in entries:
+        raise unknown(kind, name, entries)
+    return entries[name]
+
+
+def told(value: Any) -> str:
+    """Return a value of whatever type as a sentence names it, in short."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if callable(value) and hasattr(value, "__name__"):
+        return f"the function {value.__name__}"
+    if hasattr(value, "dtype") and hasattr(value, "shape") and value.shape:
+        return f"an array of {value.dtype} of shape {value.shape}"
+    if type(value).__module__ == "builtins" or hasattr(value, "dtype"):
+        return " ".join(reprlib.repr(value).split())
+    article = "an" if type(value).__name__[0] in "aeiouAEIOU" else "a"
+    return f"{article} {type(value).__name__}"
+
+
+def unknown(kind: str, name: Any, known: Iterable[str]) -> InputError:
     """Return the error for an unknown `name`, with the nearest of the `known` ones.
 
     Parameters
@@ -17,11 +42,14 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     kind
         What the name should have named, e.g. ``"algorithm"``.
     name
-        What was given.
+        What was given, of whatever type.
     known
         The names that exist.
     """
     names = sorted(known)
+    if not isinstance(name, str):
+        example = f", as in {names[0]!r}" if names else ""
+        return InputError(f"the {kind} must be named by a text{example}, not {told(name)}.")
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if near:
         return InputError(f"unknown {kind} {name!r}: did you mean {near[0]!r}?")

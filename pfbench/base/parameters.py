@@ -12,9 +12,9 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from typing import Any, Protocol
 
-from pfbench.base.checks import choice, integer, real
+from pfbench.base.checks import choice, integer, real, text
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import told, unknown
 
 Check = Callable[[str, Any], object]
 """Refuses a value of a parameter, by its name."""
@@ -82,8 +82,8 @@ def one_of(default: Any, about: str, allowed: tuple[Any, ...]) -> Any:
     def check(name: str, value: Any) -> None:
         if isinstance(default, str):
             choice(name, value, allowed)
-        elif value not in allowed:
-            raise InputError(f"{name}={value!r} must be {' or '.join(map(str, allowed))}.")
+        elif not isinstance(value, int | float) or value not in allowed:
+            raise InputError(f"{name}={told(value)} must be {' or '.join(map(str, allowed))}.")
 
     return parameter(default, about, check=check)
 
@@ -148,6 +148,13 @@ def check_known(kind: str, given: Iterable[str], known: Collection[str]) -> None
     for name in given:
         if name not in known:
             raise unknown(f"parameter of {kind}", name, known)
+
+
+def check_texts(given: Mapping[str, Any], known: Mapping[str, Parameter]) -> None:
+    """Refuse what is given for a parameter that is a text, and is nothing that could be one."""
+    for name, value in given.items():
+        if known[name].text and value is not None and not isinstance(value, (str, int, float)):
+            text(name, value)
 
 
 def check_complete(what: str, given: Iterable[str], known: Mapping[str, Parameter]) -> None:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError
+from pfbench.base.names import told
 
 FILE = ".py"
 """How the place of a name ends that is a file, as in ``my_methods.py:MySpider``."""
@@ -52,6 +53,10 @@ class Selector:
         InputError
             If the text does not have that form, or a key comes twice.
         """
+        if not isinstance(text, str):
+            raise InputError(
+                f"a selector must be a text, NAME or NAME[key=value], not {told(text)}."
+            )
         match = _FORM.fullmatch(unquoted(text))
         if match is None:
             raise InputError(f"cannot read {text!r}: write NAME or NAME[key=value,key=value].")
@@ -76,6 +81,13 @@ class Selector:
             key: self.texts.get(key, value) if key in texts else value
             for key, value in self.parameters.items()
         }
+
+    def joined(self, more: Mapping[str, Any]) -> "Selector":
+        """Return the selector with more parameters; one that it has already is refused."""
+        for name in more:
+            if name in self.parameters:
+                raise InputError(f"{name} is given twice, in {str(self)!r} and beside it.")
+        return Selector(self.name, {**self.parameters, **more}, self.texts)
 
     def __str__(self) -> str:
         if not self.parameters:

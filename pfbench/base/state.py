@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from pfbench.base.errors import InputError
+from pfbench.base.names import told
 
 Point = Any
 """A dense array or a factored iterate (see `pfbench.points`)."""
@@ -35,6 +36,6 @@ class State(NamedTuple):
 
 def check_output(value: object) -> str:
     """Return a declared output, refused if it is not one of `OUTPUTS`."""
-    if value not in OUTPUTS:
-        raise InputError(f"output={value!r} must be one of {', '.join(OUTPUTS)}.")
+    if not isinstance(value, str) or value not in OUTPUTS:
+        raise InputError(f"output={told(value)} must be one of {', '.join(OUTPUTS)}.")
     return str(value)

@@ -6,7 +6,9 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
+from pfbench.adapters.front import as_problem
 from pfbench.algorithms.catalogue import ALGORITHMS, AlgorithmChoice, named_algorithm
+from pfbench.base.checks import choice
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.parameters import check_known
@@ -25,7 +27,7 @@ from pfbench.problems import FiniteSum
 from pfbench.problems.catalogue import PROBLEMS, named_problem
 from pfbench.runs.loop.ready import ready
 from pfbench.runs.planning.own_problem import own_problem
-from pfbench.runs.planning.selecting import chosen_algorithm, chosen_problem
+from pfbench.runs.planning.selecting import chosen_algorithm
 from pfbench.sets.catalogue import PENALTIES, SETS, feasible_set, penalty
 
 KINDS = ("algorithm", "estimator", "set", "problem", "penalty")
@@ -68,8 +70,10 @@ def check(what: Any, *, problem: Problem | str | None = None, kind: str | None =
         If a name is unknown, or what it names cannot be made or is none of these.
     """
     began = perf_counter()
+    if kind is not None:
+        choice("kind", kind, KINDS)
     name, found, kind = _resolved(what, kind)
-    on = chosen_problem(problem) if isinstance(problem, str) else problem
+    on = None if problem is None else as_problem(problem)
     if on is not None and kind not in ("algorithm", "estimator"):
         raise InputError(f"{name} is a {kind}, which is tried on no problem: leave it out.")
     examination = Examination()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench.base.checks import integer
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import told, unknown
 from pfbench.base.selectors import is_own
 from pfbench.base.user_code import load
 from pfbench.claims import jaggi2013, lacoste2016, li2019, methods, qu2018, shen2019, wang2019
@@ -225,12 +225,12 @@ def _listed(names: Any) -> list[str]:
     """Return the names of claims as a list; a text is none, though it has letters."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(
-            f'names={names!r} must be a list of claims, as in ["{next(iter(CLAIMS))}"].'
+            f'names={told(names)} must be a list of claims, as in ["{next(iter(CLAIMS))}"].'
         )
     found = list(names)
     for name in found:
         if not isinstance(name, str):
-            raise InputError(f"names: {name!r} is no text: give the names of claims.")
+            raise InputError(f"names: {told(name)} is no text: give the names of claims.")
     return found
 
 

@@ -99,7 +99,7 @@ def solve(
         return
     runs = _run_all(ready, plan, seeds, quiet=as_json)
     if as_json:
-        described = [run.as_json() | {"promised": promised(ready, [run])} for run in runs]
+        described = [_described(run, promised(ready, [run])) for run in runs]
         printing.print_json(described[0] if repeat is None else described)
     elif repeat is None:
         show_run(runs[0], promised_lines(promised(ready, runs), 1))
@@ -108,6 +108,11 @@ def solve(
     if trace is not None:
         _write_trace(runs, trace, with_seed=repeat is not None)
     printing.exit_if(any(run.status in printing.FAILURES for run in runs), _status(runs))
+
+
+def _described(run: "Run", promise: object) -> dict[str, object]:
+    place = None if run.place is None else run.place._asdict()
+    return run.as_json() | {"promised": promise, "place": place, "note": run.note}
 
 
 def _status(runs: "Sequence[Run]") -> int:
@@ -217,14 +222,24 @@ def show_run(run: "Run", beside: Sequence[Line] = ()) -> None:
         ("status", f"{run.status}: {run.stop_reason}"),
         ("iterations", run.iterations),
         ("time", f"{duration(run.seconds)}{inside}"),
+        ("note", run.note),
         *beside,
     ]
-    show(
-        fields(about),
-        heading("oracle calls", _counts(run)),
-        heading(f"measures at the output ({run.parameters.get('output', 'last')})", _final(run)),
-        _trace(run),
-    )
+    output = run.parameters.get("output", "last")
+    failed = run.status == "error"
+    final = None if failed else heading(f"measures at the output ({output})", _final(run))
+    trace = _trace(run) if run.iterations or not failed else None
+    show(fields(about), heading("oracle calls", _counts(run)), final, trace)
+    if failed:
+        complain_of(run)
+
+
+def complain_of(run: "Run", whose: str = "") -> None:
+    """Say on the standard error why a run failed, in which line, and what the line is."""
+    after = f"after {plural(run.iterations, 'iteration')}"
+    printing.complain(f"{whose}{run.status} {after}: {run.stop_reason}")
+    if run.place is not None:
+        printing.note(f"  {run.place.file}:{run.place.line}: {run.place.code}")
 
 
 def _what(run: "Run") -> list[tuple[str, str]]:
@@ -317,17 +332,20 @@ def show_runs(runs: "Sequence[Run]", beside: Sequence[Line] = ()) -> None:
         if any(name in _made(run) for run in runs):
             spread[name] = [_made(run).get(name, 0) for run in runs]
     spread["seconds"] = [run.seconds for run in runs]
-    spread |= {name: [run.final.get(name) for run in runs] for name in _shown(runs)}
+    answered = [run for run in runs if run.status != "error"]
+    if answered:  # what is measured of a failed run is no result
+        spread |= {name: [run.final.get(name) for run in answered] for name in _shown(answered)}
     names = "name", "median", "least", "largest"
     rows = [(name, *_range(values)) for name, values in spread.items()]
     seeds = "seeds", f"{first.seed} to {runs[-1].seed}"
     ended = "status", ", ".join(f"{count} {status}" for status, count in statuses.items())
-    title = f"{plural(len(runs), 'run')}, measures at the output"
+    failed = f", {len(runs) - len(answered)} failed" if len(answered) < len(runs) else ""
+    title = f"{plural(len(runs), 'run')}{failed}, measures at the output"
     table = columns(names, rows, right=names[1:])
     show(fields([*_what(first), seeds, ended, *beside]), heading(title, table))
     for run in runs:
         if run.status in printing.FAILURES:
-            printing.complain(f"seed {run.seed}: {run.status}: {run.stop_reason}")
+            complain_of(run, f"seed {run.seed}: ")
 
 
 def _range(values: list[float | None]) -> tuple[str, str, str]:

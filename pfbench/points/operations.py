@@ -7,6 +7,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import InputError
+from pfbench.base.names import told
 from pfbench.kernels import dense
 from pfbench.kernels.observed import inner_read_parallel, inner_read_rows
 from pfbench.points.atoms import Factors, frobenius_norm, most_atoms, orthogonalised
@@ -36,18 +37,20 @@ def combine(x: Any, v: Any, w: float) -> Any:
     if isinstance(x, np.ndarray):
         if _alike(x, v):
             out = np.empty(x.shape)
-            dense.combined(x.ravel(), v.ravel(), float(1.0 * w), out.ravel())
+            dense.combined(x.ravel(), v.ravel(), _number(w), out.ravel())
             return out
         if isinstance(v, RankOne) and x.dtype is _FLOAT and (v.u.size, v.v.size) == x.shape:
             out = np.empty(x.shape)
-            dense.combined_rank_one(x, v.u, v.v, float(v.scale), float(1.0 * w), out)
+            dense.combined_rank_one(x, v.u, v.v, float(v.scale), _number(w), out)
             return out
         end = _dense(v)
         if end.shape != x.shape:
             raise InputError(f"cannot move a point of shape {x.shape} to one of {end.shape}.")
+        w = _number(w)
         return (1.0 - w) * x + w * end
     if not isinstance(x, Factored):
-        raise InputError(f"a point must be an array or a factored matrix, not {type(x).__name__}.")
+        raise InputError(f"a point must be an array or a factored matrix, not {told(x)}.")
+    w = _number(w)
     if isinstance(v, RankOne):
         if (v.u.size, v.v.size) != x.shape:
             raise InputError(f"cannot move a point of shape {x.shape} to a vertex of another one.")
@@ -72,7 +75,10 @@ def shift(x: Any, a: Any, b: Any, c: float) -> Any:
 
 def keep(x: Any) -> Any:
     """Return an independent copy of x, which stays readable however far its sequence moves."""
-    return x.copy()
+    try:
+        return x.copy()
+    except AttributeError:
+        raise InputError(f"a point must be an array or a factored matrix, not {told(x)}.") from None
 
 
 def view(x: Any) -> Any:
@@ -88,9 +94,14 @@ def tilt(g: Any, x: Any, u: Any, c: float) -> Any:
         return TiltedOperator.of(_on(x.pattern, g), x, u, c)
     if _alike(g, x) and _alike(x, u):
         out = np.empty(x.shape)
-        dense.tilted(g.ravel(), x.ravel(), u.ravel(), float(1.0 * c), out.ravel())
+        dense.tilted(g.ravel(), x.ravel(), u.ravel(), _number(c), out.ravel())
         return out
-    return g + c * (x - u)
+    if not all(_is_numeric(one) and one.shape == _shape(x) for one in (g, x, u)):
+        raise InputError(
+            f"cannot tilt {described(g)} by {described(x)} and {described(u)}: three arrays of "
+            "numbers of one shape are needed."
+        )
+    return g + _number(c) * (x - u)
 
 
 def inner(g: Any, x: Any) -> float:
@@ -140,15 +151,18 @@ def descent(g: Any, x: Any, v: Any) -> tuple[float, float]:
 def distance(x: Any, y: Any) -> float:
     """Return the Euclidean (Frobenius) distance of two points or vertices."""
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
-        return norm(_dense(x) - _dense(y))
+        one, other = _dense(x), _dense(y)
+        if one.shape != other.shape:
+            raise InputError(f"no distance between shapes {one.shape} and {other.shape}.")
+        return norm(one - other)
     if isinstance(x, Factored) and isinstance(y, Factored):
         return frobenius_norm(mixture(x, y, 1.0, -1.0))
     if isinstance(x, Factored) and isinstance(y, RankOne):
         atom = Factors(np.array([-y.scale]), y.u[None, :], y.v[None, :])
         return frobenius_norm(x.factors(), atom)
     if isinstance(x, RankOne):
-        return distance(y, x) if isinstance(y, Factored) else distance(x.matrix(), y.matrix())
-    raise InputError(f"no distance between a {type(x).__name__} and a {type(y).__name__}.")
+        return distance(y, x) if isinstance(y, Factored) else distance(x.matrix(), _dense(y))
+    raise InputError(f"no distance between {described(x)} and {described(y)}.")
 
 
 def _on(pattern: Pattern, g: Any) -> SparseOperator:
@@ -170,7 +184,29 @@ def _alike(x: Any, y: Any) -> bool:
 
 
 def _dense(x: Any) -> Floats:
-    return x if isinstance(x, np.ndarray) else np.asarray(x.matrix())
+    if isinstance(x, RankOne | Factored):
+        return np.asarray(x.matrix())
+    if not _is_numeric(x):
+        raise InputError(f"a point must be an array of numbers or a vertex, not {told(x)}.")
+    return np.asarray(x)
+
+
+def _is_numeric(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind in "fiu"
+
+
+def _shape(x: Any) -> Any:
+    return getattr(x, "shape", None)
+
+
+def _number(w: Any) -> float:
+    """Return a weight as a float; in the loops of a run it is one."""
+    if w.__class__ is float:
+        return w
+    try:
+        return float(1.0 * w)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"a weight must be a number, not {told(w)}.") from None
 
 
 def is_finite(x: Any) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats
+from pfbench.base.checks import text
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.points.operators import DenseOperator
@@ -66,7 +67,7 @@ def array_library(name: str) -> ArrayLibrary:
     InputError
         If the name is unknown, the library is not installed, or it has no such device.
     """
-    base, _, device = name.partition(":")
+    base, _, device = text("arrays", name, "torch:cuda").partition(":")
     if base not in _MODULES:
         raise unknown("array library", base, _MODULES)
     module, install = _MODULES[base]

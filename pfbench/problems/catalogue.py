@@ -5,14 +5,18 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from pfbench.base.checks import text
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
-from pfbench.base.parameters import Parameter, check_known, declared, joined, texts_of
-from pfbench.base.selectors import Selector
+from pfbench.base.names import named
+from pfbench.base.parameters import Parameter, check_known, check_texts, declared, joined, texts_of
+from pfbench.base.selectors import OWN_PARTS, Selector
 from pfbench.problems import families
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.families import Family, OverAnySet
 from pfbench.sets.catalogue import PENALTIES, SETS, penalty_class, set_class
+
+_TOO_LARGE = ("Maximum allowed dimension", "array is too big")
+"""How numpy says that an array would have more entries than it can number."""
 
 _FEW = 3
 """Up to so many sets are named beside a parameter that they alone have."""
@@ -88,7 +92,12 @@ class Entry:
 
     def build(self, given: Mapping[str, Any]) -> FiniteSum:
         """Build the problem from its parameters; those that it does not have are refused."""
-        check_known(self.name, given, self.known(given))
+        known = self.known({part: text for part, text in given.items() if isinstance(text, str)})
+        check_known(self.name, given, known)
+        for part in OWN_PARTS & given.keys():
+            if given[part] is not None:
+                text(part, given[part], "l1")
+        check_texts(given, known)
         of_sets = {**_of_own(given), **self.of_sets()}
         own = {name: given[name] for name in given if name in declared(self.family)}
         of_set = {name: given[name] for name in given if name in of_sets}
@@ -129,14 +138,19 @@ PROBLEMS: Mapping[str, Entry] = MappingProxyType(
 
 def named_problem(selector: Selector) -> FiniteSum:
     """Build the problem of a selector; its texts stay texts. See `problem`."""
-    if selector.name not in PROBLEMS:
-        raise unknown("problem", selector.name, PROBLEMS)
-    texts = texts_of(PROBLEMS[selector.name].known(selector.parameters))
-    return problem(selector.name, **selector.given(texts))
+    texts = texts_of(named("problem", selector.name, PROBLEMS).known(selector.parameters))
+    return _built(selector.name, selector.given(texts))
 
 
 def problem(name: str, **parameters: Any) -> FiniteSum:
     """Build a problem by name; see ``pfbench info NAME`` for its parameters.
+
+    Parameters
+    ----------
+    name
+        As in ``"quadratic"``, or with parameters, as in ``"quadratic[rows=20]"``.
+    parameters
+        By their names.
 
     Raises
     ------
@@ -145,11 +159,18 @@ def problem(name: str, **parameters: Any) -> FiniteSum:
     DataError
         If the data are missing or damaged.
     """
-    if name not in PROBLEMS:
-        raise unknown("problem", name, PROBLEMS)
+    if isinstance(name, str) and "[" in name:
+        return named_problem(Selector.parse(name).joined(parameters))
+    return _built(name, parameters)
+
+
+def _built(name: str, parameters: Mapping[str, Any]) -> FiniteSum:
+    entry = named("problem", name, PROBLEMS)
     try:
-        return PROBLEMS[name].build(parameters).called(name, parameters)
-    except (MemoryError, OverflowError) as error:
+        return entry.build(parameters).called(name, parameters)
+    except (MemoryError, OverflowError, ValueError) as error:
+        if isinstance(error, ValueError) and not str(error).startswith(_TOO_LARGE):
+            raise
         raise InputError(
             f"{Selector(name, parameters)} is too large to be built ({error}): choose smaller "
             "numbers."

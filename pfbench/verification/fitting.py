@@ -4,10 +4,13 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from pfbench.base.checks import choice, finite_array
+import numpy as np
+
+from pfbench.base.checks import choice, finite_array, real, text
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
+from pfbench.base.user_code import blamed
 from pfbench.runs.loop.run import HOLDS, Run
 from pfbench.verification.statistics.exponents import Exponent, fit_exponent
 
@@ -59,11 +62,13 @@ def fit_rate(
         If there is no run, neither or both of x and targets are given, x is not known of a run,
         the measure is not in a trace, or a seed lacks a value of x.
     """
-    every = list(runs)
+    every = list(runs) if isinstance(runs, Iterable) and not isinstance(runs, np.ndarray) else []
     if not every or not all(isinstance(run, Run) for run in every):
         raise InputError("runs must be a list of at least one run, as pfbench.solve returns it.")
     if (x is None) == (targets is None):
         raise InputError("give x (from run to run) or targets (along each run), one of the two.")
+    text("measure", measure, "fw_gap")
+    real("decades", decades, least=0.0)
     choice("count", count, ("iteration", *COUNTED))
     if targets is not None:
         levels = finite_array("targets", targets)
@@ -90,8 +95,9 @@ def fit_rate(
 def _x(run: Run, x: Any) -> float:
     """Return x of a run."""
     if callable(x):
-        return float(x(run))
-    name = x.removeprefix(_INVERSE)
+        with blamed(f"x of {run.algorithm}"):
+            return real("x", x(run), above=0.0)
+    name = text("x", x, "epsilon").removeprefix(_INVERSE)
     known = {**Selector.parse(run.problem).parameters, **run.parameters}
     known |= Selector.parse(run.algorithm).parameters
     value = known.get(name)

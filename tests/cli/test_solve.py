@@ -312,3 +312,27 @@ def test_the_theorems_schedule_is_refused_where_its_assumption_is_not_known(pfbe
     refusal = solve(pfbench, *options, algorithm="cgs[epsilon=0.1]").refusal
     for words in ("cgs", "restricted strong convexity", "robust-matrix-recovery", "explicitly"):
         assert words in refusal
+
+
+def test_a_failed_run_ends_with_its_error_and_shows_no_measures(pfbench):
+    given = (
+        "solve",
+        "-p",
+        "quadratic[source=synthetic,rows=20,columns=3,set=none]",
+        "-a",
+        "misbehaving:Raises",
+        "--measure",
+        "objective",
+    )
+    outcome = pfbench(*given)
+    assert outcome.status == 1
+    assert "measures at the output" not in outcome.out
+    *_, error, line = outcome.err.splitlines()
+    assert error == "pfbench: error after 3 iterations: ValueError: no good"
+    assert "misbehaving.py:" in line
+    assert line.endswith('raise ValueError("no good")')
+    found = pfbench(*given, "--json").json
+    assert found["place"]["code"] == 'raise ValueError("no good")'
+    again = pfbench(*given, "--repeat", 2)
+    assert "2 failed" in again.out
+    assert "fw_gap" not in again.out

@@ -9,6 +9,7 @@ import numpy as np
 
 from pfbench.algorithms.base import parameters_of
 from pfbench.base.errors import BudgetExhausted, Diverged, InputError, TimeLimitReached, in_words
+from pfbench.base.failures import Place, place_of
 from pfbench.base.protocols import Form
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
@@ -25,6 +26,12 @@ from pfbench.sets.nuclear import CERTIFICATE_FAILURE
 
 _DEFINED_ONCE = frozenset({"fw_gap", "gradient_mapping_sq"})
 """Measures that are undefined at every point of a problem if they are at its start."""
+
+IN_PLACE = (
+    "it changes the point that it yielded in place, so each was copied here; an iterate that is "
+    "needed later has to be a new array: x = x - step * g, not x -= step * g"
+)
+"""What is said of a method that does so."""
 
 Ending = tuple[str, str]
 """A status, and its reason in words."""
@@ -133,6 +140,8 @@ def drive(
         rows=trace.table(),
         unmet=ready.unmet,
         own_output=at.own_output,
+        place=driver.place,
+        note=driver.note,
         x=output,
     )
 
@@ -153,6 +162,9 @@ class _Driver:
     def __post_init__(self) -> None:
         self.weight = _weight(self.ready.algorithm)
         self.trace = Trace(self.ready.problem, self.ready.measures)
+        self.place: Place | None = None
+        self.note = ""
+        self.first: Point = None
 
     def drive(self, begin: Callable[[], Iterator[State]], rng: np.random.Generator) -> Ending:
         """Begin and run to the end; return the status and its reason."""
@@ -167,6 +179,9 @@ class _Driver:
             ended = ended or self._loop(_begun(begin), rng)
         except KeyboardInterrupt:
             ended = "killed", "interrupted by the user"
+        first, x = self.first, self.at.state.x
+        if self.at.iterations == 1 and first is not None and not np.array_equal(x, first):
+            self.at.state, self.note = self.at.state._replace(x=first), IN_PLACE
         if self.trace.rows[-1]["iteration"] != self.at.arrival[0]:
             ended = self._record() or ended
         return ended
@@ -194,7 +209,7 @@ class _Driver:
                     return "error", f"iteration {at.iterations} yields {wrong}"
                 if not is_finite(new.x):
                     return "diverged", f"the iterate of iteration {at.iterations} is not finite"
-                at.state = new
+                at.state = self._apart(new)
                 self._arrive()
                 self._choose_output(new, rng)
                 if watch is not None:
@@ -234,12 +249,28 @@ class _Driver:
         except KeyboardInterrupt:
             return "killed", "interrupted by the user"
         except (Exception, SystemExit, GeneratorExit) as error:
+            self.place = place_of(error)
             return "error", in_words(error)
         if self.ledger.ended:
             return self._spent()
         if not isinstance(state, State):
             return "error", f"the algorithm yielded a {type(state).__name__}, not a State"
         return state
+
+    def _apart(self, new: State) -> State:
+        """Return the new state, with its own x if the method changes what it yielded.
+
+        That is looked for where it yields its first array once more; afterwards each is copied.
+        """
+        x = new.x
+        if self.at.iterations == 1 and isinstance(x, np.ndarray):
+            self.first = x.copy()
+        elif self.first is not None and not self.note:
+            if x is self.at.state.x and not np.array_equal(x, self.first):
+                self.note = IN_PLACE
+            elif x is not self.at.state.x:
+                self.first = None
+        return new._replace(x=x.copy()) if self.note else new
 
     def _spent(self) -> Ending:
         return "error" if self.ledger.overflowing else "budget", self.ledger.ended

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown
+from pfbench.base.names import told, unknown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,8 +34,10 @@ def plot(
         raise InputError("the trace of this run has no measure: give solve() measures to record.")
     measure = measures[0] if measure is None else measure
     for kind, name, known in (("measure", measure, measures), ("count", against, counts)):
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise unknown(f"{kind} of the trace", name, known)
+    if axes is not None and not hasattr(axes, "fill_between"):
+        raise InputError(f"axes must be matplotlib's, not {told(axes)}.")
     try:
         from matplotlib import pyplot
     except ImportError as error:

@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from pfbench.algorithms.base import parameters_of
 from pfbench.algorithms.promise import Promise
 from pfbench.base.assumptions import ASSUMPTIONS, unmet
+from pfbench.base.checks import text
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError, Refused
+from pfbench.base.names import told
 from pfbench.base.protocols import Algorithm, Backend, Choice, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point
@@ -90,6 +95,11 @@ class Ready:
         InputError
             If the algorithm is endless, and none of the three is given.
         """
+        if budget is not None and not isinstance(budget, Budget):
+            raise InputError(
+                f"budget={told(budget)} does not say of which calls: write pf.Budget(sfo=100), or "
+                '{"sfo": 100}.'
+            )
         limited = (budget is not None and budget.limited) or stop is not None
         if getattr(self.algorithm, "endless", False) and not limited and time_limit is None:
             raise InputError(
@@ -143,7 +153,8 @@ def ready(
         If the theorem's schedule lacks a constant, or assumes what the problem is not known to
         meet; with explicit parameters, and in the practical schedule, it may.
     """
-    x0 = problem.start() if start is None else keep(start)
+    _check_kinds(problem, algorithm)
+    x0 = problem.start() if start is None else _point(start)
     if start is not None and not problem.set.contains(x0):
         raise InputError("the start point is outside the feasible set: project it first.")
     if isinstance(algorithm, Choice):
@@ -155,6 +166,31 @@ def ready(
     if selector is None:
         selector = str(Selector(chosen.name, given))
     return Ready(problem, chosen, selector, schedule, _recorded(problem, measures, stop), start)
+
+
+_OF_A_PROBLEM = ("name", "set", "start", "open", "constants")
+_OF_AN_ALGORITHM = ("name", "requires", "output", "run")
+
+
+def _check_kinds(problem: Any, algorithm: Any) -> None:
+    """Refuse what is no problem, or no algorithm: a class in place of its object, too."""
+    for kind, given, parts in (
+        ("problem", problem, _OF_A_PROBLEM),
+        ("algorithm", algorithm, _OF_AN_ALGORITHM),
+    ):
+        if kind == "algorithm" and isinstance(given, Choice):
+            continue
+        lacks = [part for part in parts if not hasattr(given, part)]
+        if lacks or isinstance(given, type):
+            why = f"it lacks {', '.join(lacks)}" if lacks else "make an object of it"
+            raise InputError(f"{told(given)} is no {kind}: {why}.")
+
+
+def _point(start: Any) -> Point:
+    """Return an own copy of a start."""
+    if isinstance(start, np.ndarray) and start.dtype.kind not in "fiu":
+        raise InputError(f"the start must be an array of numbers, not {told(start)}.")
+    return keep(start)
 
 
 def _resolved(problem: Problem, choice: Choice, x0: Point) -> tuple[Algorithm, str]:
@@ -174,8 +210,24 @@ def _recorded(
 ) -> dict[str, Measure]:
     """Return what a trace records, by name, the measure of a target included."""
     if not isinstance(measures, Mapping):
-        measures = named(problem, [measures] if isinstance(measures, str) else list(measures))
+        listed = [measures] if isinstance(measures, str) else measures
+        if not isinstance(listed, Sequence):
+            raise InputError(
+                f"measures={told(measures)} must be names, as in ['fw_gap'], or functions of "
+                "(problem, state) by name."
+            )
+        measures = named(problem, [text("a measure", name, "fw_gap") for name in listed])
+    for name, measure in measures.items():
+        text("the name of a measure", name, "distance")
+        if not callable(measure):
+            raise InputError(
+                f"the measure {name} must be a function of (problem, state), not {told(measure)}."
+            )
     recorded = dict(measures)
+    if stop is not None and not isinstance(stop, Stop):
+        raise InputError(
+            f'stop={told(stop)} must be a target, pf.Stop("fw_gap", 0.01) or "fw_gap=0.01".'
+        )
     if stop is not None and stop.measure not in recorded:
         recorded |= named(problem, [stop.measure])
     for name in recorded:

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from pfbench.base.checks import real, text
 from pfbench.base.counts import COUNTED, Counts
+from pfbench.base.failures import Place
 from pfbench.base.notebook import html_fields
 from pfbench.base.state import Point
 
@@ -57,6 +59,10 @@ class Run:
         The part of it spent inside oracles.
     failure_probability
         Bound of the probability that any certified interval shown for this run is wrong.
+    place
+        The line of the method that raised; None if none did (and for a run read back from a store).
+    note
+        What is to be known of how the method went about it; empty if nothing is.
     x
         The point at the declared output (None for a run read back from a store).
     columns, rows
@@ -86,6 +92,8 @@ class Run:
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]] = field(repr=False)
     own_output: bool | None = None
+    place: Place | None = None
+    note: str = ""
     x: Point = field(default=None, repr=False)
 
     @property
@@ -101,7 +109,7 @@ class Run:
 
     def last(self, measure: str) -> float:
         """Return the last recorded value; infinite without one, and where there is no answer."""
-        if self.status not in HOLDS or measure not in self.columns:
+        if self.status not in HOLDS or text("measure", measure, "fw_gap") not in self.columns:
             return math.inf
         at = self.columns.index(measure)
         values = (row[at] for row in reversed(self.rows))
@@ -109,8 +117,9 @@ class Run:
 
     def first(self, measure: str, target: float) -> int | None:
         """Return the number of the first row whose measure is at most `target`, None if none is."""
-        if measure not in self.columns:
+        if text("measure", measure, "fw_gap") not in self.columns:
             return None
+        real("target", target)
         at = self.columns.index(measure)
         values = enumerate(row[at] for row in self.rows)
         return next((row for row, v in values if v is not None and v <= target), None)
@@ -162,21 +171,22 @@ class Run:
             "parameters": ", ".join(f"{name}={value}" for name, value in self.parameters.items()),
             "seed": str(self.seed),
             "status": f"{self.status}: {self.stop_reason}",
+            "where": "" if self.place is None else "{}:{}: {}".format(*self.place),
+            "note": self.note,
             "iterations": self.iterations,
             "seconds": self.seconds,
         }
         counts = {name: number for name, number in self.counts.as_dict().items() if number}
         final = {name: value for name, value in self.final.items() if value is not None}
-        return (
-            html_fields(about, "run")
-            + html_fields(counts, "oracle calls")
-            + html_fields(final, "measures at the output")
-        )
+        shown = html_fields(about, "run") + html_fields(counts, "oracle calls")
+        if self.status == "error":  # what was measured is no result
+            return shown
+        return shown + html_fields(final, "measures at the output")
 
     def as_json(self) -> dict[str, Any]:
         """Return the run as ``pfbench solve --json`` prints it (schema 1)."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name in ("own_output", "columns", "rows", "x"):
+        for name in ("own_output", "place", "note", "columns", "rows", "x"):
             del named[name]
         return (
             {"schema": 1}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pfbench.base.checks import real
+from pfbench.base.checks import real, text
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
 
@@ -18,10 +18,11 @@ class Stop:
     target: float
 
     def __post_init__(self) -> None:
+        text("the measure of a target", self.measure, "fw_gap")
         real(f"the target of {self.measure}", self.target)
 
     @classmethod
-    def parse(cls, text: str) -> "Stop":
+    def parse(cls, given: str) -> "Stop":
         """Read ``"fw_gap=0.01"``.
 
         Raises
@@ -29,12 +30,14 @@ class Stop:
         InputError
             If the text does not have that form.
         """
-        name, _, number = (piece.strip() for piece in text.rpartition("="))
+        name, _, number = (
+            piece.strip() for piece in text("stop", given, "fw_gap=0.01").rpartition("=")
+        )
         try:
             return cls(name, float(number))
         except ValueError:
             raise InputError(
-                f"cannot read the target {text!r}: write MEASURE=NUMBER, as in fw_gap=0.01."
+                f"cannot read the target {given!r}: write MEASURE=NUMBER, as in fw_gap=0.01."
             ) from None
 
 

@@ -391,3 +391,82 @@ def test_a_run_that_nothing_would_end_is_refused(dense, walk, budget):
 )
 def test_a_budget_a_target_or_a_time_limit_ends_an_endless_run(dense, limit, status):
     assert solve(dense, ENDLESS, **limit).status == status
+
+
+# --- what a failed run says -----------------------------------------------------------------------
+
+
+def test_a_method_that_raises_is_told_by_its_line_and_the_name_that_was_meant(dense, walk):
+    class Typo(walk):
+        def before(self, t, ask, x):
+            if t == 2:
+                ask.gradent(x)
+
+    run = solve(dense, Typo())
+    assert (run.status, run.iterations) == ("error", 2)
+    assert run.stop_reason.endswith("has no attribute 'gradent': did you mean 'gradient'?")
+    assert (run.place.file, run.place.code) == (__file__, "ask.gradent(x)")
+    assert "ask.gradent(x)" in run._repr_html_()
+    assert "measures at the output" not in run._repr_html_()
+
+
+def test_a_refusal_by_an_oracle_is_told_by_the_methods_line(dense, walk):
+    class Undeclared(walk):
+        def before(self, t, ask, x):
+            ask.batch(np.zeros(1, dtype=np.int64), x)
+
+    run = solve(dense, Undeclared())
+    assert "name it in `requires`" in run.stop_reason
+    assert run.place.code == "ask.batch(np.zeros(1, dtype=np.int64), x)"
+
+
+def test_a_finished_run_has_no_such_line(dense, walk):
+    run = solve(dense, walk())
+    assert (run.place, run.note) == (None, "")
+
+
+def test_a_point_that_is_changed_in_place_is_said_and_no_number_depends_on_it(dense, walk):
+    class Moves(walk):
+        def run(self, ask, x, rng):
+            for _ in range(self.iterations):
+                v = ask.lo(ask.gradient(x))
+                x *= 1.0 - self.step
+                x += self.step * v
+                yield State(x)
+
+    run = solve(dense, Moves(iterations=5), measures=["value"])
+    assert "in place" in run.note
+    np.testing.assert_allclose(
+        run.trace["value"], solve(dense, walk(iterations=5), measures=["value"]).trace["value"]
+    )
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3])
+def test_the_output_of_a_cut_run_is_no_half_of_a_step(dense, walk, calls):
+    """The step that is cut has begun to move the point."""
+
+    class Early(walk):
+        def run(self, ask, x, rng):
+            v = ask.lo(ask.gradient(x))
+            for _ in range(self.iterations):
+                x *= 1.0 - self.step
+                x += self.step * v
+                yield State(x)
+                x *= 0.5
+                v = ask.lo(ask.gradient(x * 2.0))
+                x *= 2.0
+
+    run = solve(dense, Early(iterations=9), budget=Budget(lo=calls))
+    assert (run.status, run.iterations) == ("budget", calls)
+    np.testing.assert_allclose(run.x, solve(dense, walk(), budget=Budget(lo=calls)).x, atol=1e-12)
+    assert "in place" in run.note
+
+
+def test_a_method_that_stays_where_it_is_changes_nothing(dense, walk):
+    class Stays(walk):
+        def run(self, ask, x, rng):
+            for _ in range(self.iterations):
+                ask.gradient(x)
+                yield State(x)
+
+    assert solve(dense, Stays()).note == ""

@@ -1,0 +1,218 @@
+"""Every public callable, given wrong kinds: an InputError in one sentence, or a result."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+from helpers import assert_one_sentence
+
+import pfbench as pf
+from pfbench import adapters
+from pfbench.algorithms import ALGORITHMS
+from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.base.errors import InputError, PfbenchError
+from pfbench.runs.loop import solve as loop
+
+SMALL = {"source": "synthetic", "rows": 20, "columns": 4, "set": "l2"}
+X = np.ones(3)
+PROBLEM = pf.problem("quadratic", **SMALL)
+METHOD = pf.algorithm("frank-wolfe", iterations=3, step="open-loop")
+RUN = pf.solve(PROBLEM, METHOD, measures="fw_gap")
+
+
+class Thing:
+    pass
+
+
+def halves(ask, x, rng):
+    for t in range(4):
+        x = pf.combine(x, ask.lo(ask.gradient(x)), 0.5 / (t + 1))
+        yield pf.State(x)
+
+
+KINDS = [
+    *(None, True, 0, -1, 1.5, float("nan"), float("inf"), 10**30, 1j, "", "xyz", b"x"),
+    *([1], (), {}, {"a": 1}, {1, 2}, Thing, Thing(), object, lambda x: x),
+    *(np.float64(2.0), np.int64(3), X, np.ones((2, 2)), np.array(5)),
+]
+
+
+def replaced(function, given, **named):
+    """Return (label, call of one value) for each argument of a call that is right."""
+    for k in range(len(given)):
+        yield f"argument {k}", lambda v, k=k: function(*given[:k], v, *given[k + 1 :], **named)
+    for name in named:
+        yield name, lambda v, name=name: function(*given, **{**named, name: v})
+
+
+def f(x):
+    return float(x @ x)
+
+
+def g(x):
+    return 2 * x
+
+
+def lmo(g):
+    return -np.sign(g)
+
+
+POINTS = (X, X, 0.5)
+CALLS = {
+    "problem": (pf.problem, ("quadratic",), {**SMALL, "penalty": None, "seed": 0}),
+    "recovery": (
+        pf.problem,
+        ("robust-matrix-recovery",),
+        {"source": "synthetic", "rows": 9, "columns": 8, "rank": 2, "radius": 2.0},
+    ),
+    "multitask": (
+        pf.problem,
+        ("multitask-sigmoid",),
+        {"source": "synthetic", "set": "nuclear", "arrays": None},
+    ),
+    "algorithm": (
+        pf.algorithm,
+        ("nfwu-spiderg",),
+        {"epsilon": 0.1, "schedule": "theory", "output": "last"},
+    ),
+    "solve": (
+        pf.solve,
+        (PROBLEM, METHOD),
+        {
+            **dict.fromkeys(("budget", "stop", "time_limit", "start")),
+            **{"seed": 0, "measures": (), "every": 1},
+        },
+    ),
+    "loop": (loop.solve, (PROBLEM, METHOD), {"budget": None, "stop": None, "measures": ()}),
+    "parameters": (
+        lambda **given: pf.solve(PROBLEM, pf.algorithm("frank-wolfe", **given), budget={"lo": 9}),
+        (),
+        {"iterations": 3, "step": "open-loop", "curvature": None, "output": "last"},
+    ),
+    "estimating": (
+        lambda **given: pf.solve(PROBLEM, pf.algorithm("nfwu-spiderg", **given), budget={"lo": 9}),
+        (),
+        {"iterations": 3, "step": 0.1, "batch": 2, "period": 2},
+    ),
+    "check": (lambda what: pf.check(what), ("x",), {}),
+    "check kind": (lambda kind: pf.check("nothing", kind=kind), ("set",), {}),
+    "check problem": (lambda p: pf.check("l1", problem=p), ("quadratic",), {}),
+    "verify": (lambda **given: pf.verify(**{"names": ["no-claim"], **given}), (), {"effort": "x"}),
+    "verify names": (lambda one: pf.verify([one]), ("no-claim",), {}),
+    "fit_rate": (
+        pf.fit_rate,
+        ([RUN],),
+        {"x": None, "targets": [0.5], "measure": "fw_gap", "count": "lo", "decades": 0.0},
+    ),
+    "combine": (pf.combine, POINTS, {}),
+    "tilt": (pf.tilt, (X, *POINTS), {}),
+    "inner": (pf.inner, (X, X), {}),
+    "distance": (pf.distance, (X, X), {}),
+    "keep": (pf.keep, (X,), {}),
+    "Sample": (pf.Sample, (np.array([1]), np.array([2])), {}),
+    "Stop": (pf.Stop, ("fw_gap", 0.1), {}),
+    "Stop.parse": (pf.Stop.parse, ("fw_gap=1",), {}),
+    "Budget": (pf.Budget, (), {"sfo": 3, "lo": 4}),
+    "Budget.parse": (pf.Budget.parse, ("sfo=1",), {}),
+    "last": (RUN.last, ("fw_gap",), {}),
+    "first": (RUN.first, ("fw_gap", 0.1), {}),
+    "plot": (RUN.plot, (), {"measure": None, "against": "sfo", "axes": 0}),
+    "from_functions": (
+        adapters.from_functions,
+        (f, g, lmo),
+        {"start": np.zeros(3), "args": (), "components": None, "constants": {}, "properties": ()},
+    ),
+    "FunctionSet": (
+        adapters.FunctionSet,
+        (lmo, np.zeros(3)),
+        {"diameter": None, "project": None, "contains": None},
+    ),
+    "read_trajectory": (
+        adapters.read_trajectory,
+        ("no-file",),
+        {"n": 1, "step": None, "entry": None, "columns": ("t",)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_wrong_kind_is_refused_or_has_a_result(name):
+    function, given, named = CALLS[name]
+    bad = []
+    for label, call in replaced(function, given, **named):
+        for value in KINDS:
+            if label == "axes" and value is None:
+                continue  # draws
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    call(value)
+            except PfbenchError as error:
+                if "\n" in str(error):
+                    bad.append(f"{label}={value!r}: {error}")
+            except Exception as error:
+                bad.append(f"{label}={value!r}: {type(error).__name__}: {error}")
+    assert not bad
+
+
+def test_every_public_callable_is_tried():
+    tried = {function for function, *_ in CALLS.values()}
+    # A State is looked at where it is yielded, the others hold what they are given.
+    left_out = {"Algorithm", "Counts", "PfbenchError", "Run", "State", "check", "verify"}
+    for name in pf.__all__:
+        one = getattr(pf, name)
+        assert inspect.ismodule(one) or one in tried or name in left_out, name
+
+
+RIGHT = {
+    "names": ("quadratic[rows=20,columns=4]", "frank-wolfe[iterations=4]"),
+    "a class": (PROBLEM, FrankWolfe),
+    "a function": (PROBLEM, halves),
+    "functions": (lambda: PROBLEM, lambda: METHOD),
+}
+
+
+@pytest.mark.parametrize(("problem", "algorithm"), RIGHT.values(), ids=RIGHT)
+@pytest.mark.parametrize("budget", [{"lo": 3}, "lo=3", pf.Budget(lo=3)])
+def test_names_classes_and_functions_are_solved(problem, algorithm, budget):
+    run = pf.solve(problem, algorithm, budget=budget, stop="fw_gap=0")
+    assert (run.status, run.counts.lo) in {("budget", 3), ("finished", 3)}
+
+
+def test_a_selector_takes_more_parameters():
+    both = pf.problem("quadratic[rows=20,columns=4]", set="l2")
+    assert (both.n, both.set.name) == (20, "l2")
+    assert pf.algorithm("nfwu-sg[batch=3]", step=0.1).parameters == {"batch": 3, "step": 0.1}
+
+
+WRONG = {
+    "a budget without a name": (
+        lambda: pf.solve(PROBLEM, METHOD, budget=100),
+        ("budget=100", "pf.Budget(sfo=100)"),
+    ),
+    "a list for a set": (lambda: pf.problem("quadratic", set=[1]), ("set=[1]", "'l1'")),
+    "a class that needs parameters": (
+        lambda: pf.solve(PROBLEM, ALGORITHMS["nfwu-sg"]),
+        ("NFWUSG needs", "iterations=..."),
+    ),
+    "a problem for an algorithm": (
+        lambda: pf.solve(METHOD, PROBLEM),
+        ("AlgorithmChoice is no problem",),
+    ),
+    "a function for a problem": (lambda: pf.solve(f, METHOD), ("from_functions",)),
+    "a class for a name": (lambda: pf.algorithm(FrankWolfe), ("the class FrankWolfe",)),
+    "a name that is near": (
+        lambda: pf.solve("quadratic", "frank-wolf"),
+        ("did you mean 'frank-wolfe'",),
+    ),
+    "a parameter twice": (lambda: pf.problem("quadratic[rows=3]", rows=4), ("given twice",)),
+    "shapes": (lambda: pf.distance(np.ones(2), X), ("(2,)", "(3,)")),
+}
+
+
+@pytest.mark.parametrize(("call", "words"), WRONG.values(), ids=WRONG)
+def test_what_was_wrong_is_said_with_its_remedy(call, words):
+    with pytest.raises(InputError) as error:
+        call()
+    assert_one_sentence(error, *words)
