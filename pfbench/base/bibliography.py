@@ -374,6 +374,24 @@ REFERENCES: Mapping[str, Reference] = MappingProxyType(
             pages="49--67",
             doi="10.1111/j.1467-9868.2005.00532.x",
         ),
+        "kim2026": _proceedings(
+            "Kim, Gyu Yeol and Oh, Min-hwan",
+            "Convergence of {Muon} with {Newton-Schulz}",
+            "International Conference on Learning Representations",
+            2026,
+            eprint="2601.19156",
+            archiveprefix="arXiv",
+        ),
+        "pethick2025": _proceedings(
+            "Pethick, Thomas and Xie, Wanyun and Antonakopoulos, Kimon and Zhu, Zhenyu and "
+            "Silveti-Falls, Antonio and Cevher, Volkan",
+            "Training Deep Learning Models with Norm-Constrained {LMO}s",
+            "International Conference on Machine Learning",
+            2025,
+            series=_PMLR,
+            volume="267",
+            pages="49069--49104",
+        ),
         "zhang2012": _proceedings(
             "Zhang, Xinhua and Yu, Yaoliang and Schuurmans, Dale",
             "Accelerated Training for Matrix-Norm Regularization: A Boosting Approach",
