@@ -1,5 +1,6 @@
 """Heavy ball and STORM: averages of batch gradients, the second corrected along the path."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +31,7 @@ class Fading:
 
     def __call__(self, t: int) -> float:
         """Return alpha_t."""
-        return min(1.0, self.scale * float(t + self.offset) ** -self.power)
+        return min(1.0, self.scale * math.pow(t + self.offset, -self.power))
 
 
 @dataclass(frozen=True)
