@@ -20,6 +20,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "fw_gap": common.fw_gap,
         "gradient_mapping_sq": common.gradient_mapping_sq,
         "estimator_error": common.estimator_error,
+        "coin": common.coin,
     }
 )
 """The measures that every problem has; a problem adds its own."""
@@ -51,6 +52,10 @@ MEANING: Mapping[str, Meaning] = MappingProxyType(
         "estimator_error": Meaning(
             "distance of the gradient estimate from the gradient (not in final)", "shen2019 (9)"
         ),
+        "coin": Meaning(
+            "1 where the coin of a loopless estimator fell heads, so that it took a full gradient, "
+            "else 0 (not in final)",
+            "Li, Bao, Zhang, Richtarik 2021",
         "dual_norm": Meaning(
             "dual norm of the gradient, in the problem's norm; exact", "Pethick et al. 2025"
         ),
