@@ -56,6 +56,7 @@ MEANING: Mapping[str, Meaning] = MappingProxyType(
             "1 where the coin of a loopless estimator fell heads, so that it took a full gradient, "
             "else 0 (not in final)",
             "Li, Bao, Zhang, Richtarik 2021",
+        ),
         "dual_norm": Meaning(
             "dual norm of the gradient, in the problem's norm; exact", "Pethick et al. 2025"
         ),
