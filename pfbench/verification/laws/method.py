@@ -11,10 +11,11 @@ from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Floats
+from pfbench.verification.followed import Step, is_direction
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.subject import Broken, Untestable, taken, takes_any
-from pfbench.verification.trial import Step, Trial, is_direction
+from pfbench.verification.trial import Trial
 
 
 @dataclass(frozen=True)
