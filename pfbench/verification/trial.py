@@ -323,7 +323,8 @@ def _states(algorithm: Algorithm, ask: Asked, x: Point, rng: Any) -> Iterator[St
 
 def _copied(state: State) -> State:
     """Return a state with copies of its arrays."""
-    return State(*(np.array(part) if isinstance(part, np.ndarray) else part for part in state))
+    parts: Any = (np.array(part) if isinstance(part, np.ndarray) else part for part in state)
+    return State(*parts)
 
 
 def _check_counts(counted: Sequence[int], witness: Witness) -> None:
