@@ -108,7 +108,7 @@ def _single(shape: tuple[int, ...]) -> Floats:
 
 def _isometry(shape: tuple[int, ...]) -> Floats:
     """Return what has equal singular values, as a matrix; a single entry, as a vector."""
-    return _single(shape) if len(shape) == 1 else np.eye(*shape)
+    return _single(shape) if len(shape) == 1 else np.eye(shape[0], shape[1])
 
 
 # --- the checks -----------------------------------------------------------------------------------
