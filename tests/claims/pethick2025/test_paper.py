@@ -13,4 +13,4 @@ def test_the_paper_is_complete():
 def test_the_gap_bounds_the_gradient_and_is_reached(judgements):
     found = judgements(geometry.DUAL_GAP)
     assert found.verdict == "tight", found.reason
-    assert found.measured["tight_ratio"] == pytest.approx(1.0, abs=0.01)
+    assert max(found.measured["tight_ratio"]) == pytest.approx(1.0, abs=0.01)
