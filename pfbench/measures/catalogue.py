@@ -20,6 +20,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "fw_gap": common.fw_gap,
         "gradient_mapping_sq": common.gradient_mapping_sq,
         "estimator_error": common.estimator_error,
+        "coin": common.coin,
     }
 )
 """The measures that every problem has; a problem adds its own."""
@@ -50,6 +51,23 @@ MEANING: Mapping[str, Meaning] = MappingProxyType(
         "gradient_mapping_lambda": Meaning("that lambda, 1/(2 max(L_f, L_ms))", "pfbench"),
         "estimator_error": Meaning(
             "distance of the gradient estimate from the gradient (not in final)", "shen2019 (9)"
+        ),
+        "coin": Meaning(
+            "1 where the coin of a loopless estimator fell heads, so that it took a full gradient, "
+            "else 0 (not in final)",
+            "Li, Bao, Zhang, Richtarik 2021",
+        ),
+        "dual_norm": Meaning(
+            "dual norm of the gradient, in the problem's norm; exact", "Pethick et al. 2025"
+        ),
+        "lmo_lower": Meaning(
+            "<M, O>/|M|_* of the linear minimisation -rho O at the estimate M; 1 if it is exact",
+            "pfbench",
+        ),
+        "lmo_upper": Meaning("|O| of that O; 1 if it is exact", "pfbench"),
+        "lmo_products": Meaning(
+            "products of matrices in a linear minimisation by products; 0 if it is exact",
+            "Kim, Oh 2026",
         ),
         "rmse_heldout": Meaning(f"{_ERROR} on the held-out entries", "shen2019 section 6"),
         "rmse_heldout_mean": Meaning(

@@ -36,7 +36,7 @@ def fw_gap(problem: Problem, state: State) -> Bracket | None:
     Both are the exact gap, or a certified interval where the minimisation is not exact; None where
     there is no feasible set.
     """
-    if "lo" in problem.lacks:
+    if "set" in problem.lacks:
         return None
     x, g = gradient_at(problem, state.x)
     at_x = inner(g, x)
@@ -68,6 +68,11 @@ def gradient_mapping_sq(problem: Problem, state: State, lam: float | None = None
     except Refused:
         return None
     return (distance(x, projected) / lam) ** 2
+
+
+def coin(problem: Problem, state: State) -> float | None:
+    """Return 1 if the coin of this step's estimate fell heads, else 0; None if none was flipped."""
+    return None if state.coin is None else float(state.coin)
 
 
 def estimator_error(problem: Problem, state: State) -> float | None:

@@ -10,9 +10,9 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import named
 from pfbench.base.parameters import Parameter, check_known, check_texts, declared, joined, texts_of
 from pfbench.base.selectors import OWN_PARTS, Selector
-from pfbench.problems import families
+from pfbench.problems import families, norm_families
 from pfbench.problems.base import FiniteSum
-from pfbench.problems.families import Family, OverAnySet
+from pfbench.problems.family import Family, OverAnySet
 from pfbench.sets.catalogue import PENALTIES, SETS, penalty_class, set_class
 
 _TOO_LARGE = ("Maximum allowed dimension", "array is too big")
@@ -130,6 +130,9 @@ PROBLEMS: Mapping[str, Entry] = MappingProxyType(
             families.SimplexNormFamily,
             families.ZeroChainFamily,
             families.FiniteSumChainFamily,
+            norm_families.SeparableFamily,
+            norm_families.MatrixLeastSquaresFamily,
+            norm_families.TwoLayerFamily,
         )
     }
 )
