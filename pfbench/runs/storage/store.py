@@ -128,17 +128,8 @@ class Store:
         StorageError
             If the disk is full or the store cannot be written; what is stored already stays.
         """
-        about = run.as_json() | {"own_output": run.own_output}
-        about["stop_reason"] = run.stop_reason[:LONGEST_REASON]
-        del about["schema"]
-        header = {
-            "schema": SCHEMA,
-            "key": key,
-            "run": about,
-            "environment": dict(environment),
-            "notes": dict(notes or {}),
-        }
-        self.write("run", key, parquet(run, json.dumps(header, default=_plain)), header)
+        header, data = file_of(key, run, environment, notes or {})
+        self.write("run", key, data, header)
 
     def put_row(
         self, kind: str, key: str, row: Mapping[str, Any], notes: Mapping[str, Any] | None = None
@@ -364,6 +355,23 @@ class Store:
     def rows(self) -> list[Row]:
         """Return a row for each entry that is whole, as ``pfbench store list --json`` prints it."""
         return self.listing().rows
+
+
+def file_of(
+    key: str, run: Run, environment: Mapping[str, str], notes: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], bytes]:
+    """Return the metadata and the bytes of a run's file."""
+    about = run.as_json() | {"own_output": run.own_output}
+    about["stop_reason"] = run.stop_reason[:LONGEST_REASON]
+    del about["schema"]
+    header = {
+        "schema": SCHEMA,
+        "key": key,
+        "run": about,
+        "environment": dict(environment),
+        "notes": dict(notes),
+    }
+    return header, parquet(run, json.dumps(header, default=_plain))
 
 
 def _row(kind: str, key: str, path: str) -> Row:
