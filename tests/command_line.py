@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
+from pfbench.runs.storage.archive import opened, write_archive
+
 SMALL = "robust-matrix-recovery[rows=12,columns=10,rank=1,density=0.5]"
 """A problem of 60 components that is built and solved in milliseconds."""
 
@@ -48,3 +50,12 @@ class Outcome:
         lines = self.err.splitlines()
         assert all(line.startswith("pfbench: ") for line in lines)
         return [line.removeprefix("pfbench: ").strip() for line in lines]
+
+
+def rewritten(path, change):
+    """Write an archive anew, with right hashes, after a change of its files."""
+    with opened(path) as archive:
+        files = {name: archive.read(name) for name in archive.names}
+        about = {k: v for k, v in archive.about.items() if k not in ("schema", "files")}
+    path.unlink()
+    write_archive(path, change(files), about)

@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.base.counts import Counts
 from pfbench.reporting import write_report
-from pfbench.reporting.results import collect
+from pfbench.reporting.report import collect
 from pfbench.runs.execute import Outcome
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.planning.spec import read_spec

@@ -25,12 +25,15 @@ class State(NamedTuple):
         The gradient estimate itself, in the problem's own order; it must not be changed.
     output
         A point that overrides the declared output (None if the declared one holds).
+    coin
+        Whether the coin that was flipped for this estimate fell heads (None if none was).
     """
 
     x: Point
     at: Point = None
     estimate: Any = None
     output: Point = None
+    coin: bool | None = None
 
 
 def check_output(value: object) -> str:

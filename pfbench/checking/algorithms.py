@@ -41,6 +41,9 @@ USUAL: Mapping[str, Any] = MappingProxyType(
         "curvature": 2.0,
         "restarts": 2,
         "subepochs": 2,
+        "refresh": 0.3,
+        "alpha": 0.3,
+        "lam": 0.3,
         "delta": 1.0,
         "sigma": 1.0,
     }

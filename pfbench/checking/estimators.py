@@ -32,7 +32,9 @@ from pfbench.sets import L2Ball
 from pfbench.verification.instruments.draws import Unscripted, branches
 from pfbench.verification.subject import Untestable, make
 
-USUAL: Mapping[str, Any] = MappingProxyType({"batch": 2, "period": 3, "snapshot": None})
+USUAL: Mapping[str, Any] = MappingProxyType(
+    {"batch": 2, "period": 3, "snapshot": None, "refresh": 0.4, "alpha": 0.3, "lam": 0.3}
+)
 """What a parameter without default is set to."""
 
 _STEPS = 7

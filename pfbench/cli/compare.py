@@ -22,7 +22,7 @@ from pfbench.cli.tables import Fact, heading, show, show_facts
 from pfbench.cli.words import plural, size
 
 if TYPE_CHECKING:
-    from pfbench.reporting.results import Report
+    from pfbench.reporting.report import Report
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import Outcome
     from pfbench.runs.planning.plan import PlannedRun

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pfbench import __version__
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
+from pfbench.base.visible import visible
 from pfbench.cli import options
 from pfbench.cli.making import searched
 from pfbench.cli.options import argument, option
@@ -39,6 +40,9 @@ def pack(
     share: str = option(
         "SHARE", "Of --check: the part of the runs to make again, as in 5% or 0.05.", default=SHARE
     ),
+    files: Path | None = option(
+        "DIR", "Of --check: where files lie that are not in the archive (the current folder)."
+    ),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
@@ -46,19 +50,21 @@ def pack(
 ) -> None:
     """Write a sweep and all its runs to one archive, or check one.
 
-    An archive has the spec, the modules of your own that it names, the digests of its problems and
-    data, the versions, and every run; what the store lacks is run first.
+    An archive has the spec, the modules of your own that it names, the files that they read, the
+    digests of its problems and data, the versions, and every run; what the store lacks is run
+    first. What would not be found again elsewhere is refused.
 
     With --check, runs of an archive that are chosen at random are made again. Where versions and
-    source are the same, they must have the same bits; elsewhere the same counts. The modules in
-    the archive are imported for that, and named before. Exit status 1 if a run differs.
+    source are the same, they must have the same bits; elsewhere the same counts, and the same
+    measures to 1e-6. The modules in the archive are imported for that, and named before. Exit
+    status 1 if a run differs or could not be made again, or a file is damaged or missing.
     """
     if (spec is None) == (check is None):
         raise InputError("give a SPEC.toml with -o FILE, or --check FILE.")
     if check is not None:
         if output is not None or scheduler is not None:
             raise InputError("--check takes neither --output nor --scheduler: leave them out.")
-        _check(check, _part(share), jobs, as_json=as_json)
+        _check(check, _part(share), jobs, files or Path(), as_json=as_json)
     elif spec is not None:
         if output is None:
             raise InputError("name the archive to write with -o FILE.")
@@ -103,36 +109,50 @@ def _facts(about: Mapping[str, Any]) -> list[Fact]:
     """Return what an archive says of itself."""
     versions = sorted({one.get("python", "unknown") for one in about["environments"]})
     problems, data = about["problems"], about["data"]
+    origins = about.get("origins", {})
+    named = [
+        f"{name} (not in it: {origins[name]})" if name in origins else name
+        for name in about.get("reads", {})
+    ]
     return [
         Fact("pfbench", about["pfbench"], "pfbench"),
         Fact("environments", about["environments"], "Python", ", ".join(versions)),
         Fact("problems", problems, "problems", whole(len(problems))),
         Fact("data", data, "data sets", ", ".join(data) or "none"),
         Fact("own", about["own"], "own code", ", ".join(about["own"]) or "none"),
+        Fact(
+            "reads", about.get("reads", {}), "files read", ", ".join(map(visible, named)) or "none"
+        ),
     ]
 
 
-def _check(path: Path, share: float, jobs: int | None, *, as_json: bool) -> None:
+def _check(path: Path, share: float, jobs: int | None, beside: Path, *, as_json: bool) -> None:
     from pfbench.base.checks import integer
     from pfbench.runs import pack as packing
     from pfbench.runs.engines.engine import LocalProcesses
+    from pfbench.runs.lock import other
     from pfbench.runs.storage.archive import opened
 
     slots = options.cpus() if jobs is None else integer("--jobs", jobs, least=1)
     with opened(path) as archive, packing.unpacked(archive) as content:
         facts, lacking = _inside(content, path)
+        absent = content.take(beside)
+        for name, why in absent.items():
+            complain(f"{name}, which is not in {path}, {why}.")
+        for name in content.damaged:
+            complain(f"{name} in {path} does not match its hash: it was changed.")
         for module in content.modules:
             complain(f"importing {module}, which is in {path}.")
         # Not in this process: a stranger's run may not end.
         found = packing.check(content, share, LocalProcesses(slots), _told(as_json))
-    show_facts([*facts, *_outcome(found)], as_json=as_json)
+    show_facts([*facts, *_outcome(found, other(content.about.get("lock", {})))], as_json=as_json)
     for reason, many in found.left_out.items():
         complain(f"{plural(many, 'run')} of the share cannot be compared: {reason}.")
     for key, what in found.differing:
         complain(f"run {key} is not what the archive says: made again, it differs in its {what}.")
     if lacking:
         complain(f"{plural(lacking, 'run')} that its spec plans are not in the archive.")
-    exit_if(found.differing or lacking)
+    exit_if(found.differing or lacking or found.lost or absent or content.damaged)
 
 
 def _inside(content: "Unpacked", path: Path) -> tuple[list[Fact], int]:
@@ -155,11 +175,14 @@ def _inside(content: "Unpacked", path: Path) -> tuple[list[Fact], int]:
     return facts, lacking
 
 
-def _outcome(found: "Rerun") -> list[Fact]:
+def _outcome(found: "Rerun", versions: Mapping[str, str]) -> list[Fact]:
     bits, left = found.agree - found.elsewhere, sum(found.left_out.values())
+    differ = "; ".join(visible(f"{name} {how}") for name, how in versions.items())
     return [
+        Fact("versions", dict(versions), "other versions here", differ or "none"),
         Fact("agree", found.agree, "made again, same counts", whole(found.agree)),
         Fact("same_bits", bits, "of them, same bits", whole(bits)),
+        Fact("elsewhere", found.elsewhere, "of them, measures to 1e-6", whole(found.elsewhere)),
         Fact("differing", dict(found.differing), "differ", whole(len(found.differing))),
         Fact("left_out", dict(found.left_out), "left out", whole(left)),
     ]

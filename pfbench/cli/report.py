@@ -20,7 +20,7 @@ from pfbench.cli.printing import FAILURES, announce, exit_if_failed, note, print
 from pfbench.cli.tables import show
 
 if TYPE_CHECKING:
-    from pfbench.reporting.results import Report
+    from pfbench.reporting.report import Report
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import Outcome
     from pfbench.runs.planning.study import Spec
@@ -66,7 +66,7 @@ def report(
     from pfbench.base.checks import file_name
     from pfbench.cli.theory import with_theory
     from pfbench.reporting import prepare
-    from pfbench.reporting.results import together as joined
+    from pfbench.reporting.report import together as joined
     from pfbench.runs.storage.store import Store
 
     if compare is not None:

@@ -13,7 +13,7 @@ from pfbench.reporting import tables
 from pfbench.reporting.documents.contents import Contents, Part, failure_sentence
 from pfbench.reporting.documents.page import paragraphs
 from pfbench.reporting.findings import orders_in_words, ranking, summary
-from pfbench.reporting.results import Report
+from pfbench.reporting.report import Report
 
 _MOST_PAIRS = 20_000
 """So many pairs of algorithms are tested below a sweep, which takes seconds; a report tests all."""
@@ -91,4 +91,7 @@ def _line(row: tables.Row) -> list[str | Text]:
     """Return the texts of a row; the best are bold."""
     style = {True: "bold", False: ""}
     cells = range(len(row.cells))
-    return [row.name, *(Text(visible(row.marked(at)), style[at in row.best]) for at in cells)]
+    return [
+        row.name,
+        *(Text(visible(tables.plain(row.cells[at])), style[at in row.best]) for at in cells),
+    ]

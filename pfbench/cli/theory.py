@@ -9,7 +9,7 @@ from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.engines.workers import Result, Task
 
 if TYPE_CHECKING:
-    from pfbench.reporting.results import Report
+    from pfbench.reporting.report import Report
     from pfbench.runs.storage.store import Store
     from pfbench.verification.claim import Claim
     from pfbench.verification.verdict import Verdict

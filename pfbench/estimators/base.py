@@ -15,6 +15,41 @@ Estimate = Callable[[Point], Gradient]
 """x_t -> g_t; called once for each iteration, in order."""
 
 
+class Flipped:
+    """Estimates before each of which, but the first, a coin is flipped.
+
+    Parameters
+    ----------
+    estimate
+        (x_t, heads) -> g_t; the first is asked as heads.
+    rng, chance
+        The stream, and the chance of heads.
+
+    Attributes
+    ----------
+    coin
+        Whether the newest coin fell heads; None before the first.
+    """
+
+    def __init__(
+        self, estimate: Callable[[Point, bool], Gradient], rng: np.random.Generator, chance: float
+    ) -> None:
+        self.coin: bool | None = None
+        self._estimate, self._rng, self._chance, self._begun = estimate, rng, chance, False
+
+    def __call__(self, x: Point) -> Gradient:
+        """Flip, and return the estimate."""
+        if self._begun:
+            self.coin = bool(self._rng.random() < self._chance)
+        self._begun = True
+        return self._estimate(x, self.coin is None or self.coin)
+
+
+def coin_of(estimate: Estimate) -> bool | None:
+    """Return whether the newest coin of estimates fell heads; None where none was flipped."""
+    return getattr(estimate, "coin", None)
+
+
 @dataclass(frozen=True)
 class Estimator(ABC):
     """A gradient estimator with its batch S; samples are uniform with replacement.

@@ -2,6 +2,7 @@
 
 from pfbench.measures.catalogue import BRACKETS, MEANING, MEASURES, available, named
 from pfbench.measures.common import (
+    coin,
     estimator_error,
     fw_gap,
     gradient_mapping_lambda,
@@ -15,6 +16,7 @@ __all__ = [
     "MEANING",
     "MEASURES",
     "available",
+    "coin",
     "estimator_error",
     "fw_gap",
     "gradient_mapping_lambda",

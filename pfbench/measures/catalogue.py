@@ -20,6 +20,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
         "fw_gap": common.fw_gap,
         "gradient_mapping_sq": common.gradient_mapping_sq,
         "estimator_error": common.estimator_error,
+        "coin": common.coin,
     }
 )
 """The measures that every problem has; a problem adds its own."""
@@ -50,6 +51,11 @@ MEANING: Mapping[str, Meaning] = MappingProxyType(
         "gradient_mapping_lambda": Meaning("that lambda, 1/(2 max(L_f, L_ms))", "pfbench"),
         "estimator_error": Meaning(
             "distance of the gradient estimate from the gradient (not in final)", "shen2019 (9)"
+        ),
+        "coin": Meaning(
+            "1 where the coin of a loopless estimator fell heads, so that it took a full gradient, "
+            "else 0 (not in final)",
+            "Li, Bao, Zhang, Richtarik 2021",
         ),
         "rmse_heldout": Meaning(f"{_ERROR} on the held-out entries", "shen2019 section 6"),
         "rmse_heldout_mean": Meaning(

@@ -70,6 +70,11 @@ def gradient_mapping_sq(problem: Problem, state: State, lam: float | None = None
     return (distance(x, projected) / lam) ** 2
 
 
+def coin(problem: Problem, state: State) -> float | None:
+    """Return 1 if the coin of this step's estimate fell heads, else 0; None if none was flipped."""
+    return None if state.coin is None else float(state.coin)
+
+
 def estimator_error(problem: Problem, state: State) -> float | None:
     """Return |g_t - grad f(x_t)| at the point where the estimate was formed; None if there is none.
 

@@ -1,6 +1,7 @@
 """Vertices that are cheaper than a dense array."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -9,8 +10,10 @@ from pfbench.points.pattern import Pattern
 
 
 @dataclass(frozen=True, slots=True)
-class RankOne:
+class RankOne(np.lib.mixins.NDArrayOperatorsMixin):
     """The matrix ``scale * outer(u, v)``: an extreme point of the nuclear-norm ball.
+
+    Where gradients are dense, it is read as that array: ``lo(g) - x`` is an array.
 
     Attributes
     ----------
@@ -30,3 +33,26 @@ class RankOne:
     def matrix(self) -> Floats:
         """Return the dense matrix, shape (M, N)."""
         return self.scale * np.outer(self.u, self.v)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Return the dense matrix, where points are arrays."""
+        if self.pattern is not None:
+            raise TypeError("a vertex of factored points is no array: move towards it by combine")
+        return self.matrix() if dtype is None else self.matrix().astype(dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
+        """Do with the dense matrix what is asked for, where points are arrays."""
+        if self.pattern is not None:
+            return NotImplemented
+        dense = [one.matrix() if isinstance(one, RankOne) else one for one in inputs]
+        return getattr(ufunc, method)(*dense, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what an array has by that name, where points are arrays: `copy`, `ravel`, `T`."""
+        if name.startswith("_") or self.pattern is not None:
+            raise AttributeError(f"a vertex of rank one has no {name}")
+        return getattr(self.matrix(), name)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return entries of the dense matrix."""
+        return self.matrix()[key]

@@ -5,7 +5,7 @@ compute what is shown, `findings` says it, `tables` holds every table once for a
 `figures` draws, `documents` puts it together, and `writing` puts it on disk.
 """
 
-from pfbench.reporting.results import collect
+from pfbench.reporting.report import collect
 from pfbench.reporting.writing import prepare, write_report
 
 __all__ = ["collect", "prepare", "write_report"]

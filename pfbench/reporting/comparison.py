@@ -6,6 +6,7 @@ Every number is that of one algorithm on one problem. The others decide nothing 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -16,17 +17,16 @@ from pfbench.reporting.statistics import (
     Interval,
     Price,
     Runtimes,
-    Standing,
+    Sample,
     common_limits,
     ert,
     ert_interval,
+    leaders,
     nothing_varies,
     runtimes,
     shortened,
-    standings,
     with_suboptimality,
 )
-from pfbench.reporting.statistics.curves import Array
 from pfbench.reporting.statistics.limits import Limits
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
@@ -76,6 +76,16 @@ class Scored:
         expected = self.expected[target]
         return math.inf if expected is None else expected.value
 
+    @cached_property
+    def fixed(self) -> bool:
+        """Whether nothing varies over the seeds."""
+        return nothing_varies(self.group.runs)
+
+    def sample(self, target: int) -> Sample:
+        """Return the calls to a target over the seeds, for a test; none where it needs none."""
+        calls = np.empty(0) if self.expected[target] is None else self.calls[target].calls
+        return Sample(calls, self.fixed)
+
     def median(self, measure: str) -> float:
         """Return the median of the last values; infinite if half of the runs or more failed."""
         values = self.last[measure]
@@ -93,14 +103,14 @@ class Compared:
     scored
         By algorithm.
     by_target, by_measure
-        How they stand in each column of the table.
+        The number of the algorithm that is told from every other in each column of the table.
     """
 
     panel: Panel
     limits: Limits
     scored: tuple[Scored, ...]
-    by_target: tuple[Standing, ...]
-    by_measure: Mapping[str, Standing]
+    by_target: tuple[int | None, ...]
+    by_measure: Mapping[str, int | None]
 
 
 @dataclass(frozen=True)
@@ -131,12 +141,6 @@ class Comparison:
         """What is compared where runs end."""
         return measures(self.results)
 
-    def _repr_html_(self) -> str:
-        """Return the comparison as Jupyter shows it."""
-        from pfbench.reporting.findings.result_tables import results_table
-
-        return results_table(self)._repr_html_()
-
 
 def compare(results: Results, price: Price) -> Comparison:
     """Return the comparison of a study, in a price of calls."""
@@ -145,8 +149,8 @@ def compare(results: Results, price: Price) -> Comparison:
     for _, several in scored:
         columns += [_to_target(several, k) for k in range(len(results.study.targets))]
         columns += [_last(several, one, results.study.stop) for one in measures(results)]
-    samples, shown, exact = zip(*columns, strict=True) if columns else ((), (), ())
-    found = iter(standings(samples, exact, shown))
+    samples, shown = zip(*columns, strict=True) if columns else ((), ())
+    found = iter(leaders(samples, shown))
     return Comparison(
         results,
         price,
@@ -209,21 +213,16 @@ def _expected(calls: Runtimes) -> Expected | None:
     return Expected(ert(calls), ert_interval(calls), calls.hits, calls.calls.size)
 
 
-_Column = tuple[list[Array], list[float], list[bool]]
-"""By algorithm: the values over the seeds, the number that is shown, and whether nothing varies."""
+_Column = tuple[list[Sample], list[float]]
+"""By algorithm: the values over the seeds, and the number that is shown."""
 
 
 def _to_target(scored: Sequence[Scored], target: int) -> _Column:
-    samples, shown = [], []
-    for one in scored:
-        shown.append(one.needs(target))
-        samples.append(np.empty(0) if one.expected[target] is None else one.calls[target].calls)
-    return samples, shown, [nothing_varies(one.group.runs) for one in scored]
+    return [one.sample(target) for one in scored], [one.needs(target) for one in scored]
 
 
 def _last(scored: Sequence[Scored], measure: str, stop: Stop | None) -> _Column:
     """Return the last values; where runs stop at a target, all that reach it count as equal."""
     least = stop.target if stop and stop.measure == measure else -math.inf
-    samples = [np.maximum(one.last[measure], least) for one in scored]
-    shown = [max(one.median(measure), least) for one in scored]
-    return samples, shown, [nothing_varies(one.group.runs) for one in scored]
+    samples = [Sample(np.maximum(one.last[measure], least), one.fixed) for one in scored]
+    return samples, [max(one.median(measure), least) for one in scored]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import matches
-from pfbench.reporting.results import Report, collect
+from pfbench.reporting.report import Report, collect
 from pfbench.reporting.words import counted
 from pfbench.runs.execute import Outcome
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run

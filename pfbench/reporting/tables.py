@@ -16,16 +16,15 @@ from pfbench.base.notebook import html_table
 from pfbench.base.visible import spreadsheet_text, visible
 from pfbench.reporting.comparison import Expected
 from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics import HOLDS, Final
+from pfbench.reporting.statistics import HOLDS, Final, Interval, even
 from pfbench.reporting.words import ABSENT, significant, whole
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import in_trace
 from pfbench.runs.planning.plan import PlannedRun
 
-TIED = "≈"
-"""The mark of what the test cannot tell from the best."""
-
 NEVER = "∞"
+SAME = "≈"
+"""The mark of a ratio whose interval is so narrow about 1 that two methods are equal."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,15 @@ class Share:
     value: float
 
 
-Cell = int | float | str | Span | Final | Expected | Command | Share | None
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio of expected calls, and its 95 % interval; None where there is none."""
+
+    value: float
+    interval: Interval | None
+
+
+Cell = int | float | str | Span | Final | Expected | Command | Share | Ratio | None
 
 
 @dataclass(frozen=True)
@@ -61,19 +68,14 @@ class Row:
     ----------
     group, name, cells
         The group it belongs to, its name, and what stands in it.
-    best, tied
-        The cells that are bold, and those with a mark: see the table's note.
+    best
+        The cells that are bold: see the table's note.
     """
 
     group: str
     name: str
     cells: Sequence[Cell]
     best: frozenset[int] = frozenset()
-    tied: frozenset[int] = frozenset()
-
-    def marked(self, at: int) -> str:
-        """Return a cell as text, with its mark."""
-        return f"{plain(self.cells[at])} {TIED}" if at in self.tied else plain(self.cells[at])
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class Table:
         """Yield the number in its group, the row, and its texts: group (if first), name, cells."""
         for group, rows in self.groups():
             for number, row in enumerate(rows):
-                cells = map(row.marked, range(len(row.cells)))
+                cells = map(plain, row.cells)
                 yield number, row, [group if number == 0 else "", row.name, *cells]
 
 
@@ -309,6 +311,8 @@ def plain(cell: Cell) -> str:
             return expected(cell)
         case Final():
             return " ".join(part for part in (middle(cell), extent(cell), survivors(cell)) if part)
+        case Ratio():
+            return ratio(cell)
         case Command():
             return cell.text
         case str():
@@ -321,6 +325,14 @@ def expected(cell: Expected) -> str:
     if cell.interval is not None and cell.interval.low < cell.interval.high:
         interval = f" ({' to '.join(map(calls, cell.interval))})"
     return f"{calls(cell.value)}{interval} {cell.hits}/{cell.planned}"
+
+
+def ratio(cell: Ratio) -> str:
+    """Return a ratio with its interval, and the mark where that says that two are equal."""
+    if cell.interval is None:
+        return significant(cell.value)
+    low, high = (NEVER if math.isinf(end) else significant(end) for end in cell.interval)
+    return f"{significant(cell.value)} ({low} to {high}){f' {SAME}' if even(cell.interval) else ''}"
 
 
 def calls(number: float) -> str:

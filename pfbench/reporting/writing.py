@@ -20,7 +20,7 @@ from pfbench.reporting.figures.reached import profiles, reached
 from pfbench.reporting.findings.result_tables import results_csv
 from pfbench.reporting.findings.tuning import tuning_csv
 from pfbench.reporting.latex import latex
-from pfbench.reporting.results import Report
+from pfbench.reporting.report import Report
 
 EXTRA = 'pip install "pfbench[report]"'
 

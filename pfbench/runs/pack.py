@@ -1,13 +1,14 @@
 """A sweep as one archive, and a share of an archive made again.
 
 What a reader needs to make the runs of a paper again: the spec, the modules of its own that it
-names, the digests of its problems and data, the versions that it was made with, and every run.
+names, the files that these read, the digests of its problems and data, the versions that it was
+made with, and every run. What would not be found again elsewhere is refused by its name.
 """
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.machinery import PathFinder
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,15 +21,22 @@ from pfbench.base.user_code import is_ours
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.digests import file_digest
 from pfbench.problems.data.management import status
+from pfbench.runs.contents import Contents, found_by
 from pfbench.runs.engines.engine import Engine
+from pfbench.runs.engines.making import make
 from pfbench.runs.execute import Outcome
+from pfbench.runs.lock import lock, requirements
 from pfbench.runs.planning.plan import PlannedRun, own_names
 from pfbench.runs.planning.resolve import resolve
-from pfbench.runs.rerun import Rerun, rerun
-from pfbench.runs.storage.archive import CODE, SPEC, Archive, write_archive
+from pfbench.runs.reads import declared
+from pfbench.runs.rerun import Rerun, named_files, placed_anywhere, rerun
+from pfbench.runs.storage.archive import CODE, LOCK, SPEC, Archive, write_archive
 from pfbench.runs.storage.keys import reachable
 from pfbench.runs.storage.kinds import KINDS
 from pfbench.runs.storage.store import Store
+
+SHORT = 1.0
+"""Seconds that each run may take by which is seen what somebody's own code reads."""
 
 
 def pack(
@@ -56,13 +64,18 @@ def pack(
     Raises
     ------
     InputError
-        If a module of somebody's own cannot be in an archive.
+        If a module of somebody's own cannot be in an archive, or it reads a file that cannot, or
+        it is not made again, to the same data, where there is nothing but the archive.
     StorageError
         If a file cannot be read or written.
     """
     keys = dict.fromkeys(outcome.entry.key for outcome in outcomes)
     entries = [entry for key in keys if (entry := store.get(key)) is not None]
     own = list(dict.fromkeys(text for o in outcomes for text in own_names(o.plan.own_selectors)))
+    modules = {m for e in entries for m in (e.notes.get("source") or {}).get("modules", ())}
+    code = code_of(frozenset(m for m in modules if not is_ours(m)))
+    contents = _contents([outcome.plan for outcome in outcomes], code)
+    versions = lock()
     about = {
         "pfbench": version,
         "name": name,
@@ -70,10 +83,12 @@ def pack(
         "own": own,
         "environments": _each(dict(entry.environment) for entry in entries),
         "problems": {o.plan.problem: _digest(o.plan) for o in outcomes},
-        "data": data_digests(outcome.plan for outcome in outcomes),
+        "data": {**data_digests(o.plan for o in outcomes), **contents.data},
+        "reads": contents.digests,
+        "origins": contents.origins,
+        "lock": versions,
     }
-    modules = {m for e in entries for m in (e.notes.get("source") or {}).get("modules", ())}
-    files = {SPEC: text.encode(), **_code(frozenset(m for m in modules if not is_ours(m)))}
+    files = {SPEC: text.encode(), LOCK: requirements(versions), **code, **contents.inside}
     for entry in entries:
         file = KINDS["run"].file.format(shard=entry.key[:2], key=entry.key)
         files[file] = store.read("run", entry.key) or b""
@@ -101,8 +116,46 @@ def data_digests(plans: Iterator[PlannedRun]) -> dict[str, str]:
     return {name: file_digest(path) for name, path in paths.items() if path is not None}
 
 
-def _code(modules: frozenset[str]) -> dict[str, bytes]:
-    """Return the source of somebody's own modules, and of all of his that they import."""
+def _contents(plans: Sequence[PlannedRun], code: Mapping[str, bytes]) -> Contents:
+    """Return the files that the code of runs reads, each own selector looked at once."""
+    seen: set[str] = set()
+    chosen = []
+    for plan in plans:
+        files = [text for text in (plan.problem, plan.algorithm) if named_files(text)]
+        if new := {*plan.own_selectors, *files} - seen:
+            seen |= new
+            chosen.append(plan)
+    if not chosen:
+        return Contents()
+    return found_by(_dry, chosen, [placed_anywhere(plan) for plan in chosen], code)
+
+
+def _dry(plans: Sequence[PlannedRun]) -> tuple[dict[str, str], dict[str, tuple[str, str]]]:
+    """Build the problems of runs, begin each run, and return what came of it, and what it declares.
+
+    Where somebody's code raises, that is what came of it.
+    """
+    said: dict[str, str] = {}
+    files: dict[str, tuple[str, str]] = {}
+    for plan in plans:
+        name = f"{by_module(plan.algorithm)} on {by_module(plan.problem)}"
+        there = resolve(plan)
+        method = there.fit.algorithm if there.fit else None
+        files |= declared(there.on.problem, there.on.problem.set, method)
+        run = make(replace(plan, time_limit=min(SHORT, plan.time_limit or SHORT)))
+        failed = f", {run.stop_reason}" if run.status == "error" else ""
+        said[name] = f"data {there.on.digest}{failed}"
+    return said, files
+
+
+def code_of(modules: frozenset[str]) -> dict[str, bytes]:
+    """Return the source of somebody's own modules, and of all of his that they import.
+
+    Raises
+    ------
+    InputError
+        If a module has a name that cannot be in an archive.
+    """
     files = {}
     for module, path in reachable(modules).items() if modules else ():
         if is_ours(module):
@@ -129,11 +182,14 @@ class Unpacked:
         Where it lies; its runs are a store.
     modules
         The modules of its author that are in it.
+    damaged
+        The files beside them whose bytes are not those that were packed.
     """
 
     about: Mapping[str, Any]
     folder: Path
     modules: tuple[str, ...]
+    damaged: tuple[str, ...] = ()
 
     @property
     def spec(self) -> Path:
@@ -157,10 +213,34 @@ class Unpacked:
                 found[name] = "here with other bytes"
         return found
 
+    def take(self, folder: Path) -> dict[str, str]:
+        """Take from a folder the files that are named in the archive, and not in it.
+
+        Returns
+        -------
+        dict of str to str
+            Why a file was not taken, by its name.
+        """
+        lacking = {}
+        for name, origin in self.about.get("origins", {}).items():
+            paths = (folder / name, folder / Path(name).name)
+            path = next((one.resolve() for one in paths if one.is_file()), None)
+            inside = self.folder / CODE / name
+            if path is None:
+                lacking[name] = f"is not in {folder}: get it from {origin}"
+            elif file_digest(path) != self.about["reads"][name]:
+                lacking[name] = f"has other bytes in {folder} than its author's, from {origin}"
+            elif inside.resolve().is_relative_to(self.folder.resolve()) and not inside.exists():
+                inside.parent.mkdir(parents=True, exist_ok=True)
+                inside.symlink_to(path)
+        return lacking
+
 
 @contextmanager
 def unpacked(archive: Archive) -> Iterator[Unpacked]:
     """Unpack an archive into a folder that is removed at the end; nothing of it is imported.
+
+    A file beside the code that is damaged is left out, and named.
 
     Raises
     ------
@@ -169,16 +249,18 @@ def unpacked(archive: Archive) -> Iterator[Unpacked]:
     StorageError
         If the disk is full.
     """
-    modules = tuple(sorted(_module(name) for name in archive.names if name.startswith(CODE)))
-    for top in sorted({module.partition(".")[0] for module in modules}):
-        _check_new(top)
+    code = [name for name in archive.names if name.startswith(CODE)]
+    modules = tuple(sorted(_module(name) for name in code if name.endswith(".py")))
+    check_new(modules)
+    damaged = archive.damaged([name for name in code if not name.endswith(".py")])
     with TemporaryDirectory(prefix="pfbench-pack-") as temporary:
         folder = Path(temporary)
         with storing(f"an archive's content in {folder}"):
             (folder / "runs").mkdir()
             (folder / CODE).mkdir()
-            archive.unpack(folder)
-        yield Unpacked(archive.about, folder, modules)
+            archive.unpack(folder, but=damaged)
+        names = tuple(name.removeprefix(CODE) for name in damaged)
+        yield Unpacked(archive.about, folder, modules, names)
 
 
 def check(content: Unpacked, share: float, engine: Engine, told: Callable[[str], object]) -> Rerun:
@@ -192,7 +274,13 @@ def check(content: Unpacked, share: float, engine: Engine, told: Callable[[str],
     try:
         with chdir(code):
             return rerun(
-                content.store, share, engine, told=told, modules=content.modules, anywhere=True
+                content.store,
+                share,
+                engine,
+                told=told,
+                modules=content.modules,
+                anywhere=True,
+                about=content.about,
             )
     finally:
         sys.path.remove(code)
@@ -215,12 +303,20 @@ def _module(name: str) -> str:
     return path.replace("/", ".")
 
 
-def _check_new(top: str) -> None:
-    """Refuse a module that would stand in the place of one of Python's, or of a library's."""
+def check_new(modules: Iterable[str]) -> None:
+    """Refuse modules that would stand in the place of one of Python's, or of a library's.
+
+    Raises
+    ------
+    InputError
+        If there is one.
+    """
     here = Path.cwd().resolve()
     elsewhere = [folder for folder in sys.path if Path(folder or ".").resolve() != here]
-    if top in sys.stdlib_module_names or top == "pfbench" or PathFinder.find_spec(top, elsewhere):
-        raise InputError(
-            f"the archive has a module {top}, and so does this Python: check it where {top} is "
-            "not installed."
-        )
+    for top in sorted({module.partition(".")[0] for module in modules}):
+        known = top in sys.stdlib_module_names or top == "pfbench"
+        if known or PathFinder.find_spec(top, elsewhere):
+            raise InputError(
+                f"the archive has a module {top}, and so does this Python: check it where {top} "
+                "is not installed."
+            )

@@ -11,7 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, by_module, module_of
@@ -21,12 +25,13 @@ from pfbench.runs.engines.making import make, memory_limited
 from pfbench.runs.engines.workers import Result, Task
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun, own_names
+from pfbench.runs.planning.resolve import resolve
 from pfbench.runs.storage.content import Entry
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.keys import source_digest
 from pfbench.runs.storage.planned import keys_of
 from pfbench.runs.storage.store import Store
-from pfbench.runs.storage.upkeep import difference
+from pfbench.runs.storage.upkeep import TIMES, difference
 
 MOST_SECONDS = 600.0
 """Seconds that a run, with its problem, may take to be made again."""
@@ -34,7 +39,12 @@ MOST_SECONDS = 600.0
 MOST_MEMORY = 4e9
 """Bytes that it may add to those of its process."""
 
+TOLERANCE = 1e-6
+"""Where bits cannot agree, measures may differ by so much of the largest of a column."""
+
 _BY_THE_CLOCK = frozenset({"timeout", "killed"})
+ENDED_BY_A_CLOCK = "ended by a clock"
+"""Why a run is left out that no other machine makes again: the one reason without fault."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +61,18 @@ class Rerun:
         How many of the share could not be made again, by the reason.
     elsewhere
         How many of those that agree were made in another environment or by another source, and
-        compared in their status and counts alone.
+        compared in their status, their counts and, up to `TOLERANCE`, their measures.
     """
 
     agree: int
     differing: Sequence[tuple[str, str]]
     left_out: Mapping[str, int]
     elsewhere: int = 0
+
+    @property
+    def lost(self) -> int:
+        """How many of the share could not be made again, and should have been."""
+        return sum(many for why, many in self.left_out.items() if why != ENDED_BY_A_CLOCK)
 
 
 def rerun(
@@ -69,6 +84,7 @@ def rerun(
     told: Callable[[str], object] = lambda text: None,
     modules: Collection[str] = (),
     anywhere: bool = False,
+    about: Mapping[str, Any] = MappingProxyType({}),
 ) -> Rerun:
     """Make a share of a store's runs again, and compare.
 
@@ -90,7 +106,10 @@ def rerun(
         Those of somebody's own that may be imported: the user has been told of them.
     anywhere
         Whether runs of another source or environment are made again, too, and compared in their
-        status and counts.
+        status, counts and measures.
+    about
+        What an archive of them says: ``reads``, the files that may be opened as selectors name
+        them, and ``problems``, the digest of each, by which is told that its data differ.
 
     Raises
     ------
@@ -105,7 +124,8 @@ def rerun(
     entries: list[tuple[Entry, bool]] = []
     for key in sorted(chosen):
         entry = _entry(store, key)
-        reason = "damaged" if entry is None else _why_not(entry, modules)
+        reads = about.get("reads", {})
+        reason = "damaged" if entry is None else _why_not(entry, modules, reads)
         other = entry and not reason and _made_elsewhere(entry, environment, sources, modules)
         if entry is None or reason or (other and not anywhere):
             left_out[reason or str(other)] += 1
@@ -117,8 +137,10 @@ def rerun(
     for result in engine.do(tasks) if tasks else ():
         entry, elsewhere = entries[result.index]
         if result.status != "done":
-            left_out[f"not made again: {result.status}"] += 1
-        elif found := (_differs_in_counts if elsewhere else _differs)(entry, result):
+            left_out[f"not made again: {result.status}: {result.reason}"] += 1
+        elif found := _other_data(entry, result, about) or (
+            _differs_elsewhere if elsewhere else _differs
+        )(entry, result):
             differing.append((entry.key, found))
         else:
             agree.append(elsewhere)
@@ -133,7 +155,7 @@ def _entry(store: Store, key: str) -> Entry | None:
     return None if found is None else found[0]
 
 
-def _why_not(entry: Entry, modules: Collection[str]) -> str:
+def _why_not(entry: Entry, modules: Collection[str], reads: Collection[str]) -> str:
     """Return why a run cannot be made again; empty if it can."""
     run = entry.run
     try:
@@ -144,9 +166,10 @@ def _why_not(entry: Entry, modules: Collection[str]) -> str:
         return "stored with the plan of another run"
     if any(module_of(name) not in modules for name in own_names(plan.own_selectors)):
         return "of somebody's own modules, which are not imported"
-    if any(_names_a_file(by_module(text)) for text in (plan.problem, plan.algorithm)):
+    named = [one for text in (plan.problem, plan.algorithm) for one in named_files(text)]
+    if any(PurePath(one).as_posix() not in reads for one in named):
         return "of a file that its selector names, which is not opened"
-    return "ended by a clock" if run.status in _BY_THE_CLOCK else ""
+    return ENDED_BY_A_CLOCK if run.status in _BY_THE_CLOCK else ""
 
 
 def _made_elsewhere(
@@ -167,20 +190,26 @@ def _made_elsewhere(
     return "" if same else "made by another source"
 
 
-def _names_a_file(selector: str) -> bool:
-    texts = Selector.parse(selector).texts.items()
-    return any(name == "edition" or {"/", "\\"} & set(text) for name, text in texts)
+def named_files(selector: str) -> list[str]:
+    """Return what a selector may name files by: paths, and whatever is an `edition`."""
+    texts = Selector.parse(by_module(selector)).texts.items()
+    return [text for name, text in texts if name == "edition" or {"/", "\\"} & set(text)]
 
 
-def _again(plan: PlannedRun, environment: Mapping[str, str]) -> tuple[str, Run]:
-    """Return the key of a run, and the run, made here."""
+def _again(plan: PlannedRun, environment: Mapping[str, str]) -> tuple[str, Run, str]:
+    """Return the key of a run, the run, made here, and the digest of its problem."""
     with memory_limited(MOST_MEMORY), one_thread():
-        return keys_of([plan], environment)[plan].key, make(plan)
+        key, digest = keys_of([plan], environment)[plan].key, resolve(plan).on.digest
+        return key, make(plan), digest
 
 
 def _plan_of(entry: Entry) -> PlannedRun:
     """Return the plan of a stored run; the files that it names are among the modules at hand."""
-    plan = PlannedRun.of_json(entry.notes["plan"])
+    return placed_anywhere(PlannedRun.of_json(entry.notes["plan"]))
+
+
+def placed_anywhere(plan: PlannedRun) -> PlannedRun:
+    """Return a plan with MODULE:NAME for FILE.py:NAME, wherever the files lie."""
     return replace(
         plan,
         problem=by_module(plan.problem),
@@ -191,16 +220,44 @@ def _plan_of(entry: Entry) -> PlannedRun:
 
 def _differs(entry: Entry, result: Result) -> str:
     """Return in what a run that was made again differs from the stored one; empty if in nothing."""
-    key, run = result.value
+    key, run, _ = result.value
     if key != entry.key:
         return "key, which is that of another run"
     return difference("run", entry, Entry(key, run, entry.environment)) or ""
 
 
-def _differs_in_counts(entry: Entry, result: Result) -> str:
-    """Return in which count or status a run that was made again differs; empty if in none."""
-    theirs, mine = (_counted(run) for run in (entry.run, result.value[1]))
-    return next((name for name, value in theirs.items() if value != mine[name]), "")
+def _other_data(entry: Entry, result: Result, about: Mapping[str, Any]) -> str:
+    """Return that the data of a run's problem are not the archive's, and what may have changed."""
+    stated = {by_module(text): digest for text, digest in about.get("problems", {}).items()}
+    problem = by_module(entry.run.problem)
+    if stated.get(problem) in (None, result.value[2]):
+        return ""
+    reads = ", ".join(about.get("reads", {}))
+    return f"data: {problem} has another digest" + (
+        f" (its author's code reads {reads})" * (":" in problem and bool(reads))
+    )
+
+
+def _differs_elsewhere(entry: Entry, result: Result) -> str:
+    """Return in which status, count or measure a run differs; empty if in none."""
+    theirs, mine = entry.run, result.value[1]
+    counted, here = _counted(theirs), _counted(mine)
+    found = next((name for name, value in counted.items() if value != here[name]), "")
+    if found or theirs.columns != mine.columns:
+        return found or "columns of the trace"
+    if len(theirs.rows) != len(mine.rows):
+        return "length of the trace"
+    columns = zip(zip(*theirs.rows, strict=True), zip(*mine.rows, strict=True), strict=True)
+    for name, (before, after) in zip(theirs.columns, columns, strict=False):
+        if name not in TIMES and not _near(before, after):
+            return f"column {name} of the trace, by more than {TOLERANCE:g} of its largest"
+    return ""
+
+
+def _near(before: Sequence[Any], after: Sequence[Any]) -> bool:
+    one, other = (np.array(each, dtype=float) for each in (before, after))
+    scale = float(np.max(np.abs(one), initial=0.0, where=np.isfinite(one)))
+    return np.allclose(one, other, rtol=0.0, atol=TOLERANCE * scale, equal_nan=True)
 
 
 def _counted(run: Run) -> dict[str, Any]:

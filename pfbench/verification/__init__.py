@@ -8,9 +8,10 @@ returns. Decisions from measurements are in `statistics`, what an examination of
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.evidence import Evidence, Floats
+from pfbench.verification.followed import Step
 from pfbench.verification.instances import Instance, instance
 from pfbench.verification.subject import Broken, Subject, Unfit, Untestable
-from pfbench.verification.trial import Step, Trial
+from pfbench.verification.trial import Trial
 
 __all__ = [
     "Broken",

@@ -33,8 +33,8 @@ USUAL = tuple(
     Constants(
         n=n,
         D=2.0,
-        L_f=3.0,
-        L_ms=2.5,
+        L_f=2.5,
+        L_ms=3.0,
         L_max=4.0,
         L2_ms=0.7,
         sigma2=1.1,

@@ -47,6 +47,7 @@ QUANTITIES: Mapping[str, Unit] = MappingProxyType(
         **dict.fromkeys(("objective", "value", "fw_gap", "fw_gap_lower", "suboptimality"), VALUE),
         "gradient_mapping_sq": SQUARE,
         "estimator_error": SQUARE,
+        "coin": NUMBER,
         "gradient_mapping_lambda": STEP,
         **dict.fromkeys(COUNTED, NUMBER),
     }
@@ -58,8 +59,9 @@ PARAMETERS: Mapping[str, tuple[Unit, ...]] = MappingProxyType(
         **dict.fromkeys(
             ("iterations", "batch", "period", "snapshot", "restarts", "subepochs"), (NUMBER,)
         ),
+        **dict.fromkeys(("refresh", "alpha"), (NUMBER,)),
         "step": (STEP, NUMBER, LENGTH),
-        "lam": (STEP,),
+        "lam": (STEP, NUMBER),
         "smoothness": (CURVATURE,),
         "sigma": (CURVATURE,),
         "curvature": (CURVATURE, VALUE),

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.bibliography import REFERENCES, bibtex
+from pfbench.base.bibliography import REFERENCES, bibtex, read
 from pfbench.base.citations import addresses, cited, in_words, plain
 from pfbench.cli.catalogue import listed
 from pfbench.runs.planning.citing import data_sets, references
@@ -101,6 +101,24 @@ def test_an_entry_is_whole(key):
     surname = fields["author"].partition(",")[0]
     surname = re.sub("[^a-z]", "", plain(surname).lower().replace("í", "i"))
     assert surname in key or key == "lacoste2016"
+
+
+def test_entries_are_read_as_they_are_written():
+    assert read(f"Some words.\n\n{bibtex(REFERENCES)}") == REFERENCES
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda text: text * 2, "qu2018 is there twice"),
+        (lambda text: text.replace("  year", "  title"), "qu2018 is there twice, or has a field"),
+        (lambda text: text.replace("},\n  year", "}\n  year"), "1 entries begin, and 0"),
+        (lambda text: text.rstrip("}\n"), "1 entries begin, and 0 can be read"),
+    ],
+)
+def test_an_entry_that_is_spoilt_is_refused(spoil, words):
+    with pytest.raises(ValueError, match=words):
+        read(spoil(bibtex(["qu2018"])))
 
 
 def test_what_runs_cite():

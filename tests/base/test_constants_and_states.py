@@ -27,7 +27,7 @@ def test_the_papers_single_l_is_at_least_what_its_proofs_use():
 
 
 def test_a_state_needs_only_its_point():
-    assert State(1.0) == (1.0, None, None, None)
+    assert State(1.0) == (1.0, None, None, None, None)
 
 
 @pytest.mark.parametrize("bad", ["lst", None, 3, ["last"]])

@@ -6,7 +6,7 @@ from hashlib import sha256
 from types import SimpleNamespace
 
 import pytest
-from command_line import SMALL
+from command_line import SMALL, rewritten
 
 from pfbench.runs.storage.archive import opened, write_archive
 from pfbench.runs.storage.store import Store
@@ -49,15 +49,6 @@ def archive(pfbench, folder):
 
 def checked(pfbench, *more):
     return pfbench("pack", "--check", "a.zip", "--jobs", 1, *more)
-
-
-def rewritten(path, change):
-    """Write an archive anew, with right hashes, after a change of its files."""
-    with opened(path) as archive:
-        files = {name: archive.read(name) for name in archive.names}
-        about = {k: v for k, v in archive.about.items() if k not in ("schema", "files")}
-    path.unlink()
-    write_archive(path, change(files), about)
 
 
 def planted(folder, change):

@@ -7,7 +7,8 @@ from generated_reports import report_of
 
 from pfbench.claims.catalogue import CLAIMS, claims_about
 from pfbench.cli.theory import with_theory
-from pfbench.reporting.theory import Rate, Stated, Theory, claims_table, rates_of
+from pfbench.reporting.findings.claims import claims_table, rates_of
+from pfbench.reporting.theory import Rate, Stated, Theory
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.storage.store import Store
 from pfbench.verification.session import Session

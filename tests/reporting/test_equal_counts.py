@@ -16,7 +16,8 @@ from pfbench.reporting.figures.panels import figure
 from pfbench.reporting.findings import summary
 from pfbench.reporting.findings.answers import answers
 from pfbench.reporting.findings.result_tables import comparisons
-from pfbench.reporting.results import Group, Panel, Report, Results
+from pfbench.reporting.report import Report
+from pfbench.reporting.results import Group, Panel, Results
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import Named, Setting, Spec, Study
 

@@ -14,7 +14,7 @@ from pfbench.reporting.figures import html
 from pfbench.reporting.figures.panels import figure
 from pfbench.reporting.figures.reached import factors, profiles, reached, shares
 from pfbench.reporting.figures.svg import COLUMN, PAGE, curves, pdf, svg
-from pfbench.reporting.results import collect
+from pfbench.reporting.report import collect
 from pfbench.reporting.statistics import Price
 from pfbench.runs.planning.study import Spec
 

@@ -12,7 +12,7 @@ from pfbench.reporting.documents.contents import contents
 from pfbench.reporting.documents.page import page
 from pfbench.reporting.findings import orderings, orders_in_words
 from pfbench.reporting.findings.orderings import FLIPS, OPEN, REPRODUCED, TURNS
-from pfbench.reporting.results import Report
+from pfbench.reporting.report import Report
 from pfbench.runs.planning.published import OURS, Ordering, Unit
 from pfbench.runs.planning.study import Spec
 

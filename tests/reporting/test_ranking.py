@@ -111,13 +111,13 @@ def test_twice_the_budget_gains_nothing(targets):
         assert order(uncut) == [("twice", 1), ("once", 2)]
 
 
-def test_a_tie_is_marked_where_the_seeds_do_not_decide():
+def test_the_first_is_bold_where_the_seeds_decide():
     found = results({"a": falls(10, 30, 50), "b": falls(20, 31, 40)})
-    cells = {row.name: row.cells[0] for row in ranking.table(found).rows}
-    assert cells == {"a": "1≈", "b": "2≈"}
+    places = {row.name: (row.cells[0], row.best) for row in ranking.table(found).rows}
+    assert places == {"a": (1, set()), "b": (2, set())}
     many = results({"a": falls(*range(10, 30)), "b": falls(*range(40, 60))})
-    cells = {row.name: row.cells[0] for row in ranking.table(many).rows}
-    assert cells == {"a": "1", "b": "2"}
+    places = {row.name: (row.cells[0], row.best) for row in ranking.table(many).rows}
+    assert places == {"a": (1, {0}), "b": (2, set())}
 
 
 @given(
@@ -152,8 +152,8 @@ def test_the_table_has_the_calls_or_what_was_spent_without_reaching():
         *("SFO to target", "last m", "ended"),
     )
     assert [row.cells for row in table.rows] == [
-        ["1≈", "3/3", "0.1", "6", 0.05, "3 target"],
-        ["2≈", "0/3", None, "> 100", 1.0, "3 finished"],
+        [1, "3/3", "0.1", "6", 0.05, "3 target"],
+        [2, "0/3", None, "> 100", 1.0, "3 finished"],
     ]
     assert tables.markdown(table).count("\n") == 3
 

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pfbench.reporting.statistics import holm, rank_test, seeds_needed, standings
+from pfbench.reporting.statistics import (
+    Sample,
+    holm,
+    leaders,
+    middle,
+    rank_test,
+    seeds_needed,
+    told,
+)
+from pfbench.reporting.statistics.significance import rank_tests, sign_test
 
 INF = math.inf
 few = st.lists(st.integers(0, 4).map(float) | st.just(INF), min_size=1, max_size=5)
@@ -63,76 +72,88 @@ def test_holm_rejects_what_its_steps_reject(p):
         assert {at for at, value in enumerate(corrected) if value <= level} == rejected
 
 
-def row(*samples):
-    return [np.array(sample, dtype=float) for sample in samples]
+def row(*samples, fixed=()):
+    return [Sample(np.array(one, dtype=float), at in fixed) for at, one in enumerate(samples)]
+
+
+def leading(*rows, shown=None):
+    numbers = shown or [[middle(one.values) for one in some] for some in rows]
+    return leaders(rows, numbers)
 
 
 FIVE = np.arange(5.0)
 
 
-def test_the_best_is_clear_only_where_the_test_says_so():
-    (far,) = standings([row(FIVE, FIVE + 10)])
-    assert far.clear
-    assert far.best == {0}
-    (near,) = standings([row(FIVE, FIVE + 1)])
-    assert not near.clear
-    assert near.best == {0}
-    assert near.tied == {1}
-    (missed,) = standings([row([INF] * 5, [INF] * 5)])
-    assert not missed.best
-    (one_hit,) = standings([row([INF] * 5, FIVE)])
-    assert one_hit.clear
-    assert one_hit.best == {1}
+def test_the_best_leads_only_where_the_test_says_so():
+    assert leading(row(FIVE, FIVE + 10)) == [0]
+    assert leading(row(FIVE, FIVE + 1)) == [None]
+    assert leading(row([INF] * 5, [INF] * 5)) == [None]
+    assert leading(row([INF] * 5, FIVE)) == [1]
 
 
 def test_a_method_that_is_better_by_the_test_is_never_beaten_by_the_shown_number():
-    (found,) = standings([row(FIVE, FIVE + 10)], shown=[[9.0, 5.0]])
-    assert found.best == {1}
-    assert found.tied == {0}
+    assert leading(row(FIVE, FIVE + 10), shown=[[9.0, 5.0]]) == [None]
 
 
-def test_what_is_not_compared_stands_nowhere():
-    (found,) = standings([row([], FIVE)], shown=[[0.0, 2.0]])
-    assert found.best == {1}
-    assert found.clear
+def test_what_is_not_compared_leads_nowhere():
+    assert leading(row([], FIVE), shown=[[0.0, 2.0]]) == [1]
 
 
 def test_three_seeds_can_never_tell_two_methods_apart():
-    (found,) = standings([row([1, 2, 3], [10, 20, 30])])
-    assert found.best == {0}
-    assert found.tied == {1}
+    assert leading(row([1, 2, 3], [10, 20, 30])) == [None]
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 9, 50])
-def test_from_so_many_seeds_on_a_table_can_have_a_significant_pair(pairs):
+def test_from_so_many_seeds_on_a_family_can_have_a_significant_pair(pairs):
     needed = seeds_needed(pairs)
     for seeds, clear in ((needed, True), (needed - 1, False)):
         apart = row(np.arange(seeds), np.arange(seeds) + 100)
-        same = row(np.arange(seeds), np.arange(seeds))
-        found, *_ = standings([apart, *[same] * (pairs - 1)])
-        assert found.clear == clear
+        same = row(np.arange(seeds), np.arange(seeds) + 1e-9)
+        found, *_ = leading(apart, *[same] * (pairs - 1))
+        assert (found == 0) == clear
 
 
-def test_the_correction_is_over_the_whole_table():
-    alone = standings([row(FIVE, FIVE + 10)])
-    beside = standings([row(FIVE, FIVE + 10)] * 9)
-    assert alone[0].clear
-    assert not any(one.clear for one in beside)
+def test_the_correction_is_over_all_tests_that_are_asked_for():
+    """Those of the best against each other one, not all pairs."""
+    assert leading(row(FIVE, FIVE + 10)) == [0]
+    assert leading(*[row(FIVE, FIVE + 10)] * 9) == [None] * 9
+    # Against six others; all pairs of seven would be 21 tests, too many for five seeds.
+    assert leading(row(*[FIVE + 10 * k for k in range(7)])) == [0]
+    assert seeds_needed(21) > 5
 
 
 def test_methods_in_which_nothing_varies_are_told_apart_by_their_values():
     samples = [3, 3], [2, 2], [2, 2]
-    (found,) = standings([row(*samples)], [[True, True, True]])
-    assert found.best == {1, 2}
-    assert not found.tied
-    (luck,) = standings([row(*samples)], [[True, True, False]])
-    assert luck.tied == {0}  # of the last, two seeds say too little
+    assert leading(row(*samples, fixed={0, 1, 2})) == [None]  # two are the best
+    assert leading(row(*samples[:2], fixed={0, 1})) == [1]
+    assert leading(row(*samples[:2], fixed={0})) == [None]  # of the last, two seeds say too little
 
 
-def test_no_table_without_a_difference_has_one_more_often_than_it_may():
+def test_several_equal_numbers_are_one():
+    """Ten times the same against ten that vary: the rank test would be a thousand times as sure."""
+    fixed, varying = row([5.0] * 10, np.arange(10.0) + 6, fixed={0})
+    assert sign_test(varying.values, 5.0) == pytest.approx(2 / 2**10)
+    assert rank_test(fixed.values, varying.values) < 1e-4
+    assert told([(fixed, varying)] * 25) == [-1] * 25
+    assert told([(fixed, varying)] * 26) == [0] * 26
+
+
+@given(st.lists(st.integers(0, 6).map(float) | st.just(INF), min_size=1, max_size=9))
+def test_the_sign_test_is_the_binomial_one(x):
+    below, above = (sum(1 for v in x if side(v)) for side in (lambda v: v < 3, lambda v: v > 3))
+    several = below + above
+    expected = stats.binomtest(below, several).pvalue if several else 1.0
+    assert sign_test(np.array(x), 3.0) == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(few, few), max_size=8))
+def test_many_at_once_are_as_one_by_one(pairs):
+    arrays = [(np.array(x), np.array(y)) for x, y in pairs]
+    assert rank_tests(arrays) == [rank_test(x, y) for x, y in arrays]
+
+
+def test_no_table_without_a_difference_has_a_leader_more_often_than_it_may():
     rng = np.random.default_rng(3)
-    wrong = 0
-    for _ in range(400):
-        table = [row(*rng.exponential(size=(4, 6))) for _ in range(3)]
-        wrong += any(len(one.best) == 1 and len(one.tied) < 3 for one in standings(table))
+    tables = [[row(*rng.exponential(size=(2, 6))) for _ in range(3)] for _ in range(400)]
+    wrong = sum(any(one is not None for one in leading(*table)) for table in tables)
     assert wrong / 400 <= 0.07

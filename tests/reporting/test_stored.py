@@ -8,7 +8,7 @@ from made_runs import run
 
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
-from pfbench.reporting.results import collect, together
+from pfbench.reporting.report import collect, together
 from pfbench.reporting.stored import stored
 from pfbench.runs.execute import Outcome
 from pfbench.runs.loop.stop import Stop

@@ -8,6 +8,7 @@ from made_runs import descending, fast, group, idle, results, run, slow, slower
 from pfbench.reporting.comparison import compare
 from pfbench.reporting.findings import tuning, versus
 from pfbench.reporting.statistics import Price
+from pfbench.reporting.tables import plain
 from pfbench.runs.planning.tune import Choice, Trial, Tune, Tuned
 
 SFO = Price.of("sfo")
@@ -32,8 +33,46 @@ def test_who_needs_more_loses_to_the_best_of_the_others():
         assert duel.calls > duel.others
 
 
-def test_what_differs_by_luck_is_not_told():
-    assert not any(duel.sure for duel in against("slow", slow(), slower()))
+def test_what_differs_by_luck_is_not_told_and_is_equal_only_by_its_interval():
+    near = against("slow", slow(), slower())
+    assert not any(duel.sure for duel in near)
+    assert [duel.ratio.interval.low > 0.9 for duel in near] == [True] * 2
+    assert all(plain(duel.ratio).endswith("≈") for duel in near)
+    # Two seeds tell nothing either, but their interval is wide.
+    few = [run([16, 3, 0.9], [0, 10, n], seed=n) for n in (20, 200)]
+    other = [run([16, 3, 0.9], [0, 10, n], seed=n) for n in (30, 190)]
+    wide = against("few", group("few", few), group("other", other))[1]
+    assert not wide.sure
+    assert wide.ratio.interval.low < 0.8 < 1.0 < wide.ratio.interval.high
+    assert "≈" not in plain(wide.ratio)
+
+
+def test_who_never_arrives_is_equal_to_nobody():
+    for duel in against("idle", idle(), fast()):
+        assert duel.ratio is None
+    (row, _) = versus.table(compare(results(idle(), fast()), SFO), "idle", {"idle"}).rows
+    assert "≈" not in " ".join(map(plain, row.cells))
+
+
+def test_the_correction_is_over_the_tests_of_mine_alone():
+    """Seven others: seven tests. All pairs would be 28, twice over, too many for five seeds."""
+
+    def of(label, calls):
+        runs = [run([16, 3, 0.9], [0, n, 2 * n], seed=k) for k, n in enumerate(calls)]
+        return group(label, runs)
+
+    groups = [of(f"m{k}", range(10 + 100 * k, 15 + 100 * k)) for k in range(6)]
+    assert all(duel.sure for duel in against("m0", *groups))
+
+
+def test_methods_in_which_nothing_varies_are_compared_as_they_are():
+    first, second = (
+        group(label, [run([16, 3, 0.9], [0, 9, n], seed=k) for k in range(2)])
+        for label, n in (("a", 20), ("b", 21))
+    )
+    easy, hard = against("a", first, second)
+    assert (easy.sure, easy.wins, easy.loses) == (False, False, False)
+    assert (hard.sure, hard.wins) == (True, True)
 
 
 def test_who_does_nothing_has_no_place():
@@ -116,7 +155,7 @@ def test_the_table_has_a_row_for_each_panel_and_target():
     table = versus.table(comparison, "slow", {"slow"})
     assert [row.cells[0] for row in table.rows] == ["2 of 2"] * 2
     assert all(
-        row.cells[4] == pytest.approx(duel.calls / duel.others)
+        row.cells[4].value == pytest.approx(duel.calls / duel.others)
         for row, duel in zip(table.rows, versus.duels(comparison, "slow", {"slow"}), strict=True)
     )
 

@@ -8,9 +8,9 @@ from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.claims.shen2019.problems import log_cosh, recovery
 from pfbench.verification import Broken, Subject, Trial, Unfit, Untestable
+from pfbench.verification.followed import is_multiple
 from pfbench.verification.instruments.draws import Scripted, Unscripted
 from pfbench.verification.subject import changed, make, scheduled, taken
-from pfbench.verification.trial import is_multiple
 
 PROBLEM = log_cosh(8, 3)
 
@@ -164,7 +164,7 @@ def test_an_error_is_the_methods_fault_only_where_no_instrument_can_have_caused_
 
 @pytest.mark.parametrize("what", ["lo", "value"])
 def test_a_step_that_does_not_end_is_the_methods_fault(what, monkeypatch):
-    monkeypatch.setattr("pfbench.verification.trial.MOST_ASKED", 50)
+    monkeypatch.setattr("pfbench.verification.followed.MOST_ASKED", 50)
 
     def asks(number):
         def states(ask, x, rng):

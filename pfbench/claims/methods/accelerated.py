@@ -20,6 +20,8 @@ from pfbench.claims.methods.stating import (
     SEVEN,
     SEVEN_ON_BALL,
     SPACE,
+    TWO,
+    TWO_ON_BALL,
     beside,
     claims_of,
     least,
@@ -191,7 +193,8 @@ class Family:
     def stated(self, name: str, source: str, smooth: bool) -> Method:
         """Return what the source says of one of the two forms."""
         problems = (SPACE,) if smooth else (BALL, PENALTY)
-        larger, single = (SEVEN, ONE) if smooth else (SEVEN_ON_BALL, ONE_ON_BALL)
+        larger, pair = (SEVEN, TWO) if smooth else (SEVEN_ON_BALL, TWO_ON_BALL)
+        single = ONE if smooth else ONE_ON_BALL
         sizes = ((1, 2, 5), (2, 2, 3)) if self.periodic else ((2, 0, 2), (1, 0, 4))
         counted = zip(((3, 4, 10), (9, 3, 7), (7, 1, 3)), (*self.variants, {}), strict=True)
         return Method(
@@ -199,14 +202,24 @@ class Family:
             source=source,
             referee=self.referee,
             counts=partial(self.counts, po=0 if smooth else self.po),
-            enumerated=tuple(self._setting(problems[0], *size) for size in sizes),
+            enumerated=(
+                *(self._setting(problems[0], *size) for size in sizes),
+                self._setting(pair, 2, 2, 3),  # batch = n
+            ),
             followed=tuple(
                 self._setting(problem, S, 3, 8, **given)
                 for problem in problems
                 for S, given in zip((2, 1), self.variants, strict=True)
             ),
             counted=tuple(self._setting(larger, *size, **given) for size, given in counted),
-            chosen=tuple(self._setting(single, 1, 3, 8, **given) for given in self.chosen),
+            chosen=(
+                *(
+                    self._setting(single, 1, 3, T, **given)
+                    for T in (8, 21)
+                    for given in self.chosen
+                ),
+                self._setting(pair, 1, 2, 4, **self.chosen[0]),
+            ),
             outputs=self.outputs,
         )
 

@@ -8,14 +8,13 @@ answer is that of exact line search, its linear minimisations are, too.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from pfbench.claims.methods.stating import CONSTANTS, SMALLEST
 from pfbench.verification import Floats, instance
 from pfbench.verification.instruments.waves import Waves, on_octahedron
-from pfbench.verification.laws import Formed, Place, Told, Wanted
+from pfbench.verification.laws import Formed, Place, Wanted
 
 OCTAHEDRON = instance(on_octahedron)
 
@@ -104,9 +103,3 @@ def decided(
     known = whole and None not in needed
     total = sum(number or 0 for number in needed) if known else None
     return Place(formed=formed, x=x, ratios=tuple(ratios), minimisations=total)
-
-
-def minimisations(told: Sequence[Told]) -> list[int]:
-    """Return how many each step made."""
-    spent = [0, *(one.counts.lo for one in told)]
-    return [after - before for before, after in pairwise(spent)]

@@ -151,7 +151,8 @@ FRANK_WOLFE = Method(
     followed=tuple(setting(BALL, iterations=8, **rule) for rule in RULES),
     counted=tuple(setting(SEVEN_ON_BALL, iterations=6, **rule) for rule in RULES),
     chosen=tuple(
-        setting(ONE_ON_BALL, step="open-loop", iterations=8, output=output)
+        setting(ONE_ON_BALL, step="open-loop", iterations=T, output=output)
+        for T in (8, 21)
         for output in ("last", "uniform")
     ),
     schedules=WANTED,

@@ -112,6 +112,8 @@ class Kind:
         What a step costs.
     move
         A step.
+    step_power
+        See `Method`.
     """
 
     followed: tuple[Instance, ...]
@@ -121,12 +123,13 @@ class Kind:
     lo: int
     po: int
     move: Moving
+    step_power: int = -1
 
 
 SMOOTH = Kind((SPACE,), SEVEN, ONE, TWO, 0, 0, proximal_step)
 PROJECTED = Kind((BALL,), SEVEN_ON_BALL, ONE_ON_BALL, TWO_ON_BALL, 0, 1, proximal_step)
 COMPOSITE = Kind((BALL, PENALTY), SEVEN_ON_BALL, ONE_ON_BALL, TWO_ON_BALL, 0, 1, proximal_step)
-CONDITIONAL = Kind((BALL,), SEVEN_ON_BALL, ONE_ON_BALL, TWO_ON_BALL, 1, 0, conditional_step)
+CONDITIONAL = Kind((BALL,), SEVEN_ON_BALL, ONE_ON_BALL, TWO_ON_BALL, 1, 0, conditional_step, 0)
 
 
 def stated(
@@ -170,6 +173,7 @@ def stated(
     in_epochs = partial(of_epochs, at_snapshot=form is svrg)
     first, larger = kind.followed[0], kind.counted
     pairs = kind.two if tables else first
+    of_all = () if form in (full, saga) else (made(kind.two, 0.4, 3, 2, 2),)  # batch = n
     return Method(
         name=name,
         source=source,
@@ -177,7 +181,8 @@ def stated(
         counts=partial(counting.get(form, in_epochs), lo=kind.lo, po=kind.po),
         enumerated=tuple(
             setting(pairs if size.get("batch") == 2 else first, step=0.4, **size) for size in sizes
-        ),
+        )
+        + of_all,
         enumerated_in_full=(setting(pairs, step=0.4, batch=2, iterations=3),) if tables else (),
         followed=(
             *(made(problem, 0.3, 10, 3, 4) for problem in kind.followed),
@@ -190,10 +195,15 @@ def stated(
             made(larger, 0.1, 3, 1, 1),
             *((sampled(larger, 7, 5), sampled(larger, 4, 7)) if online else ()),
         ),
-        chosen=tuple(
-            setting(kind.one, **made(kind.one, 0.3, 8, 1, 3).parameters, output=output)
-            for output in (("last", "uniform") if form is full else ("uniform", "last"))
+        chosen=(
+            *(
+                setting(kind.one, **made(kind.one, 0.3, T, 1, 3).parameters, output=output)
+                for T in (8, 21)
+                for output in (("last", "uniform") if form is full else ("uniform", "last"))
+            ),
+            setting(kind.two, **made(kind.two, 0.3, 4, 1, 3).parameters, output="uniform"),
         ),
+        step_power=kind.step_power,
         stored_squares=partial(stored_squares, move=kind.move) if tables else None,
         schedules=wanted,
         schedule=printed,

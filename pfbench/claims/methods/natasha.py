@@ -12,6 +12,7 @@ from pfbench.claims.methods.stating import (
     ONE_ON_BALL,
     PENALTY,
     SEVEN_ON_BALL,
+    TWO_ON_BALL,
     claims_of,
     epochs,
 )
@@ -106,6 +107,7 @@ NATASHA = Method(
         setting(PENALTY, step=0.2, sigma=0.5, snapshot=3, subepochs=2, batch=2, iterations=3),
         setting(FOUR_ON_BALL, step=0.2, sigma=0.5, snapshot=4, subepochs=1, batch=1, iterations=4),
         setting(BALL, step=0.3, sigma=0.5, snapshot=2, subepochs=1, batch=1, iterations=3),
+        setting(TWO_ON_BALL, step=0.3, sigma=0.5, snapshot=2, subepochs=1, batch=2, iterations=3),
     ),
     followed=(
         setting(BALL, step=0.2, sigma=0.5, snapshot=3, subepochs=1, batch=1, iterations=10),
@@ -121,6 +123,7 @@ NATASHA = Method(
     ),
     chosen=(
         setting(ONE_ON_BALL, step=0.2, sigma=0.5, snapshot=1, subepochs=1, batch=1, iterations=5),
+        setting(ONE_ON_BALL, step=0.2, sigma=0.5, snapshot=1, subepochs=1, batch=1, iterations=21),
     ),
     outputs=output,
     schedules=(*WANTED, *SIGMA),

@@ -1,5 +1,6 @@
 """Algorithm 1 of shen2019 with each of its five gradient estimators."""
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -14,6 +15,7 @@ from pfbench.claims.methods.stating import (
     ONE_ON_OCTAHEDRON,
     SEVEN_ON_BALL,
     SMALLEST,
+    TWO_ON_BALL,
     Forming,
     along,
     claims_of,
@@ -79,18 +81,16 @@ def independent_runs(
 
 
 def best_of_runs(problem: Waves, s: Parameters, places: Sequence[Place]) -> Chances:
-    """Return the law of the best of k candidates, each drawn among the same T points.
+    """Return the law of the best of k candidates, each drawn among the points of its run.
 
-    With one component all runs are the same, so that with the points in order of their exact gap,
-    the best of k is the j-th with chance ((T-j)^k - (T-j-1)^k)/T^k, j = 0 .. T-1.
+    That with the least exact gap is the output.
     """
-    k, T = runs_of(s), s["iterations"]
-    candidates = declared(problem, {"output": "uniform", **s}, places[:T])
-    ordered = sorted((point for _, point in candidates), key=lambda x: _gap(problem, x))
-    size = len(ordered)
+    T, output = s["iterations"], {"output": "uniform", **s}
+    runs = [declared(problem, output, places[t : t + T]) for t in range(0, len(places), T)]
+    measured = [[(_gap(problem, x), chance, x) for chance, x in run] for run in runs]
     return [
-        (((size - j) ** k - (size - j - 1) ** k) / size**k, point)
-        for j, point in enumerate(ordered)
+        (math.prod(chance for _, chance, _ in drawn), min(drawn, key=lambda one: one[0])[2])
+        for drawn in itertools.product(*measured)
     ]
 
 
@@ -197,8 +197,9 @@ def stated(estimator: str, form: Forming) -> Method:
         referee=partial(independent_runs, form=form),
         counts=partial(counts, estimator=estimator),
         length=steps_of,
-        enumerated=tuple(
-            made(BALL, *sizes) for sizes in (by_batches if estimator == "sg" else by_epochs)
+        enumerated=(
+            *(made(BALL, *sizes) for sizes in (by_batches if estimator == "sg" else by_epochs)),
+            made(TWO_ON_BALL, 0.3, 2, 2, 4),  # batch = n
         ),
         followed=(
             made(BALL, 0.15, 3, 4, 10),
@@ -216,6 +217,10 @@ def stated(estimator: str, form: Forming) -> Method:
         chosen=(
             made(ONE_ON_BALL, 0.2, 1, 3, 8, output="uniform"),
             made(ONE_ON_BALL, 0.2, 1, 3, 8, output="last"),
+            made(ONE_ON_BALL, 0.2, 1, 3, 21, output="uniform"),
+            made(TWO_ON_BALL, 0.2, 1, 3, 4, output="uniform"),
+            made(TWO_ON_BALL, 0.3, 1, 2, 2, restarts=2),
+            made(ONE_ON_BALL, 0.3, 1, 2, 11, restarts=2),
             made(ONE_ON_BALL, 0.3, 1, 2, 3, restarts=3),
             made(ONE_ON_BALL, 0.3, 1, 2, 3, probability=0.2),
             # Each term of the gap alone puts these three points in another order.
@@ -223,6 +228,7 @@ def stated(estimator: str, form: Forming) -> Method:
             made(ONE_ON_BALL, 0.3, 1, 2, 3, restarts=2, output="last"),
         ),
         outputs=best_of_runs,
+        step_power=0,
         schedules=WANTED,
         schedule=partial(printed, estimator=estimator),
         whose=f"T and step of shen2019 theorem 3.1; {SIZES[estimator]}",

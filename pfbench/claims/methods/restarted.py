@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.condg import OCTAHEDRON, WANTED, Inner, Printed, decided, minimisations
-from pfbench.claims.methods.stating import BALL, ONE_ON_BALL, SEVEN_ON_BALL, claims_of
+from pfbench.claims.methods.condg import OCTAHEDRON, WANTED, Inner, Printed, decided
+from pfbench.claims.methods.stating import BALL, ONE_ON_BALL, SEVEN_ON_BALL, TWO_ON_BALL, claims_of
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
 from pfbench.verification.laws.counts import PATH
@@ -23,7 +23,7 @@ def cgs(problem: Waves, s: Parameters, told: Sequence[Told], *, sampled: bool) -
     y_0.
     """
     N, L = s["period"], s["smoothness"]
-    y, made = problem.start(), minimisations(told)
+    y = problem.start()
     for number, one in enumerate(told):
         t, k = number // N + 1, number % N + 1
         if k == 1:
@@ -37,7 +37,7 @@ def cgs(problem: Waves, s: Parameters, told: Sequence[Told], *, sampled: bool) -
         tolerance = 8.0 * L * s["delta"] * 0.5**t / (s["curvature"] * N * k)
         after = y + (one.x - y) / gamma
         call = Inner(problem, one.estimate, x, k / (3.0 * L), tolerance, after)
-        yield decided(formed, one.x, [call], made[number])
+        yield decided(formed, one.x, [call], one.made)
         x, y = after, one.x
 
 
@@ -120,6 +120,7 @@ STORC = Method(
         setting(BALL, **CGS_SIZES, batch=1),
         setting(BALL, **{**CGS_SIZES, "period": 3}, batch=2),
         setting(BALL, **{**CGS_SIZES, "period": 2}, batch=4),
+        setting(TWO_ON_BALL, **{**CGS_SIZES, "period": 3}, batch=2),  # batch = n
     ),
     followed=(
         setting(BALL, **CGS_SIZES, restarts=3, batch=2),

@@ -10,12 +10,13 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.claims.methods.condg import OCTAHEDRON, WANTED, Inner, Printed, decided, minimisations
+from pfbench.claims.methods.condg import OCTAHEDRON, WANTED, Inner, Printed, decided
 from pfbench.claims.methods.stating import (
     BALL,
     CONSTANTS,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
+    TWO_ON_BALL,
     beside,
     claims_of,
     least,
@@ -61,7 +62,6 @@ def ncgs(
     """
     beta = 0.5 / s["smoothness"]
     theta, ag = problem.start(), problem.start()
-    made = minimisations(told)
     for k, one in enumerate(told, 1):
         alpha = 2.0 / (k + 1.0)
         md = (1.0 - alpha) * ag + alpha * theta
@@ -69,14 +69,14 @@ def ncgs(
         if (option or s.get("option", 1)) == 1:
             after = theta + (one.x - md)
             calls = [Inner(problem, one.estimate, theta, beta, eta(s), after)]
-            yield decided(formed, one.x, calls, made[k - 1])
+            yield decided(formed, one.x, calls, one.made)
         else:
             calls = [Inner(problem, one.estimate, md, beta, eta(s), one.x)]
             whole = k < len(told)
             if whole:
                 after = _recovered(told[k], one.x, 2.0 / (k + 2.0))
                 calls.append(Inner(problem, one.estimate, theta, k * beta / 2.0, eta(s), after))
-            yield decided(formed, one.x, calls, made[k - 1], whole)
+            yield decided(formed, one.x, calls, one.made, whole)
         theta, ag = after, one.x
 
 
@@ -139,10 +139,10 @@ def ncgs_vr(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Pla
     """Yield the places of theta+ = condg(v, theta, 1/(3L), eta) with SVRG estimates v."""
     xs, gs = [problem.start()], list[Floats]()
     lam = 1.0 / (3.0 * s["smoothness"])
-    for one, made in zip(told, minimisations(told), strict=True):
+    for one in told:
         formed = svrg(problem, s, xs, gs)
         call = Inner(problem, one.estimate, xs[-1], lam, eta(s), one.x)
-        yield decided(formed, one.x, [call], made)
+        yield decided(formed, one.x, [call], one.made)
         xs.append(one.x)
         gs.append(one.estimate)
 
@@ -191,9 +191,12 @@ NCGS = Method(
         for tolerance in (None, 0.003)
         for option in (1, 2)
     ),
-    chosen=tuple(
-        setting(ONE_ON_BALL, **NCGS_SIZES, output=output)
-        for output in ("uniform", "last", "weighted")
+    chosen=(
+        *(
+            setting(ONE_ON_BALL, **NCGS_SIZES, output=output)
+            for output in ("uniform", "last", "weighted")
+        ),
+        setting(ONE_ON_BALL, **{**NCGS_SIZES, "iterations": 21}, output="uniform"),
     ),
     schedules=(*WANTED, *SECOND),
     schedule=of_ncgs,
@@ -208,7 +211,8 @@ STOCHASTIC = Method(
     counts=of_batches,
     enumerated=(
         setting(BALL, iterations=3, smoothness=1.5),
-        setting(BALL, iterations=2, smoothness=1.5, batch=2),
+        setting(BALL, iterations=2, smoothness=1.5, batch=2, tolerance=0.3),
+        setting(TWO_ON_BALL, iterations=3, smoothness=1.5, batch=2),  # batch = n
     ),
     followed=(
         setting(BALL, **NCGS_SIZES),
@@ -219,9 +223,12 @@ STOCHASTIC = Method(
         setting(SEVEN_ON_BALL, **NCGS_SIZES),
         setting(SEVEN_ON_BALL, **NCGS_SIZES, batch=3, tolerance=0.003),
     ),
-    chosen=tuple(
-        setting(ONE_ON_BALL, **NCGS_SIZES, output=output)
-        for output in ("weighted", "uniform", "last")
+    chosen=(
+        *(
+            setting(ONE_ON_BALL, **NCGS_SIZES, output=output)
+            for output in ("weighted", "uniform", "last")
+        ),
+        setting(TWO_ON_BALL, iterations=3, smoothness=1.5, batch=1, output="weighted"),
     ),
     schedules=(*WANTED, *NOISY),
     schedule=of_stochastic,
@@ -238,8 +245,9 @@ NCGS_VR = Method(
     counts=partial(with_reference, at_snapshot=True, lo=PATH),
     enumerated=(
         setting(BALL, smoothness=1.5, batch=1, period=3, iterations=5),
-        setting(BALL, smoothness=1.5, batch=1, period=4, iterations=4),
+        setting(BALL, smoothness=1.5, batch=1, period=4, iterations=4, tolerance=0.2),
         setting(BALL, smoothness=1.5, batch=2, period=2, iterations=3),
+        setting(TWO_ON_BALL, smoothness=1.5, batch=2, period=2, iterations=3),  # batch = n
     ),
     followed=(
         setting(BALL, **VR_SIZES),
@@ -250,9 +258,11 @@ NCGS_VR = Method(
         setting(SEVEN_ON_BALL, smoothness=1.5, batch=3, period=4, iterations=10),
         setting(SEVEN_ON_BALL, smoothness=1.5, batch=9, period=3, iterations=7, tolerance=0.003),
     ),
-    chosen=tuple(
-        setting(ONE_ON_BALL, **VR_SIZES, output=output)
-        for output in ("uniform", "last", "weighted")
+    chosen=(
+        setting(ONE_ON_BALL, **VR_SIZES, output="uniform"),
+        setting(ONE_ON_BALL, **VR_SIZES, output="last"),
+        setting(ONE_ON_BALL, **{**VR_SIZES, "iterations": 21}, output="uniform"),
+        setting(TWO_ON_BALL, smoothness=1.5, batch=1, period=3, iterations=4, output="uniform"),
     ),
     schedules=WANTED,
     schedule=of_ncgs_vr,

@@ -17,6 +17,8 @@ from pfbench.claims.methods.stating import (
     SEVEN,
     SEVEN_ON_BALL,
     SPACE,
+    TWO,
+    TWO_ON_BALL,
     along,
     claims_of,
     least,
@@ -215,6 +217,7 @@ SARAH = Method(
         setting(SPACE, step=0.3, batch=1, period=3, iterations=3),
         setting(SPACE, step=0.3, batch=2, period=2, iterations=4),
         setting(SPACE, step=0.3, batch=1, period=3, iterations=6, output="last"),
+        setting(TWO, step=0.3, batch=2, period=3, iterations=3),  # batch = n
     ),
     followed=(
         setting(SPACE, step=0.3, batch=3, period=4, iterations=10),
@@ -228,6 +231,7 @@ SARAH = Method(
     chosen=(
         setting(ONE, step=0.3, batch=1, period=4, iterations=8, output="uniform"),
         setting(ONE, step=0.3, batch=1, period=4, iterations=8, output="last"),
+        setting(ONE, step=0.3, batch=1, period=11, iterations=22, output="uniform"),
     ),
     outputs=sarah_output,
     schedules=WANTED,
@@ -241,7 +245,10 @@ SPIDER = Method(
     referee=spider_path,
     counts=partial(counts, po=0),
     length=spider_length,
-    enumerated=tuple(setting(SPACE, step=0.3, lam=0.2, **size) for size in RECURSIVE),
+    enumerated=(
+        *(setting(SPACE, step=0.3, lam=0.2, **size) for size in RECURSIVE),
+        setting(TWO, step=0.3, lam=0.2, batch=2, period=3, iterations=3),  # batch = n
+    ),
     followed=(
         setting(SPACE, step=0.3, lam=0.2, batch=3, period=4, iterations=10),
         setting(SPACE, step=0.1, lam=9.0, batch=1, period=2, iterations=4),
@@ -256,9 +263,12 @@ SPIDER = Method(
     chosen=(
         setting(ONE, step=0.3, lam=0.2, batch=1, period=3, iterations=8, output="uniform"),
         setting(ONE, step=0.3, lam=0.2, batch=1, period=3, iterations=8, output="last"),
+        setting(ONE, step=0.3, lam=0.2, batch=1, period=3, iterations=21, output="uniform"),
+        setting(TWO, step=0.3, lam=0.2, batch=1, period=3, iterations=4, output="uniform"),
         setting(ONE, step=0.1, batch=1, period=3, iterations=8, option=1),
     ),
     outputs=spider_output,
+    step_power=0,
     schedules=WANTED,
     schedule=of_spider,
     whose="Fang, Li, Lin, Zhang 2018, finite sum, option II, with n0 = 1",
@@ -269,7 +279,10 @@ MOMENTUM = Method(
     source="wang2019 algorithm 3, theorem 3",
     referee=momentum_path,
     counts=partial(counts, po=1),
-    enumerated=tuple(setting(BALL, step=0.2, **size) for size in RECURSIVE),
+    enumerated=(
+        *(setting(BALL, step=0.2, **size) for size in RECURSIVE),
+        setting(TWO_ON_BALL, step=0.2, batch=2, period=3, iterations=3),  # batch = n
+    ),
     followed=(
         setting(BALL, step=0.2, batch=3, period=4, iterations=10),
         setting(PENALTY, step=0.2, batch=3, period=4, iterations=10),
@@ -283,6 +296,8 @@ MOMENTUM = Method(
     chosen=(
         setting(ONE_ON_BALL, step=0.2, batch=1, period=3, iterations=8, output="uniform"),
         setting(ONE_ON_BALL, step=0.2, batch=1, period=3, iterations=8, output="last"),
+        setting(ONE_ON_BALL, step=0.2, batch=1, period=3, iterations=21, output="uniform"),
+        setting(TWO_ON_BALL, step=0.2, batch=1, period=3, iterations=4, output="uniform"),
     ),
     schedules=WANTED,
     schedule=of_momentum,

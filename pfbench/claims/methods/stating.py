@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 import scipy
@@ -22,6 +23,7 @@ from pfbench.verification.laws import (
     Formed,
     Method,
     Place,
+    Setting,
     Told,
     estimates_as_its_source,
     keeps_its_counts,
@@ -48,8 +50,8 @@ CONSTANTS = tuple(
     Constants(
         n=n,
         D=2.0,
-        L_f=3.0,
-        L_ms=2.5,
+        L_f=2.5,
+        L_ms=3.0,
         L_max=4.0,
         L2_ms=0.7,
         sigma2=1.1,
@@ -61,15 +63,24 @@ CONSTANTS = tuple(
     )
     for n in (20, 700, 50_000)
 )
-"""Constants for which schedules are compared, with n that are no powers; with epsilon from 0.4 to
-0.002 both regimes of the curvature-aided estimators come up."""
+"""Constants for which schedules are compared, L_f < L_ms < L_max, with n that are no powers.
+
+With epsilon from 0.4 to 0.002 both regimes of the curvature-aided estimators come up."""
 
 SMALLEST = tuple(replace(CONSTANTS[0], n=n, delta=1e-3, sigma2=1e-3) for n in (1, 20))
 """Constants with which, for a large epsilon, whole numbers of a schedule are 1; with n = 1 all."""
 
+SCALES = (1e3, 1e-3)
+"""Factors of f with which methods are followed, too: no number of theirs has a size of its own."""
+
+_GROWS = MappingProxyType(
+    {"smoothness": 1, "curvature": 1, "delta": 1, "sigma": 1, "tolerance": 1, "lam": -1}
+)
+"""By which power of such a factor a parameter grows; a step by its method's."""
+
 _SECONDS = {
-    "estimate": (0.6, 1.2),
-    "steps": (0.15, 0.15),
+    "estimate": (1.2, 2.0),
+    "steps": (0.4, 0.4),
     "count": (0.02, 0.02),
     "schedule": (0.02, 0.02),
 }
@@ -84,6 +95,7 @@ Moving = Callable[[Waves, Parameters, Floats, Floats], Floats]
 
 def claims_of(method: Method) -> tuple[Claim, ...]:
     """Return the claims about a method: estimate, steps, count, and the schedule if it has one."""
+    method = at_scales(method)
 
     def claim(what: str, kind: str, statement: str, check: Callable[..., Evidence]) -> Claim:
         return Claim(
@@ -119,6 +131,32 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
         return told
     schedule = f"the schedule for an accuracy: {method.whose}"
     return (*told, claim("schedule", "identity", schedule, keeps_its_schedule))
+
+
+def at_scales(method: Method) -> Method:
+    """Return a method that is followed where f is larger and smaller by `SCALES`, too."""
+
+    def scaled(one: Setting, by: float) -> Setting:
+        powers = {"step": method.step_power, **_GROWS}
+        given = {
+            name: value * by ** powers.get(name, 0) if isinstance(value, float) else value
+            for name, value in one.parameters.items()
+        }
+        return Setting(instance(one.problem, scale=2.0 * by), given)
+
+    slides = any("tolerance" in one.parameters for one in method.followed)
+
+    def fits(one: Setting) -> bool:
+        # What stays as it is would be all, or nothing: a penalty, or a tolerance of 1/N.
+        stays = slides and "smoothness" in one.parameters and "tolerance" not in one.parameters
+        return one.problem.build is not with_penalty and not stays
+
+    def more(settings: Sequence[Setting], most: int) -> tuple[Setting, ...]:
+        fitting = list(filter(fits, settings))[:most]
+        return (*settings, *(scaled(one, by) for one in fitting for by in SCALES))
+
+    enumerated, followed = more(method.enumerated, 1), more(method.followed, len(method.followed))
+    return replace(method, enumerated=enumerated, followed=followed)
 
 
 # --- schedules ------------------------------------------------------------------------------------

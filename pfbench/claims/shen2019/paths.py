@@ -7,9 +7,9 @@ import numpy as np
 from pfbench.base.protocols import Problem
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, RECURSIVE
 from pfbench.verification import Floats, Step, Untestable
+from pfbench.verification.followed import is_direction, is_multiple
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.statistics import Decision, EProcess, doubtful
-from pfbench.verification.trial import is_direction, is_multiple
 
 
 def attaining(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath:

@@ -19,7 +19,8 @@ from pfbench.reporting.findings.answers import answers
 from pfbench.reporting.findings.orderings import Tested
 from pfbench.reporting.findings.ranking import foremost
 from pfbench.reporting.findings.result_tables import comparisons, results_tables
-from pfbench.reporting.results import Environment, Report, Results
+from pfbench.reporting.report import Environment, Report
+from pfbench.reporting.results import Results
 from pfbench.reporting.tables import Table
 from pfbench.reporting.theory import Theory
 from pfbench.reporting.words import counted, listed, measure_name, significant

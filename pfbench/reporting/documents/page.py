@@ -10,8 +10,9 @@ from pfbench.reporting.documents.contents import Contents, Part, failure_sentenc
 from pfbench.reporting.figures import html
 from pfbench.reporting.figures.style import style
 from pfbench.reporting.findings import orders_in_words, summary
+from pfbench.reporting.findings.claims import claims_table
 from pfbench.reporting.statistics import Final
-from pfbench.reporting.theory import Theory, claims_table
+from pfbench.reporting.theory import Theory
 from pfbench.reporting.words import measure_name
 
 _TEMPLATES = files("pfbench.reporting.documents") / "templates"
@@ -58,7 +59,6 @@ def page(contents: Contents) -> str:
     values: dict[str, Any] = vars(contents) | {
         "date": contents.date,
         "provenance": contents.provenance(),
-        "TIED": tables.TIED,
         "parts": [_shown(part, contents.theory) for part in contents.parts],
         "styles": [style(number) for number in range(len(contents.labels))],
         # Not escaped: our own files, and base64.

@@ -17,10 +17,11 @@ from pfbench.base.counts import COUNTED
 from pfbench.reporting.comparison import at_equal_counts
 from pfbench.reporting.figures.panels import Figure
 from pfbench.reporting.figures.style import Style, style
+from pfbench.reporting.findings.claims import rates_of
 from pfbench.reporting.latex import latex_text
 from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import HOLDS, QUARTILES_FROM
-from pfbench.reporting.theory import Rate, rates_of
+from pfbench.reporting.theory import Rate
 from pfbench.reporting.words import AXES, measure_name
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop

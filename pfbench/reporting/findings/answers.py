@@ -55,7 +55,7 @@ class _Row:
     @property
     def clear(self) -> bool:
         """Whether a rank test over the seeds tells the first from all others."""
-        return self.compared.by_target[-1].clear
+        return self.compared.by_target[-1] is not None
 
 
 def answers(compared: Sequence[Comparison]) -> list[str]:

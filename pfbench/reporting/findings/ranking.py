@@ -16,8 +16,16 @@ import numpy as np
 
 from pfbench.reporting.comparison import at_equal_counts
 from pfbench.reporting.results import Group, Panel, Results
-from pfbench.reporting.statistics import Price, column, middle, nothing_varies, runtimes, standings
-from pfbench.reporting.tables import TIED, Cell, Row, Table
+from pfbench.reporting.statistics import (
+    Price,
+    Sample,
+    column,
+    leaders,
+    middle,
+    nothing_varies,
+    runtimes,
+)
+from pfbench.reporting.tables import Cell, Row, Table
 from pfbench.reporting.words import inside, listed, whole
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
@@ -43,8 +51,8 @@ class Ranked:
         Its runs, at the counts that all had.
     place
         Its place; equal scores share one. None if no run has an answer.
-    tied
-        Whether a rank test over the seeds cannot tell it from the first.
+    clear
+        Whether it is the first, and a rank test over the seeds tells it from every other.
     hits
         How many runs reach the hardest target of the study.
     target
@@ -60,7 +68,7 @@ class Ranked:
 
     group: Group
     place: int | None
-    tied: bool
+    clear: bool
     hits: int
     target: Stop | None
     calls: Mapping[str, float]
@@ -83,18 +91,22 @@ def ranking(results: Results) -> Ranking:
     kinds = kinds_of(results)
     panels = [at_equal_counts(panel)[1].groups for panel in results.panels]
     scores = [[_scores(results, group, kinds[0]) for group in groups] for groups in panels]
-    samples = [_as_ranks(row) for row in scores]
-    exact = [[nothing_varies(group.runs) for group in groups] for groups in panels]
-    standing = standings(samples, exact)
+    samples = [
+        [
+            Sample(values, nothing_varies(group.runs))
+            for values, group in zip(row, some, strict=True)
+        ]
+        for row, some in zip(map(_as_ranks, scores), panels, strict=True)
+    ]
+    leading = leaders(samples, [[middle(one.values) for one in row] for row in samples])
     found = []
-    for panel, groups, row, stands in zip(results.panels, panels, scores, standing, strict=True):
+    for panel, groups, row, first in zip(results.panels, panels, scores, leading, strict=True):
         order = sorted(range(len(groups)), key=lambda at: _median(row[at]))
         places: dict[Score, int] = {}
         for place, at in enumerate(order, 1):
             places.setdefault(_median(row[at]), place)
-        first = stands.best | stands.tied
         ranked = [
-            _ranked(results, groups[at], _median(row[at]), places, len(first) > 1 and at in first)
+            _ranked(results, groups[at], _median(row[at]), places, clear=at == first)
             for at in order
         ]
         found.append((panel, ranked))
@@ -148,14 +160,15 @@ def table(results: Results) -> Table:
     rows = []
     for panel, ranked in ranking(results):
         for one in ranked:
-            cells: list[Cell] = [_place(one)]
+            cells: list[Cell] = [one.place]
             if study.targets:
                 cells.append(f"{one.hits}/{len(one.group.runs)}")
             if several:
                 cells.append(f"{one.target.target:g}" if one.target else None)
             cells += [_calls(one, kind) for kind in kinds]
             cells.append(one.last if np.isfinite(one.last) else None)
-            rows.append(Row(panel.title, one.group.label, [*cells, one.statuses]))
+            best = frozenset({0} if one.clear else ())
+            rows.append(Row(panel.title, one.group.label, [*cells, one.statuses], best))
     head = [results.head, "algorithm", "place"]
     if study.stop:
         head.append(f"seeds to {study.stop.target:g}")
@@ -180,7 +193,7 @@ def as_json(results: Results) -> list[dict[str, Any]]:
             "setting": panel.setting,
             "algorithm": one.group.label,
             "place": one.place,
-            "tied": one.tied,
+            "clear": one.clear,
             "seeds": len(one.group.runs),
             "hits": one.hits if results.study.targets else None,
             "measure": compared(results),
@@ -223,7 +236,7 @@ def _lost(score: Score) -> bool:
 
 
 def _ranked(
-    results: Results, group: Group, score: Score, places: Mapping[Score, int], tied: bool
+    results: Results, group: Group, score: Score, places: Mapping[Score, int], *, clear: bool
 ) -> Ranked:
     study, kinds = results.study, kinds_of(results)
     reached = study.targets[len(study.targets) - 1 - score[0]] if np.isfinite(score[1]) else None
@@ -238,7 +251,7 @@ def _ranked(
     return Ranked(
         group,
         None if _lost(score) else places[score],
-        tied,
+        clear,
         runtimes(group.runs, hardest, Price.of("iteration")).hits if hardest else 0,
         reached,
         calls,
@@ -250,10 +263,6 @@ def _ranked(
 def _middle(values: Sequence[float]) -> float:
     found: float = middle(np.array(values, dtype=float))
     return found
-
-
-def _place(one: Ranked) -> str | None:
-    return None if one.place is None else f"{one.place}{TIED if one.tied else ''}"
 
 
 def _calls(one: Ranked, kind: str) -> str:
@@ -286,5 +295,5 @@ def _note(results: Results) -> str:
                 f"{len(runs) - hits} of {len(runs)} runs miss the hardest target and are censored: "
                 f"“> N” had spent N without reaching it."
             )
-    tied = f"{TIED}: a rank test over the seeds (Holm, all pairs) cannot tell it from the first."
-    return " ".join([ranked_by(results), tied, *said])
+    bold = "Bold: told from every other by a rank test over the seeds (Holm)."
+    return " ".join([ranked_by(results), bold, *said])

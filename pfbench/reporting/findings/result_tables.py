@@ -11,8 +11,8 @@ from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
 from pfbench.reporting.findings.ranking import Ranking, ranked_by, ranking
 from pfbench.reporting.findings.seeds import too_few
 from pfbench.reporting.results import Results
-from pfbench.reporting.statistics import Final, Price, Standing
-from pfbench.reporting.tables import TIED, Cell, Row, Table
+from pfbench.reporting.statistics import Final, Price
+from pfbench.reporting.tables import Cell, Row, Table
 from pfbench.reporting.words import AXES, inside, significant
 
 CSV_HEAD = (
@@ -97,8 +97,8 @@ def _note(comparison: Comparison, last: bool) -> str:
         parts.append(f"Last values are medians (least to greatest) {_where(comparison)}{equal}.")
     parts.append(ranked_by(comparison.results))
     parts.append(
-        f"Bold: better than every other by a rank test over the seeds (Holm at 5 % over the "
-        f"table). {TIED}: the best, and what the test cannot tell from it."
+        "Bold: better than every other by a rank test over the seeds (Holm at 5 % over the tests "
+        "of the best against each other one, in all columns)."
     )
     return " ".join(filter(None, [*parts, _too_few(comparison)]))
 
@@ -106,7 +106,7 @@ def _note(comparison: Comparison, last: bool) -> str:
 def _too_few(comparison: Comparison) -> str:
     """Return a sentence where so few seeds can tell nothing, whatever they are."""
     columns = len(comparison.targets) + len(comparison.measures)
-    pairs = columns * sum(math.comb(len(one.scored), 2) for one in comparison.panels)
+    pairs = columns * sum(len(one.scored) - 1 for one in comparison.panels)
     return too_few(
         len(comparison.results.study.seeds), pairs, "tell no two methods apart in a table of"
     )
@@ -131,25 +131,17 @@ def _where(comparison: Comparison) -> str:
 def _row(compared: Compared, at: int, place: int | None, measures: Sequence[str]) -> Row:
     scored = compared.scored[at]
     cells: list[Cell] = [place, *scored.expected]
-    stands = list(compared.by_target)
+    leading = list(compared.by_target)
     for measure in measures:
         cells.append(_last(scored, measure))
-        stands.append(compared.by_measure[measure])
-    marks = [_mark(one, at) for one in stands]
-    return Row(
-        compared.panel.title,
-        scored.group.label,
-        cells,
-        frozenset(k + 1 for k, mark in enumerate(marks) if mark == "best"),
-        frozenset(k + 1 for k, mark in enumerate(marks) if mark == "tied"),
-    )
+        leading.append(compared.by_measure[measure])
+    best = frozenset(k for k, one in enumerate(leading, 1) if one == at)
+    return Row(compared.panel.title, scored.group.label, cells, best)
 
 
-def _mark(standing: Standing, at: int) -> str:
-    """Return how an algorithm stands: best, tied, or worse."""
-    if at in standing.best and standing.clear:
-        return "best"
-    return "tied" if at in standing.best | standing.tied else "worse"
+def _mark(leading: int | None, at: int) -> str:
+    """Return how the table marks an algorithm."""
+    return "best" if leading == at else ""
 
 
 def _last(scored: Scored, measure: str) -> Final:
@@ -181,13 +173,13 @@ def _lines(
 ) -> Iterator[list[Cell]]:
     """Yield the lines of an algorithm; the last values, which have no price, only if asked for."""
     scored = compared.scored[at]
-    for target, found, standing in zip(
+    for target, found, leading in zip(
         comparison.targets, scored.expected, compared.by_target, strict=True
     ):
         if found is not None:
             ends = found.interval or (None, None)
             expected = [found.value, *ends, found.hits, found.planned]
-            mark = _mark(standing, at)
+            mark = _mark(leading, at)
             yield [str(comparison.price), target.measure, target.target, *expected, mark]
     for measure in comparison.measures if last else ():
         cell, mark = _last(scored, measure), _mark(compared.by_measure[measure], at)

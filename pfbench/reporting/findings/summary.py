@@ -2,15 +2,16 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 import numpy as np
 
 from pfbench.reporting.comparison import all_at_equal_counts, at_equal_counts
 from pfbench.reporting.results import Group, Panel, Results
-from pfbench.reporting.statistics import final, first, nothing_varies, standings
-from pfbench.reporting.tables import TIED, Row, Table, ended_as_planned
+from pfbench.reporting.statistics import Sample, final, first, leaders, middle, nothing_varies
+from pfbench.reporting.statistics.curves import Array
+from pfbench.reporting.tables import Row, Table, ended_as_planned
 from pfbench.reporting.words import counted, inside, listed, measure_name, significant, whole
 from pfbench.runs.loop.run import Run
 
@@ -129,23 +130,20 @@ def medians(results: Results) -> Table:
     where = list(product(study.measures, results.panels))
     runs = [[_runs(panel, label) for label in study.labels] for _, panel in where]
     samples = [
-        [np.array([run.last(measure) for run in some]) for some in row]
+        [Sample(_lasts(some, measure), bool(some) and nothing_varies(some)) for some in row]
         for (measure, _), row in zip(where, runs, strict=True)
     ]
-    exact = [[bool(some) and nothing_varies(some) for some in row] for row in runs]
+    leading = leaders(samples, [[middle(one.values) for one in row] for row in samples])
     rows = []
-    for (measure, panel), row, standing in zip(where, runs, standings(samples, exact), strict=True):
+    for (measure, panel), row, first_of in zip(where, runs, leading, strict=True):
         start = first([run for some in row for run in some], measure)
         cells = [_known(value) for value in (start, *(final(some, measure).median for some in row))]
-        best = frozenset(at + 1 for at in standing.best)
-        tied = frozenset(at + 1 for at in standing.best | standing.tied)
-        marks = (best, frozenset()) if standing.clear else (frozenset(), tied)
-        rows.append(Row(measure_name(measure), panel.title, cells, *marks))
+        best = frozenset() if first_of is None else frozenset({first_of + 1})
+        rows.append(Row(measure_name(measure), panel.title, cells, best))
     return Table(
         f"{study.title}: final medians",
         "Median over the seeds of the last recorded value. Bold: less than every other by a rank "
-        f"test over the seeds (Holm at 5 % over the table). {TIED}: the least, and what the test "
-        "cannot tell from it.",
+        "test over the seeds (Holm at 5 % over the tests of the least against each other one).",
         ("measure", results.head, "start", *study.labels),
         rows,
     )
@@ -181,6 +179,10 @@ def extents(results: Results) -> Table:
         ("measure", results.head, *study.labels),
         rows,
     )
+
+
+def _lasts(runs: Sequence[Run], measure: str) -> Array:
+    return np.array([run.last(measure) for run in runs], dtype=float)
 
 
 def _runs(panel: Panel, label: str) -> tuple[Run, ...]:

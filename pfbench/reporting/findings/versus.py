@@ -8,9 +8,8 @@ from typing import Any
 from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
 from pfbench.reporting.findings.ranking import kinds_of
 from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics import HOLDS, Price, first, holm, nothing_varies, rank_test
-from pfbench.reporting.statistics.significance import SIGNIFICANT
-from pfbench.reporting.tables import TIED, Cell, Row, Table
+from pfbench.reporting.statistics import EVEN, HOLDS, Interval, Price, first, ratio_interval, told
+from pfbench.reporting.tables import SAME, Cell, Ratio, Row, Table
 from pfbench.reporting.words import calls_as_text, counted, inside, listed, significant
 from pfbench.runs.loop.stop import Stop
 
@@ -30,7 +29,10 @@ class Duel:
     begun
         Whether all runs of the method begin within the target: then there is nothing to win.
     sure
-        Whether a rank test over the seeds tells the two.
+        Whether a test over the seeds tells the two; the tests of the method against each other one,
+        to one target in one panel, are a family.
+    interval
+        The 95 % interval of the ratio of their expected calls; None where one never arrives.
     """
 
     title: str
@@ -42,6 +44,7 @@ class Duel:
     number: int
     begun: bool = False
     sure: bool = False
+    interval: Interval | None = None
 
     @property
     def calls(self) -> float:
@@ -52,6 +55,13 @@ class Duel:
     def others(self) -> float:
         """The expected calls of the best of the others."""
         return self.other.needs(self.at) if self.other else math.inf
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """Its expected calls over those of the best of the others, where both arrive."""
+        if self.place is None or self.other is None:
+            return None
+        return Ratio(self.calls / self.others, self.interval)
 
     @property
     def wins(self) -> bool:
@@ -76,14 +86,12 @@ def duels(comparison: Comparison, label: str, mine: Collection[str]) -> list[Due
     label, mine
         The method, and all labels under which it stands in the study: it is no rival of itself.
     """
-    found = [
+    return [
         _duel(panel, at, target, label, mine)
         for panel in comparison.panels
         for at, target in enumerate(comparison.targets)
         if any(one.group.label == label and not _refused(one.group) for one in panel.scored)
     ]
-    told = _told(found)
-    return [replace(duel, sure=sure) for duel, sure in zip(found, told, strict=True)]
 
 
 def _refused(group: Group) -> bool:
@@ -99,23 +107,12 @@ def _duel(panel: Compared, at: int, target: Stop, label: str, mine: Collection[s
     best = min(reaching, key=lambda one: one.needs(at), default=None)
     calls = me.needs(at)
     place = 1 + sum(one.needs(at) < calls for one in others) if math.isfinite(calls) else None
-    return Duel(panel.panel.title, target, me, best, at, place, len(others) + 1)
-
-
-def _told(found: Sequence[Duel]) -> list[bool]:
-    """Return whether the rank test tells each two, with Holm's correction over all of them."""
-    told = [False] * len(found)
-    tested: dict[int, float] = {}
-    for k, duel in enumerate(found):
-        if duel.other is None:
-            continue
-        if all(nothing_varies(one.group.runs) for one in (duel.mine, duel.other)):
-            told[k] = duel.calls != duel.others
-        else:
-            tested[k] = rank_test(duel.mine.calls[duel.at].calls, duel.other.calls[duel.at].calls)
-    for k, p in zip(tested, holm(list(tested.values())), strict=True):
-        told[k] = p <= SIGNIFICANT
-    return told
+    found = Duel(panel.panel.title, target, me, best, at, place, len(others) + 1)
+    if best is None:
+        return found
+    sides = told([(me.sample(at), one.sample(at)) for one in others])
+    interval = ratio_interval(me.calls[at], best.calls[at])
+    return replace(found, sure=sides[others.index(best)] != 0, interval=interval)
 
 
 def dominating(results: Results) -> Comparison:
@@ -172,9 +169,7 @@ def _to_target(label: str, kind: str, found: Sequence[Duel]) -> str:
         parts.append(f"runs begin within it on {listed([duel.title for duel in begun])}")
     number = f"fewest {kind} on {len(wins)} of {counted(len(found), 'problem')}"
     told = "; ".join(parts)
-    unsure = any(not duel.sure for duel in (*wins, *loses) if duel.place and duel.other)
-    mark = f" {TIED}: a rank test over the seeds cannot tell the two." if unsure else ""
-    return f"{label} to {level}: {number}. {told[0].upper()}{told[1:]}.{mark}"
+    return f"{label} to {level}: {number}. {told[0].upper()}{told[1:]}."
 
 
 def _each(found: Sequence[Duel], words: Callable[[Duel], str]) -> str:
@@ -185,7 +180,7 @@ def _won(duel: Duel) -> str:
     if duel.other is None:
         return f"{calls_as_text(duel.calls)}, and no other reaches it"
     mine, others = calls_as_text(duel.calls), calls_as_text(duel.others)
-    return f"{mine}, {duel.other.group.label} {others}{_sure(duel)}"
+    return f"{mine}, {duel.other.group.label} {others}{_unsure(duel)}"
 
 
 def _lost(duel: Duel) -> str:
@@ -193,11 +188,11 @@ def _lost(duel: Duel) -> str:
     if duel.place is None:
         return f"never reaches it, {best} after {calls_as_text(duel.others)}"
     factor = significant(duel.calls / duel.others, 2)
-    return f"place {duel.place} of {duel.number}, {factor} times {best}{_sure(duel)}"
+    return f"place {duel.place} of {duel.number}, {factor} times {best}{_unsure(duel)}"
 
 
-def _sure(duel: Duel) -> str:
-    return "" if duel.sure else f" {TIED}"
+def _unsure(duel: Duel) -> str:
+    return "" if duel.sure else ", not told apart"
 
 
 def _failures(results: Results, label: str) -> Iterator[str]:
@@ -216,21 +211,27 @@ def table(comparison: Comparison, label: str, mine: Collection[str]) -> Table:
     rows = []
     for duel in duels(comparison, label, mine):
         best = duel.other.group.label if duel.other else None
-        ratio = duel.calls / duel.others if duel.place and duel.other else None
-        told = None if duel.other is None else ("yes" if duel.sure else "no")
+        sure = None if duel.other is None else ("yes" if duel.sure else "no")
         place = f"{duel.place} of {duel.number}" if duel.place else None
         cells: list[Cell] = [place, duel.mine.expected[duel.at], best]
-        cells += [duel.other.expected[duel.at] if duel.other else None, ratio, told]
+        cells += [duel.other.expected[duel.at] if duel.other else None]
+        cells += [duel.ratio, sure]
         target = f"{inside(duel.target.measure)} ≤ {duel.target.target:g}"
         rows.append(Row(duel.title, f"{target}, where runs begin" if duel.begun else target, cells))
     head = ("target", "place", label, "best other", "its calls", "ratio", "told apart")
     return Table(
         f"{label} against all others",
         f"Expected {comparison.price} calls at equal counts, with 95 % intervals and hits. Told "
-        "apart: by a rank test over the seeds (Holm over this table).",
+        f"apart: by a rank test over the seeds, with Holm's correction over the tests of {label} "
+        "against each other method to that target; what does not vary over the seeds is compared "
+        f"as it is. {SAME}: the interval of the ratio is within 1/{EVEN:g} and {EVEN:g}.",
         (comparison.results.head, *head),
         rows,
     )
+
+
+def _finite(interval: Interval | None) -> list[float | None] | None:
+    return interval and [end if math.isfinite(end) else None for end in interval]
 
 
 def as_json(comparison: Comparison, label: str, mine: Collection[str]) -> list[dict[str, Any]]:
@@ -248,6 +249,8 @@ def as_json(comparison: Comparison, label: str, mine: Collection[str]) -> list[d
             "calls": duel.calls if duel.place else None,
             "best": duel.other.group.label if duel.other else None,
             "best_calls": duel.others if duel.other else None,
+            "ratio": duel.ratio.value if duel.ratio else None,
+            "ratio_interval": _finite(duel.interval),
             "told_apart": duel.sure,
         }
         for duel in duels(comparison, label, mine)

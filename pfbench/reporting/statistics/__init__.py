@@ -6,7 +6,15 @@ of targets, `bootstrap` the intervals of both, `limits` the runs at equal counts
 test that says which differences are more than luck.
 """
 
-from pfbench.reporting.statistics.bootstrap import LEVEL, RESAMPLES, Interval, ert_interval
+from pfbench.reporting.statistics.bootstrap import (
+    EVEN,
+    LEVEL,
+    RESAMPLES,
+    Interval,
+    ert_interval,
+    even,
+    ratio_interval,
+)
 from pfbench.reporting.statistics.curves import (
     QUARTILES_FROM,
     Band,
@@ -25,17 +33,19 @@ from pfbench.reporting.statistics.limits import common_limits, shortened
 from pfbench.reporting.statistics.prices import Price
 from pfbench.reporting.statistics.runtimes import Runtimes, ert, runtimes
 from pfbench.reporting.statistics.significance import (
-    Standing,
+    Sample,
     holm,
+    leaders,
     middle,
     rank_test,
     seeds_needed,
-    standings,
+    told,
 )
 from pfbench.reporting.statistics.suboptimality import OBJECTIVE, SUBOPTIMALITY, with_suboptimality
 from pfbench.runs.loop.run import HOLDS
 
 __all__ = [
+    "EVEN",
     "HOLDS",
     "LEVEL",
     "OBJECTIVE",
@@ -49,7 +59,7 @@ __all__ = [
     "Interval",
     "Price",
     "Runtimes",
-    "Standing",
+    "Sample",
     "band",
     "band_means",
     "column",
@@ -58,16 +68,19 @@ __all__ = [
     "endings",
     "ert",
     "ert_interval",
+    "even",
     "final",
     "first",
     "holm",
+    "leaders",
     "middle",
     "nothing_varies",
     "profile",
     "rank_test",
+    "ratio_interval",
     "runtimes",
     "seeds_needed",
     "shortened",
-    "standings",
+    "told",
     "with_suboptimality",
 ]

@@ -66,6 +66,34 @@ def ert_interval(found: Runtimes, resamples: int = RESAMPLES) -> Interval | None
     return Interval(float(low), float(high))
 
 
+EVEN = 1.25
+"""Two methods are called equal where the interval of their ratio is within 1/1.25 and 1.25."""
+
+
+def ratio_interval(one: Runtimes, other: Runtimes, resamples: int = RESAMPLES) -> Interval | None:
+    """Return the interval of a ratio of expected runtimes; None where one of them has no hit.
+
+    The runs of both are drawn again independently. Where neither is reached in a resample, the
+    interval may be anything.
+    """
+    if not (one.hits and other.hits) or min(one.calls.size, other.calls.size) < 2:
+        return None
+    drawn = draws([one.calls.size, other.calls.size], resamples)
+    above, below = (
+        resampled_ert(found, times) for found, times in zip((one, other), drawn, strict=True)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = above / below
+    low = ends(np.nan_to_num(ratios, nan=0.0, posinf=np.inf))[0]
+    high = ends(np.nan_to_num(ratios, nan=np.inf, posinf=np.inf))[1]
+    return Interval(float(low), float(high))
+
+
+def even(interval: Interval | None) -> bool:
+    """Return whether an interval of a ratio is so narrow about 1 that two methods are equal."""
+    return interval is not None and interval.low >= 1.0 / EVEN and interval.high <= EVEN
+
+
 def ends(resamples: Array) -> Array:
     """Return the ends of the interval (first axis) of resampled values along their first axis."""
     tail = (1 - LEVEL) / 2

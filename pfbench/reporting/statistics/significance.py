@@ -5,42 +5,113 @@ than the other, Annals of Mathematical Statistics 18 (1947); S. Holm, A simple s
 rejective multiple test procedure, Scandinavian Journal of Statistics 6 (1979).
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, count
+from itertools import count
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 
 from pfbench.reporting.statistics.curves import Array
 
 SIGNIFICANT = 0.05
-"""Probability that a table in which no methods differ has any significant pair."""
+"""Probability that a family of tests in which no methods differ tells any two apart."""
 
 _EXACT = 100
 """Up to so many values of both samples the test is exact."""
 
 
-@dataclass(frozen=True)
-class Standing:
-    """How the methods of one row of a table stand.
+class Sample(NamedTuple):
+    """The values of a method over the seeds, smaller is better; and whether nothing varies there.
 
-    Attributes
-    ----------
-    best
-        The methods with the least shown number.
-    tied
-        The others of which the test does not say that they are worse than each of the best.
+    Where nothing varies (a deterministic method on the same data) there is no luck: several equal
+    numbers are one.
     """
 
-    best: frozenset[int]
-    tied: frozenset[int]
+    values: Array
+    fixed: bool = False
 
-    @property
-    def clear(self) -> bool:
-        """Whether one method is the best, and the test tells it from every other."""
-        return len(self.best) == 1 and not self.tied
+
+Pair = tuple[Sample, Sample]
+
+
+def told(pairs: Sequence[Pair]) -> list[int]:
+    """Return of each pair -1 where the first is told to be smaller, 1 if larger, 0 if neither.
+
+    The pairs are one family: Holm's correction is over all that are tested. Two samples in which
+    nothing varies are compared as they are, and take no part in it.
+    """
+    sides = [_side(one, other) for one, other in pairs]
+    tested = [at for at, (one, other) in enumerate(pairs) if not (one.fixed and other.fixed)]
+    corrected = dict(zip(tested, holm(_tests([pairs[at] for at in tested])), strict=True))
+    return [side if corrected.get(at, 0.0) <= SIGNIFICANT else 0 for at, side in enumerate(sides)]
+
+
+def leaders(
+    table: Sequence[Sequence[Sample]], shown: Sequence[Sequence[float]]
+) -> list[int | None]:
+    """Return of each row of a table the method that is told from every other; None if none is.
+
+    The one with the least shown number is tested against each other one. All of these tests, of
+    every row, are one family. A further method changes no number; it may take a mark away.
+
+    Parameters
+    ----------
+    table
+        By row and method. A method without values is not compared.
+    shown
+        The numbers that the table shows, infinite where there is none.
+    """
+    best = [_least(row, numbers) for row, numbers in zip(table, shown, strict=True)]
+    asked = [
+        (at, (row[first], other))
+        for at, (row, first) in enumerate(zip(table, best, strict=True))
+        if first is not None
+        for number, other in enumerate(row)
+        if number != first and other.values.size
+    ]
+    found = told([pair for _, pair in asked])
+    open_rows = {at for (at, _), side in zip(asked, found, strict=True) if side >= 0}
+    return [None if at in open_rows else first for at, first in enumerate(best)]
+
+
+def _least(row: Sequence[Sample], shown: Sequence[float]) -> int | None:
+    """Return the one with the least finite number; None if several have it, or nobody one."""
+    finite = [at for at, one in enumerate(row) if one.values.size and np.isfinite(shown[at])]
+    least = [at for at in finite if shown[at] == min(shown[one] for one in finite)]
+    return least[0] if len(least) == 1 else None
+
+
+def _side(one: Sample, other: Sample) -> int:
+    return side_of(one.values, other.values) if min(one.values.size, other.values.size) else 0
+
+
+def _tests(pairs: Sequence[Pair]) -> list[float]:
+    """Return the p-values: against one number a sign test, else the rank test."""
+    two = [at for at, (one, other) in enumerate(pairs) if not (one.fixed or other.fixed)]
+    by_rank = rank_tests([(pairs[at][0].values, pairs[at][1].values) for at in two])
+    found = dict(zip(two, by_rank, strict=True))
+    return [found[at] if at in found else _against_one(*pair) for at, pair in enumerate(pairs)]
+
+
+def _against_one(one: Sample, other: Sample) -> float:
+    fixed, varying = (one, other) if one.fixed else (other, one)
+    if not (fixed.values.size and varying.values.size):
+        return 1.0
+    return sign_test(varying.values, float(fixed.values[0]))
+
+
+def sign_test(x: Array, number: float) -> float:
+    """Return the two-sided p-value of the sign test that the median of a sample is a number.
+
+    Values that are the number itself are left out of account.
+    """
+    below, above = np.count_nonzero(x < number), np.count_nonzero(x > number)
+    several = below + above
+    tail = sum(comb(several, k) for k in range(min(below, above) + 1)) / 2**several
+    return min(1.0, 2.0 * tail)
 
 
 def rank_test(x: Array, y: Array) -> float:
@@ -50,33 +121,50 @@ def rank_test(x: Array, y: Array) -> float:
     part them into two samples is equally probable. Beyond 100 values it is scipy's approximation.
     Infinite values are greater than all others, and equal.
     """
+    return rank_tests([(x, y)])[0]
+
+
+def rank_tests(pairs: Sequence[tuple[Array, Array]]) -> list[float]:
+    """Return the p-value of each pair, ranked together where they have as many values."""
     from scipy.stats import mannwhitneyu, rankdata
 
-    if min(x.size, y.size) == 0:
-        return 1.0
-    if x.size + y.size > _EXACT:
-        ranks = rankdata(np.concatenate([x, y]))
-        return float(mannwhitneyu(ranks[: x.size], ranks[x.size :], method="asymptotic").pvalue)
-    doubled = np.rint(2 * rankdata(np.concatenate([x, y]))).astype(int)
-    ways = _ways(tuple(np.sort(doubled).tolist()), x.size)
-    # The sum of the doubled ranks of the first sample, and its mean.
-    observed, mean = int(doubled[: x.size].sum()), x.size * (x.size + y.size + 1)
-    sums = np.arange(ways.size)
-    extreme = np.abs(sums - mean) >= abs(observed - mean)
-    return min(1.0, float(ways[extreme].sum()) / comb(x.size + y.size, x.size))
+    found = [1.0] * len(pairs)
+    alike: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for at, (x, y) in enumerate(pairs):
+        if x.size and y.size:
+            alike[x.size, y.size].append(at)
+    for (size, others), places in alike.items():
+        ranks = rankdata([np.concatenate(pairs[at]) for at in places], axis=1)
+        if size + others > _EXACT:
+            law = mannwhitneyu(ranks[:, :size], ranks[:, size:], method="asymptotic", axis=1)
+            p = np.atleast_1d(law.pvalue).tolist()
+        else:
+            doubled = np.rint(2 * ranks).astype(int)
+            sums, patterns = doubled[:, :size].sum(axis=1), np.sort(doubled, axis=1)
+            p = [
+                float(_tails(tuple(pattern), size)[observed])
+                for pattern, observed in zip(patterns.tolist(), sums.tolist(), strict=True)
+            ]
+        for at, value in zip(places, p, strict=True):
+            found[at] = value
+    return found
 
 
 @lru_cache(maxsize=512)  # few patterns of ties fill a table
-def _ways(ranks: tuple[int, ...], size: int) -> Array:
-    """Return how many subsets of a size there are of sorted ranks, by their sum."""
-    total = sum(ranks[-size:])
+def _tails(ranks: tuple[int, ...], size: int) -> Array:
+    """Return the p-value of a sample of some size among sorted ranks, by the sum of its ranks."""
+    total, number = sum(ranks[-size:]), len(ranks)
     ways = np.zeros((size + 1, total + 1))
     ways[0, 0] = 1.0
     for rank in ranks:
         # Downwards, so that each rank is taken at most once.
         for taken in range(size, 0, -1):
             ways[taken, rank:] += ways[taken - 1, : total + 1 - rank]
-    found: Array = ways[size]
+    # The ranks are doubled, so the mean of the sum is whole, and so are distances from it.
+    away = np.abs(np.arange(total + 1) - size * (number + 1))
+    at_distance = np.bincount(away, weights=ways[size])
+    beyond = np.cumsum(at_distance[::-1])[::-1]
+    found: Array = np.minimum(1.0, beyond[away] / comb(number, size))
     found.flags.writeable = False
     return found
 
@@ -91,70 +179,17 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def seeds_needed(pairs: int) -> int:
-    """Return from how many seeds on a table with so many pairs can have a significant one.
+    """Return from how many seeds on a family of so many pairs can have a significant one.
 
     The least p-value of two samples of n values is 2 over the ways to choose n of 2n.
     """
     return next(n for n in count(1) if 2 * pairs <= SIGNIFICANT * comb(2 * n, n))
 
 
-def standings(
-    table: Sequence[Sequence[Array]],
-    exact: Sequence[Sequence[bool]] | None = None,
-    shown: Sequence[Sequence[float]] | None = None,
-) -> list[Standing]:
-    """Return how the methods of each row of a table stand; smaller is better.
-
-    All pairs of every row are tested, and Holm's correction is over all of them: which method is
-    the best is seen in the same values that are tested. So a further method may take a mark away;
-    it changes no number.
-
-    Parameters
-    ----------
-    table
-        By row and method, a value for each seed. A method without values stands nowhere.
-    exact
-        Whether nothing varies over the seeds of a method: two such methods are told apart by their
-        values alone, as no luck is in them.
-    shown
-        The numbers that the table shows, where these are not the medians.
-    """
-    worse: set[tuple[int, int, int]] = set()  # row, a method, and one that is worse
-    tested, p = [], []
-    for row, samples in enumerate(table):
-        for one, other in combinations(range(len(samples)), 2):
-            x, y = samples[one], samples[other]
-            if not (x.size and y.size):
-                continue
-            side = side_of(x, y)
-            pair = (row, one, other) if side < 0 else (row, other, one)
-            if exact is not None and exact[row][one] and exact[row][other]:
-                worse |= {pair} if side else set()
-            else:
-                tested.append(pair)
-                p.append(rank_test(x, y))
-    significant = zip(tested, holm(p), strict=True)
-    worse |= {pair for pair, corrected in significant if corrected <= SIGNIFICANT}
-    numbers = shown or [[middle(sample) for sample in samples] for samples in table]
-    return [_standing(row, table[row], numbers[row], worse) for row in range(len(table))]
-
-
 def side_of(x: Array, y: Array) -> int:
     """Return -1 if the first sample has the smaller values by rank, 1 if the larger, 0 if none."""
     above = np.count_nonzero(x[:, None] > y) - np.count_nonzero(x[:, None] < y)
     return int(np.sign(above))
-
-
-def _standing(
-    row: int, samples: Sequence[Array], shown: Sequence[float], worse: set[tuple[int, int, int]]
-) -> Standing:
-    compared = [at for at, sample in enumerate(samples) if sample.size]
-    least = min((shown[at] for at in compared), default=float("inf"))
-    if least == float("inf"):
-        return Standing(frozenset(), frozenset())
-    best = frozenset(at for at in compared if shown[at] == least)
-    tied = {at for at in compared if any((row, one, at) not in worse for one in best)}
-    return Standing(best, frozenset(tied - best))
 
 
 def middle(sample: Array) -> float:

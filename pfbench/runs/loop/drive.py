@@ -247,7 +247,7 @@ class _Driver:
     def _wrong(self, state: State) -> str:
         """Return which part of a state is no point or gradient of the problem; empty if none."""
         form, is_point = self.form, self.form.is_point
-        x, at, estimate, output = state
+        x, at, estimate, output, _ = state
         told = (at is None or is_point(at)) and (estimate is None or form.is_gradient(estimate))
         if output is None and told and is_point(x):
             return ""

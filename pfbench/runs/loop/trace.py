@@ -11,6 +11,9 @@ from pfbench.measures import BRACKETS, available, gradient_mapping_lambda
 from pfbench.measures.own import OwnMeasure
 from pfbench.runs.loop.run import TRACE_COLUMNS
 
+OF_STEPS = frozenset({"estimator_error", "coin"})
+"""Measures of a step, which its output does not have."""
+
 
 class Trace:
     """The recorded rows of one run.
@@ -68,7 +71,7 @@ class Trace:
         measures = available(self._problem)
         measures |= {name: m for name, m in self._measures.items() if isinstance(m, OwnMeasure)}
         for name, measure in measures.items():
-            if name == "estimator_error":
+            if name in OF_STEPS:
                 continue
             lower, upper = self._measured(name, measure, state) if inside else (None, None)
             final[name] = finite(upper)

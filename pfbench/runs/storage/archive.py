@@ -1,8 +1,8 @@
 """One file that holds a whole sweep, and is opened as carefully as a store: it may be anybody's.
 
 It is a zip file. ``pack.json`` says what is inside, with the hash of every other file;
-``spec.toml`` is the spec; ``code/`` has the modules of its author, never imported by reading it;
-``runs/`` is that of a store.
+``spec.toml`` is the spec; ``code/`` has the modules of its author, never imported by reading it,
+with the files that they read; ``lock.txt`` the versions; ``runs/`` is that of a store.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ import re
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -30,7 +30,7 @@ from pfbench.runs.storage.schema import whole as integer
 SCHEMA = 1
 """Version of ``pack.json``; archives of another version are not read."""
 
-MANIFEST, SPEC, CODE = "pack.json", "spec.toml", "code/"
+MANIFEST, SPEC, LOCK, CODE = "pack.json", "spec.toml", "lock.txt", "code/"
 """The names inside."""
 
 MOST_BYTES = 2**31
@@ -39,12 +39,19 @@ MOST_BYTES = 2**31
 MOST_FILES = 200_000
 """The most files in one."""
 
+MOST_OF_FILE = 50_000_000
+"""Bytes of the largest file beside the code; a larger one is named by its digest and origin."""
+
 _MODULE = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
+_FOLDER = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}"
+_READ = rf"({_FOLDER}/){{0,19}}(?!.*\.(py.?|so|dll|dylib|pth)$){_FOLDER}"
 _LIMITS: Mapping[str, int] = MappingProxyType(
     {
         r"pack\.json": 2**26,
         r"spec\.toml": 2**22,
+        r"lock\.txt": 2**20,
         rf"code(/{_MODULE}){{1,20}}\.py": 2**22,
+        rf"code/{_READ}": MOST_OF_FILE,
         r"runs/([0-9a-zA-Z_-]{2})/\1[0-9a-zA-Z_-]{6,126}\.parquet": KINDS["run"].most_bytes,
     }
 )
@@ -63,9 +70,19 @@ _FIELDS: Mapping[str, Type] = MappingProxyType(
         "files": table_of(text),
     }
 )
+_SINCE: Mapping[str, Type] = MappingProxyType(
+    {"reads": table_of(text), "origins": table_of(text), "lock": table_of(table_of(text))}
+)
+"""Fields that archives of before 0.2 lack."""
+
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same content has the same bytes
 _FORMS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCRYPTED = 1
+
+
+def can_hold(name: str) -> bool:
+    """Return whether an archive can have a file of this name beside its code."""
+    return re.fullmatch(_READ, name) is not None
 
 
 def write_archive(path: Path, files: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
@@ -142,8 +159,18 @@ class Archive:
                 raise Damaged("wrong content", f"{name} does not match its hash")
         return data
 
-    def unpack(self, folder: Path) -> None:
-        """Write all files below an empty folder.
+    def damaged(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return those of some files whose bytes do not match their hashes."""
+        found = []
+        for name in names:
+            try:
+                self.read(name)
+            except InputError:
+                found.append(name)
+        return tuple(found)
+
+    def unpack(self, folder: Path, but: Collection[str] = ()) -> None:
+        """Write all files but some below an empty folder.
 
         Raises
         ------
@@ -152,7 +179,7 @@ class Archive:
         OSError
             If it cannot be written.
         """
-        for name in self.names:
+        for name in (one for one in self.names if one not in but):
             place = folder.joinpath(*name.split("/"))
             place.parent.mkdir(parents=True, exist_ok=True)
             with place.open("xb") as file:
@@ -229,4 +256,9 @@ def _about(data: bytes) -> Mapping[str, Any]:
     for name, kind in _FIELDS.items():
         if name not in about or not kind(about[name]):
             raise Damaged("incomplete", f"the field {name} of {MANIFEST}")
+    for name, kind in _SINCE.items():
+        if name in about and not kind(about[name]):
+            raise Damaged("incomplete", f"the field {name} of {MANIFEST}")
+    if any(not re.fullmatch(_READ, name) for name in about.get("reads", {})):
+        raise Damaged("unreadable", "a file that its code reads has a name that is not read here")
     return about

@@ -28,7 +28,9 @@ from pfbench.runs.storage.segment import Packed
 from pfbench.runs.storage.store import DAMAGED, Store
 
 _SOURCE_NOTE = list_of(text)
-_TIMES = frozenset({"seconds", "oracle_seconds"})
+TIMES = frozenset({"seconds", "oracle_seconds"})
+"""What may differ where a run is made again."""
+
 _NOTHING = "killed"
 """A run of this status says nothing about its algorithm: any other replaces it."""
 
@@ -367,7 +369,7 @@ def _comparable(run: Run) -> dict[str, Any]:
 
 
 def _timeless(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in _TIMES}
+    return {name: value for name, value in row.items() if name not in TIMES}
 
 
 def _first_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str | None:
@@ -386,6 +388,6 @@ def _trace_difference(ours: Run, theirs: Run) -> str | None:
         return "length of the trace"
     columns = zip(*ours.rows, strict=True), zip(*theirs.rows, strict=True)
     for name, mine, other in zip(ours.columns, *columns, strict=False):
-        if name not in _TIMES and not np.array_equal(mine, other, equal_nan=True):
+        if name not in TIMES and not np.array_equal(mine, other, equal_nan=True):
             return f"column {name} of the trace"
     return None

@@ -53,6 +53,9 @@ _USUAL: Mapping[str, Any] = {
     "curvature": 1.5,
     "restarts": 2,
     "subepochs": 2,
+    "refresh": 0.3,
+    "alpha": 0.3,
+    "lam": 0.3,
     "delta": 1.0,
     "sigma": 0.7,
 }

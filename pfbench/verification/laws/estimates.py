@@ -9,15 +9,7 @@ from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence, Floats
 from pfbench.verification.instruments.draws import Unscripted, branches
 from pfbench.verification.instruments.waves import Waves
-from pfbench.verification.laws.method import (
-    Method,
-    Place,
-    Setting,
-    Told,
-    check_length,
-    follow,
-    runnable,
-)
+from pfbench.verification.laws.method import Method, Place, Setting, Told, follow, runnable
 from pfbench.verification.statistics import (
     LEVEL,
     Decision,
@@ -56,6 +48,8 @@ def estimates_as_its_source(trial: Trial, *, method: Method) -> Evidence:
             decided, count = _sampled(trial, method, one, algorithm)
         parts |= {f"{one}: {name}": part for name, part in decided.items()}
         runs += count
+        if any(part.verdict == "violated" for part in decided.values()):
+            break
     return Evidence(all_of(parts), {"relative deviation": 0.0, "ratio": 1.0}, runs)
 
 
@@ -77,10 +71,9 @@ def _enumerated(
 ) -> tuple[dict[str, Decision], int]:
     """Return the decisions on mean and mean square, and the number of runs."""
     problem, groups, runs = where.problem(), dict[tuple[int, bytes], _Group](), 0
-    found = branches(lambda rng: follow(trial, problem, algorithm, rng=rng))
+    found = branches(lambda rng: follow(trial, method, where, algorithm, problem, rng=rng))
     for chance, told in found:
         runs += 1
-        check_length(method, where.parameters, told, problem.n)
         past = b""
         places = method.referee(problem, where.parameters, told)
         for t, (one, place) in enumerate(zip(told, places, strict=False)):
@@ -158,8 +151,12 @@ def _sampled(
     """
     problem = where.problem()
     runs = [
-        list(_errors(method, where, problem, follow(trial, problem, algorithm, seed=seed)))
-        for seed in trial.seeds(_SAMPLED, str(where))
+        list(
+            _errors(
+                method, where, problem, follow(trial, method, where, algorithm, problem, seed=s)
+            )
+        )
+        for s in trial.seeds(_SAMPLED, str(where))
     ]
     scale = float(np.abs(problem.components(problem.start())).max())
     steps = range(min(map(len, runs)))

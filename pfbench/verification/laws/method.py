@@ -11,10 +11,11 @@ from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Floats
+from pfbench.verification.followed import Step, is_direction
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.subject import Broken, Untestable, taken, takes_any
-from pfbench.verification.trial import Step, Trial, is_direction
+from pfbench.verification.trial import Trial
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Told:
         that was asked once.
     counts
         What the run had spent then.
+    made
+        The linear minimisations since the step before.
     """
 
     x: Floats
@@ -35,6 +38,7 @@ class Told:
     estimate: Floats
     output: Floats | None
     counts: Counts
+    made: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +129,7 @@ Chances = list[tuple[float, Floats]]
 """A law of a point: chances, and where it is."""
 
 Outputs = Callable[[Waves, Parameters, Sequence[Place]], Chances]
-"""The law of the output, given the places of a run of one component."""
+"""The law of the output, given the places of a run of one or two components."""
 
 
 @dataclass(frozen=True)
@@ -193,9 +197,12 @@ class Method:
     counted
         Settings in which runs are counted.
     chosen
-        Settings with one component, in which the law of the output is enumerated.
+        Settings with one or two components, in which the law of the output is enumerated; the first
+        has the output that the source declares.
     outputs
-        Returns the law of the output, given the places of a run of one component.
+        Returns the law of the output, given the places of a run.
+    step_power
+        The power of a factor of f by which a real `step` goes: -1; 0 of a weight or a length.
     length
         Returns the number of steps; None if the run may end before.
     stored_squares
@@ -218,6 +225,7 @@ class Method:
     chosen: tuple[Setting, ...]
     enumerated_in_full: tuple[Setting, ...] = ()
     outputs: Outputs | None = None
+    step_power: int = -1
     length: Callable[[Parameters], int | None] | None = None
     stored_squares: Callable[[Waves, Parameters], Sequence[float]] | None = None
     schedules: tuple[Wanted, ...] = ()
@@ -270,20 +278,24 @@ def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Settin
 
 
 def follow(
-    trial: Trial, problem: Waves, algorithm: Algorithm, *, rng: Any = None, seed: int = 0
+    trial: Trial, method: Method, where: Setting, algorithm: Algorithm, problem: Waves, **how: Any
 ) -> list[Told]:
     """Follow a run to its end and return what it told of each step.
 
     Raises
     ------
     Untestable
-        If it tells no estimate.
+        If it tells no estimate, or less than a state a step.
+    Broken
+        If it makes another number of steps.
     """
-    steps = trial.follow(problem, algorithm, rng=rng, seed=seed)
-    return [_told(step) for step in steps]
+    told = [told_of(step) for step in trial.follow(problem, algorithm, **how)]
+    check_length(method, where.parameters, problem.n, [one.counts for one in told])
+    return told
 
 
-def _told(step: Step) -> Told:
+def told_of(step: Step) -> Told:
+    """Return what a run told of one step; errors are those of `follow`."""
     state = step.state
     try:
         estimate = step.estimate
@@ -294,11 +306,12 @@ def _told(step: Step) -> Told:
     if state.estimate is None and is_direction(estimate):
         raise Untestable("it minimises a direction of length 1, and does not yield its estimate")
     copies = [None if part is None else np.array(part) for part in (state.at, state.output)]
-    return Told(np.array(state.x), copies[0], np.array(estimate), copies[1], step.counts())
+    x, made = np.array(state.x), len(step.minimised)
+    return Told(x, copies[0], np.array(estimate), copies[1], step.counts(), made)
 
 
-def check_length(method: Method, parameters: Parameters, told: Sequence[Told], n: int) -> None:
-    """Refuse a run of another number of steps, on n components.
+def check_length(method: Method, parameters: Parameters, n: int, spent: Sequence[Counts]) -> None:
+    """Refuse a run of another number of steps, on n components; it had spent so much after each.
 
     Raises
     ------
@@ -308,11 +321,11 @@ def check_length(method: Method, parameters: Parameters, told: Sequence[Told], n
         If it costs what it should: then it only tells less, e.g. a state an epoch.
     """
     wanted = method.length(parameters) if method.length else parameters["iterations"]
-    if told and (wanted is None or len(told) == wanted):
+    if spent and (wanted is None or len(spent) == wanted):
         return
-    words = f"it makes {len(told)} steps, not {wanted}"
-    if told and wanted is not None and len(told) < wanted:
-        spent = told[-1].counts
-        if any((spent.sfo, spent.lo) == (one.sfo, one.lo) for one in method.counts(parameters, n)):
+    words = f"it makes {len(spent)} steps, not {wanted}"
+    if spent and wanted is not None and len(spent) < wanted:
+        last, accepted = spent[-1], method.counts(parameters, n)
+        if any((last.sfo, last.lo) == (one.sfo, one.lo) for one in accepted):
             raise Untestable(f"{words}, for all calls that these cost: yield a state after each")
     raise Broken(words)

@@ -26,6 +26,8 @@ def keeps_its_schedule(trial: Trial, *, method: Method) -> Evidence:
     failed: list[tuple[Wanted, Untestable]] = []
     granted: list[Wanted] = []
     for number, asked in enumerate(method.schedules):
+        if asked.practical and not hasattr(trial.algorithm, "practical"):
+            continue  # a method need not have one beside its theorem's
         try:
             made = _made(trial, asked)
         except Untestable as error:
@@ -75,10 +77,7 @@ def _made(trial: Trial, asked: Wanted) -> Algorithm:
     """Return the algorithm with its schedule; only where that is asked for the practical one."""
     if not asked.practical:
         return trial.scheduled(asked.epsilon, asked.constants, **asked.given)
-    practical = getattr(trial.algorithm, "practical", None)
-    if practical is None:
-        raise Untestable("it has no practical schedule")
-    made: Algorithm = practical(asked.epsilon, asked.constants, **asked.given)
+    made: Algorithm = trial.algorithm.practical(asked.epsilon, asked.constants, **asked.given)
     return made
 
 

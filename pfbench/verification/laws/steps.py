@@ -17,16 +17,17 @@ from pfbench.verification.laws.method import (
     Place,
     Setting,
     Told,
-    check_length,
     follow,
     runnable,
 )
 from pfbench.verification.statistics import LEVEL, Decision, all_of, decide_exact, decide_inequality
-from pfbench.verification.subject import Broken
+from pfbench.verification.subject import Broken, Untestable
 from pfbench.verification.trial import Trial
 
 _SEEDS = (0, 1, 2)
 """Streams with which each setting is followed."""
+
+_CLAIMED = {"relative deviation": 0.0, "ratio": 1.0, "difference of chances": 0.0}
 
 _SAMPLED = 400
 """Runs where the draws of the output cannot be enumerated."""
@@ -37,18 +38,20 @@ def steps_as_its_source(trial: Trial, *, method: Method) -> Evidence:
     parts: dict[str, Decision] = {}
     for one, algorithm in runnable(trial, method.followed):
         parts[str(one)] = _steps(trial, method, one, algorithm)
+        if parts[str(one)].verdict == "violated":
+            return Evidence(all_of(parts), _CLAIMED, len(parts))
     for one, algorithm in runnable(trial, method.chosen):
-        parts[f"output, {one}"] = _output(trial, _Laws(method, one, algorithm))
-    claimed = {"relative deviation": 0.0, "ratio": 1.0, "difference of chances": 0.0}
-    return Evidence(all_of(parts), claimed, len(parts))
+        decided = parts[f"output, {one}"] = _output(trial, _Laws(method, one, algorithm))
+        if decided.verdict == "violated":
+            break
+    return Evidence(all_of(parts), _CLAIMED, len(parts))
 
 
 def _steps(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -> Decision:
     problem = where.problem()
     deviation, ratios = 0.0, [0.0]
     for seed in _SEEDS:
-        told = follow(trial, problem, algorithm, seed=seed)
-        check_length(method, where.parameters, told, problem.n)
+        told = follow(trial, method, where, algorithm, problem, seed=seed)
         for one, place in zip(told, method.referee(problem, where.parameters, told), strict=False):
             pairs = [(one.at, place.formed.at), (one.x, place.x), (one.output, place.output)]
             off = [apart(a, b) for a, b in pairs if a is not None and b is not None]
@@ -73,49 +76,106 @@ def apart(a: Floats, b: Floats) -> float:
 
 
 class _Laws:
-    """The laws of the output: that of the method, and its source's; each sums up over runs."""
+    """The laws of the output: that of the method, and its source's; each sums up over runs.
+
+    The source's is that of the output which the method declares; `usual` that of the source's own.
+    """
 
     def __init__(self, method: Method, where: Setting, algorithm: Algorithm) -> None:
-        self.problem, self.algorithm, self.name = where.problem(), algorithm, str(where)
+        self.problem, self.algorithm, self.where = where.problem(), algorithm, where
+        self.method, self.name = method, str(where)
         self.drawn: dict[bytes, float] = {}
         self.right: dict[bytes, float] = {}
-        self._method, self._parameters = method, where.parameters
+        self.usual: dict[bytes, float] = {}
+        self.tells_its_own = False
 
     def add(self, chance: float, told: Sequence[Told]) -> None:
         """Add a run with its chance."""
-        check_length(self._method, self._parameters, told, self.problem.n)
-        places = list(self._method.referee(self.problem, self._parameters, told))
-        outputs = self._method.outputs or declared
+        parameters = self.where.parameters
+        places = list(self.method.referee(self.problem, parameters, told))
+        self.tells_its_own = told[-1].output is not None
+        outputs = self.method.outputs or declared
+        for law, output in ((self.right, self.output), (self.usual, self.of_source)):
+            given = {**parameters, "output": output} if output else parameters
+            _add(law, chance, outputs(self.problem, given, places))
         _add(self.drawn, chance, _told(self.algorithm, told, places))
-        _add(self.right, chance, outputs(self.problem, self._parameters, places))
+
+    @property
+    def of_source(self) -> str | None:
+        """The output that the source declares; None where there is but one."""
+        found: str | None = self.method.chosen[0].parameters.get("output")
+        return found
+
+    @property
+    def output(self) -> str | None:
+        """The output that the method declares: by its attribute, else its source's if it tells one.
+
+        Raises
+        ------
+        Untestable
+            If its source says nothing of that one.
+        """
+        if self.of_source is None:
+            return None
+        known = {one.parameters.get("output") for one in self.method.chosen}
+        usual = self.of_source if self.tells_its_own else "last"
+        found: str = getattr(self.algorithm, "output", usual)
+        if found not in known:
+            raise Untestable(f"it declares output={found}, of which its source says nothing")
+        return found
 
     def clear(self) -> None:
         """Forget all runs."""
         self.drawn.clear()
         self.right.clear()
+        self.usual.clear()
 
 
 def _output(trial: Trial, laws: _Laws) -> Decision:
-    """Compare the law of the output with the source's.
+    """Compare the law of the output with the source's, for the output that the method declares.
 
-    With one component estimates are exact, so that nothing but the draw of the output is random.
+    A method that tells an output of its own, and draws it as its source does whatever `output` it
+    is given, does not go by that parameter: that is no violation of the source's law.
     """
-    problem, algorithm = laws.problem, laws.algorithm
     try:
-        for chance, told in branches(lambda rng: follow(trial, problem, algorithm, rng=rng)):
+        decided = _decided_output(trial, laws)
+    except Untestable as error:
+        return Decision("inconclusive", f"{str(error)[0].upper()}{str(error)[1:]}.", {}, None)
+    other = laws.tells_its_own and laws.output != laws.of_source
+    if not (other and decided.verdict == "violated"):
+        return decided
+    usual = _decide(laws.drawn, laws.usual, decided.p_value is not None)
+    if usual.verdict == "violated":
+        return decided
+    words = f"It tells an output of its own, and does not go by output={laws.output}."
+    return Decision("inconclusive", words, decided.measured, None)
+
+
+def _decided_output(trial: Trial, laws: _Laws) -> Decision:
+    """Enumerate all draws of the output; where they cannot be, sample runs."""
+    given = (trial, laws.method, laws.where, laws.algorithm, laws.problem)
+    try:
+        for chance, told in branches(lambda rng: follow(*given, rng=rng)):
             laws.add(chance, told)
     except Unscripted:
         laws.clear()
         for seed in trial.seeds(_SAMPLED, laws.name):
-            laws.add(1.0 / _SAMPLED, follow(trial, problem, algorithm, seed=seed))
-        return _compared(laws.drawn, laws.right)
-    points = {**laws.drawn, **laws.right}
-    off = max(abs(laws.drawn.get(key, 0.0) - laws.right.get(key, 0.0)) for key in points)
+            laws.add(1.0 / _SAMPLED, follow(*given, seed=seed))
+        return _decide(laws.drawn, laws.right, sampled=True)
+    return _decide(laws.drawn, laws.right, sampled=False)
+
+
+def _decide(found: dict[bytes, float], right: dict[bytes, float], sampled: bool) -> Decision:
+    """Decide whether a law that was enumerated, or sampled, is the right one."""
+    if sampled:
+        return _compared(found, right)
+    points = {**found, **right}
+    off = max(abs(found.get(key, 0.0) - right.get(key, 0.0)) for key in points)
     return decide_exact(
         off <= ROUNDING,
         "The output is drawn as the source draws it.",
         f"A point is the output with a chance that is off by {off:.3g}.",
-        {"difference of chances": off, "points": float(len(laws.right))},
+        {"difference of chances": off, "points": float(len(right))},
     )
 
 

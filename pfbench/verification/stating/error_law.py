@@ -10,6 +10,7 @@ import numpy as np
 from pfbench.base.protocols import Problem
 from pfbench.points import keep
 from pfbench.verification.evidence import Evidence, Floats
+from pfbench.verification.followed import Step
 from pfbench.verification.stating.setting import (
     Case,
     Given,
@@ -20,7 +21,7 @@ from pfbench.verification.stating.setting import (
     problems,
 )
 from pfbench.verification.statistics import Decision, across, decide_exact, decide_inequality, given
-from pfbench.verification.trial import Step, Trial
+from pfbench.verification.trial import Trial
 
 ROUNDING = 1e-9
 """Size of rounding, in parts of the gradient at the start."""

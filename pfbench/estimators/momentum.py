@@ -1,0 +1,114 @@
+"""Heavy ball and STORM: averages of batch gradients, the second corrected along the path."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from pfbench.base.checks import integer, real
+from pfbench.base.protocols import Asked, Gradient
+from pfbench.base.state import Point
+from pfbench.estimators.base import Estimate, Estimator
+
+
+@dataclass(frozen=True)
+class Fading:
+    """Weights that fade: ``alpha_t = min(1, scale/(t + offset)^power)``, t = 0, 1, ...
+
+    Attributes
+    ----------
+    power, scale, offset
+        Numbers above 0.
+    """
+
+    power: float
+    scale: float = 1.0
+    offset: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("power", "scale", "offset"):
+            real(name, getattr(self, name), above=0.0)
+
+    def __call__(self, t: int) -> float:
+        """Return alpha_t."""
+        return min(1.0, self.scale * math.pow(t + self.offset, -self.power))
+
+
+@dataclass(frozen=True)
+class Averaging(Estimator):
+    """An average of batch gradients, of which the newest has the weight alpha, in (0, 1].
+
+    The first estimate is the mean over a batch of `snapshot`, S if that is not given.
+    """
+
+    alpha: float | Fading
+    snapshot: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.alpha, Fading):
+            real("alpha", self.alpha, above=0.0, most=1.0)
+        if self.snapshot is not None:
+            integer("snapshot", self.snapshot, least=1)
+
+    def weight(self, t: int) -> float:
+        """Return alpha_t."""
+        return self.alpha(t) if isinstance(self.alpha, Fading) else self.alpha
+
+    def first(self, ask: Asked, x: Point, rng: np.random.Generator) -> Gradient:
+        """Return the first estimate, at x."""
+        return ask.batch(rng.integers(ask.n, size=self.snapshot or self.batch), x)
+
+
+class HeavyBall(Averaging):
+    """``g_t = (1 - alpha_t) g_{t-1} + alpha_t mean over S of grad f_i(x_t)``."""
+
+    name = "heavy-ball"
+    source = "Mokhtari, Hassani, Karbasi 2020"
+    unbiased = False
+
+    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+        """See `Estimator.start`."""
+        t = 0
+        g: Gradient
+
+        def estimate(x: Point) -> Gradient:
+            nonlocal t, g
+            if t == 0:
+                g = self.first(ask, x, rng)
+            else:
+                alpha = self.weight(t)
+                g = (1.0 - alpha) * g + alpha * ask.batch(self.draw(ask, rng), x)
+            t += 1
+            return g
+
+        return estimate
+
+
+class STORM(Averaging):
+    """``g_t = grad f_S(x_t) + (1 - alpha_t) [g_{t-1} - grad f_S(x_{t-1})]``, one S for both.
+
+    grad f_S is the mean over S of grad f_i.
+    """
+
+    name = "storm"
+    source = "Cutkosky, Orabona 2019, STORM"
+
+    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+        """See `Estimator.start`."""
+        t = 0
+        previous: Point = None
+        g: Gradient
+
+        def estimate(x: Point) -> Gradient:
+            nonlocal t, previous, g
+            if t == 0:
+                g = self.first(ask, x, rng)
+            else:
+                S = self.draw(ask, rng)
+                kept = 1.0 - self.weight(t)
+                g = ask.batch(S, x) + kept * (g - ask.batch(S, previous))
+            previous, t = x, t + 1
+            return g
+
+        return estimate

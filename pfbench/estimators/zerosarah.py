@@ -1,0 +1,92 @@
+"""ZeroSARAH: recursive differences that a table of stored gradients pulls back to the gradient."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pfbench.base.checks import real
+from pfbench.base.protocols import Asked, Gradient, Table
+from pfbench.base.sample import Indices
+from pfbench.base.state import Point
+from pfbench.estimators.base import Estimate, Estimator
+
+
+@dataclass(frozen=True)
+class ZeroSARAH(Estimator):
+    """``g_t = (1 - lam) g_{t-1} + lam mean_i y_i + mean over S of d_i``, then y_i = grad f_i(x_t).
+
+    ``d_i = grad f_i(x_t) - grad f_i(x_{t-1}) + lam (grad f_i(x_{t-1}) - y_i)``; each distinct i in
+    S is stored once. The table begins with all gradients at x_0; with `filled` false with zeros,
+    so that no full gradient is ever asked: then g_0 is the mean over a batch, which is stored.
+    """
+
+    name = "zerosarah"
+    source = "Li, Hanzely, Richtarik 2021, ZeroSARAH"
+
+    lam: float
+    filled: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        real("lam", self.lam, above=0.0, most=1.0)
+
+    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+        """See `Estimator.start`."""
+        table: Table | None = None
+        previous: Point = None
+        g: Gradient
+
+        def estimate(x: Point) -> Gradient:
+            nonlocal table, previous, g
+            if table is None:
+                table = ask.table(x) if self.filled else Zeros(ask)
+                g = table.mean if self.filled else table.replace(self.draw(ask, rng), x)
+            else:
+                S, mean = self.draw(ask, rng), table.mean
+                kept = (1.0 - self.lam) * (g - table.difference(S, previous))
+                g = kept + self.lam * mean + table.replace(S, x)
+            previous = x
+            return g
+
+        return estimate
+
+
+@dataclass
+class Zeros:
+    """A table that begins with zeros; it asks each component by itself, and stores what it asked.
+
+    Attributes
+    ----------
+    ask
+        The oracles.
+    stored
+        The gradients that are no longer 0, by component.
+    mean
+        The mean of all n entries; a number 0 before the first is stored.
+    """
+
+    ask: Asked
+    stored: dict[int, Gradient] = field(default_factory=dict)
+    mean: Gradient = field(default_factory=lambda: np.zeros(()))
+
+    def difference(self, sample: Indices, x: Point) -> Gradient:
+        """Return the mean of grad f_i(x) - a_i over the sample."""
+        return np.asarray(
+            np.mean([fresh - old for _, fresh, old in self._asked(sample, x)], axis=0)
+        )
+
+    def replace(self, sample: Indices, x: Point) -> Gradient:
+        """As `difference`, then store grad f_i(x) as a_i, once for each distinct index."""
+        asked = self._asked(sample, x)
+        for i, fresh, old in {one[0]: one for one in asked}.values():
+            self.mean = self.mean + (fresh - old) / self.ask.n
+            self.stored[i] = fresh
+        return np.asarray(np.mean([fresh - old for _, fresh, old in asked], axis=0))
+
+    def _asked(self, sample: Indices, x: Point) -> list[tuple[int, Gradient, Gradient]]:
+        """Return each index of the sample with its gradient at x and its entry."""
+        return [
+            (int(i), g, self.stored.get(int(i), np.zeros_like(g)))
+            for i in np.asarray(sample)
+            for g in [self.ask.batch(np.array([i]), x)]
+        ]

@@ -1,0 +1,152 @@
+"""One update of a run that is followed: what was yielded, and what was asked for it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.counts import Counts
+from pfbench.base.state import Point, State
+from pfbench.verification.evidence import Floats
+from pfbench.verification.instruments.changed import Changed
+from pfbench.verification.subject import Broken, Untestable
+
+MOST_ASKED = 200_000
+"""Linear minimisations, or values of f, that one step may ask where it is followed.
+
+No check asks conditional gradient sliding for more than its theorem's 150 000.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One update of an algorithm, and what it asked for it.
+
+    Attributes
+    ----------
+    state
+        What it yielded.
+    minimised
+        What reached the linear minimisation since the last update, in order.
+    counts
+        Returns the counts so far.
+    before
+        What reached the linear minimisation for the update before.
+    """
+
+    state: State
+    minimised: tuple[Any, ...]
+    counts: Callable[[], Counts]
+    before: tuple[Any, ...] = ()
+
+    @property
+    def at(self) -> Point:
+        """Where the gradient estimate was formed.
+
+        Raises
+        ------
+        Untestable
+            If the algorithm does not say.
+        """
+        if self.state.at is None:
+            raise Untestable("it does not yield `at`, where its gradient estimate was formed")
+        return self.state.at
+
+    @property
+    def yielded(self) -> Floats:
+        """The gradient estimate as it was yielded.
+
+        Raises
+        ------
+        Untestable
+            If it was not.
+        """
+        found = _floats(self.state.estimate)
+        if found is None:
+            raise Untestable("it does not yield `estimate`, its gradient estimate")
+        return found
+
+    @property
+    def estimate(self) -> Floats:
+        """The gradient estimate, where each step asks one linear minimisation for it.
+
+        It is what reached the one `lo` of this step. What was yielded stands for it where it is a
+        positive multiple of something that reached a recent `lo` (an algorithm may normalise it
+        first, or minimise a step ahead), and where there was not one `lo`.
+
+        Raises
+        ------
+        Untestable
+            If neither is there.
+        """
+        asked = self.minimised[0] if len(self.minimised) == 1 else None
+        if not isinstance(asked, np.ndarray):
+            return self.yielded
+        yielded = _floats(self.state.estimate)
+        if yielded is None:
+            return asked
+        recent = (asked, *self.before)
+        return yielded if any(is_multiple(yielded, g) for g in recent) else asked
+
+
+def is_direction(g: Floats) -> bool:
+    """Return whether an array has length 1, as a gradient has that was normalised."""
+    return abs(float(np.linalg.norm(g)) - 1.0) <= 1e-12
+
+
+def is_multiple(g: Floats, of: Any) -> bool:
+    """Return whether an array is a positive multiple of another one, up to rounding."""
+    if not isinstance(of, np.ndarray) or g.shape != of.shape:
+        return False
+    one, other = float(np.linalg.norm(g)), float(np.linalg.norm(of))
+    return bool(np.linalg.norm(other * g - one * of) <= 1e-9 * one * other)
+
+
+class Recorder(Changed):
+    """A backend that notes what reaches `lo` and passes everything on.
+
+    Inner loops ask `lo` or `value`: one that does not end is stopped.
+    """
+
+    def __init__(self, backend: Any) -> None:
+        super().__init__(backend)
+        self.begin()
+        if hasattr(backend, "value"):
+            self.value = self._value
+
+    def begin(self) -> None:
+        """Begin a step, of which nothing is noted yet."""
+        self.minimised: list[Any] = []
+        self._values = 0
+
+    def lo(self, g: Any) -> Point:
+        """Note a copy of g and return the backend's vertex.
+
+        Raises
+        ------
+        Broken
+            If the step asks too many.
+        """
+        self.minimised.append(np.array(g) if isinstance(g, np.ndarray) else g)
+        _check_end(len(self.minimised), "linear minimisations")
+        return self._right.lo(g)
+
+    def _value(self, x: Point) -> float:
+        self._values += 1
+        _check_end(self._values, "values")
+        return float(self._right.value(x))
+
+
+def _check_end(asked: int, what: str) -> None:
+    """Refuse a step that asks so much that it will not end."""
+    if asked > MOST_ASKED:
+        raise Broken(f"one of its steps does not end: it has asked {asked} {what}")
+
+
+def _floats(g: Any) -> Floats | None:
+    """Return a gradient as an array of floats; None where there is none, or it is no such array."""
+    try:
+        return None if g is None else np.asarray(g, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None

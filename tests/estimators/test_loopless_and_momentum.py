@@ -1,0 +1,334 @@
+"""PAGE, L-SVRG, ZeroSARAH, STORM and heavy ball: a second implementation, and their exact laws.
+
+The second implementation keeps every component gradient of every point, and takes draws as they
+are given. The law of the next error, given the past, is compared by enumerating all 16 batches of
+two among four components, and both sides of the coin: equal to 1e-12, or wrong.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from pfbench.base.errors import InputError
+from pfbench.estimators import LSVRG, PAGE, STORM, Fading, HeavyBall, ZeroSARAH, coin_of
+from pfbench.points import combine, keep
+
+S, T, P, ALPHA, LAM = 2, 5, 0.4, 0.3, 0.35
+FADING = Fading(0.5, scale=0.9, offset=2.0)
+
+ESTIMATORS = {
+    "page": PAGE(S, P),
+    "lsvrg": LSVRG(S, P),
+    "zerosarah": ZeroSARAH(S, LAM),
+    "zerosarah, zero": ZeroSARAH(S, LAM, filled=False),
+    "storm": STORM(S, ALPHA),
+    "storm, fading": STORM(S, FADING),
+    "storm, snapshot": STORM(S, ALPHA, snapshot=3),
+    "heavy-ball": HeavyBall(S, ALPHA),
+    "heavy-ball, fading": HeavyBall(S, FADING),
+}
+COINED = {"page", "lsvrg"}
+by_name = pytest.mark.parametrize("name", ESTIMATORS)
+
+
+class Draws:
+    """A stream that draws the given batches and coins."""
+
+    def __init__(self, batches, coins):
+        self.batches, self.coins, self.flipped = iter(batches), iter(coins), 0
+
+    def integers(self, n, size):
+        batch = np.array(next(self.batches), dtype=np.int64)
+        assert batch.shape == (size,)
+        return batch
+
+    def random(self):
+        self.flipped += 1
+        return 0.0 if next(self.coins) else 0.999
+
+
+class Plain:
+    """The second implementation: G[t] has the component gradients at x_t, row by row."""
+
+    def __init__(self, name, G, batches, coins):
+        self.kind, self.G, self.batches = name.partition(",")[0], G, iter(batches)
+        self.estimator, self.coins = ESTIMATORS[name], iter(coins)
+        self.g, self.w, self.y = [], 0, None
+
+    def alpha(self, t):
+        a = self.estimator.alpha
+        return min(1.0, 0.9 / (t + 2.0) ** 0.5) if isinstance(a, Fading) else a
+
+    def step(self, t):
+        getattr(self, self.kind.replace("-", "_"))(t)
+
+    def page(self, t):
+        if t == 0 or next(self.coins):
+            self.g.append(self.G[t].mean(axis=0))
+        else:
+            B = list(next(self.batches))
+            self.g.append(self.g[-1] + sum(self.G[t][i] - self.G[t - 1][i] for i in B) / len(B))
+
+    def lsvrg(self, t):
+        if t == 0 or next(self.coins):
+            self.w = t
+            self.g.append(self.G[t].mean(axis=0))
+        else:
+            B = list(next(self.batches))
+            change = sum(self.G[t][i] - self.G[self.w][i] for i in B) / len(B)
+            self.g.append(change + self.G[self.w].mean(axis=0))
+
+    def zerosarah(self, t):
+        if t == 0 and self.estimator.filled:
+            self.y = self.G[0].copy()
+            self.g.append(self.G[0].mean(axis=0))
+            return
+        B = list(next(self.batches))
+        if t == 0:
+            self.y = np.zeros_like(self.G[0])
+            self.g.append(sum(self.G[0][i] for i in B) / len(B))
+        else:
+            now, before, lam = self.G[t], self.G[t - 1], LAM
+            d = sum(now[i] - before[i] + lam * (before[i] - self.y[i]) for i in B) / len(B)
+            self.g.append((1 - lam) * self.g[-1] + lam * self.y.mean(axis=0) + d)
+        for i in set(B):
+            self.y[i] = self.G[t][i]
+
+    def storm(self, t):
+        B = list(next(self.batches))
+        fresh = sum(self.G[t][i] for i in B) / len(B)
+        if t == 0:
+            self.g.append(fresh)
+        else:
+            old = sum(self.G[t - 1][i] for i in B) / len(B)
+            self.g.append(fresh + (1 - self.alpha(t)) * (self.g[-1] - old))
+
+    def heavy_ball(self, t):
+        B = list(next(self.batches))
+        fresh = sum(self.G[t][i] for i in B) / len(B)
+        a = self.alpha(t)
+        self.g.append(fresh if t == 0 else (1 - a) * self.g[-1] + a * fresh)
+
+
+def law(plain, t):
+    """Return E e_t given the past, from what is known before step t (THEORY2, part A)."""
+    G, g, kind, n = plain.G, plain.g[-1], plain.kind, len(plain.G[t])
+    full, before = G[t].mean(axis=0), G[t - 1].mean(axis=0)
+    e = ((g - before) ** 2).sum()
+
+    def spread(rows):
+        return ((rows - rows.mean(axis=0)) ** 2).sum() / n
+
+    if kind == "page":
+        return (1 - P) * (e + spread(G[t] - G[t - 1]) / S)
+    if kind == "lsvrg":
+        return (1 - P) * spread(G[t] - G[plain.w]) / S
+    if kind == "zerosarah":
+        X = G[t] - G[t - 1] + LAM * (G[t - 1] - plain.y)
+        return (1 - LAM) ** 2 * e + spread(X) / S
+    a = plain.alpha(t)
+    if kind == "storm":
+        return (1 - a) ** 2 * e + spread(G[t] - (1 - a) * G[t - 1]) / S
+    return (1 - a) ** 2 * ((g - full) ** 2).sum() + a**2 * spread(G[t]) / S
+
+
+def walked(case, name, batches, coins, steps):
+    """Return the estimates, component gradients, coins as told, draws that are left, oracles."""
+    estimator, draws, ask = ESTIMATORS[name], Draws(batches, coins), case.ask()
+    estimate = estimator.start(ask, draws)
+    x, found, G, told = case.problem.start(), [], [], []
+    for v, w in case.moves(steps):
+        found.append(np.array(estimate(x)))
+        told.append(coin_of(estimate))
+        G.append(case.plain.component_gradients(case.dense(keep(x))).reshape(case.plain.n, -1))
+        x = combine(x, v, w)
+    return [g.ravel() for g in found], G, told, draws, ask
+
+
+def history(name, seed):
+    """Return batches and coins of a run; the first batch may have a size of its own."""
+    rng = np.random.default_rng(seed)
+    batches = rng.integers(4, size=(T, S)).tolist()
+    batches[:2] = [[i, i] for i, _ in batches[:2]]  # a component that is drawn twice is stored once
+    if (snapshot := getattr(ESTIMATORS[name], "snapshot", None)) is not None:
+        batches[0] = rng.integers(4, size=snapshot).tolist()
+    return batches, [bool(b) for b in rng.integers(2, size=T)]
+
+
+@by_name
+@pytest.mark.parametrize("seed", [0, 1])
+def test_equals_the_second_implementation(four, name, seed):
+    batches, coins = history(name, seed)
+    found, G, told, draws, ask = walked(four, name, batches, coins, T)
+    plain = Plain(name, G, batches, coins)
+    for t in range(T):
+        plain.step(t)
+        np.testing.assert_allclose(found[t], plain.g[t].ravel(), rtol=0, atol=1e-12)
+    flipped = coins[: T - 1] if name in COINED else []
+    assert [one for one in told if one is not None] == flipped
+    assert draws.flipped == len(flipped)
+    n, heads = 4, sum(flipped)
+    spent = {
+        "page": n + n * heads + 2 * S * (T - 1 - heads),
+        "zerosarah": n + 2 * S * (T - 1),
+        "zerosarah, zero": S + 2 * S * (T - 1),
+        "storm": S + 2 * S * (T - 1),
+        "storm, snapshot": 3 + 2 * S * (T - 1),
+        "heavy-ball": S * T,
+    }
+    spent["lsvrg"], spent["storm, fading"] = spent["page"], spent["storm"]
+    spent["heavy-ball, fading"] = spent["heavy-ball"]
+    counts = ask._ledger.counts()
+    assert (counts.sfo, counts.fo) == (spent[name], 1 + heads if name in COINED else 0)
+
+
+def law_is_off(four, name, estimates):
+    """Return the largest relative deviation of E e_t from the law, given each of three pasts."""
+    off = 0.0
+    for steps in (2, 3, 4):
+        batches, coins = history(name, steps)
+        mean = 0.0
+        for coin in (False, True) if name in COINED else (False,):
+            chance = (P if coin else 1 - P) if name in COINED else 1.0
+            for B in product(range(4), repeat=S):
+                past = batches[: used_before(name, coins, steps - 1)]
+                flips = [*coins[: steps - 2], coin]
+                found, G, *_ = estimates(four, name, [*past, list(B)], flips, steps)
+                error = found[-1] - G[-1].mean(axis=0)
+                mean += chance * (error @ error) / 4**S
+        plain = Plain(name, G, batches, coins)
+        for t in range(steps - 1):
+            plain.step(t)
+        right = law(plain, steps - 1)
+        off = max(off, abs(mean - right) / right)
+    return off
+
+
+def used_before(name, coins, steps):
+    """Return how many batches the first `steps` estimates draw."""
+    if name in COINED:
+        return sum(not coin for coin in coins[: steps - 1])
+    return steps - (name == "zerosarah")
+
+
+@by_name
+def test_the_error_has_its_law(four, name):
+    assert law_is_off(four, name, walked) < 1e-12
+
+
+# --- the check can fail: planted faults -----------------------------------------------------------
+
+
+class Oracles:
+    """Oracles passed on; a subclass changes one."""
+
+    def __init__(self, ask):
+        self.ask, self.n, self.D = ask, ask.n, ask.D
+
+    def __getattr__(self, name):
+        return getattr(self.ask, name)
+
+
+class OtherBatch(Oracles):
+    """Asks the second of two points with another batch."""
+
+    last = None
+
+    def batch(self, S, x):
+        at, self.last = S if self.last is None else (S + 1) % self.n, x
+        return self.ask.batch(at, x)
+
+    def difference(self, S, x, y):
+        return self.ask.batch(S, x) - self.ask.batch((S + 1) % self.n, y)
+
+
+class TwiceStored(Oracles):
+    """A table whose mean is updated with multiplicity."""
+
+    def table(self, x):
+        ask, n = self.ask, self.n
+
+        class Table:
+            right = ask.table(x)
+            mean = right.mean
+
+            def difference(self, S, x):
+                return self.right.difference(S, x)
+
+            def replace(self, S, x):
+                change = self.right.replace(S, x)
+                self.mean = self.mean + change * len(S) / n
+                return change
+
+        return Table()
+
+
+def through(oracles):
+    def estimates(case, *given):
+        right = case.ask
+
+        class Changed:
+            problem, plain, moves, dense = case.problem, case.plain, case.moves, case.dense
+
+            def ask(self):
+                return oracles(right())
+
+        return walked(Changed(), *given)
+
+    return estimates
+
+
+@pytest.mark.parametrize("name", ["page", "lsvrg", "storm"])
+def test_different_batches_at_the_two_points_are_caught(four, name):
+    assert law_is_off(four, name, through(OtherBatch)) > 1e-3
+
+
+def test_a_mean_that_is_updated_with_multiplicity_is_caught(four):
+    assert law_is_off(four, "zerosarah", through(TwiceStored)) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "faulty"),
+    [
+        ("storm", STORM(S, 1.0 - ALPHA)),
+        ("storm", HeavyBall(S, ALPHA)),
+        ("heavy-ball", STORM(S, ALPHA)),
+        ("zerosarah", ZeroSARAH(S, 0.9)),
+    ],
+)
+def test_another_weight_and_no_correction_are_caught(four, name, faulty, monkeypatch):
+    def estimates(*given):
+        with monkeypatch.context() as patch:
+            patch.setitem(ESTIMATORS, name, faulty)
+            return walked(*given)
+
+    assert law_is_off(four, name, estimates) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda: PAGE(0, P), "batch=0"),
+        (lambda: PAGE(2, 0.0), "refresh=0"),
+        (lambda: LSVRG(2, 1.5), "refresh=1.5"),
+        (lambda: ZeroSARAH(2, 0.0), "lam=0"),
+        (lambda: STORM(2, 1.1), "alpha=1.1"),
+        (lambda: HeavyBall(2, 0.1, 0), "snapshot=0"),
+        (lambda: Fading(0.0), "power=0"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(wrong, words):
+    with pytest.raises(InputError, match=words):
+        wrong()
+
+
+def test_an_average_is_biased_and_says_so():
+    assert not HeavyBall.unbiased
+    assert all(cls.unbiased for cls in (PAGE, LSVRG, ZeroSARAH, STORM))
+
+
+def test_the_weights_fade():
+    assert [Fading(1.0)(t) for t in range(3)] == [1.0, 0.5, 1 / 3]
+    assert Fading(2 / 3, scale=4.0, offset=8.0)(0) == 1.0
+    assert Fading(2 / 3, scale=4.0, offset=8.0)(19) == pytest.approx(4 / 9)
