@@ -20,6 +20,10 @@ MEANING = {
     "M": "largest Euclidean norm of a point of the set",
     "sigma_hat": "effective strong convexity (li2019: sigma - 16 tau phi^2)",
     "ell": "lower smoothness: f(y) >= f(x)+<grad f(x),y-x>-(ell/2)|y-x|^2",
+    "L_norm": "smoothness in the problem's norm: |grad f(x)-grad f(y)|_* <= L_norm |x-y|",
+    "rho": "radius of the norm's ball",
+    "zeta": "largest |x|_*/|x|_2; rho zeta is the largest Euclidean norm in the ball",
+    "omega": "largest |x|/|x|_2",
 }
 
 
@@ -29,7 +33,7 @@ class Constants:
 
     Attributes
     ----------
-    n, D, L_f, L_ms, L_max, L2_ms, sigma2, delta, M, sigma_hat, ell
+    n, D, L_f, L_ms, L_max, L2_ms, sigma2, delta, M, sigma_hat, ell, L_norm, rho, zeta, omega
         See `MEANING`. Gradients have the units of f per unit of x.
     derivations
         For each stated constant, one sentence on where it comes from.
@@ -46,6 +50,10 @@ class Constants:
     M: float = math.inf
     sigma_hat: float = math.inf
     ell: float = math.inf
+    L_norm: float = math.inf
+    rho: float = math.inf
+    zeta: float = math.inf
+    omega: float = math.inf
     derivations: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
@@ -80,3 +88,8 @@ class Constants:
     def L(self) -> float:
         """The paper's single L for stochastic methods: max(L_f, L_ms)."""
         return max(self.L_f, self.L_ms)
+
+    @property
+    def rho2(self) -> float:
+        """The largest Euclidean norm in the norm's ball: rho zeta."""
+        return self.rho * self.zeta

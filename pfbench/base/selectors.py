@@ -18,7 +18,7 @@ OWN_PARTS = frozenset({"set", "penalty"})
 _PATH = r"(?=\S)[^\[\]=,\"'\x00-\x1f]+\.py"
 _FORM = re.compile(rf"\s*((?:{_PATH}:)?[A-Za-z0-9_.:-]+)\s*(?:\[(.*)\])?\s*", re.DOTALL)
 _QUOTES = "'\""
-_PART = re.compile(r"""[^,=]*=\s*(?:"[^"]*"|'[^']*')\s*(?=,|$)|[^,]+""")
+_PART = re.compile(r"""[^,=]*=\s*(?:"[^"]*"|'[^']*')\s*(?=,|$)|(?:\[[^\[\]]*\]|[^,])+""")
 _WHOLE = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?[eE]\+?[0-9]|[+-]?[0-9](\.[0-9]*)?[eE]\+?1[0-5]")
 _NEEDS_QUOTES = re.compile(r"^\s|,|\s$|^(['\"]).*\1$")
 _PART_OF = "|".join(sorted(OWN_PARTS))

@@ -11,7 +11,16 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.selectors import is_own
 from pfbench.base.user_code import load
-from pfbench.claims import jaggi2013, lacoste2016, li2019, methods, qu2018, shen2019, wang2019
+from pfbench.claims import (
+    jaggi2013,
+    lacoste2016,
+    li2019,
+    methods,
+    pethick2025,
+    qu2018,
+    shen2019,
+    wang2019,
+)
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.own import check_ready, stated
 from pfbench.verification.scales import Change, change
@@ -25,7 +34,16 @@ if TYPE_CHECKING:  # what runs a verification is imported by it: claims are list
 PAPERS: Mapping[str, Paper] = MappingProxyType(
     {
         file.PAPER.key: file.PAPER
-        for file in (shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, methods)
+        for file in (
+            shen2019,
+            qu2018,
+            li2019,
+            wang2019,
+            lacoste2016,
+            jaggi2013,
+            pethick2025,
+            methods,
+        )
     }
 )
 """The papers by their keys."""

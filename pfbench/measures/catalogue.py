@@ -57,6 +57,18 @@ MEANING: Mapping[str, Meaning] = MappingProxyType(
             "else 0 (not in final)",
             "Li, Bao, Zhang, Richtarik 2021",
         ),
+        "dual_norm": Meaning(
+            "dual norm of the gradient, in the problem's norm; exact", "Pethick et al. 2025"
+        ),
+        "lmo_lower": Meaning(
+            "<M, O>/|M|_* of the linear minimisation -rho O at the estimate M; 1 if it is exact",
+            "pfbench",
+        ),
+        "lmo_upper": Meaning("|O| of that O; 1 if it is exact", "pfbench"),
+        "lmo_products": Meaning(
+            "products of matrices in a linear minimisation by products; 0 if it is exact",
+            "Kim, Oh 2026",
+        ),
         "rmse_heldout": Meaning(f"{_ERROR} on the held-out entries", "shen2019 section 6"),
         "rmse_heldout_mean": Meaning(
             "the same error of predicting the mean of the observed entries", "pfbench"

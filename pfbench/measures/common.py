@@ -36,7 +36,7 @@ def fw_gap(problem: Problem, state: State) -> Bracket | None:
     Both are the exact gap, or a certified interval where the minimisation is not exact; None where
     there is no feasible set.
     """
-    if "lo" in problem.lacks:
+    if "set" in problem.lacks:
         return None
     x, g = gradient_at(problem, state.x)
     at_x = inner(g, x)

@@ -22,6 +22,8 @@ from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Meas
 from pfbench.base.sample import Indices, weighted
 from pfbench.base.selectors import by_module
 from pfbench.base.state import Point
+from pfbench.problems.normed import OF_NORMS, lacking_norms
+from pfbench.sets.norms import NormBall
 
 if TYPE_CHECKING:
     derived = property
@@ -55,6 +57,9 @@ class FiniteSum(ABC):
         The feasible set; `WholeSpace` for none.
     penalty
         The penalty h on the whole space, None for none; not together with a set.
+    norm
+        The ball of a norm, None for none: without a set it is what `lo` minimises over, with 0
+        wherever a gradient leaves it free.
     properties
         What is known of f, in the words of `pfbench.base.assumptions`.
     best_known
@@ -84,6 +89,11 @@ class FiniteSum(ABC):
             return None
 
         @property
+        def norm(self) -> NormBall | None:
+            """See above."""
+            return None
+
+        @property
         def properties(self) -> frozenset[str]:
             """See above."""
             return frozenset()
@@ -99,7 +109,7 @@ class FiniteSum(ABC):
             return {}
 
     else:
-        penalty = best_known = None
+        penalty = norm = best_known = None
         properties = frozenset()
         parameters = MappingProxyType({})
 
@@ -148,8 +158,11 @@ class FiniteSum(ABC):
         elif self.penalty is not None:
             reason = "it has a penalty and no feasible set"
             found |= {"smooth": "it has a penalty", "lo": reason, "set": reason}
+        elif self.norm is not None:
+            found["set"] = "it has no feasible set"
         else:
             found |= dict.fromkeys(("lo", "set"), "it has no feasible set")
+        found |= lacking_norms(self)
         if self.n > 1 and not (self._states("batch") or self._states("component")):
             reason = "it states neither component(i, x) nor batch(sample, x)"
             found |= dict.fromkeys(("batch", "difference", "table"), reason)
@@ -171,9 +184,13 @@ class FiniteSum(ABC):
             n=(self.n, "stated by the problem"), D=(self.set.diameter, "diameter of its set")
         )
 
+    def smoothness_in(self, norm: NormBall) -> tuple[float, str] | None:
+        """Return a bound of L_norm with its derivation; None where L_f says as much."""
+        return None
+
     def measures(self) -> Mapping[str, Measure]:
-        """Return the problem's own measures, by name."""
-        return {}
+        """Return the problem's own measures, by name: with a norm, those of it."""
+        return {} if self.norm is None else OF_NORMS
 
     def open(self, rng: np.random.Generator) -> Backend:
         """Return what answers the oracles of one run, by default the problem itself.
@@ -223,11 +240,18 @@ class FiniteSum(ABC):
     # --- the set ----------------------------------------------------------------------------------
 
     def lo(self, g: Any) -> Point:
-        """Return a vertex of the set that minimises <g, v>; refused where there is no set."""
+        """Return a vertex of the set that minimises <g, v>; refused where there is no set.
+
+        With a norm and no set it is a minimiser over the norm's ball.
+        """
+        if self.norm is not None and not self.bounded:
+            return self.norm.steepest(g)
         return self.set.lo(g)
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return certified bounds of the minimum of <g, v> over the set; refused without one."""
+        """Return certified bounds of the minimum of <g, v> over what `lo` minimises over."""
+        if self.norm is not None and not self.bounded:
+            return self.norm.minimum(g)
         return self.set.minimum(g)
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:

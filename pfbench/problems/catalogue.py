@@ -9,9 +9,9 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.parameters import Parameter, check_known, declared, joined, texts_of
 from pfbench.base.selectors import Selector
-from pfbench.problems import families
+from pfbench.problems import families, norm_families
 from pfbench.problems.base import FiniteSum
-from pfbench.problems.families import Family, OverAnySet
+from pfbench.problems.family import Family, OverAnySet
 from pfbench.sets.catalogue import PENALTIES, SETS, penalty_class, set_class
 
 _FEW = 3
@@ -121,6 +121,9 @@ PROBLEMS: Mapping[str, Entry] = MappingProxyType(
             families.SimplexNormFamily,
             families.ZeroChainFamily,
             families.FiniteSumChainFamily,
+            norm_families.SeparableFamily,
+            norm_families.MatrixLeastSquaresFamily,
+            norm_families.TwoLayerFamily,
         )
     }
 )

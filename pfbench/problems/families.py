@@ -1,9 +1,7 @@
 """The families of problems: what a selector can say of each, and how it is built from that."""
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -12,13 +10,14 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import choice, integer
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import check_known, declared, parameter
+from pfbench.base.parameters import parameter
 from pfbench.base.protocols import Penalty
 from pfbench.problems import linear_models
 from pfbench.problems.array_libraries import array_library
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.classes import ClassTasks, ScaledClasses, SyntheticClasses, SyntheticTasks
 from pfbench.problems.data.catalogue import DATA_SETS
+from pfbench.problems.family import Family, OverAnySet
 from pfbench.problems.finite_sum_chain import FiniteSumChain
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.matrix_regression import MatrixRegression
@@ -31,12 +30,9 @@ from pfbench.problems.sensing import NUCLEAR_NORM, SyntheticSensing
 from pfbench.problems.simplex_norm import SimplexNorm
 from pfbench.problems.zero_chain import ZeroChain, random_directions, scaled_chain
 from pfbench.sets.body import AnySet
-from pfbench.sets.catalogue import feasible_set, penalty
+from pfbench.sets.catalogue import penalty
 from pfbench.sets.whole import WholeSpace
 
-Classes = Mapping[str, type[Any]]
-
-_NONE: Classes = MappingProxyType({})
 _SEVERAL_CLASSES = (
     "digits",
     *(name for name, record in DATA_SETS.items() if record.task == "multiclass"),
@@ -52,63 +48,6 @@ def source(default: str) -> Any:
 def tolerance() -> Any:
     """Return the parameter of a run's linear minimisation over the nuclear-norm ball."""
     return parameter(1e-4, "relative residual at which a run's linear minimisation stops")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Family(ABC):
-    """What a selector says of a problem; the fields that declare themselves are its parameters.
-
-    Attributes
-    ----------
-    problem
-        The class of the problem.
-    summary
-        A line about it.
-    sources
-        What draws its data, by the value of `source`.
-    points
-        What its points are where it takes any set of them: vectors or matrices.
-    own_set
-        Its only feasible set, or the one that it has if none is named.
-    own_radius
-        Radius of that set, unless it is given.
-    rest
-        The parameters of the source, the set and the penalty.
-    """
-
-    problem: ClassVar[type[FiniteSum]]
-    summary: ClassVar[str]
-    sources: ClassVar[Classes] = _NONE
-    points: ClassVar[str] = ""
-    own_set: ClassVar[str] = ""
-    own_radius: ClassVar[float] = 1.0
-
-    rest: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-
-    @abstractmethod
-    def build(self) -> FiniteSum:
-        """Return the problem."""
-
-    def _drawn(self, source: str) -> Any:
-        """Return what the source makes; parameters that it does not know are refused."""
-        drawing = self.sources[choice("source", source, self.sources)]
-        check_known(f"the source {source}", self.rest, declared(drawing))
-        return drawing(**self.rest).draw(source)
-
-
-@dataclass(frozen=True, kw_only=True)
-class OverAnySet(Family):
-    """A family that takes any set of its points; `of_set` are the parameters of the set."""
-
-    of_set: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "see below")
-
-    def _feasible(self, shape: tuple[int, ...]) -> AnySet:
-        given = {name: value for name, value in self.of_set.items() if value is not None}
-        name = self.set or self.own_set
-        if name == self.own_set:
-            given = {"radius": self.own_radius} | given
-        return feasible_set(name, shape, **given)
 
 
 # --- over vectors ---------------------------------------------------------------------------------
@@ -140,12 +79,12 @@ class LinearFamily(OverAnySet):
     )
     start_seed: int = parameter(0, "seed of a random start")
 
-    def build(self) -> linear_models.LinearModel:
+    def build(self) -> FiniteSum:
         """Return the model."""
         features, labels = self._drawn(self.source)
         feasible, added = self._domain(features.shape[1])
         first = self._first(feasible)
-        return self.problem(features, labels, feasible, penalty=added, first=first)
+        return self._normed(self.problem(features, labels, feasible, penalty=added, first=first))
 
     def _first(self, feasible: AnySet) -> Floats | None:
         """Return a random start, None for the set's own."""
@@ -168,10 +107,6 @@ class LinearFamily(OverAnySet):
             )
         if self.penalty is not None:
             return WholeSpace(d), penalty(self.penalty, (d,), **given)
-        if self.set == "none":
-            if given:
-                raise InputError(f"set=none takes no {next(iter(given))}: leave it out.")
-            return WholeSpace(d), None
         return self._feasible((d,)), None
 
 
@@ -185,12 +120,13 @@ class LogisticFamily(LinearFamily):
     source: str = source("breast-cancer")
     alpha: float = parameter(0.1, "weight of the non-convex regulariser")
 
-    def build(self) -> linear_models.LinearModel:
+    def build(self) -> FiniteSum:
         """Return the problem; its labels are the signs of what the source has."""
         features, labels = self._drawn(self.source)
         feasible, added = self._domain(features.shape[1])
         first = self._first(feasible)
-        return self.problem(features, signs_of(labels), feasible, self.alpha, added, first)
+        made = self.problem(features, signs_of(labels), feasible, self.alpha, added, first)
+        return self._normed(made)
 
 
 class RobustRegressionFamily(LinearFamily):
@@ -277,7 +213,9 @@ class MatrixFamily(OverAnySet):
     own_set = "nuclear"
     own_radius = 10.0
 
-    set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "nuclear")
+    set: str | None = parameter(
+        None, "feasible set, see `pfbench list sets`; none for all matrices", "nuclear"
+    )
     tolerance: float = tolerance()
     arrays: str | None = parameter(
         None, "array library for the sums, as torch or torch:cuda", "our compiled loops"
@@ -286,8 +224,8 @@ class MatrixFamily(OverAnySet):
     def _placed(self, problem: Dense) -> FiniteSum:
         """Return the problem, or the same on the arrays of a library."""
         if self.arrays is None:
-            return problem
-        return OnArrays(problem, array_library(self.arrays))
+            return self._normed(problem)
+        return self._normed(OnArrays(problem, array_library(self.arrays)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,6 +278,7 @@ class MatrixRegressionFamily(MatrixFamily):
     summary = "matrix regression, convex or with noisy sensing matrices, over a set of matrices"
     sources = MappingProxyType({"synthetic": SyntheticSensing})
     own_radius = NUCLEAR_NORM
+    free = False
 
     source: str = source("synthetic")
 

@@ -12,6 +12,8 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.problems.matrix_models import MatrixModel, Numbers, owned
 from pfbench.problems.moments import certified_by, moment_norm
+from pfbench.problems.normed import largest_square, second_moment
+from pfbench.sets.norms import NormBall
 
 SOFTMAX_THIRD = 0.27216553
 """sup of the third derivative of log sum exp along unit vectors, sqrt(2)/(3 sqrt 3); rounded up.
@@ -113,6 +115,11 @@ class MulticlassLogistic(MatrixModel):
         """lambda_max of E |a|^(2 k) a a' for k = 0, 1, 2."""
         squares = self._row_squares
         return [moment_norm(self._data[0], squares**k / self.n) for k in range(3)]
+
+    def smoothness_in(self, norm: NormBall) -> tuple[float, str] | None:
+        """Return half the largest <X, E a a' X> over the ball: diag(p) - pp' <= 1/2."""
+        found = largest_square(norm, second_moment(self._data[0]), self.width)
+        return found and (0.5 * found[0], f"half of {found[1]}, with G = E a a'")
 
     def constants(self, start: Floats) -> Constants:
         """Return all constants of this problem."""

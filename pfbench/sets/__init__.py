@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pfbench.sets.groups import GroupLasso as GroupLasso
     from pfbench.sets.matrices import ColumnBall as ColumnBall
     from pfbench.sets.matrices import MatrixBall as MatrixBall
+    from pfbench.sets.matrices import MaxColumnBall as MaxColumnBall
+    from pfbench.sets.matrices import MaxRowBall as MaxRowBall
     from pfbench.sets.matrices import RowBall as RowBall
     from pfbench.sets.matrices import SpectralBall as SpectralBall
     from pfbench.sets.matroid import GraphicMatroid as GraphicMatroid
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from pfbench.sets.matroid import PartitionMatroid as PartitionMatroid
     from pfbench.sets.matroid import SpanningTree as SpanningTree
     from pfbench.sets.matroid import UniformMatroid as UniformMatroid
+    from pfbench.sets.norms import NormBall as NormBall
+    from pfbench.sets.norms import Product as Product
     from pfbench.sets.nuclear import NuclearBall as NuclearBall
     from pfbench.sets.nuclear import NuclearMinimiser as NuclearMinimiser
     from pfbench.sets.penalties import GroupPenalty as GroupPenalty
@@ -43,6 +47,7 @@ if TYPE_CHECKING:
     from pfbench.sets.submodular import Permutahedron as Permutahedron
     from pfbench.sets.submodular import SubmodularBase as SubmodularBase
     from pfbench.sets.vectors import VectorSet as VectorSet
+    from pfbench.sets.whole import WholeMatrices as WholeMatrices
     from pfbench.sets.whole import WholeSpace as WholeSpace
 
 _HOMES = homes_of(__name__)

@@ -1,22 +1,33 @@
 """The l1, l2 and l-infinity balls around 0."""
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pfbench.base.arrays import Floats, norm
 from pfbench.base.errors import Diverged
-from pfbench.sets.body import is_point, projectable
+from pfbench.sets.body import gradient, is_point, projectable
+from pfbench.sets.norms import NormBall
 from pfbench.sets.simplex import project_simplex
 from pfbench.sets.vectors import VectorSet, winner
 
 
-class L1Ball(VectorSet):
+class L1Ball(VectorSet, NormBall):
     """Vectors of length d whose absolute entries sum to at most `radius`."""
 
     name = "l1"
     summary = "vectors whose moduli sum to at most radius"
+    zeta: ClassVar[float] = 1.0
+
+    @property
+    def omega(self) -> float:
+        """Exact: sqrt(d), where all moduli are equal."""
+        return math.sqrt(self.d)
+
+    def norm(self, x: Floats) -> float:
+        """Return the sum of the moduli."""
+        return float(np.abs(x).sum())
 
     def lo(self, g: Floats) -> Floats:
         """Return minus radius times the sign at the entry of g that is largest in modulus."""
@@ -37,7 +48,7 @@ class L1Ball(VectorSet):
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether the l1 norm is at most ``radius (1 + tolerance)``."""
-        return is_point(x, self.shape) and float(np.abs(x).sum()) <= self.radius * (1.0 + tolerance)
+        return is_point(x, self.shape) and self.norm(x) <= self.radius * (1.0 + tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniformly random vertex."""
@@ -45,11 +56,17 @@ class L1Ball(VectorSet):
         return self._filled(int(rng.integers(self.d)), sign * self.radius)
 
 
-class L2Ball(VectorSet):
+class L2Ball(VectorSet, NormBall):
     """Vectors of length d with Euclidean norm at most `radius`; every boundary point is extreme."""
 
     name = "l2"
     summary = "vectors of Euclidean norm at most radius"
+    zeta: ClassVar[float] = 1.0
+    omega: ClassVar[float] = 1.0
+
+    def norm(self, x: Floats) -> float:
+        """Return the Euclidean norm."""
+        return float(np.linalg.norm(x))
 
     def lo(self, g: Floats) -> Floats:
         """Return -radius g/|g|; for g = 0 the point radius e_1."""
@@ -81,20 +98,28 @@ class L2Ball(VectorSet):
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether the Euclidean norm is at most ``radius (1 + tolerance)``."""
-        return is_point(x, self.shape) and float(np.linalg.norm(x)) <= self.radius * (
-            1.0 + tolerance
-        )
+        return is_point(x, self.shape) and self.norm(x) <= self.radius * (1.0 + tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniform point of the sphere."""
         return self.lo(rng.standard_normal(self.d))
 
 
-class LinfBall(VectorSet):
+class LinfBall(VectorSet, NormBall):
     """Vectors of length d with every entry in [-radius, radius]."""
 
     name = "linf"
     summary = "vectors with every modulus at most radius"
+    omega: ClassVar[float] = 1.0
+
+    @property
+    def zeta(self) -> float:
+        """Exact: sqrt(d), where all moduli are equal."""
+        return math.sqrt(self.d)
+
+    def norm(self, x: Floats) -> float:
+        """Return the largest modulus."""
+        return float(np.abs(x).max())
 
     @property
     def diameter(self) -> float:
@@ -105,6 +130,10 @@ class LinfBall(VectorSet):
         """Return -radius sign(g); where g is 0 the entry is radius, so that it is a vertex."""
         winner(g, int(np.argmax(np.abs(g))))
         return np.where(g > 0.0, -self.radius, self.radius)
+
+    def steepest(self, g: Any) -> Floats:
+        """Return -radius sgn(g), sgn(0) = 0."""
+        return np.asarray(-self.radius * np.sign(gradient(g, self.shape)))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return -radius times the l1 norm of g, twice."""
@@ -117,7 +146,7 @@ class LinfBall(VectorSet):
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether every entry is at most ``radius (1 + tolerance)`` in modulus."""
-        return is_point(x, self.shape) and float(np.abs(x).max()) <= self.radius * (1.0 + tolerance)
+        return is_point(x, self.shape) and self.norm(x) <= self.radius * (1.0 + tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a uniformly random vertex."""

@@ -21,7 +21,7 @@ from pfbench.sets.body import AnySet, Body
 from pfbench.sets.box import Box, KSparse
 from pfbench.sets.flow import UnitFlow
 from pfbench.sets.groups import GroupLasso
-from pfbench.sets.matrices import ColumnBall, RowBall, SpectralBall
+from pfbench.sets.matrices import ColumnBall, MaxColumnBall, MaxRowBall, RowBall, SpectralBall
 from pfbench.sets.matroid import MatroidBase, SpanningTree
 from pfbench.sets.nuclear import NuclearBall
 from pfbench.sets.penalties import GroupPenalty, L1Penalty, NuclearPenalty, Penalty
@@ -42,6 +42,8 @@ SETS: Mapping[str, type[Body]] = MappingProxyType(
             Spectrahedron,
             RowBall,
             ColumnBall,
+            MaxRowBall,
+            MaxColumnBall,
             L1Ball,
             L2Ball,
             LinfBall,

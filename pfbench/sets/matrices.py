@@ -15,6 +15,7 @@ from pfbench.base.parameters import parameter
 from pfbench.points import RankOne
 from pfbench.sets.body import Body, gradient, is_point, normalised, projectable
 from pfbench.sets.groups import GroupLasso
+from pfbench.sets.norms import NormBall
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -72,22 +73,32 @@ class MatrixBall(Body):
         return np.zeros(self.shape)
 
 
-class SpectralBall(MatrixBall):
+class SpectralBall(MatrixBall, NormBall):
     """Matrices whose singular values are all at most `radius`."""
 
     name: ClassVar[str] = "spectral"
     summary: ClassVar[str] = "matrices whose singular values are all at most radius"
     source: ClassVar[str] = "Jaggi 2013 section 4 (Schatten norms)"
+    omega: ClassVar[float] = 1.0
+
+    @property
+    def zeta(self) -> float:
+        """Exact: sqrt(min(M, N)), where all singular values are equal."""
+        return math.sqrt(min(self.shape))
 
     @property
     def largest_norm(self) -> float:
         """Exact: radius sqrt(min(M, N)), where all singular values are radius."""
-        return self.radius * math.sqrt(min(self.shape))
+        return self.radius * self.zeta
 
-    def _holds(self, x: Floats, tolerance: float) -> bool:
+    def norm(self, x: Floats) -> float:
+        """Return the largest singular value."""
         scaled, exponent = normalised(x)
         largest = float(scipy.linalg.svdvals(scaled, check_finite=False)[0])
-        return float(np.ldexp(largest, exponent)) <= self.radius * (1.0 + tolerance)
+        return float(np.ldexp(largest, exponent))
+
+    def _holds(self, x: Floats, tolerance: float) -> bool:
+        return self.norm(x) <= self.radius * (1.0 + tolerance)
 
     def lo(self, g: Any) -> Floats:
         """Return -radius UV' for a singular value decomposition U S V' of g; O(M N min(M, N)).
@@ -101,6 +112,12 @@ class SpectralBall(MatrixBall):
         """
         u, vt = _singular(normalised(gradient(g, self.shape))[0])[::2]
         return np.asarray(-self.radius * (u @ vt))
+
+    def steepest(self, g: Any) -> Floats:
+        """Return -radius UV' with the singular values above rounding alone."""
+        u, s, vt = _singular(normalised(gradient(g, self.shape))[0])
+        kept = s > s[0] * max(self.shape) * np.finfo(np.float64).eps
+        return np.asarray(-self.radius * (u[:, kept] @ vt[kept]))
 
     def minimum(self, g: Any) -> tuple[float, float]:
         """Return minus radius times the nuclear norm of g, twice.
@@ -204,6 +221,95 @@ class ColumnBall(RowBall):
     name: ClassVar[str] = "column-norm"
     summary: ClassVar[str] = "matrices whose columns' Euclidean norms sum to at most radius"
     _order: ClassVar[Literal["C", "F"]] = "F"
+
+
+class MaxRowBall(MatrixBall, NormBall):
+    """Matrices of which every row has a Euclidean norm of at most `radius`."""
+
+    name: ClassVar[str] = "max-row-norm"
+    summary: ClassVar[str] = "matrices whose rows' Euclidean norms are all at most radius"
+    source: ClassVar[str] = "Pethick et al. 2025"
+    omega: ClassVar[float] = 1.0
+
+    _along: ClassVar[int] = 1
+    """The axis along which norms are taken."""
+
+    @property
+    def zeta(self) -> float:
+        """Exact: the root of the number of rows, where all norms are equal."""
+        return math.sqrt(self.shape[1 - self._along])
+
+    @property
+    def largest_norm(self) -> float:
+        """Exact: that of a vertex, all of whose rows are of norm radius."""
+        return self.radius * self.zeta
+
+    def _units(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the rows divided by their norms (0 where that is 0), and the norms."""
+        largest = np.abs(x).max(axis=self._along, keepdims=True)
+        scaled = np.divide(x, largest, out=np.zeros_like(x), where=largest > 0.0)
+        lengths = np.linalg.norm(scaled, axis=self._along, keepdims=True)
+        np.divide(scaled, lengths, out=scaled, where=lengths > 0.0)
+        return scaled, largest * lengths
+
+    def norm(self, x: Floats) -> float:
+        """Return the largest norm of a row."""
+        return float(self._units(x)[1].max())
+
+    def _holds(self, x: Floats, tolerance: float) -> bool:
+        return self.norm(x) <= self.radius * (1.0 + tolerance)
+
+    def lo(self, g: Any) -> Floats:
+        """Return -radius g_i/|g_i| in each row, radius at its first entry where g_i = 0; O(MN).
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        units, lengths = self._units(gradient(g, self.shape))
+        first = np.zeros(self.shape)
+        first[(slice(None), 0) if self._along else 0] = -1.0
+        return np.asarray(-self.radius * np.where(lengths > 0.0, units, first))
+
+    def steepest(self, g: Any) -> Floats:
+        """Return -radius g_i/|g_i| in each row, 0 where g_i = 0."""
+        return np.asarray(-self.radius * self._units(gradient(g, self.shape))[0])
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return minus radius times the sum of the norms of the rows of g, twice.
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        value = -self.radius * float(self._units(gradient(g, self.shape))[1].sum())
+        return value, value
+
+    def project(self, y: Any) -> Floats:
+        """Return the nearest matrix of the ball: rows that are too long are cut.
+
+        Raises
+        ------
+        Diverged
+            If y has NaN or infinite entries.
+        """
+        y = projectable(y, self.shape)
+        units, lengths = self._units(y)
+        return np.where(lengths > self.radius, self.radius * units, y)
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return rows that are uniform on the sphere, each on its own."""
+        return self.lo(rng.standard_normal(self.shape))
+
+
+class MaxColumnBall(MaxRowBall):
+    """Matrices of which every column has a Euclidean norm of at most `radius`."""
+
+    name: ClassVar[str] = "max-column-norm"
+    summary: ClassVar[str] = "matrices whose columns' Euclidean norms are all at most radius"
+    _along: ClassVar[int] = 0
 
 
 def _singular(array: Floats) -> tuple[Floats, Floats, Floats]:

@@ -14,6 +14,7 @@ from pfbench.points.atoms import Factors, atomic_norm, orthogonalised
 from pfbench.points.operators import DenseOperator, Operator, SparseOperator, TiltedOperator
 from pfbench.sets.lanczos import leading_triple
 from pfbench.sets.matrices import MatrixBall
+from pfbench.sets.norms import NormBall
 from pfbench.sets.partial_svd import triplets_above
 from pfbench.sets.simplex import project_simplex
 
@@ -29,7 +30,7 @@ CERTIFICATE_FAILURE = 1e-9
 _CERTIFICATE_TOLERANCE = 1e-3
 
 
-class NuclearBall(MatrixBall):
+class NuclearBall(MatrixBall, NormBall):
     """All M x N matrices whose singular values sum to at most `radius`.
 
     Raises
@@ -41,6 +42,20 @@ class NuclearBall(MatrixBall):
     name: ClassVar[str] = "nuclear"
     summary: ClassVar[str] = "matrices whose singular values sum to at most radius"
     source: ClassVar[str] = "Jaggi 2013 section 4; Golub-Kahan-Lanczos"
+    zeta: ClassVar[float] = 1.0
+
+    @property
+    def omega(self) -> float:
+        """Exact: sqrt(min(M, N)), where all singular values are equal."""
+        return math.sqrt(min(self.shape))
+
+    def norm(self, x: Floats) -> float:
+        """Return the sum of the singular values."""
+        return float(scipy.linalg.svdvals(x).sum())
+
+    def dual(self, g: Floats) -> float:
+        """Return the largest singular value, exact to rounding whatever the size."""
+        return _spectral_norm(g)
 
     @property
     def has_projection(self) -> bool:
@@ -135,7 +150,7 @@ class NuclearBall(MatrixBall):
         return norm <= self.radius * (1.0 + tolerance)
 
     def _holds(self, x: Floats, tolerance: float) -> bool:
-        return float(scipy.linalg.svdvals(x).sum()) <= self.radius * (1.0 + tolerance)
+        return self.norm(x) <= self.radius * (1.0 + tolerance)
 
     def random_vertex(self, rng: np.random.Generator, pattern: Pattern | None = None) -> RankOne:
         """Return radius times the outer product of two uniform unit vectors."""

@@ -1,20 +1,22 @@
-"""The whole space: no constraint."""
+"""The whole space, of vectors or of matrices: no constraint."""
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import Refused
-from pfbench.sets.body import is_point
+from pfbench.sets.body import Body, is_point
+from pfbench.sets.matrices import MatrixBall
 from pfbench.sets.vectors import VectorSet
 
 
-class WholeSpace(VectorSet):
-    """All vectors of length d; `radius` plays no role."""
+class _Whole(Body):
+    """No constraint."""
 
-    name = "none"
+    name: ClassVar[str] = "none"
+    source: ClassVar[str] = "no constraint"
 
     @property
     def diameter(self) -> float:
@@ -34,9 +36,24 @@ class WholeSpace(VectorSet):
         return y
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether x is a finite vector of length d."""
+        """Return whether x is a finite array of the shape."""
         return is_point(x, self.shape)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Refuse: there is no vertex."""
         raise Refused("the whole space has no vertex.")
+
+
+class WholeSpace(_Whole, VectorSet):
+    """All vectors of length d; `radius` plays no role."""
+
+
+class WholeMatrices(_Whole, MatrixBall):
+    """All M x N matrices; `radius` plays no role."""
+
+    points: ClassVar[str] = "matrices"
+    has_projection: ClassVar[bool] = True
+    largest_norm: ClassVar[float] = math.inf
+
+    def _holds(self, x: Floats, tolerance: float) -> bool:
+        return True

@@ -23,6 +23,9 @@ SMALL = {
     "simplex-norm": "[columns=12]",
     "zero-chain": "[horizon=6]",
     "finite-sum-chain": "",
+    "separable-quadratic": "[columns=4,noise=skewed,norm=linf]",
+    "matrix-least-squares": "[norm=spectral,noise=normal]",
+    "two-layer-network": "[norm=spectral*linf[radius=0.5]]",
 }
 """Every problem of the catalogue, in a size that takes little time."""
 

@@ -19,6 +19,9 @@ SMALL = {
     "finite-sum-chain": {"n": 4},
     "zero-chain": {"horizon": 3},
     "simplex-norm": {"columns": 4},
+    "separable-quadratic": {"columns": 4},
+    "matrix-least-squares": {"rows": 4},
+    "two-layer-network": {"rows": 9},
 } | {name: {"rows": 9, "columns": 3} for name in ("robust-regression", "log-cosh", "quadratic")}
 
 

@@ -13,10 +13,20 @@ from hypothesis.extra.numpy import arrays
 import pfbench as pf
 from pfbench.base.errors import Diverged, InputError
 from pfbench.points import RankOne
-from pfbench.sets import ColumnBall, NuclearBall, RowBall, Spectrahedron, SpectralBall
+from pfbench.sets import (
+    ColumnBall,
+    MaxColumnBall,
+    MaxRowBall,
+    NuclearBall,
+    RowBall,
+    Spectrahedron,
+    SpectralBall,
+)
 
 SHAPES = [(3, 2), (2, 4), (3, 3), (1, 3), (3, 1)]
-BALLS = [SpectralBall, RowBall, ColumnBall]
+BALLS = [SpectralBall, RowBall, ColumnBall, MaxRowBall, MaxColumnBall]
+BY_ROWS = (RowBall, MaxRowBall)
+LARGEST = (MaxRowBall, MaxColumnBall)
 EACH = pytest.mark.parametrize("cls", BALLS)
 
 
@@ -24,14 +34,16 @@ def norm_of(cls, x):
     """The norm by its definition."""
     if cls is SpectralBall:
         return np.linalg.norm(x, 2)
-    return np.linalg.norm(x, axis=1 if cls is RowBall else 0).sum()
+    lengths = np.linalg.norm(x, axis=1 if cls in BY_ROWS else 0)
+    return lengths.max() if cls in LARGEST else lengths.sum()
 
 
 def dual_norm_of(cls, x):
     """max <x, v> over norm(v) <= 1."""
     if cls is SpectralBall:
         return np.linalg.norm(x, "nuc")
-    return np.linalg.norm(x, axis=1 if cls is RowBall else 0).max()
+    lengths = np.linalg.norm(x, axis=1 if cls in BY_ROWS else 0)
+    return lengths.sum() if cls in LARGEST else lengths.max()
 
 
 def matrices(largest=1e3):
@@ -73,6 +85,8 @@ def test_the_projection_is_the_solution_of_the_convex_program(cls, shape):
         SpectralBall: lambda: cvxpy.sigma_max(x),
         RowBall: lambda: cvxpy.mixed_norm(x, 2, 1),
         ColumnBall: lambda: cvxpy.mixed_norm(x.T, 2, 1),
+        MaxRowBall: lambda: cvxpy.mixed_norm(x, 2, "inf"),
+        MaxColumnBall: lambda: cvxpy.mixed_norm(x.T, 2, "inf"),
     }[cls]()
     problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.sum_squares(x - y)), [norm <= 1.3])
     problem.solve(solver=cvxpy.CLARABEL)

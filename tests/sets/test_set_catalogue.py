@@ -27,6 +27,7 @@ from pfbench.sets.catalogue import takes
 
 NAMES = [
     *("nuclear", "spectral", "spectrahedron", "row-norm", "column-norm"),
+    *("max-row-norm", "max-column-norm"),
     *("l1", "l2", "linf", "box", "simplex", "k-sparse", "group-lasso"),
     *("birkhoff", "unit-flow", "spanning-tree", "matroid-base", "submodular-base"),
     "permutahedron",

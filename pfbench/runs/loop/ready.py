@@ -13,12 +13,15 @@ from pfbench.base.selectors import Selector
 from pfbench.base.state import Point
 from pfbench.measures import named
 from pfbench.points import keep
+from pfbench.problems.normed import KINDS
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.stop import Stop
 
 _KINDS = {
     "smooth": "is for problems without set and penalty",
     "set": "is for problems with a feasible set",
+    "norm": "is for problems with a norm in place of a set",
+    **{f"norm {kind}": f"is for the norm {kind}" for kind in KINDS},
 }
 
 

@@ -1,0 +1,347 @@
+"""The geometry of norm balls: one constant in place of two, and what a gap tells of the gradient.
+
+Pethick et al. 2025 have rho_2/rho and zeta side by side; they are one number, as both are the
+maximum of <x, v> over |x| <= 1 and |v|_2 <= 1 taken in either order (ours).
+"""
+
+import math
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.protocols import Gradient, Point
+from pfbench.problems.additive_noise import MatrixLeastSquares
+from pfbench.problems.with_norm import Normed
+from pfbench.sets.named_norms import norm_ball
+from pfbench.sets.norms import NormBall, Product
+from pfbench.sets.whole import WholeMatrices
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.instruments.changed import Changed
+from pfbench.verification.instruments.normed import on_vectors
+from pfbench.verification.statistics import (
+    Decision,
+    across,
+    all_of,
+    decide_exact,
+    decide_inequality,
+)
+from pfbench.verification.units import GRADIENT, VALUE, formula
+
+ROUNDING = 1e-9
+"""How far an identity may be off, relative to the numbers in it."""
+
+_PAIRS = 40
+
+# --- instances ------------------------------------------------------------------------------------
+
+
+def vectors(norm: str) -> Normed:
+    """Return sum h_j x_j^2/2 with h = (1, 2, 3, 4) in a norm of vectors.
+
+    In the l-infinity norm its smoothness is the sum of the h_j, attained at every vertex.
+    """
+    return on_vectors(norm, weights=(1.0, 2.0, 3.0, 4.0), begin=(1.0, -1.0, 1.0, -1.0))
+
+
+def matrices(norm: str) -> Normed:
+    """Return |A W|^2/2, W of shape (3, 5), in a norm of matrices.
+
+    In the spectral norm its smoothness is |A|_F^2, as A has no more columns than W.
+    """
+    A = np.random.default_rng(5).standard_normal((4, 3))
+    begin = np.eye(3, 5)
+    return Normed(
+        MatrixLeastSquares(
+            set=WholeMatrices((3, 5)),
+            begin=begin,
+            noise=np.zeros((1, 3, 5)),
+            A=A,
+            B=np.zeros((4, 5)),
+        ),
+        norm_ball(norm, (3, 5)),
+    )
+
+
+def blocks() -> Normed:
+    """Return |x|^2/2 with a spectral block, one of columns and one of signs, of three radii."""
+    balls = (
+        norm_ball("spectral[radius=2]", (2, 3)),
+        norm_ball("max-column-norm[radius=0.7]", (3, 2)),
+        norm_ball("linf[radius=0.5]", (4,)),
+    )
+    plain = on_vectors("l2", weights=(1.0,) * 16, begin=(1.0,) * 16)
+    return Normed(plain.inner, Product(balls))
+
+
+_MATRICES = ("spectral", "nuclear", "max-row-norm", "max-column-norm", "linf", "l1")
+EVERY = (
+    *(instance(vectors, norm=f"{name}[radius=1.7]") for name in ("l1", "l2", "linf")),
+    *(instance(matrices, norm=f"{name}[radius=1.7]") for name in _MATRICES),
+    instance(blocks),
+)
+
+
+def pool(ball: NormBall, rng: np.random.Generator) -> Iterator[Floats]:
+    """Yield points at which ratios of norms are extreme: single entries, isometries, vertices."""
+    balls = ball.balls if isinstance(ball, Product) else (ball,)
+    for number in range(len(balls)):
+        for made in (_single, _isometry, np.ones):
+            parts = [
+                made(one.shape) if number == at else np.zeros(one.shape)
+                for at, one in enumerate(balls)
+            ]
+            yield np.concatenate([part.ravel() for part in parts]).reshape(ball.shape)
+    for _ in range(_PAIRS):
+        vertex = ball.random_vertex(rng)
+        yield vertex if isinstance(vertex, np.ndarray) else np.asarray(vertex.matrix())
+        yield rng.standard_normal(ball.shape)
+
+
+def _single(shape: tuple[int, ...]) -> Floats:
+    entry = np.zeros(shape)
+    entry.flat[0] = 1.0
+    return entry
+
+
+def _isometry(shape: tuple[int, ...]) -> Floats:
+    """Return what has equal singular values, as a matrix; a single entry, as a vector."""
+    return _single(shape) if len(shape) == 1 else np.eye(shape[0], shape[1])
+
+
+# --- the checks -----------------------------------------------------------------------------------
+
+
+def geometry(trial: Trial) -> Evidence:
+    """Compare zeta, rho_2, omega, dual norm, linear minimisation and projection with definitions.
+
+    Points are random ones, vertices, single entries and isometries, at which extremes are attained.
+    """
+    parts: dict[str, Decision] = {}
+    for one in trial.claim.instances:
+        problem = one()
+        asked = trial.subject.answering(problem).open(np.random.default_rng(0))
+        rng = trial.rng(one.key)
+        parts[f"{one.name} {one.key}"] = _of_ball(asked, problem.norm, rng)
+    return Evidence(all_of(parts), {"off": ROUNDING}, len(parts))
+
+
+def _of_ball(asked: Any, right: NormBall, rng: np.random.Generator) -> Decision:
+    """Decide all that is said of one ball; `right` makes points, and has the norm itself."""
+    ball, points = asked.norm, list(pool(right, rng))
+    gradients = [*points, *(rng.standard_normal(right.shape) for _ in range(_PAIRS))]
+    lengths = [float(np.linalg.norm(x)) for x in points]
+    duals = [max_inner(right, x) for x in points]
+    off = {
+        "zeta": max(a / b for a, b in zip(duals, lengths, strict=True)) / ball.zeta - 1.0,
+        "rho_2": max(
+            float(np.linalg.norm(asked.lo(g))) for g in gradients
+        ) / (ball.radius * ball.zeta) - 1.0,
+        "omega": max(right.norm(x) / b for x, b in zip(points, lengths, strict=True))
+        / ball.omega
+        - 1.0,
+        "dual norm": _worst(ball.dual(x) / a - 1.0 for x, a in zip(points, duals, strict=True)),
+        "lmo": _worst(_off_minimum(asked, right, g) for g in gradients),
+        "free directions": _free(asked, right),
+        "projection": _worst(_off_nearest(ball, right, 3.0 * g) for g in gradients),
+    }  # fmt: skip
+    worst = max(off, key=lambda name: abs(off[name]))
+    return decide_exact(
+        abs(off[worst]) <= ROUNDING,
+        "It is as defined.",
+        f"{worst} is off by {off[worst]:.3g}.",
+        {name: abs(number) for name, number in off.items()},
+    )
+
+
+def _worst(numbers: Iterator[float]) -> float:
+    return max(numbers, key=abs)
+
+
+def max_inner(ball: NormBall, x: Floats) -> float:
+    """Return the largest <x, v> over |v| <= 1, by a vertex that attains it."""
+    v = ball.lo(x)
+    return -float(np.vdot(x, v if isinstance(v, np.ndarray) else v.matrix())) / ball.radius
+
+
+def _off_minimum(asked: Any, ball: NormBall, g: Floats) -> float:
+    """Return by how much <g, lmo(g)> misses -rho |g|_*, or |lmo(g)| exceeds rho."""
+    v = asked.lo(g)
+    missed = float(np.vdot(g, v)) / (ball.radius * max_inner(ball, g)) + 1.0
+    beyond = max(0.0, ball.norm(v) / ball.radius - 1.0)
+    return missed if abs(missed) > beyond else beyond
+
+
+def _free(asked: Any, ball: NormBall) -> float:
+    """Return how far the minimiser is from 0 where a gradient with a single entry leaves it free.
+
+    0 is one for the gradient 0, too.
+    """
+    entry = np.zeros(ball.shape)
+    entry.flat[0] = 1.0
+    found = [float(np.abs(asked.lo(np.zeros(ball.shape))).max())]
+    v = np.array(asked.lo(entry))
+    v.flat[0] = 0.0
+    return max(*found, float(np.abs(v).max())) / ball.radius
+
+
+def _off_nearest(ball: Any, right: NormBall, y: Floats) -> float:
+    """Return by how much p = project(y) breaks |p| <= rho or rho |y - p|_* <= <y - p, p>."""
+    p = ball.project(y)
+    size = right.radius * float(np.linalg.norm(y)) + 1e-300
+    beyond = max(0.0, right.norm(p) / right.radius - 1.0)
+    beaten = right.radius * max_inner(right, y - p) - float(np.vdot(y - p, p))
+    return max(beyond, beaten / size)
+
+
+def bound_of_gradient(L: float, gap: float) -> float:
+    """Return sqrt(2 L gap), the bound of |grad f(x)|_* (f bounded below, L-smooth in the norm).
+
+    A step (|grad f|_*/(L rho)) lmo(grad f) falls by |grad f|_*^2/(2L), and not below min f (ours).
+    """
+    return math.sqrt(2.0 * L * gap)
+
+
+def dual_gap(trial: Trial) -> Evidence:
+    """Compare |grad f(x)|_* with its bound at random points and along vertices."""
+    parts: dict[str, Decision] = {}
+    for one in trial.claim.instances:
+        problem = one()
+        asked = trial.subject.answering(problem).open(np.random.default_rng(0))
+        L, least = problem.constants(problem.start()).L_norm, problem.inner.least
+        ratios = []
+        for x in islice(pool(problem.norm, trial.rng(one.key)), trial.pick(40, None)):
+            measured = asked.norm.dual(asked.gradient(x))
+            ratios.append(measured / bound_of_gradient(L, problem.value(x) - least))
+        parts[f"{one.name} {one.key}"] = decide_inequality(ratios)
+    return Evidence(across(parts), {"ratio": 1.0}, len(parts))
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+GEOM = Claim(
+    name="pethick2025-geom",
+    source="pethick2025 table 1, appendix; one constant in place of two: pfbench",
+    kind="identity",
+    statement=(
+        "zeta = max |x|_*/|x|_2 = rho_2/rho, omega = max |x|/|x|_2, min <d, x> = -rho |d|_*, null "
+        "directions get 0, and projections are nearest points, as stated for each ball"
+    ),
+    check=geometry,
+    instances=EVERY,
+    schedule="none: a statement about balls",
+    takes=(0.2, 0.2),
+)
+
+DUAL_GAP = Claim(
+    name="pethick2025-dual-gap",
+    source="pethick2025 assumption 5.1; the bound is pfbench's",
+    kind="bound",
+    statement="|grad f(x)|_*^2 <= 2 L (f(x) - min f), L the smoothness in the norm",
+    check=dual_gap,
+    instances=EVERY,
+    schedule="none: a statement about f",
+    assumptions=("|grad f(x) - grad f(y)|_* <= L |x - y|", "f bounded below"),
+    takes=(0.2, 0.2),
+    formulas=(formula(bound_of_gradient, GRADIENT, gap=VALUE),),
+)
+
+CLAIMS = (GEOM, DUAL_GAP)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class Ball(Changed):
+    """A ball of which a subclass changes something."""
+
+
+class OfBall(Changed):
+    """A problem whose ball is a faulty one; the ball's own minimisation answers."""
+
+    ball: Any = Ball
+
+    @property
+    def norm(self) -> Any:
+        """The faulty ball."""
+        return self.ball(self._right.norm)
+
+    def lo(self, g: Gradient) -> Point:
+        """Return the faulty ball's minimiser."""
+        return self.norm.steepest(g)
+
+
+class UnitZeta(Ball):
+    """A ball that says zeta = 1."""
+
+    zeta = 1.0
+
+
+class ZetaOne(OfBall):
+    """Takes zeta = 1, as of the Euclidean ball."""
+
+    ball = UnitZeta
+
+
+class DoubledZeta(Ball):
+    """A ball whose zeta is of the diameter."""
+
+    @property
+    def zeta(self) -> float:
+        """Return D_2/rho = 2 rho_2/rho."""
+        return 2.0 * float(self._right.zeta)
+
+
+class DiameterForRadius(OfBall):
+    """Takes the Euclidean diameter D_2 for the radius rho_2."""
+
+    ball = DoubledZeta
+
+
+class OneLength(Ball):
+    """A ball that divides all by one length."""
+
+    def steepest(self, g: Gradient) -> Point:
+        """Return -radius g/|g|_2."""
+        size = float(np.linalg.norm(g))
+        return -self.radius * g / size if size else 0.0 * g
+
+
+class UnscaledRows(OfBall):
+    """Divides the whole gradient by its length, not each row or singular value by its own."""
+
+    ball = OneLength
+
+
+class SignOfZero(OfBall):
+    """Takes sgn(0) = 1, and completes singular vectors: a vertex, also where the gradient is 0."""
+
+    def lo(self, g: Gradient) -> Point:
+        """Return the vertex of the set of the same shape."""
+        v = self._right.norm.lo(g)
+        return v if isinstance(v, np.ndarray) else v.matrix()
+
+
+class PrimalForDual(Ball):
+    """A ball whose dual norm is that of the nuclear and the l1 ball."""
+
+    def dual(self, g: Gradient) -> float:
+        """Return zeta |g|_2, the bound of the dual norm."""
+        return float(self._right.zeta * np.linalg.norm(g))
+
+
+class BoundForNorm(OfBall):
+    """Takes zeta |g|_2 for |g|_*, its upper bound."""
+
+    ball = PrimalForDual
+
+
+MUTANTS = (
+    Mutant.answering("norms-zeta-one", ZetaOne, GEOM),
+    Mutant.answering("norms-diameter-for-radius", DiameterForRadius, GEOM),
+    Mutant.answering("norms-unscaled-rows", UnscaledRows, GEOM),
+    Mutant.answering("norms-sign-of-zero", SignOfZero, GEOM),
+    Mutant.answering("norms-bound-for-norm", BoundForNorm, GEOM, DUAL_GAP),
+)

@@ -1,0 +1,286 @@
+"""Quadratics whose component gradients differ by constants: f_i(x) = f(x) + <s_i, x>, sum s_i = 0.
+
+So an estimate's error is that of a mean of the s_i, of a variance that is known exactly and the
+same everywhere. These are the instances on which bounds of methods for norms bind.
+"""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.checks import choice, finite_array, integer, real
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.base.sample import Indices
+from pfbench.problems.base import FiniteSum, digest_of, drawn
+from pfbench.problems.normed import largest_square
+from pfbench.sets.body import AnySet
+from pfbench.sets.norms import NormBall
+
+NOISES = ("none", "two-point", "skewed", "normal")
+"""How the s_i may be drawn; see `noise_of`."""
+
+
+def noise_of(
+    kind: str, sigma: float, shape: tuple[int, ...], components: int, rng: np.random.Generator
+) -> Floats:
+    """Return the s_i, of mean 0 and mean square sigma^2, shape (n, *shape).
+
+    two-point: sigma and -sigma in the first entry; skewed: there 3 t once and -t three times,
+    sigma = t sqrt 3; normal: so many normal ones, centred.
+    """
+    choice("noise", kind, NOISES)
+    real("sigma", sigma, least=0.0)
+    first = {"two-point": (1.0, -1.0), "skewed": (3.0, -1.0, -1.0, -1.0), "none": (0.0,)}
+    if kind == "normal":
+        rows = rng.standard_normal((integer("components", components, least=2), *shape))
+        rows -= rows.mean(axis=0)
+    else:
+        rows = np.zeros((len(first[kind]), *shape))
+        rows.reshape(len(rows), -1)[:, 0] = first[kind]
+    size = math.sqrt(float((rows * rows).sum()) / len(rows))
+    return np.asarray(rows * (sigma / size if size > 0.0 else 0.0))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdditiveNoise(FiniteSum):
+    """A convex quadratic f with the components f + <s_i, x>.
+
+    Parameters
+    ----------
+    set
+        The feasible set; the whole space for none.
+    begin
+        The start point.
+    noise
+        The s_i, shape (n, *shape), of mean 0.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, or the mean is not 0.
+    """
+
+    set: AnySet
+    begin: Floats
+    noise: Floats
+
+    properties: ClassVar[frozenset[str]] = frozenset({"convex"})
+
+    def __post_init__(self) -> None:
+        finite_array("the start", self.begin, shape=self.set.shape)
+        noise = finite_array("the noise", self.noise)
+        if noise.shape[1:] != self.set.shape:
+            raise InputError(
+                f"the noise has rows of shape {noise.shape[1:]}, the points have shape "
+                f"{self.set.shape}: make them equal."
+            )
+        if np.abs(noise.mean(axis=0)).max() > 1e-12 * max(1e-300, float(np.abs(noise).max())):
+            raise InputError("the noise must have mean 0: subtract it.")
+
+    @property
+    def n(self) -> int:
+        """Number of components."""
+        return len(self.noise)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a point."""
+        return self.set.shape
+
+    def start(self) -> Floats:
+        """Return a fresh copy of the start point."""
+        return np.array(self.begin)
+
+    @abstractmethod
+    def bend(self, u: Floats) -> Floats:
+        """Return the Hessian times u."""
+
+    @property
+    @abstractmethod
+    def curvature(self) -> Floats:
+        """The Hessian as a matrix that acts on the rows of a point, shape (m, m)."""
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled component gradients at x."""
+        indices, weights = drawn(sample, self.n)
+        return self.gradient(x) + np.tensordot(weights, self.noise[indices], axes=1)
+
+    def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the mean of grad f_i(x) - grad f_i(y): the Hessian times x - y."""
+        drawn(sample, self.n)
+        return self.bend(x - y)
+
+    def hessian(self, s: Floats) -> "SameHessian":
+        """Return all component Hessians, which are equal."""
+        return SameHessian(self)
+
+    @property
+    def best_known(self) -> tuple[float, str] | None:
+        """The least value on the whole space; None over a set."""
+        return None if self.bounded else (self.least, "minimum, by the normal equations")
+
+    @property
+    @abstractmethod
+    def least(self) -> float:
+        """The minimum of f on the whole space."""
+
+    def smoothness_in(self, norm: NormBall) -> tuple[float, str] | None:
+        """Return the largest <X, G X> over the ball, exact where that is."""
+        return largest_square(norm, self.curvature, math.prod(self.shape[1:]))
+
+    @cached_property
+    def _eigenvalues(self) -> Floats:
+        return np.asarray(np.linalg.eigvalsh(self.curvature), dtype=np.float64)
+
+    def constants(self, start: Floats) -> Constants:
+        """Return all constants of this problem."""
+        L = float(self._eigenvalues[-1])
+        smooth = L, "the largest eigenvalue of the Hessian, which all components share"
+        mu = max(0.0, float(self._eigenvalues[0]))
+        return Constants.derived(
+            n=(self.n, "number of components"),
+            D=(self.set.diameter, f"diameter of the set {self.set.name}"),
+            L_f=smooth,
+            L_ms=smooth,
+            L_max=smooth,
+            L2_ms=(0.0, "the Hessians are constant"),
+            sigma2=(
+                float((self.noise * self.noise).sum()) / self.n,
+                "the mean of |s_i|^2: exact, at every point",
+            ),
+            delta=(self.value(start) - self.least, "f(start) - min f on the whole space"),
+            M=(self.set.largest_norm, f"largest norm in the set {self.set.name}"),
+            sigma_hat=(mu or math.inf, "the least eigenvalue of the Hessian"),
+            ell=(0.0, "f is convex"),
+        )
+
+
+class SameHessian:
+    """Component Hessians that are all equal, applied to differences of points."""
+
+    def __init__(self, problem: AdditiveNoise) -> None:
+        self._problem = problem
+
+    def product(self, x: Floats, y: Floats) -> Floats:
+        """Return the Hessian times x - y."""
+        return self._problem.bend(x - y)
+
+    def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
+        """Return the Hessian times x - y."""
+        drawn(sample, self._problem.n)
+        return self._problem.bend(x - y)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SeparableQuadratic(AdditiveNoise):
+    """f(x) = sum of h_j (x_j - c_j)^2/2 over vectors.
+
+    Parameters
+    ----------
+    weights
+        The h_j, at least 0, shape (d,).
+    centre
+        The c_j, shape (d,); 0 if not given.
+    """
+
+    name: ClassVar[str] = "separable-quadratic"
+    source: ClassVar[str] = "pfbench"
+
+    weights: Floats
+    centre: Floats | float = field(default=0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if finite_array("the weights", self.weights, shape=self.shape).min() < 0.0:
+            raise InputError("the weights must be at least 0.")
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of all numbers."""
+        arrays = self.begin, self.noise, self.weights, np.asarray(self.centre, dtype=np.float64)
+        return digest_of((self.name, self.set), *arrays)
+
+    def value(self, x: Floats) -> float:
+        """Return f(x)."""
+        u = x - self.centre
+        return 0.5 * float(self.weights @ (u * u))
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x, shape (d,)."""
+        return self.weights * (x - self.centre)
+
+    def bend(self, u: Floats) -> Floats:
+        """Return h_j u_j, shape (d,)."""
+        return self.weights * u
+
+    @property
+    def curvature(self) -> Floats:
+        """The matrix with the h_j on its diagonal."""
+        return np.diag(self.weights)
+
+    def smoothness_in(self, norm: NormBall) -> tuple[float, str] | None:
+        """Return the largest square over the ball: over a cube it is the sum of all h_j."""
+        if norm.name == "linf":
+            return float(self.weights.sum()), "the sum of the h_j, at every vertex: exact"
+        return super().smoothness_in(norm)
+
+    least: ClassVar[float] = 0.0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MatrixLeastSquares(AdditiveNoise):
+    """f(W) = |A W - B|_F^2/2 over matrices.
+
+    Parameters
+    ----------
+    A, B
+        Matrices of shapes (p, m) and (p, n); W has shape (m, n).
+    """
+
+    name: ClassVar[str] = "matrix-least-squares"
+    source: ClassVar[str] = "Kim, Oh 2026; pfbench"
+
+    A: Floats
+    B: Floats
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        (p, m), n = finite_array("A", self.A).shape, self.shape[1]
+        if m != self.shape[0]:
+            raise InputError(f"A has {m} columns, and W {self.shape[0]} rows: make them equal.")
+        finite_array("B", self.B, shape=(p, n))
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of all numbers."""
+        return digest_of((self.name, self.set), self.begin, self.noise, self.A, self.B)
+
+    def value(self, x: Floats) -> float:
+        """Return f(W)."""
+        residual = self.A @ x - self.B
+        return 0.5 * float(np.vdot(residual, residual))
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return A'(A W - B), shape (m, n)."""
+        return np.asarray(self.A.T @ (self.A @ x - self.B))
+
+    def bend(self, u: Floats) -> Floats:
+        """Return A'A U, shape (m, n)."""
+        return np.asarray(self.A.T @ (self.A @ u))
+
+    @cached_property
+    def curvature(self) -> Floats:
+        """A'A."""
+        return np.asarray(self.A.T @ self.A)
+
+    @cached_property
+    def least(self) -> float:
+        """The minimum, by least squares."""
+        found: Any = np.linalg.lstsq(self.A, self.B, rcond=None)[0]
+        return self.value(found)

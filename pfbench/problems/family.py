@@ -1,0 +1,94 @@
+"""What a selector can say of a problem, and how it is built from that: what all families share."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from pfbench.base.checks import choice
+from pfbench.base.errors import InputError
+from pfbench.base.parameters import check_known, declared, parameter
+from pfbench.problems.base import FiniteSum
+from pfbench.problems.with_norm import Normed
+from pfbench.sets.body import AnySet
+from pfbench.sets.catalogue import feasible_set
+from pfbench.sets.named_norms import norm_ball
+from pfbench.sets.whole import WholeMatrices, WholeSpace
+
+Classes = Mapping[str, type[Any]]
+
+_NONE: Classes = MappingProxyType({})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family(ABC):
+    """What a selector says of a problem; the fields that declare themselves are its parameters.
+
+    Attributes
+    ----------
+    problem
+        The class of the problem.
+    summary
+        A line about it.
+    sources
+        What draws its data, by the value of `source`.
+    points
+        What its points are where it takes any set of them: vectors or matrices.
+    own_set
+        Its only feasible set, or the one that it has if none is named.
+    own_radius
+        Radius of that set, unless it is given.
+    free
+        Whether it takes set=none.
+    rest
+        The parameters of the source, the set and the penalty.
+    """
+
+    problem: ClassVar[type[FiniteSum]]
+    summary: ClassVar[str]
+    sources: ClassVar[Classes] = _NONE
+    points: ClassVar[str] = ""
+    own_set: ClassVar[str] = ""
+    own_radius: ClassVar[float] = 1.0
+    free: ClassVar[bool] = True
+
+    rest: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+
+    @abstractmethod
+    def build(self) -> FiniteSum:
+        """Return the problem."""
+
+    def _drawn(self, source: str) -> Any:
+        """Return what the source makes; parameters that it does not know are refused."""
+        drawing = self.sources[choice("source", source, self.sources)]
+        check_known(f"the source {source}", self.rest, declared(drawing))
+        return drawing(**self.rest).draw(source)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OverAnySet(Family):
+    """A family that takes any set of its points; `of_set` are the parameters of the set."""
+
+    of_set: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "see below")
+    norm: str | None = parameter(
+        None, "norm in place of the set, as spectral[radius=2], or beside it", "none"
+    )
+
+    def _normed(self, problem: FiniteSum) -> FiniteSum:
+        """Return the problem, or the same with the norm that is asked for."""
+        if self.norm is None:
+            return problem
+        return Normed(problem, norm_ball(self.norm, problem.shape))
+
+    def _feasible(self, shape: tuple[int, ...]) -> AnySet:
+        given = {name: value for name, value in self.of_set.items() if value is not None}
+        name = self.set or self.own_set
+        if name == "none" and self.free:
+            if given:
+                raise InputError(f"set=none takes no {next(iter(given))}: leave it out.")
+            return WholeSpace(*shape) if len(shape) == 1 else WholeMatrices((shape[0], shape[1]))
+        if name == self.own_set:
+            given = {"radius": self.own_radius} | given
+        return feasible_set(name, shape, **given)

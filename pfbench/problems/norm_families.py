@@ -1,0 +1,142 @@
+"""The families of problems on which methods for norms are tested: made, small and dense."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from pfbench.base.checks import integer
+from pfbench.base.parameters import parameter
+from pfbench.problems.additive_noise import (
+    NOISES,
+    AdditiveNoise,
+    MatrixLeastSquares,
+    SeparableQuadratic,
+    noise_of,
+)
+from pfbench.problems.base import FiniteSum
+from pfbench.problems.family import OverAnySet
+from pfbench.problems.sizes import check_length
+from pfbench.problems.two_layer import TwoLayerNetwork
+from pfbench.problems.with_norm import Normed
+from pfbench.sets.named_norms import product_norm
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyFamily(OverAnySet):
+    """A quadratic with additive noise."""
+
+    own_set = "none"
+
+    set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "none")
+    noise: str = parameter("none", f"what the components add to f: {', '.join(NOISES)}")
+    sigma: float = parameter(1.0, "root of the noise's variance, which is exact")
+    components: int = parameter(64, "n of normal noise")
+    seed: int = parameter(0, "seed of what is drawn")
+
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(integer("seed", self.seed, least=0))
+
+    def _noise(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+        return noise_of(self.noise, self.sigma, shape, self.components, rng)
+
+    def _made(self, problem: AdditiveNoise) -> FiniteSum:
+        return self._normed(problem)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeparableFamily(NoisyFamily):
+    """The quadratic (kappa x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1)."""
+
+    problem: ClassVar[type[FiniteSum]] = SeparableQuadratic
+    summary = "(kappa x_1^2 + x_2^2 + ...)/2 with noise of known variance, convex"
+    points = "vectors"
+
+    columns: int = parameter(11, "length of a point (d)")
+    condition: float | None = parameter(None, "kappa", "d")
+
+    def build(self) -> FiniteSum:
+        """Return the problem."""
+        d, rng = integer("columns", self.columns, least=1), self._rng()
+        check_length("a point", d)
+        weights = np.ones(d)
+        weights[0] = d if self.condition is None else self.condition
+        feasible = self._feasible((d,))
+        start = np.ones(d) if feasible.contains(np.ones(d)) else feasible.start()
+        noise = self._noise((d,), rng)
+        return self._made(
+            SeparableQuadratic(set=feasible, begin=start, noise=noise, weights=weights)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixLeastSquaresFamily(NoisyFamily):
+    """|A W - B|^2/2 with normal A and B."""
+
+    problem: ClassVar[type[FiniteSum]] = MatrixLeastSquares
+    summary = "|A W - B|^2/2 over matrices with noise of known variance, convex"
+    points = "matrices"
+
+    rows: int = parameter(8, "rows of A and B")
+    columns: int = parameter(3, "columns of A, rows of W")
+    outputs: int = parameter(5, "columns of W")
+
+    def build(self) -> FiniteSum:
+        """Return the problem."""
+        sizes = (("rows", self.rows), ("columns", self.columns), ("outputs", self.outputs))
+        p, m, n = (integer(name, size, least=1) for name, size in sizes)
+        check_length("A", p * m)
+        check_length("B", p * n)
+        check_length("a point", m * n)
+        rng = self._rng()
+        A, B = rng.standard_normal((p, m)), rng.standard_normal((p, n))
+        feasible = self._feasible((m, n))
+        noise = self._noise((m, n), rng)
+        made = MatrixLeastSquares(set=feasible, begin=feasible.start(), noise=noise, A=A, B=B)
+        return self._made(made)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoLayerFamily(OverAnySet):
+    """A network of two layers, with the outputs of another one of the same size for targets."""
+
+    problem: ClassVar[type[FiniteSum]] = TwoLayerNetwork
+    summary = "network of two layers, |W2 tanh(W1 a) - b|^2/2, non-convex"
+    points = "vectors"
+    own_set = "l2"
+    own_radius = 5.0
+
+    set: str | None = parameter(
+        None, "feasible set, see `pfbench list sets`; none for the whole space", "l2"
+    )
+    norm: str | None = parameter(
+        None, "norm of both layers, or of each, as spectral*linf[radius=0.5]", "none"
+    )
+    rows: int = parameter(40, "n")
+    columns: int = parameter(5, "inputs (m)")
+    hidden: int = parameter(4, "hidden units (h)")
+    outputs: int = parameter(3, "outputs (k)")
+    seed: int = parameter(0, "seed of the data and of the start")
+
+    def build(self) -> FiniteSum:
+        """Return the problem."""
+        names = ("rows", "columns", "hidden", "outputs")
+        n, m, h, k = (integer(name, getattr(self, name), least=1) for name in names)
+        check_length("the features", n * max(m, h, k))
+        check_length("a point", h * (m + k))
+        rng = np.random.default_rng(integer("seed", self.seed, least=0))
+        features = rng.standard_normal((n, m)) / np.sqrt(m)
+        hidden = np.tanh(features @ rng.standard_normal((m, h)))
+        targets = hidden @ rng.standard_normal((h, k)) / np.sqrt(h)
+        start = 0.3 * rng.standard_normal(h * (m + k))
+        feasible = self._feasible(start.shape)
+        made = TwoLayerNetwork(
+            features=features,
+            targets=targets,
+            hidden=h,
+            set=feasible,
+            begin=start if feasible.contains(start) else feasible.project(start),
+        )
+        if self.norm is None:
+            return made
+        return Normed(made, product_norm(self.norm, made.blocks))

@@ -1,0 +1,151 @@
+"""A network of two layers with a smooth activation, and its constants on a ball.
+
+f_i(W_1, W_2) = |W_2 tanh(W_1 a_i) - b_i|^2/2. A point is a vector: the entries of W_1, shape
+(h, m), then those of W_2, shape (k, h), in C order.
+
+On |x| <= R, with z = W_1 a, u = tanh z, r = W_2 u - b: |u|^2 <= h, |W_2| <= R and
+|r| <= R sqrt h + |b|. In a direction (P, Q) of length 1 the second derivative is
+|Q u + W_2 (tanh'(z) P a)|^2 + <r, 2 Q (tanh'(z) P a) + W_2 (tanh''(z) (P a)^2)>, with |tanh'| <= 1
+and |tanh''| <= c = 4/(3 sqrt 3), so that f_i is smooth with L_i = h + R^2 |a|^2 +
+(R sqrt h + |b|)(|a| + c R |a|^2). A component gradient has a square of at most
+(R sqrt h + |b|)^2 (h + R^2 |a|^2).
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.checks import finite_array, integer
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.base.sample import Indices
+from pfbench.problems.base import FiniteSum, digest_of, drawn
+from pfbench.sets.body import AnySet
+
+_CURVED = 4.0 / (3.0 * math.sqrt(3.0)) * (1.0 + 1e-15)
+"""sup |tanh''|, at tanh^2 = 1/3."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TwoLayerNetwork(FiniteSum):
+    """The network on given data.
+
+    Parameters
+    ----------
+    features
+        The a_i, shape (n, m).
+    targets
+        The b_i, shape (n, k).
+    hidden
+        h.
+    set
+        The feasible set of vectors of length h (m + k).
+    begin
+        The start point.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit.
+    """
+
+    name: ClassVar[str] = "two-layer-network"
+    source: ClassVar[str] = "pfbench"
+
+    features: Floats
+    targets: Floats
+    hidden: int
+    set: AnySet
+    begin: Floats
+
+    def __post_init__(self) -> None:
+        n = len(finite_array("the features", self.features))
+        if finite_array("the targets", self.targets).shape[0] != n:
+            raise InputError(f"there are {n} rows of features: give as many targets.")
+        integer("hidden", self.hidden, least=1)
+        finite_array("the start", self.begin, shape=self.shape)
+        if self.set.shape != self.shape:
+            raise InputError(
+                f"the set is of points of shape {self.set.shape}, the problem's have shape "
+                f"{self.shape}: make them equal."
+            )
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.features)
+
+    @property
+    def blocks(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """The shapes of W_1 and W_2."""
+        return (self.hidden, self.features.shape[1]), (self.targets.shape[1], self.hidden)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(h (m + k),)."""
+        return (self.hidden * (self.features.shape[1] + self.targets.shape[1]),)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of all numbers."""
+        numbers = self.name, self.hidden, self.set
+        return digest_of(numbers, self.features, self.targets, self.begin)
+
+    def start(self) -> Floats:
+        """Return a fresh copy of the start point."""
+        return np.array(self.begin)
+
+    def split(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return W_1 and W_2, views."""
+        (h, m), (k, _) = self.blocks
+        return x[: h * m].reshape(h, m), x[h * m :].reshape(k, h)
+
+    def value(self, x: Floats) -> float:
+        """Return f(x)."""
+        first, second = self.split(x)
+        residual = np.tanh(self.features @ first.T) @ second.T - self.targets
+        return 0.5 * float(np.vdot(residual, residual)) / self.n
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient at x, shape (h (m + k),)."""
+        return self._mean(np.arange(self.n), np.full(self.n, 1.0 / self.n), x)
+
+    def batch(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled component gradients at x."""
+        return self._mean(*drawn(sample, self.n), x)
+
+    def _mean(self, indices: np.ndarray, weights: Floats, x: Floats) -> Floats:
+        first, second = self.split(x)
+        a = self.features[indices]
+        u = np.tanh(a @ first.T)
+        r = weights[:, None] * (u @ second.T - self.targets[indices])
+        back = (r @ second) * (1.0 - u * u)
+        return np.concatenate([(back.T @ a).ravel(), (r.T @ u).ravel()])
+
+    def constants(self, start: Floats) -> Constants:
+        """Return the constants on the ball |x| <= R that the set is in; n and delta without one."""
+        R = self.set.largest_norm
+        where = f"on |x| <= {R:.6g}"
+        a2 = (self.features * self.features).sum(axis=1)
+        a, h = np.sqrt(a2), float(self.hidden)
+        residual = R * math.sqrt(h) + np.sqrt((self.targets * self.targets).sum(axis=1))
+        each = h + R * R * a2 + residual * (a + _CURVED * R * a2)
+        words = f"of L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2), {where}"
+        return Constants.derived(
+            n=(self.n, "number of rows"),
+            D=(self.set.diameter, f"diameter of the set {self.set.name}"),
+            L_f=(float(each.mean()), f"the mean {words}"),
+            L_ms=(math.sqrt(float((each * each).mean())), f"the root mean square {words}"),
+            L_max=(float(each.max()), f"the largest {words}"),
+            sigma2=(
+                float((residual**2 * (h + R * R * a2)).mean()),
+                f"the mean of (R sqrt h + |b|)^2 (h + R^2 |a|^2), {where}",
+            ),
+            delta=(self.value(start), "f(start) - 0, since f >= 0"),
+            M=(self.set.largest_norm, f"largest norm in the set {self.set.name}"),
+            ell=(float(each.mean()), "L_f"),
+        )

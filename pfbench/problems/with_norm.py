@@ -1,0 +1,124 @@
+"""A problem with a norm: in place of a set, or beside one."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Measure
+from pfbench.problems.base import FiniteSum, digest_of
+from pfbench.problems.normed import OF_NORMS, lacking_norms, of_norm
+from pfbench.sets.norms import NormBall
+
+
+class Normed(FiniteSum):
+    """Another problem with a norm.
+
+    Without a set its linear minimisation is over the norm's ball, which points may leave, D stays
+    infinite, and no gap is measured. Beside a set the minimisation is that of the set, and the norm
+    adds its constants and measures alone.
+
+    Parameters
+    ----------
+    problem
+        The problem; without a penalty, and with arrays for points.
+    norm
+        The ball of the norm, of the same points.
+
+    Raises
+    ------
+    InputError
+        If it has a penalty, or other points.
+    """
+
+    source: ClassVar[str] = "Pethick et al. 2025"
+
+    def __init__(self, problem: FiniteSum, norm: NormBall) -> None:
+        if problem.penalty is not None:
+            raise InputError(
+                "a problem has a penalty or a norm, not both: leave penalty or norm out."
+            )
+        if problem.shape != norm.shape:
+            raise InputError(
+                f"the norm is of points of shape {norm.shape}, the problem's have shape "
+                f"{problem.shape}: make them equal."
+            )
+        given: Any = {"name": problem.name, "inner": problem, "norm": norm}
+        for verb in ("value", "batch", "difference", "component", "hessian", "table", "prox"):
+            given[verb] = getattr(problem, verb)
+        vars(self).update(given)
+
+    inner: FiniteSum
+    norm: NormBall
+
+    @property
+    def n(self) -> int:
+        """Number of components."""
+        return self.inner.n
+
+    @property
+    def set(self) -> FeasibleSet:
+        """The set of the problem itself."""
+        return self.inner.set
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of a point."""
+        return self.inner.shape
+
+    @property
+    def properties(self) -> frozenset[str]:
+        """What is known of f."""
+        return self.inner.properties
+
+    @property
+    def best_known(self) -> tuple[float, str] | None:
+        """See `FiniteSum`."""
+        return self.inner.best_known
+
+    @property
+    def digest(self) -> str:
+        """A hash of the problem's own, and of the norm."""
+        return digest_of((self.inner.digest, self.norm))
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """See `FiniteSum.lacks`."""
+        gained = set() if self.bounded else {"lo"}
+        lacking = {
+            verb: reason
+            for verb, reason in self.inner.lacks.items()
+            if not verb.startswith("norm") and verb not in gained
+        }
+        return lacking | lacking_norms(self)
+
+    def start(self) -> Any:
+        """Return a fresh copy of the start point."""
+        return self.inner.start()
+
+    def value(self, x: Any) -> float:
+        """Return f(x)."""
+        return self.inner.value(x)
+
+    def gradient(self, x: Any) -> Gradient:
+        """Return the gradient at x."""
+        return self.inner.gradient(x)
+
+    def open(self, rng: np.random.Generator) -> Backend:
+        """Return what answers a run: beside a set, what the problem opens; else itself."""
+        return self.inner.open(rng) if self.bounded else self
+
+    def measures(self) -> Mapping[str, Measure]:
+        """Return the problem's own measures, and those of norms."""
+        return {**self.inner.measures(), **OF_NORMS}
+
+    def constants(self, start: Any) -> Constants:
+        """Return the constants of the problem, and those of the norm."""
+        known = self.inner.constants(start)
+        added = of_norm(self.norm, known.L_f, self.inner.smoothness_in(self.norm))
+        words = {**known.derivations, **{name: says for name, (_, says) in added.items()}}
+        numbers: dict[str, Any] = {name: number for name, (number, _) in added.items()}
+        return replace(known, **numbers, derivations=words)

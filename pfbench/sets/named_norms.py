@@ -1,0 +1,75 @@
+"""The norms by name, as a problem's ``norm=`` names them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown
+from pfbench.base.parameters import check_known, declared
+from pfbench.base.selectors import Selector
+from pfbench.sets.balls import L1Ball, L2Ball, LinfBall
+from pfbench.sets.matrices import MaxColumnBall, MaxRowBall
+from pfbench.sets.norms import Entrywise, NormBall, Product
+from pfbench.sets.nuclear import NuclearBall
+from pfbench.sets.orthogonal import OrthogonalisedBall
+
+Shape = tuple[int, ...]
+
+_ENTRIES: Mapping[str, type[Any]] = MappingProxyType(
+    {cls.name: cls for cls in (L1Ball, L2Ball, LinfBall)}
+)
+
+_MATRICES: Mapping[str, type[Any]] = MappingProxyType(
+    {cls.name: cls for cls in (OrthogonalisedBall, NuclearBall, MaxRowBall, MaxColumnBall)}
+)
+
+NORMS: tuple[str, ...] = (*_ENTRIES, *_MATRICES)
+"""The names of all norms."""
+
+
+def norm_ball(text: str, shape: Shape) -> NormBall:
+    """Return the ball of a norm for points of a shape: ``spectral[radius=2,lmo=quintic]``.
+
+    l1, l2 and linf of matrices are entry by entry.
+
+    Raises
+    ------
+    InputError
+        If the name or a parameter is unknown or out of range, or a norm of matrices is asked for
+        vectors.
+    """
+    asked = Selector.parse(text)
+    if asked.name not in NORMS:
+        raise unknown("norm", asked.name, NORMS)
+    cls = {**_ENTRIES, **_MATRICES}[asked.name]
+    check_known(f"the norm {asked.name}", asked.parameters, declared(cls))
+    if asked.name in _ENTRIES:
+        ball: NormBall = cls(math.prod(shape), **asked.parameters)
+        return ball if len(shape) == 1 else Entrywise(shape, ball)
+    if len(shape) != 2:
+        raise InputError(
+            f"the norm {asked.name} is one of matrices, and these points have shape {shape}: "
+            f"choose one of {', '.join(_ENTRIES)}."
+        )
+    found: NormBall = cls(shape, **asked.parameters)
+    return found
+
+
+def product_norm(text: str, shapes: Sequence[Shape]) -> Product:
+    """Return the product of a norm for each block: ``spectral*linf[radius=0.5]``, or one for all.
+
+    Raises
+    ------
+    InputError
+        If there are neither as many as blocks nor one, or see `norm_ball`.
+    """
+    parts = text.split("*")
+    if len(parts) not in (1, len(shapes)):
+        raise InputError(
+            f"norm={text} names {len(parts)} norms for {len(shapes)} blocks: give one for each, or "
+            "one for all."
+        )
+    parts = parts * (len(shapes) // len(parts))
+    return Product(tuple(norm_ball(one, shape) for one, shape in zip(parts, shapes, strict=True)))

@@ -1,0 +1,294 @@
+"""Norms: what a method knows of one whose ball stands in place of a feasible set.
+
+|g|_* = max <g, x> over |x| <= 1 is the dual norm. With zeta = max |x|_*/|x|_2 and rho_2 the largest
+Euclidean norm in the ball of radius rho, zeta = rho_2/rho: both are the maximum of <x, v> over
+|x| <= 1 and |v|_2 <= 1, taken in either order. With omega = max |x|/|x|_2, a Euclidean smoothness
+L_2 and the smoothness L of |grad f(x) - grad f(y)|_* <= L |x - y| satisfy L_2 <= omega^2 L and
+L <= zeta^2 L_2. These three are pfbench's own; the balls are those of Pethick et al. 2025.
+"""
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.errors import InputError
+from pfbench.sets.body import Body, gradient, is_point, projectable
+
+
+class Quality(NamedTuple):
+    """What a linear minimisation is worth at g: <g, O> >= lo |g|_* and |O| <= hi, O = -lmo(g)/rho.
+
+    An exact one has lo = hi = 1.
+    """
+
+    lo: float
+    hi: float
+
+
+class NormBall(Body):
+    """The ball {|x| <= radius} of a norm."""
+
+    if TYPE_CHECKING:  # a field or a property of each ball
+
+        @property
+        def radius(self) -> float:
+            """The radius rho."""
+
+    @property
+    @abstractmethod
+    def zeta(self) -> float:
+        """The largest |x|_*/|x|_2, exact."""
+
+    @property
+    @abstractmethod
+    def omega(self) -> float:
+        """The largest |x|/|x|_2, exact."""
+
+    @abstractmethod
+    def norm(self, x: Floats) -> float:
+        """Return |x|."""
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The names of the norms that it is one of: a product has those of all its blocks."""
+        return frozenset({self.name})
+
+    @property
+    def products(self) -> int:
+        """Products of matrices in a linear minimisation by products; 0 for an exact one."""
+        return 0
+
+    def dual(self, g: Floats) -> float:
+        """Return |g|_*, exact to rounding."""
+        return abs(self.minimum(g)[0]) / self.radius
+
+    def steepest(self, g: Any) -> Floats:
+        """Return a minimiser of <g, v> over the ball that is 0 where g leaves it free.
+
+        So of g = 0, of an entry, row or column that is 0, and of singular directions without a
+        singular value: sgn(0) = 0.
+
+        Raises
+        ------
+        Diverged
+            If g has NaN or infinite entries.
+        """
+        if not gradient(g, self.shape).any():
+            return np.zeros(self.shape)
+        v = self.lo(g)
+        return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
+
+    def quality(self, g: Floats) -> Quality:
+        """Return what `steepest` is worth at g, exact to rounding; 1 and 1 at g = 0."""
+        size = self.dual(g)
+        if size == 0.0:
+            return Quality(1.0, 1.0)
+        v = self.steepest(g)
+        return Quality(-float(np.vdot(g, v)) / (self.radius * size), self.norm(v) / self.radius)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Entrywise(NormBall):
+    """The l1, l2 or l-infinity ball of matrices, entry by entry.
+
+    Parameters
+    ----------
+    size
+        (M, N).
+    ball
+        The ball of vectors of length M N.
+    """
+
+    points: ClassVar[str] = "matrices"
+    source: ClassVar[str] = "Jaggi 2013 section 4"
+    has_projection: ClassVar[bool] = True
+
+    size: tuple[int, ...]
+    ball: NormBall
+
+    def __post_init__(self) -> None:
+        if self.ball.shape != (math.prod(self.shape),):
+            raise InputError(f"a ball of shape {self.ball.shape} is none of {self.shape} entries.")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(M, N)."""
+        return self.size
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """That of the ball of vectors."""
+        return self.ball.name
+
+    @property
+    def radius(self) -> float:
+        """That of the ball of vectors; so with the other numbers."""
+        return self.ball.radius
+
+    @property
+    def zeta(self) -> float:
+        """See `NormBall.zeta`."""
+        return self.ball.zeta
+
+    @property
+    def omega(self) -> float:
+        """See `NormBall.omega`."""
+        return self.ball.omega
+
+    @property
+    def diameter(self) -> float:
+        """Exact, that of the ball of vectors."""
+        return self.ball.diameter
+
+    def norm(self, x: Floats) -> float:
+        """See `NormBall.norm`."""
+        return self.ball.norm(x.ravel())
+
+    def lo(self, g: Any) -> Floats:
+        """See `Body.lo`."""
+        return np.asarray(self.ball.lo(gradient(g, self.shape).ravel()).reshape(self.shape))
+
+    def steepest(self, g: Any) -> Floats:
+        """See `NormBall.steepest`."""
+        return self.ball.steepest(gradient(g, self.shape).ravel()).reshape(self.shape)
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """See `Body.minimum`."""
+        return self.ball.minimum(gradient(g, self.shape).ravel())
+
+    def project(self, y: Any) -> Floats:
+        """See `Body.project`."""
+        return self.ball.project(projectable(y, self.shape).ravel()).reshape(self.shape)
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """See `Body.contains`."""
+        return is_point(x, self.shape) and self.ball.contains(x.ravel(), tolerance)
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """See `Body.random_vertex`."""
+        return np.asarray(self.ball.random_vertex(rng).reshape(self.shape))
+
+    def start(self) -> Floats:
+        """Return 0."""
+        return np.zeros(self.shape)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Product(NormBall):
+    """The unit ball of max over blocks of |x_l|/rho_l: the product of the balls of all blocks.
+
+    A point is a vector with all blocks one after the other, each in C order.
+
+    Parameters
+    ----------
+    balls
+        The ball of each block, with its radius rho_l.
+    """
+
+    name: ClassVar[str] = "product"
+    summary: ClassVar[str] = "blocks of which each is in a ball of its own"
+    source: ClassVar[str] = "Pethick et al. 2025"
+    has_projection: ClassVar[bool] = True
+
+    radius: ClassVar[float] = 1.0
+
+    balls: tuple[NormBall, ...]
+
+    def __post_init__(self) -> None:
+        if not self.balls:
+            raise InputError("a product of no balls has no points: give one for each block.")
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [0, *np.cumsum([math.prod(ball.shape) for ball in self.balls]).tolist()]
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(d,), d the number of entries of all blocks."""
+        return (self._ends[-1],)
+
+    def split(self, x: Floats) -> list[Floats]:
+        """Return the blocks of a point, as views in their shapes."""
+        ends = zip(self._ends, self._ends[1:], self.balls, strict=False)
+        return [x[first:last].reshape(ball.shape) for first, last, ball in ends]
+
+    def _joined(self, blocks: Any) -> Floats:
+        return np.concatenate([np.ravel(block) for block in blocks])
+
+    def _pairs(self, x: Floats) -> Iterator[tuple[NormBall, Floats]]:
+        return zip(self.balls, self.split(x), strict=True)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """See `NormBall.kinds`."""
+        return frozenset().union(*(ball.kinds for ball in self.balls))
+
+    @property
+    def products(self) -> int:
+        """See `NormBall.products`."""
+        return sum(ball.products for ball in self.balls)
+
+    @property
+    def zeta(self) -> float:
+        """The root of the sum of (rho_l zeta_l)^2, exact."""
+        return math.hypot(*(ball.radius * ball.zeta for ball in self.balls))
+
+    @property
+    def omega(self) -> float:
+        """The largest omega_l/rho_l, exact."""
+        return max(ball.omega / ball.radius for ball in self.balls)
+
+    @property
+    def largest_norm(self) -> float:
+        """Exact: rho_2 = zeta."""
+        return self.zeta
+
+    @property
+    def diameter(self) -> float:
+        """Exact: the distance of a vertex of largest norm and its negative."""
+        return 2.0 * self.zeta
+
+    def norm(self, x: Floats) -> float:
+        """See `NormBall.norm`."""
+        return max(float(ball.norm(block)) / ball.radius for ball, block in self._pairs(x))
+
+    def lo(self, g: Any) -> Floats:
+        """Return the minimiser, block by block; a vertex."""
+        found = [ball.lo(block) for ball, block in self._pairs(gradient(g, self.shape))]
+        return self._joined(v if isinstance(v, np.ndarray) else v.matrix() for v in found)
+
+    def steepest(self, g: Any) -> Floats:
+        """See `NormBall.steepest`."""
+        pairs = self._pairs(gradient(g, self.shape))
+        return self._joined(ball.steepest(block) for ball, block in pairs)
+
+    def minimum(self, g: Any) -> tuple[float, float]:
+        """Return minus the sum of rho_l |g_l|_*, twice where all are exact."""
+        found = [ball.minimum(block) for ball, block in self._pairs(gradient(g, self.shape))]
+        return math.fsum(low for low, _ in found), math.fsum(high for _, high in found)
+
+    def project(self, y: Any) -> Floats:
+        """Return the nearest point, block by block."""
+        pairs = self._pairs(projectable(y, self.shape))
+        return self._joined(ball.project(block) for ball, block in pairs)
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether each block is in its ball."""
+        return is_point(x, self.shape) and all(
+            ball.contains(block, tolerance) for ball, block in self._pairs(x)
+        )
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a random vertex of each ball."""
+        found = (ball.random_vertex(rng) for ball in self.balls)
+        return self._joined(v if isinstance(v, np.ndarray) else v.matrix() for v in found)
+
+    def start(self) -> Floats:
+        """Return 0."""
+        return np.zeros(self.shape)

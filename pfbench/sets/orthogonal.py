@@ -1,0 +1,127 @@
+"""Linear minimisation over a spectral ball by products of matrices alone, and what it is worth.
+
+Newton-Schulz of degree kappa: X_0 = M/|M|_F, then q times X <- p(XX')X, p(l) = sum over s <= kappa
+of c_s (1-l)^s with c_s = (2s)!/(4^s s!^2); kappa + 1 products each time. The quintic that Muon runs
+with, 3.4445 X - 4.7750 (XX')X + 2.0315 (XX')^2 X, takes 3.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.arrays import norm as euclidean
+from pfbench.base.parameters import check_values, one_of, whole
+from pfbench.sets.body import gradient, normalised
+from pfbench.sets.matrices import SpectralBall
+
+QUINTIC = (3.4445, -4.7750, 2.0315)
+"""The coefficients of the quintic in use (Jordan et al. 2024)."""
+
+LMOS = ("exact", "newton-schulz", "quintic")
+"""How the minimisation over a spectral ball is made."""
+
+
+def coefficients(degree: int) -> tuple[float, ...]:
+    """Return c_0, ..., c_kappa, the first coefficients of (1-u)^(-1/2) in powers of u."""
+    return tuple(math.comb(2 * s, s) / 4.0**s for s in range(degree + 1))
+
+
+def newton_schulz(X: Floats, degree: int, steps: int) -> Floats:
+    """Return X after so many Newton-Schulz steps; singular values in (0, 1] stay there.
+
+    Each step multiplies by a polynomial in XX', or in X'X where that is smaller; for one number
+    in place of a matrix see `scalar`.
+    """
+    tall = X.shape[0] > X.shape[1]
+    X = X.T if tall else X
+    one = np.eye(len(X))
+    for _ in range(steps):
+        U = one - X @ X.T
+        *rest, polynomial = (c * one for c in coefficients(degree))
+        for term in reversed(rest):
+            polynomial = polynomial @ U + term
+        X = polynomial @ X
+    return np.ascontiguousarray(X.T if tall else X)
+
+
+def quintic(X: Floats, steps: int) -> Floats:
+    """Return X after so many steps of the quintic in use."""
+    a, b, c = QUINTIC
+    tall = X.shape[0] > X.shape[1]
+    X = X.T if tall else X
+    for _ in range(steps):
+        A = X @ X.T
+        X = a * X + (b * A + c * (A @ A)) @ X
+    return np.ascontiguousarray(X.T if tall else X)
+
+
+def scalar(s: Any, degree: int) -> Any:
+    """Return what one Newton-Schulz step makes of singular values s."""
+    u = 1.0 - s * s
+    return s * sum(c * u**k for k, c in enumerate(coefficients(degree)))
+
+
+def quintic_scalar(s: Any) -> Any:
+    """Return what one step of the quintic makes of singular values s."""
+    a, b, c = QUINTIC
+    return a * s + b * s**3 + c * s**5
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class OrthogonalisedBall(SpectralBall):
+    """A spectral ball whose `steepest` may be made of products of matrices, and then is not exact.
+
+    All else is that of the ball itself: measures, dual norms and constants are exact.
+
+    Parameters
+    ----------
+    size, radius
+        As of `SpectralBall`.
+    lmo
+        One of `LMOS`.
+    degree
+        kappa of Newton-Schulz.
+    steps
+        q.
+
+    Raises
+    ------
+    InputError
+        If one of them is out of range.
+    """
+
+    source: ClassVar[str] = "Kim, Oh 2026; Jordan et al. 2024"
+
+    lmo: str = one_of("exact", ", ".join(LMOS), LMOS)
+    degree: int = whole(2, "kappa of Newton-Schulz, half the degree of its polynomial")
+    steps: int = whole(5, "q, steps of Newton-Schulz or of the quintic")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_values(self)
+
+    @property
+    def products(self) -> int:
+        """Products of matrices: q (kappa + 1), or 3 q of the quintic; 0 of an exact one."""
+        if self.lmo == "exact":
+            return 0
+        return self.steps * (3 if self.lmo == "quintic" else self.degree + 1)
+
+    def steepest(self, g: Any) -> Floats:
+        """Return -radius X_q, from X_0 = g/|g|_F; 0 for g = 0."""
+        if self.lmo == "exact":
+            return super().steepest(g)
+        scaled, _ = normalised(gradient(g, self.shape))
+        length = euclidean(scaled)
+        if length == 0.0:
+            return np.zeros(self.shape)
+        X = scaled / length
+        found = (
+            quintic(X, self.steps)
+            if self.lmo == "quintic"
+            else newton_schulz(X, self.degree, self.steps)
+        )
+        return -self.radius * found

@@ -1,0 +1,44 @@
+"""Quadratics with a norm on which bounds of methods for norm balls bind."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pfbench.problems.additive_noise import SeparableQuadratic
+from pfbench.problems.with_norm import Normed
+from pfbench.sets.named_norms import norm_ball
+from pfbench.sets.whole import WholeSpace
+
+
+def on_vectors(
+    norm: str,
+    *,
+    weights: Sequence[float],
+    begin: Sequence[float],
+    centre: Any = 0.0,
+    noise: Sequence[Sequence[float]] = (),
+) -> Normed:
+    """Return sum h_j (x_j - c_j)^2/2 with a norm, component i with <s_i, x> more.
+
+    Parameters
+    ----------
+    norm
+        As a problem's ``norm=`` names it.
+    weights, centre
+        The h_j and the c_j.
+    begin
+        The start.
+    noise
+        The s_i; none if not given.
+    """
+    d = len(weights)
+    rows = np.asarray(noise, dtype=np.float64) if len(noise) else np.zeros((1, d))
+    problem = SeparableQuadratic(
+        set=WholeSpace(d),
+        begin=np.asarray(begin, dtype=np.float64),
+        noise=rows,
+        weights=np.asarray(weights, dtype=np.float64),
+        centre=np.asarray(centre, dtype=np.float64) if np.ndim(centre) else float(centre),
+    )
+    return Normed(problem, norm_ball(norm, (d,)))

@@ -1,0 +1,141 @@
+"""Problems with a norm: what they lack, their measures, and the smoothness that they state."""
+
+import numpy as np
+import pytest
+
+import pfbench as pf
+from pfbench.base.errors import InputError, Refused
+from pfbench.base.state import State
+from pfbench.problems.normed import largest_square
+from pfbench.problems.with_norm import Normed
+from pfbench.sets import L2Ball
+from pfbench.sets.named_norms import NORMS, norm_ball
+
+MATRICES = {
+    "least squares": ("matrix-least-squares", {}),
+    "classes": (
+        "multiclass-logistic",
+        {"source": "synthetic", "rows": 20, "columns": 4, "classes": 3, "set": "none"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("norm", NORMS)
+def test_no_pair_breaks_the_smoothness_in_a_norm(name, norm):
+    """And of the quadratic some pair attains it, or what is said to be from above is not far."""
+    family, given = MATRICES[name]
+    problem = pf.problem(family, **given, norm=f"{norm}[radius=1.5]")
+    constants, ball = problem.constants(problem.start()), problem.norm
+    rng, worst = np.random.default_rng(2), 0.0
+    for _ in range(200):
+        x, y = rng.standard_normal((2, *problem.shape))
+        for _ in range(6):  # a direction that is steepest for its own change
+            change = problem.gradient(x) - problem.gradient(y)
+            worst = max(worst, ball.dual(change) / ball.norm(x - y) / constants.L_norm)
+            x = y - ball.steepest(change)
+    assert worst <= 1.0 + 1e-9
+    if name == "least squares":
+        assert worst >= (0.6 if "from above" in constants.derivations["L_norm"] else 0.95)
+    assert constants.rho == 1.5
+    assert constants.rho2 == pytest.approx(1.5 * constants.zeta)
+
+
+def test_a_large_cube_is_bounded_from_above():
+    G = np.cov(np.random.default_rng(1).standard_normal((30, 60)))
+    exact, above = (largest_square(norm_ball("linf", (m,)), G[:m, :m], 1) for m in (12, 30))
+    signs = np.sign(np.random.default_rng(0).standard_normal((500, 30)))
+    assert np.einsum("ki,ij,kj->k", signs, G, signs).max() <= above[0]
+    assert "from above" in above[1]
+    assert "from above" not in exact[1]
+
+
+def test_in_place_of_a_set_a_norm_answers_lo_and_measures_no_gap():
+    problem = pf.problem("matrix-least-squares", norm="spectral[radius=2,lmo=quintic]")
+    assert "lo" not in problem.lacks
+    assert problem.lacks["set"] == "it has no feasible set"
+    assert problem.lacks["norm linf"] == "its norm is spectral"
+    state = State(problem.start(), problem.start(), problem.gradient(problem.start()))
+    found = {name: measure(problem, state) for name, measure in problem.measures().items()}
+    nuclear = np.linalg.norm(problem.gradient(problem.start()), "nuc")
+    assert found["dual_norm"] == pytest.approx(nuclear)
+    assert found["lmo_products"] == 15.0
+    assert 0.6818 <= found["lmo_lower"] <= found["lmo_upper"] <= 1.2024
+    run = pf.solve(problem, pf.algorithm("prox-gd", step=0.01, iterations=3), measures="dual_norm")
+    assert run.counts.po == 0
+    assert run.final["fw_gap"] is None
+    assert run.final["dual_norm"] < nuclear
+    assert pf.problem("matrix-least-squares").lacks["norm"] == "it has no norm"
+
+
+def test_beside_a_set_a_norm_adds_constants_alone():
+    plain = {"source": "synthetic", "rows": 20, "columns": 4, "classes": 3, "radius": 2.0}
+    bare, normed = (
+        pf.problem("multiclass-logistic", **plain, **more) for more in ({}, {"norm": "nuclear"})
+    )
+    x, y = bare.start(), normed.start()
+    assert normed.digest != bare.digest
+    assert normed.constants(y).D == bare.constants(x).D
+    assert normed.constants(y).zeta == 1.0
+    assert "set" in normed.lacks["norm"]
+    method = pf.algorithm("frank-wolfe", step="open-loop", iterations=3)
+    one, other = (pf.solve(p, method, measures="fw_gap") for p in (bare, normed))
+    assert np.array_equal(one.x, other.x)
+    assert one.final["fw_gap"] == other.final["fw_gap"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"penalty": "l1", "weight": 0.1, "norm": "linf"}, "a penalty or a norm, not both"),
+        ({"set": "none", "norm": "spectral"}, "is one of matrices"),
+        ({"set": "none", "radius": 2.0, "norm": "linf"}, "set=none takes no radius"),
+    ],
+)
+def test_what_does_not_fit_is_refused(given, words):
+    with pytest.raises(InputError, match=words):
+        pf.problem("log-cosh", rows=9, columns=3, **given)
+
+
+def test_points_of_another_shape_are_refused():
+    with pytest.raises(InputError, match="make them equal"):
+        Normed(pf.problem("quadratic", rows=9, columns=3, set="none"), L2Ball(4))
+    with pytest.raises(InputError, match="unknown set 'none'"):
+        pf.problem("matrix-regression", rows=3, columns=3, rank=1, n=9, set="none")
+
+
+def test_the_network_has_the_gradient_of_its_definition():
+    problem = pf.problem("two-layer-network", rows=7, columns=3, hidden=2, outputs=2)
+    x = problem.start()
+    first, second = problem.split(x)
+
+    def f(x):
+        first, second = problem.split(x)
+        out = np.array([second @ np.tanh(first @ a) for a in problem.features])
+        return 0.5 * ((out - problem.targets) ** 2).sum() / 7
+
+    assert (first.shape, second.shape) == ((2, 3), (2, 2))
+    assert problem.value(x) == pytest.approx(f(x), rel=1e-14)
+    slopes = [(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(x.size)]
+    np.testing.assert_allclose(problem.gradient(x), slopes, atol=1e-9)
+
+
+@pytest.mark.parametrize(("noise", "n"), [("two-point", 2), ("skewed", 4), ("normal", 9)])
+def test_noise_has_the_variance_that_is_asked_for(noise, n):
+    problem = pf.problem("separable-quadratic", noise=noise, sigma=0.7, components=9, columns=3)
+    x = problem.start()
+    each = np.array([problem.component(i, x) for i in range(problem.n)])
+    assert len(each) == n
+    np.testing.assert_allclose(each.mean(axis=0), problem.gradient(x), atol=1e-12)
+    assert problem.constants(x).sigma2 == pytest.approx(0.49)
+    assert ((each - problem.gradient(x)) ** 2).sum(axis=1).mean() == pytest.approx(0.49)
+    if noise == "skewed":
+        assert sorted(each[:, 0] - 3.0)[-1] == pytest.approx(3 * 0.7 / np.sqrt(3))
+
+
+def test_a_method_for_sets_is_refused_where_there_is_none():
+    with pytest.raises(Refused, match="the constant D"):
+        pf.solve(
+            pf.problem("matrix-least-squares", norm="spectral"),
+            pf.algorithm("nfwu-sg", epsilon=0.1),
+        )
