@@ -37,7 +37,7 @@ def whole(path: Path) -> Iterator[BinaryIO]:
     OSError
         If the file cannot be written.
     """
-    partial = _beside(path)
+    partial = beside(path)
     try:
         with partial.open("xb") as file:
             yield file
@@ -47,6 +47,16 @@ def whole(path: Path) -> Iterator[BinaryIO]:
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush to the disk which names a folder has; where a system knows no such thing, nothing."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 @contextmanager
@@ -67,7 +77,7 @@ def storing(what: str) -> Iterator[None]:
         ) from error
 
 
-def _beside(path: Path) -> Path:
+def beside(path: Path) -> Path:
     """Return a new hidden name beside a file."""
     return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{PARTIAL}")
 
@@ -116,7 +126,7 @@ def check_writable(
             if not path.parent.is_dir():
                 raise error(f"{name}: there is no folder {path.parent}; make it first.")
             with suppress(FileNotFoundError):
-                _beside(path).lstat()  # refuses a name that is too long
+                beside(path).lstat()  # refuses a name that is too long
             _probe(path.parent)
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))

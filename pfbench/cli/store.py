@@ -188,6 +188,30 @@ def _note_unless(quiet: bool) -> Callable[[str], None]:
     return told
 
 
+@app.command("pack-down")
+def pack_down(folder: Path = STORE, as_json: bool = AS_JSON) -> None:
+    """Gather runs that have a file each into segments, of which a million are listed in seconds.
+
+    A sweep does so by itself beyond 10,000 such files. Exit status 1 if a file is damaged: it stays
+    where it is.
+    """
+    from pfbench.runs.storage.gathering import pack_down as gather
+
+    opened = _open(folder)
+    opened.check_writable()
+    with Steps("packing", None, "runs", quiet=as_json) as steps:
+        found = gather(opened, progress=steps.advance)
+    if as_json:
+        damaged = [key for key, _ in found.damaged]
+        numbers = {"runs": found.runs, "segments": found.segments}
+        print_json({"schema": 1, **numbers, "damaged": damaged})
+    else:
+        show(f"{plural(found.runs, 'run')} packed into {plural(found.segments, 'segment')}")
+    for key, damage in found.damaged:
+        complain(f"run {key} is damaged: {damage}; see `pfbench store check`.")
+    exit_if(found.damaged)
+
+
 @app.command()
 def export(
     form: str = argument("FORMAT", default=...),

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pfbench.runs.storage.content import header_of
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.store import Store
 
@@ -104,9 +103,11 @@ def _planned(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
         if row["kind"] != "run":
             continue
         try:
-            header = header_of("run", row["key"], store.path(row["key"]))
+            header = store.header("run", row["key"])
         except Damaged:
             damaged += 1
+            continue
+        if header is None:
             continue
         run = header["run"]
         plan = header.get("notes", {}).get("plan") or [

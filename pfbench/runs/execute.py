@@ -24,12 +24,15 @@ from pfbench.runs.planning.limits import within
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import best_known
 from pfbench.runs.storage.content import Entry, why_not_stored
+from pfbench.runs.storage.gathering import pack_if_many
 from pfbench.runs.storage.lengths import Lengths
 from pfbench.runs.storage.planned import Keys, keys_of
 from pfbench.runs.storage.store import Store
 
 Progress = Callable[[PlannedRun, bool], None]
 """Called when a run is there: the run, and whether it was made now (not found in the store)."""
+
+_LOOK = 1000  # runs after which the store's loose ones are counted
 
 AGAIN = frozenset({"killed"})
 """A stored run of such a status says nothing about its algorithm, and is made again."""
@@ -118,7 +121,7 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
     # Of each problem once: runs end in any order, and one problem is kept at a time.
     least_known = cache(one_thread()(best_known))
     # Round by round: a run that another, longer one will contain waits for it.
-    waiting = [plans[0] for plans in missing.values()]
+    waiting, made = [plans[0] for plans in missing.values()], 0
     while waiting:
         now = []
         for plan in waiting:
@@ -147,9 +150,14 @@ def sweep(plans: Sequence[PlannedRun], store: Store, engine: Engine) -> Iterator
                 "plan": plan.as_json(),
             } | _stated(mine, least_known(plan.problem))
             store.put(mine.key, run, environment, notes)
+            made += 1
+            if made % _LOOK == 0:
+                pack_if_many(store)
             lengths.add(mine, run)
             for same in missing[mine.key]:
                 yield Outcome(same, Entry(mine.key, run, environment, notes), "made")
+    if made:
+        pack_if_many(store)
 
 
 def expected(plans: Sequence[PlannedRun], folder: Path, engine: Engine) -> dict[PlannedRun, str]:

@@ -94,7 +94,7 @@ def write(store, change=lambda header: header, *, key=BAD, table=None):
     text = changed if isinstance(changed, bytes) else json.dumps(changed).encode()
     table = (table or (lambda one: one))(source)
     try:
-        digest = content._digest(text, content._columns(table))
+        digest = content.digest_of(text, content.columns_of(table))
     except Damaged:  # no hash is right
         digest = "0" * 64
     metadata = {b"pfbench": text, b"pfbench.digest": digest}

@@ -209,3 +209,18 @@ def test_the_schema_refuses_what_is_not_an_entry(conforms):
         conforms([{"schema": 1, "kind": "run", "key": key_of(0)}], "store.json")
     with pytest.raises(Exception, match="is not valid under any"):
         conforms(json.loads('{"schema": 2, "files": 1, "damaged": []}'), "store.json")
+
+
+def test_pack_down(pfbench, store, conforms):
+    before = pfbench("store", "list", "--json").json
+    os.truncate(store.path(key_of("late")), 90)
+    found = pfbench("store", "pack-down", "--json")
+    conforms(found.json, "store.json")
+    assert found.json == {"schema": 1, "runs": 4, "segments": 1, "damaged": [key_of("late")]}
+    assert found.status == 1
+    after = pfbench("store", "list", "--json").json
+    assert after == [row for row in before if row["key"] != key_of("late")]
+    pfbench("store", "check", "--repair")
+    assert pfbench("store", "check").out.startswith("6 files read")
+    assert pfbench("store", "pack-down").out == "0 runs packed into 0 segments\n"
+    assert pfbench("store", "list", "--algorithm", "frank-wolfe").out.endswith("3 of 6 stored\n")

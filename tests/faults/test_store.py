@@ -12,7 +12,7 @@ import pytest
 from stored import ENVIRONMENT, key_of, made_run
 
 from pfbench.base.errors import StorageError
-from pfbench.runs.storage import upkeep
+from pfbench.runs.storage import gathering, upkeep
 from pfbench.runs.storage.index import NAME
 from pfbench.runs.storage.store import Store
 
@@ -314,3 +314,75 @@ for seed in range(20):
     aside = [*(store.folder / "damaged" / "runs").iterdir()]
     assert {path.stem for path in aside} == {key_of(seed) for seed in range(20)}
     assert {path.stat().st_size for path in aside} == {100}
+
+
+# --- packing down ---------------------------------------------------------------------------------
+
+PACKED = """
+from pfbench.runs.storage import gathering, packing
+for seed in range(6):
+    store.put(key_of(seed), made_run(seed), ENVIRONMENT)
+calls = [0]
+def die(*arguments, real={where}, **more):
+    calls[0] += 1
+    if calls[0] == {call}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*arguments, **more)
+{where} = die
+gathering.pack_down(store)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "call"),
+    [
+        ("os.fsync", 3),
+        ("packing.write_segment", 1),
+        *(("Path.rename", call) for call in (1, 2)),
+        ("Path.unlink", 1),
+    ],
+)
+def test_a_kill_while_packing_leaves_the_files_or_the_whole_segment(tmp_path, where, call):
+    assert run_in(tmp_path, PACKED.format(where=where, call=call)) == -signal.SIGKILL
+    store, keys = Store(tmp_path / "store"), [key_of(seed) for seed in range(6)]
+    whole(store, keys)
+    assert [row["key"] for row in store.rows()] == sorted(keys)
+    assert {key: store.get(key).run.seed for key in keys} == {k: s for s, k in enumerate(keys)}
+    assert upkeep.check_files(store) == (6, [])
+    for path in store.folder.rglob("*"):
+        os.utime(path, (0, 0))
+    upkeep.collect(store)
+    assert not [*store.folder.rglob("*.partial")]
+    gathering.pack_down(store)
+    whole(store, keys)
+    assert not [*store.folder.glob("runs/??/*")]
+
+
+def test_two_packers_two_writers_and_a_reader_on_one_store(tmp_path):
+    packer = """
+from pfbench.runs.storage.gathering import pack_down
+for _ in range(12):
+    pack_down(store)
+"""
+    writer = """
+for seed in range(60):
+    store.put(key_of(seed), made_run(seed), ENVIRONMENT)
+"""
+    store = Store(tmp_path / "store")
+    store.put(key_of("early"), made_run(77), ENVIRONMENT)
+    processes = [process(tmp_path, script) for script in (packer, packer, writer, writer)]
+    while any(one.poll() is None for one in processes):
+        assert store.get(key_of("early")).run.seed == 77
+        listing = store.listing()
+        assert listing.damaged == []
+        assert key_of("early") in {row["key"] for row in listing.rows}
+        for seed in range(0, 60, 7):
+            entry = store.get(key_of(seed))
+            assert entry is None or entry.run.seed == seed
+    assert [one.returncode for one in processes] == [0] * 4
+    gathering.pack_down(store)
+    whole(store, [key_of("early"), *(key_of(seed) for seed in range(60))])
+    assert len(store.rows()) == 61
+    assert upkeep.check_files(store) == (61, [])
+    assert not [*store.folder.rglob("*.partial")]

@@ -40,6 +40,9 @@ MOST_COLUMNS = 500
 MOST_TEXT = 2**22
 """Bytes of the longest metadata of a run."""
 
+INTEGERS = frozenset(TRACE_COLUMNS) - {"seconds"}
+"""The columns of a trace that are of 64-bit integers; all others are 64-bit floats."""
+
 LONGEST_REASON = 10_000
 """Characters of a stop reason that are stored."""
 
@@ -49,7 +52,6 @@ _MARK = b"PAR1"  # the first and last bytes of a Parquet file
 _FOOTER = 8  # bytes after a Parquet file's metadata: their length, and the mark
 _METADATA, _DIGEST = b"pfbench", b"pfbench.digest"
 _SCHEMA = b"ARROW:schema"  # what pyarrow writes beside
-_INTEGERS = frozenset(TRACE_COLUMNS) - {"seconds"}
 _NESTING = re.compile(rb'"(?:\\.|[^"\\])*"|[\[{]|[\]}]', re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -96,10 +98,10 @@ def header_of(kind: str, key: str, path: Path | str) -> Mapping[str, Any]:
     import pyarrow.parquet as pq
 
     with opening.open_file(path) as file:
-        _check_marks(file)
-        with _damaged("unreadable"):
+        check_marks(file)
+        with damaged("unreadable"):
             metadata = pq.read_metadata(file)
-    return _header(metadata.metadata, key)
+    return _header((metadata.metadata or {}).get(_METADATA), key)
 
 
 def decoded(data: bytes) -> Any:
@@ -112,7 +114,7 @@ def decoded(data: bytes) -> Any:
     """
     if _is_deep(data):
         raise Damaged("unreadable", f"its JSON is nested more than {_DEEPEST} deep")
-    with _damaged("unreadable"):
+    with damaged("unreadable"):
         value = json.loads(data)
         if _SURROGATE.search(data):
             json.dumps(value, ensure_ascii=False).encode()
@@ -131,12 +133,25 @@ def _is_deep(data: bytes) -> bool:
 
 
 def _parse_run(key: str, data: bytes) -> tuple[Entry, Mapping[str, Any]]:
+    return entry_of(key, *unpacked(data))
+
+
+def unpacked(data: bytes) -> tuple[bytes, Columns, str | None]:
+    """Return the metadata, the columns and the hash of a run's file; nothing is checked but sizes.
+
+    Files from before the hash was introduced have none: None.
+
+    Raises
+    ------
+    Damaged
+        If it is no Parquet file, or not that of a trace.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     source = pa.BufferReader(data)
-    _check_marks(source)
-    with _damaged("unreadable"):
+    check_marks(source)
+    with damaged("unreadable"):
         file = pq.ParquetFile(
             source,
             page_checksum_verification=True,
@@ -145,19 +160,33 @@ def _parse_run(key: str, data: bytes) -> tuple[Entry, Mapping[str, Any]]:
         )
         _check_sizes(file.metadata)
         metadata = file.metadata.metadata or {}
-        columns = _columns(file.read(use_threads=False))
-    header = _header(metadata, key)
-    # Files from before the hash was introduced have the JSON alone.
-    if metadata.keys() - {_METADATA, _SCHEMA}:
-        digest = _digest(metadata[_METADATA], columns)
-        if metadata.get(_DIGEST) != digest.encode():
-            raise Damaged("wrong content", DAMAGES["wrong content"])
-    with _damaged("incomplete"):
+        columns = columns_of(file.read(use_threads=False))
+    if _METADATA not in metadata:
+        raise Damaged("unreadable", "it has no metadata of pfbench")
+    hidden = bool(metadata.keys() - {_METADATA, _SCHEMA})
+    digest = metadata.get(_DIGEST, b"").decode("ascii", "replace") if hidden else None
+    return metadata[_METADATA], columns, digest
+
+
+def entry_of(
+    key: str, text: bytes, columns: Columns, digest: str | None
+) -> tuple[Entry, Mapping[str, Any]]:
+    """Return a run and its metadata, from their text, its trace, and the hash of both.
+
+    Raises
+    ------
+    Damaged
+        If they are not those of this key, or not whole.
+    """
+    header = _header(text, key)
+    if digest is not None and digest != digest_of(text, columns):
+        raise Damaged("wrong content", DAMAGES["wrong content"])
+    with damaged("incomplete"):
         run = _run(header["run"], columns)
         return Entry(key, run, header["environment"], header.get("notes", {})), header
 
 
-def _check_marks(file: "BinaryIO | pa.BufferReader") -> None:
+def check_marks(file: "BinaryIO | pa.BufferReader") -> None:
     """Refuse what is no whole Parquet file; its metadata end with their own length."""
     size = file.seek(0, 2)
     file.seek(0)
@@ -198,7 +227,7 @@ def _check_sizes(metadata: "pq.FileMetaData") -> None:
             raise Damaged("unreadable", "a column of its table is none of numbers")
 
 
-def _columns(table: "pa.Table") -> Columns:
+def columns_of(table: "pa.Table") -> Columns:
     """Return the columns of a trace; refuse other columns, other types, and cells without one."""
     names = tuple(table.column_names)
     if names[: len(TRACE_COLUMNS)] != TRACE_COLUMNS or len(set(names)) < len(names):
@@ -208,14 +237,13 @@ def _columns(table: "pa.Table") -> Columns:
         if column.null_count:
             raise Damaged("incomplete", f"its column {name} has empty cells")
         found[name] = column.to_numpy()
-        if found[name].dtype != (np.int64 if name in _INTEGERS else np.float64):
+        if found[name].dtype != (np.int64 if name in INTEGERS else np.float64):
             raise Damaged("incomplete", f"its column {name} is of type {found[name].dtype}")
     return found
 
 
-def _header(metadata: Mapping[bytes, bytes] | None, key: str) -> Mapping[str, Any]:
+def _header(found: bytes | None, key: str) -> Mapping[str, Any]:
     """Return the checked metadata of a run."""
-    found = (metadata or {}).get(_METADATA)
     if found is None:
         raise Damaged("unreadable", "it has no metadata of pfbench")
     if len(found) > MOST_TEXT:
@@ -233,7 +261,7 @@ def _parse_row(kind: str, key: str, data: bytes) -> tuple[Mapping[str, Any], Map
     _check_header(header, kind, key)
     check_content(kind, header)
     row: Mapping[str, Any] = header["row"]
-    with _damaged("incomplete"):
+    with damaged("incomplete"):
         same = header["kind"] == kind and header["sha256"] == row_digest(row)
     if not same:
         raise Damaged("wrong content", DAMAGES["wrong content"])
@@ -256,7 +284,7 @@ def _run(about: Mapping[str, Any], columns: Columns) -> Run:
 
 
 @contextmanager
-def _damaged(what: str) -> Iterator[None]:
+def damaged(what: str) -> Iterator[None]:
     """Refuse a file whose bytes raise anything inside: libraries have many errors for them."""
     try:
         yield
@@ -274,21 +302,34 @@ def _damaged(what: str) -> Iterator[None]:
 def parquet(run: Run, text: str) -> bytes:
     """Return the bytes of a run's file; `text` is its metadata as JSON."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     columns = list(zip(*run.rows, strict=True)) or [()] * len(run.columns)
     table = pa.table(
         [np.asarray(column) for column in columns],
-        schema=pa.schema(
-            [(name, pa.int64() if name in _INTEGERS else pa.float64()) for name in run.columns]
-        ),
+        schema=pa.schema([(name, kind_of(name)) for name in run.columns]),
     )
-    digest = _digest(text.encode(), _columns(table))
-    table = table.replace_schema_metadata({_METADATA: text, _DIGEST: digest})
+    return packed(text.encode(), columns_of(table))
+
+
+def packed(text: bytes, columns: Columns) -> bytes:
+    """Return the bytes of a run's file, from its metadata and its trace."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table = pa.table(dict(columns)).replace_schema_metadata(
+        {_METADATA: text, _DIGEST: digest_of(text, columns)}
+    )
     out = pa.BufferOutputStream()
     pq.write_table(table, out, write_statistics=False, write_page_checksum=True)
     data: bytes = out.getvalue().to_pybytes()
     return data
+
+
+def kind_of(name: str) -> "pa.DataType":
+    """Return the type of a column of a trace."""
+    import pyarrow as pa
+
+    return pa.int64() if name in INTEGERS else pa.float64()
 
 
 def row_digest(row: Mapping[str, Any]) -> str:
@@ -309,11 +350,11 @@ def why_not_stored(run: Run) -> str:
     return ""
 
 
-def _digest(text: bytes, columns: Columns) -> str:
+def digest_of(text: bytes, columns: Columns) -> str:
     """Return the hash of the metadata and of every number of the trace, bit for bit."""
     digest = hashlib.sha256(text)
     for name, column in columns.items():
-        kind = "int64" if name in _INTEGERS else "double"
+        kind = "int64" if name in INTEGERS else "double"
         digest.update(f"{name} {kind} {len(column)}\n".encode())
         digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()

@@ -88,7 +88,7 @@ def row_of(kind: str, key: str, header: Mapping[str, Any]) -> Row:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def uncollected() -> Iterator[None]:
     """Let nobody look for garbage inside.
 
     Of half a million small objects none is garbage: looking for it takes as long as the rest.
@@ -117,7 +117,7 @@ class Index:
         with suppress(OSError, Damaged):
             append_line(self._path, f"\n{_line(row, stamp)}\n")
 
-    @_uncollected()
+    @uncollected()
     def listing(
         self,
         files: Iterable[tuple[str, str, str, os.stat_result]],
@@ -154,7 +154,7 @@ class Index:
                     damaged.append((kind, key, damage))
                     continue
             lines.append((row, stamp))
-            row |= {"bytes": stamp.st_size, "stored": _time(int(stamp.st_mtime))}
+            row |= {"bytes": stamp.st_size, "stored": time_of(int(stamp.st_mtime))}
             rows.append(row)
         if write and (stale or len(known) != len(rows)):
             self._write(lines)
@@ -207,5 +207,6 @@ def _line(row: Row, stamp: os.stat_result) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _time(seconds: int) -> str:
+def time_of(seconds: int) -> str:
+    """Return a time in seconds as a listing has it."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,5 +1,6 @@
 """What a store holds: the kinds of entries, and the words of a verdict. Importing it is quick."""
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -30,6 +31,9 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
     }
 )
 """The kinds of entries by name; `schema` has the types of their fields."""
+
+KEY = re.compile(r"[0-9a-zA-Z_-]{8,128}")
+"""The form of a key, which is a part of a file's name."""
 
 VERDICTS = ("holds", "tight", "violated", "disputed", "inconclusive")
 """Every verdict; a disputed claim is one whose proof is known to be broken."""

@@ -1,18 +1,18 @@
 """The store of finished runs, verdicts, findings and certificates: a file each, named by its key.
 
-A run is a Parquet file: the trace as its table, everything else as JSON in the table's metadata. A
+Many runs lie in segments, once they are packed down (`pfbench.runs.storage.segments`). Before that,
+a run is a Parquet file: the trace as its table, everything else as JSON in the table's metadata. A
 verdict or a certificate is a JSON file. Each is written beside its final name, flushed to the disk,
 and renamed, so that a file with the right name is whole. A file that is damaged all the same is
 set aside in ``damaged``, never deleted, and the store goes on as if it were missing.
 """
 
-import errno
 import json
 import logging
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from heapq import merge
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +25,25 @@ from pfbench.runs.storage import opening
 from pfbench.runs.storage.content import (
     LONGEST_REASON,
     SCHEMA,
+    Columns,
     Entry,
+    entry_of,
     header_of,
+    packed,
     parquet,
     parse,
     row_digest,
 )
 from pfbench.runs.storage.damaged import Damaged
-from pfbench.runs.storage.index import Index, Listing, Row, row_of
-from pfbench.runs.storage.kinds import KINDS
+from pfbench.runs.storage.files import files_in, refused, unreadable
+from pfbench.runs.storage.index import Index, Listing, Row, row_of, uncollected
+from pfbench.runs.storage.kinds import KEY, KINDS
+from pfbench.runs.storage.packing import SEGMENTS
+from pfbench.runs.storage.segments import Segments
 
 DAMAGED = "damaged"
 """The folder of a store for what is set aside."""
 
-_KEY = re.compile(r"[0-9a-zA-Z_-]{8,128}")
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _LOG = logging.getLogger(__name__)
 
 
@@ -66,6 +70,7 @@ class Store:
     def __init__(self, folder: Path, *, make: bool = True) -> None:
         self.folder = folder
         self._index = Index(folder)
+        self.segments = Segments(folder)
         if not make and not (folder / "runs").is_dir():
             raise InputError(f"there is no store in {folder}: name another with --store.")
         try:
@@ -84,12 +89,12 @@ class Store:
         InputError
             If a key is no name of 8 to 128 letters, digits, - and _.
         """
-        if not _KEY.fullmatch(key):
+        if not KEY.fullmatch(key):
             raise InputError(f"{key!r} is no key: it must be 8 to 128 letters or digits.")
         return self.folder / KINDS[kind].file.format(shard=key[:2], key=key)
 
     def __contains__(self, key: str) -> bool:
-        return opening.is_file(self.path(key))
+        return opening.is_file(self.path(key)) or key in self.segments
 
     # --- writing ----------------------------------------------------------------------------------
 
@@ -123,17 +128,8 @@ class Store:
         StorageError
             If the disk is full or the store cannot be written; what is stored already stays.
         """
-        about = run.as_json() | {"own_output": run.own_output}
-        about["stop_reason"] = run.stop_reason[:LONGEST_REASON]
-        del about["schema"]
-        header = {
-            "schema": SCHEMA,
-            "key": key,
-            "run": about,
-            "environment": dict(environment),
-            "notes": dict(notes or {}),
-        }
-        self.write("run", key, parquet(run, json.dumps(header, default=_plain)), header)
+        header, data = file_of(key, run, environment, notes or {})
+        self.write("run", key, data, header)
 
     def put_row(
         self, kind: str, key: str, row: Mapping[str, Any], notes: Mapping[str, Any] | None = None
@@ -170,7 +166,7 @@ class Store:
                 file.flush()
                 stamp = os.fstat(file.fileno())
         except OSError as error:
-            raise _refused(f"{kind} {key}", self.folder, error) from error
+            raise refused(f"{kind} {key}", self.folder, error) from error
         self._index.add(row_of(kind, key, header), stamp)
 
     # --- reading ----------------------------------------------------------------------------------
@@ -204,8 +200,11 @@ class Store:
         StorageError
             If the system does not let it be read.
         """
-        data = self.read(kind, key)
-        return None if data is None else parse(kind, key, data)
+        data = self.read_file(kind, key)
+        if data is not None:
+            return parse(kind, key, data)
+        raw = self._packed(kind, key)
+        return None if raw is None else entry_of(key, *raw)
 
     def _get(self, kind: str, key: str) -> Any:
         try:
@@ -218,7 +217,48 @@ class Store:
             return None
         return None if found is None else found[0]
 
+    def header(self, kind: str, key: str) -> Mapping[str, Any] | None:
+        """Return the metadata of an entry, of a run with a file only its end is read; see `look`.
+
+        Raises
+        ------
+        Damaged
+            If they are damaged.
+        StorageError
+            If the system does not let them be read.
+        """
+        try:
+            return header_of(kind, key, self.path(key, kind))
+        except FileNotFoundError:
+            raw = self._packed(kind, key)
+            return None if raw is None else entry_of(key, *raw)[1]
+        except OSError as error:
+            raise unreadable(self.path(key, kind), error) from error
+
     def read(self, kind: str, key: str) -> bytes | None:
+        """Return the bytes of an entry's file, of a packed run those that it had; None without one.
+
+        Raises
+        ------
+        Damaged
+            If a packed run is damaged; see `read_file`.
+        StorageError
+            If the system does not let it be read.
+        """
+        data = self.read_file(kind, key)
+        raw = None if data is not None else self._packed(kind, key)
+        if raw is None:
+            return data
+        entry_of(key, *raw)
+        return packed(*raw[:2])
+
+    def _packed(self, kind: str, key: str) -> tuple[bytes, Columns, str] | None:
+        try:
+            return self.segments.raw(key) if kind == "run" else None
+        except OSError as error:
+            raise unreadable(self.folder / SEGMENTS, error) from error
+
+    def read_file(self, kind: str, key: str) -> bytes | None:
         """Return the bytes of a file, or None if there is none.
 
         Raises
@@ -235,7 +275,7 @@ class Store:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise _unreadable(path, error) from error
+            raise unreadable(path, error) from error
 
     def set_aside(self, kind: str, key: str) -> Path | None:
         """Move a damaged file, or what is in its place, to the store's folder ``damaged``.
@@ -283,43 +323,55 @@ class Store:
         return True
 
     def keys(self, kind: str = "run") -> Iterator[str]:
-        """Return the keys of all files of a kind, sorted."""
-        return (key for _, key, _, _ in self._files([kind]))
+        """Return the keys of all entries of a kind, sorted."""
+        loose = (key for _, key, _, _ in files_in(self.folder, [kind]))
+        if kind != "run":
+            return loose
+        packed = self.segments.keys()
+        return iter(sorted({*loose, *packed})) if packed else loose
 
+    @uncollected()
     def listing(self, *, write: bool = True) -> Listing:
         """Return a row for each entry, and what is damaged; nothing is moved.
 
-        The index is asked first. It is believed only where the size and the time of a file are
-        those it was told; any other file is read, and the index written anew if `write` says so.
+        Of what has a file the index is asked first. It is believed only where the size and the time
+        of a file are those it was told; any other file is read, and the index written anew if
+        `write` says so. Of packed runs the columns of a listing are read.
         """
-        return self._index.listing(self._files(), _row, write=write)
+        # Files first: what is packed down in between is found in its segment.
+        found = self._index.listing(files_in(self.folder, KINDS), _row, write=write)
+        loose = {row["key"] for row in found.rows if row["kind"] == "run"}
+        try:
+            rows, lost = self.segments.rows(loose)
+        except OSError as error:
+            raise unreadable(self.folder / SEGMENTS, error) from error
+        if not rows and not lost:
+            return found
+        runs = [*takewhile(lambda row: row["kind"] == "run", found.rows)]
+        both = list(merge(runs, rows, key=lambda row: row["key"])) if runs else rows
+        damaged = [("segment", name, damage) for name, damage in lost]
+        return Listing(both + found.rows[len(runs) :], found.damaged + damaged)
 
     def rows(self) -> list[Row]:
         """Return a row for each entry that is whole, as ``pfbench store list --json`` prints it."""
         return self.listing().rows
 
-    def _files(
-        self, kinds: Iterable[str] = KINDS
-    ) -> Iterator[tuple[str, str, str, os.stat_result]]:
-        """Yield kind, key, path, size and time of every file, by kind and key."""
-        for kind in kinds:
-            place = KINDS[kind].file
-            folder, suffix = self.folder / place.partition("/")[0], Path(place).suffix
-            for shard in self._folders(folder):
-                for file in _scanned(shard):
-                    key = file.name.removesuffix(suffix)
-                    if _KEY.fullmatch(key) and key != file.name:
-                        with suppress(FileNotFoundError):
-                            yield kind, key, file.path, file.stat(follow_symlinks=False)
 
-    def _folders(self, folder: Path) -> Iterator[Path]:
-        """Yield the shards in a folder of the store; links lead elsewhere, and are left out."""
-        shards = [Path(file) for file in _scanned(folder) if len(file.name) == 2]
-        for path in [folder, *shards]:
-            if path.is_symlink():
-                _LOG.warning("%s is a link: what it leads to is left out.", path)
-        if not folder.is_symlink():
-            yield from filter(opening.is_folder, shards)
+def file_of(
+    key: str, run: Run, environment: Mapping[str, str], notes: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], bytes]:
+    """Return the metadata and the bytes of a run's file."""
+    about = run.as_json() | {"own_output": run.own_output}
+    about["stop_reason"] = run.stop_reason[:LONGEST_REASON]
+    del about["schema"]
+    header = {
+        "schema": SCHEMA,
+        "key": key,
+        "run": about,
+        "environment": dict(environment),
+        "notes": dict(notes),
+    }
+    return header, parquet(run, json.dumps(header, default=_plain))
 
 
 def _row(kind: str, key: str, path: str) -> Row:
@@ -329,40 +381,9 @@ def _row(kind: str, key: str, path: str) -> Row:
     except FileNotFoundError:
         raise
     except OSError as error:
-        raise _unreadable(path, error) from error
-
-
-def _scanned(folder: Path) -> "list[os.DirEntry[str]]":
-    """Return what is in a folder, sorted; nothing if it is none."""
-    try:
-        with os.scandir(folder) as found:
-            return sorted(found, key=lambda file: file.name)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        raise _unreadable(folder, error) from error
+        raise unreadable(path, error) from error
 
 
 def _plain(value: Any) -> Any:
     """Return a NumPy number as a number, anything else that JSON does not know as text."""
     return value.item() if isinstance(value, np.generic) else str(value)
-
-
-def _unreadable(path: Path | str, error: OSError) -> StorageError:
-    return StorageError(
-        f"{path} cannot be read ({error.strerror}): mend its permissions, or the disk."
-    )
-
-
-def _refused(what: str, folder: Path, error: OSError) -> StorageError:
-    """Return the sentence for an entry that could not be written."""
-    if error.errno in _FULL:
-        remedy = "free some space, and the same command goes on"
-    elif error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-        remedy = "it is read-only: mend its permissions"
-    else:
-        remedy = "mend its disk"
-    return StorageError(
-        f"{what} could not be stored in {folder} ({error.strerror}): {remedy}, or choose another "
-        "store with --store; what is stored already is safe."
-    )

@@ -1,8 +1,7 @@
 """Looking after a store: checking every file, clearing away, and merging two stores."""
 
 import json
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,14 +17,15 @@ from pfbench.base.user_code import is_ours
 from pfbench.runs.loop.run import Run
 from pfbench.runs.storage.content import Entry, parse
 from pfbench.runs.storage.damaged import Damaged
+from pfbench.runs.storage.files import files_in, is_young
+from pfbench.runs.storage.gathering import rewrite, write_segments
 from pfbench.runs.storage.keys import source_digest
 from pfbench.runs.storage.kinds import KINDS
 from pfbench.runs.storage.opening import check_folders, is_file
+from pfbench.runs.storage.packing import SEGMENTS
 from pfbench.runs.storage.schema import list_of, text
+from pfbench.runs.storage.segment import Packed
 from pfbench.runs.storage.store import DAMAGED, Store
-
-LEFTOVER_AGE = 3600.0
-"""Seconds without a change after which a temporary file is one that a killed process left."""
 
 _SOURCE_NOTE = list_of(text)
 TIMES = frozenset({"seconds", "oracle_seconds"})
@@ -83,9 +83,17 @@ def check_files(
     for kind, key, _, content in _contents(store, progress):
         number += 1
         if isinstance(content, Damage):
-            aside = store.set_aside(kind, key) if repair else None
+            packed = content.path.parent.name == SEGMENTS
+            aside = store.set_aside(kind, key) if repair and not packed else None
             found.append(replace(content, aside=aside))
+    for name in store.segments.names:
+        damage, place = store.segments.damage(name), store.folder / SEGMENTS / name
+        if damage is not None:
+            found.append(Damage("segment", name, place, damage.what, damage.detail))
     if repair:
+        for place in {one.path for one in found if one.path.parent.name == SEGMENTS}:
+            kept = rewrite(store, place.name, aside=True)
+            found = [replace(one, aside=kept) if one.path == place else one for one in found]
         _take_up(store)
     return number, found
 
@@ -94,14 +102,17 @@ Content = tuple[Any, Mapping[str, Any]] | Damage
 """What a file has, as `parse` returns it, or what is wrong with it."""
 
 
-def _contents(store: Store, progress: Progress) -> Iterator[tuple[str, str, bytes, Content]]:
-    """Yield kind, key, bytes and content of every file that is still there."""
+def _contents(
+    store: Store, progress: Progress
+) -> Iterator[tuple[str, str, bytes | Packed, Content]]:
+    """Yield kind, key, bytes and content of every entry that is still there."""
     for kind in KINDS:
-        for key in store.keys(kind):
+        loose = [key for _, key, _, _ in files_in(store.folder, [kind])]
+        for key in loose:
             progress()
             data: bytes | None = b""
             try:
-                data = store.read(kind, key)
+                data = store.read_file(kind, key)
                 if data is None:
                     continue
                 content: Content = parse(kind, key, data)
@@ -109,6 +120,25 @@ def _contents(store: Store, progress: Progress) -> Iterator[tuple[str, str, byte
                 path = store.path(key, kind)
                 content = Damage(kind, key, path, damage.what, damage.detail)
             yield kind, key, data or b"", content
+        if kind == "run":
+            yield from _packed(store, frozenset(loose), progress)
+
+
+def _packed(
+    store: Store, loose: frozenset[str], progress: Progress
+) -> Iterator[tuple[str, str, bytes | Packed, Content]]:
+    """Yield the same of all packed runs that have no file of their own."""
+    for name in store.segments.names:
+        path = store.folder / SEGMENTS / name
+        for row, one, content in store.segments.runs(name):
+            key = row["key"]
+            if key in loose:
+                continue
+            progress()
+            if isinstance(one, Packed) and content is not None:
+                yield "run", key, one, content
+            elif isinstance(one, Damaged):
+                yield "run", key, b"", Damage("run", key, path, one.what, one.detail)
 
 
 def _take_up(store: Store) -> None:
@@ -176,12 +206,13 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
             stamp = path.lstat()
         except FileNotFoundError:
             continue
-        if path.name.endswith(PARTIAL) and time.time() - stamp.st_mtime < LEFTOVER_AGE:
+        temporary = path.name.endswith(PARTIAL) or path.parent.name.endswith(PARTIAL)
+        if temporary and is_young(path):
             kept["young"] += 1
             continue
         leftovers.append(path)
         size += stamp.st_size
-    outdated = []
+    outdated, packed = [], set()
     sources = cache(source_digest)
     for kind, key, data, content in _contents(store, progress):
         state = "damaged" if isinstance(content, Damage) else _state(content[1], sources)
@@ -189,16 +220,30 @@ def collect(store: Store, *, dry: bool = False, progress: Progress = lambda: Non
             kept[state] += 1
             continue
         outdated.append((kind, key))
-        size += len(data)
+        if isinstance(data, Packed):
+            packed.add(key)
+        size += data.size if isinstance(data, Packed) else len(data)
     if not dry:
-        for path in [*leftovers, *(store.path(key, kind) for kind, key in outdated)]:
+        loose = (store.path(key, kind) for kind, key in outdated if key not in packed)
+        for path in [*leftovers, *loose]:
             path.unlink(missing_ok=True)
-        for folder in [*store.folder.glob("checkpoints/??"), store.folder / "checkpoints"]:
-            with suppress(OSError, Damaged):  # something may be left in them
-                check_folders(folder, store.folder)
-                folder.rmdir()
+        for name in store.segments.names if packed else ():
+            if any(row["key"] in packed for row, _, _ in store.segments.runs(name)):
+                rewrite(store, name, packed)
+        _remove_folders(store, leftovers)
         store.listing()
     return Collected(leftovers, outdated, size, {name: n for name, n in kept.items() if n})
+
+
+def _remove_folders(store: Store, leftovers: Collection[Path]) -> None:
+    """Remove folders that have nothing in them, and to which nobody writes any more."""
+    emptied = {path.parent for path in leftovers}
+    for pattern in ("checkpoints/??", "checkpoints", f"{SEGMENTS}/.*{PARTIAL}"):
+        for folder in store.folder.glob(pattern):
+            with suppress(OSError, Damaged):  # something may be left in them
+                check_folders(folder, store.folder)
+                if folder in emptied or pattern[0] == "c" or not is_young(folder):
+                    folder.rmdir()
 
 
 KEPT = {
@@ -211,7 +256,10 @@ KEPT = {
 """Why something is kept, by name."""
 
 
-_LEFTOVERS = (f".*{PARTIAL}", f"*/??/.*{PARTIAL}", "checkpoints/??/[!.]*.npz", "families.jsonl")
+_LEFTOVERS = (
+    *(f".*{PARTIAL}", f"*/??/.*{PARTIAL}", f"{SEGMENTS}/.*{PARTIAL}/*"),
+    *("checkpoints/??/[!.]*.npz", "families.jsonl"),
+)
 """Files that nobody reads: temporary ones, and two kinds of earlier versions, which kept from where
 a run could be extended, and an index of the limits of runs."""
 
@@ -267,21 +315,33 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
     if store.folder.resolve() == other.folder.resolve():
         raise InputError(f"{other.folder} is the store itself: name another one to merge.")
     taken = equal = 0
-    refused, damaged = [], []
-    for kind, key, data, content in _contents(other, progress):
-        if isinstance(content, Damage):
-            damaged.append(content)
-            continue
-        theirs, header = content
-        ours = store.get(key) if kind == "run" else store.get_row(kind, key)
-        differs = None if ours is None else difference(kind, ours, theirs)
-        if ours is None or (differs and _killed(ours)):
-            store.write(kind, key, data, header)
-            taken += 1
-        elif differs is None or _killed(theirs):
-            equal += 1
-        else:
-            refused.append((kind, key, differs))
+    refused: list[tuple[str, str, str]] = []
+    damaged: list[Damage] = []
+
+    def packed() -> Iterator[Packed]:
+        """Copy what has a file, and yield what goes into a segment."""
+        nonlocal taken, equal
+        for kind, key, data, content in _contents(other, progress):
+            if isinstance(content, Damage):
+                damaged.append(content)
+                continue
+            theirs, header = content
+            ours = store.get(key) if kind == "run" else store.get_row(kind, key)
+            differs = None if ours is None else difference(kind, ours, theirs)
+            if ours is None and isinstance(data, Packed):
+                taken += 1
+                yield data
+            elif ours is None or (differs and _killed(ours)):
+                whole = other.read(kind, key) if isinstance(data, Packed) else data
+                store.write(kind, key, whole or b"", header)
+                taken += 1
+            elif differs is None or _killed(theirs):
+                equal += 1
+            else:
+                refused.append((kind, key, differs))
+
+    for _ in write_segments(store, packed()):
+        pass
     return Merged(taken, equal, refused, damaged)
 
 

@@ -136,7 +136,7 @@ def rewritten(store, **changes):
     table = pq.read_table(store.path(KEY))
     header = json.loads(table.schema.metadata[b"pfbench"]) | changes
     text = json.dumps({name: value for name, value in header.items() if value is not None})
-    digest = content._digest(text.encode(), content._columns(table))
+    digest = content.digest_of(text.encode(), content.columns_of(table))
     table = table.replace_schema_metadata({b"pfbench": text, b"pfbench.digest": digest})
     pq.write_table(table, store.path(KEY))
 
@@ -423,10 +423,10 @@ def test_check_reads_every_file_and_repair_sets_aside(store):
 
 def test_a_file_that_goes_while_it_is_read_does_not_count(store, monkeypatch):
     fill(store)
-    gone, read = store.path(key_of(1)), store.read
+    gone, read = store.path(key_of(1)), store.read_file
     found = {gone: None}
     monkeypatch.setattr(
-        store, "read", lambda kind, key: found.get(store.path(key, kind), read(kind, key))
+        store, "read_file", lambda kind, key: found.get(store.path(key, kind), read(kind, key))
     )
     assert upkeep.check_files(store) == (5, [])
 

@@ -8,7 +8,7 @@ from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.index import Row
 from pfbench.runs.storage.store import Store
 
-_ORDER = ("algorithm", "problem", "seed")
+_ORDER = ("algorithm", "problem", "seed")  # as runs lie in a segment
 
 
 class Selected:

@@ -1,0 +1,348 @@
+"""A segment of a store: many runs in two Parquet files, written once and never changed.
+
+    NAME/manifest.json    what is in it: sizes and hashes of both files, and of their metadata
+    NAME/runs.parquet     a row for each run: what a listing shows, its metadata, its hash
+    NAME/trace-K.parquet  a row for each recorded iterate, of the runs with the same columns
+
+Runs lie by algorithm, problem and seed, some hundreds to a group of rows; those of group k of
+``runs.parquet`` have their iterates in one group of one trace. A folder with a right name is whole.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
+
+from pfbench.base.counts import COUNTED
+from pfbench.runs.loop.run import STATUSES
+from pfbench.runs.storage import opening
+from pfbench.runs.storage.content import (
+    MOST_NUMBERS,
+    MOST_TEXT,
+    Columns,
+    check_marks,
+    columns_of,
+    damaged,
+    decoded,
+)
+from pfbench.runs.storage.damaged import DAMAGES, Damaged
+from pfbench.runs.storage.index import SCHEMA, Row
+from pfbench.runs.storage.kinds import KEY
+from pfbench.runs.storage.schema import Type, count, list_of, record_of, table, text
+from pfbench.runs.storage.schema import whole as integer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+MANIFEST, RUNS, TRACE = "manifest.json", "runs.parquet", "trace-{}.parquet"
+"""The files of a segment."""
+
+MOST_RUNS = 100_000
+"""The most runs of a segment."""
+
+MOST_TRACES = 64
+"""The most sets of columns that the traces of a segment have."""
+
+GROUP = 1000
+"""Runs of a group of rows; where the algorithm or the problem changes, a fourth is enough."""
+
+_MOST_MANIFEST, _MOST_FILE, _MOST_PART = 2**24, 2**36, 2**28
+_GROUP_NUMBERS, _GROUP_TEXT = 2**21, 2**26
+_NULLABLE = frozenset({"family", "limits", *COUNTED})
+_NUMBERS = frozenset({"seed", "iterations", "bytes", "stored", "length", *COUNTED})
+LISTED = (
+    *("key", "problem", "algorithm", "seed", "status", "stop_reason", "iterations", *COUNTED),
+    *("seconds", "family", "limits", "bytes", "stored"),
+)
+"""The columns of ``runs.parquet`` that a listing reads: as in a row of the index, `limits` as JSON,
+`bytes` and `stored` the size and the time (ns) of the file that the run had."""
+
+_INSIDE = ("length", "sha256", "about")
+"""Its other columns: the rows of its trace, its hash, its metadata."""
+
+_TEXTS = frozenset({*LISTED, *_INSIDE}) - _NUMBERS - {"seconds"}
+
+_FIELDS: Mapping[str, Type] = MappingProxyType(
+    {
+        "schema": integer,
+        "runs": count,
+        "groups": list_of(list_of(count)),
+        "traces": list_of(list_of(text)),
+        "files": table,
+    }
+)
+_SUMMARY = record_of({"bytes": count, "sha256": text, "metadata": text})
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A run as a segment holds it.
+
+    Attributes
+    ----------
+    row
+        What a listing shows of it.
+    text, columns
+        Its metadata as JSON, and its trace.
+    size, time
+        The size of the file that it had, and when that was written (ns).
+    """
+
+    row: Row
+    text: bytes
+    columns: Columns
+    size: int
+    time: int
+
+
+class Segment:
+    """An opened segment; its files are opened where they are needed.
+
+    Attributes
+    ----------
+    runs
+        How many it has.
+
+    Raises
+    ------
+    Damaged
+        If its manifest is not whole.
+    OSError
+        If it cannot be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._about = _read_manifest(folder / MANIFEST)
+        self.runs: int = self._about["runs"]
+        self._last: tuple[int, _Decoded] | None = None
+
+    def listed(self) -> "tuple[list[tuple[int, pa.Table]], list[Damaged]]":
+        """Return what a listing shows of each group of runs that can be read; and what cannot.
+
+        Raises
+        ------
+        Damaged
+            If the whole file cannot be read.
+        """
+        found, lost = [], []
+        with ExitStack() as stack:
+            file = self._opened(stack, RUNS)
+            for k in range(len(self._about["groups"])):
+                try:
+                    found.append((k, _checked(_group(file, k, LISTED))))
+                except Damaged as damage:
+                    lost.append(damage)
+        return found, lost
+
+    def keys_by_group(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the keys of each group of runs that can be read; see `listed`."""
+        with ExitStack() as stack:
+            file = self._opened(stack, RUNS)
+            for k in range(len(self._about["groups"])):
+                with suppress(Damaged):
+                    keys = texts_of(_group(file, k, ("key",))["key"])
+                    if all(map(KEY.fullmatch, keys)):
+                        yield k, keys
+
+    def raw(self, group: int, at: int) -> tuple[bytes, Columns, str]:
+        """Return metadata, trace and hash of a run, as `content.entry_of` takes them.
+
+        Parameters
+        ----------
+        group, at
+            Its group of rows, and its number in there.
+
+        Raises
+        ------
+        Damaged
+            If its group cannot be read.
+        OSError
+            If the system does not let it be read.
+        """
+        if self._last is None or self._last[0] != group:
+            self._last = group, self._decoded(group)
+        return self._last[1].run(at)
+
+    def check(self) -> Iterator[tuple[str, Damaged]]:
+        """Yield the files of which a hash is wrong, with what is."""
+        for name, said in self._about["files"].items():
+            try:
+                file: Any
+                with opening.open_file(self.folder / name) as file:
+                    opening.check_size(file, _MOST_FILE)
+                    same = hashlib.file_digest(file, "sha256").hexdigest() == said["sha256"]
+                if not same:
+                    raise Damaged("wrong content", DAMAGES["wrong content"])
+            except FileNotFoundError:
+                yield name, Damaged("incomplete", "the file is missing")
+            except Damaged as damage:
+                yield name, damage
+
+    def _decoded(self, group: int) -> "_Decoded":
+        with ExitStack() as stack:
+            heads = _group(self._opened(stack, RUNS), group, _INSIDE)
+        number, part = self._about["groups"][group]
+        names = self._about["traces"][number]
+        with ExitStack() as stack:
+            trace = _group(self._opened(stack, TRACE.format(number)), part, names)
+        with damaged("incomplete"):
+            return _Decoded(heads, trace)
+
+    def _opened(self, stack: ExitStack, name: str) -> "pq.ParquetFile":
+        """Return a file of which the metadata have the right hash."""
+        import pyarrow.parquet as pq
+
+        said = self._about["files"][name]
+        try:
+            file = stack.enter_context(opening.open_file(self.folder / name))
+        except FileNotFoundError as error:
+            if not self.folder.exists():
+                raise
+            raise Damaged("incomplete", f"its file {name} is missing") from error
+        if opening.check_size(file, _MOST_FILE) != said["bytes"]:
+            raise Damaged("truncated", f"{name} has not {said['bytes']:,} bytes")
+        check_marks(file)
+        if metadata_digest(file) != said["metadata"]:
+            raise Damaged("wrong content", f"the metadata of {name} do not match their hash")
+        file.seek(0)
+        with damaged("unreadable"):
+            return pq.ParquetFile(
+                file,
+                page_checksum_verification=True,
+                # Of a text that is there a thousand times, one is unpacked.
+                read_dictionary=[*_TEXTS] if name == RUNS else None,
+                thrift_string_size_limit=2 * MOST_TEXT,
+                thrift_container_size_limit=MOST_RUNS,
+            )
+
+
+class _Decoded:
+    """A group of runs in memory."""
+
+    def __init__(self, heads: "pa.Table", trace: "pa.Table") -> None:
+        self._texts, self._digests = (texts_of(heads[name]) for name in ("about", "sha256"))
+        lengths = heads["length"].to_numpy()
+        ends = np.cumsum(lengths)
+        if lengths.min(initial=0) < 0 or ends[-1] != trace.num_rows:
+            raise Damaged("incomplete", "its runs have other rows than its trace")
+        self._ends, self._lengths = ends.tolist(), lengths.tolist()
+        self._columns = columns_of(trace)
+
+    def run(self, at: int) -> tuple[bytes, Columns, str]:
+        end = self._ends[at]
+        rows = slice(end - self._lengths[at], end)
+        columns = {name: column[rows] for name, column in self._columns.items()}
+        return self._texts[at], columns, self._digests[at]
+
+
+def _group(file: "pq.ParquetFile", group: int, names: Sequence[str]) -> "pa.Table":
+    """Return columns of a group of rows, if they have no more than pfbench writes."""
+    with damaged("unreadable"):
+        part, whole = file.metadata.row_group(group), file.metadata.schema
+        there = {whole.column(k).name: whole.column(k) for k in range(len(whole))}
+        for name in names:
+            if name not in there or there[name].max_repetition_level:
+                raise Damaged("incomplete", f"there is no column {name}")
+            if there[name].physical_type not in ("INT64", "DOUBLE", "BYTE_ARRAY"):
+                raise Damaged("incomplete", f"its column {name} is of another type")
+        numbers = part.num_rows * len(names)
+        if not 0 <= numbers <= MOST_NUMBERS or not 0 <= part.total_byte_size <= _MOST_PART:
+            raise Damaged("too large", f"{part.num_rows:,} rows, {part.total_byte_size:,} bytes")
+        table = file.read_row_group(group, columns=list(names), use_threads=False)
+        return table.select(list(names)).combine_chunks()
+
+
+def _checked(table: "pa.Table") -> "pa.Table":
+    """Refuse columns of a listing that are none: nothing is believed before its types are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if table.num_rows > GROUP:
+        raise Damaged("too large", f"{table.num_rows:,} runs in a group")
+    for name in LISTED:
+        kind = table.schema.field(name).type
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if kind != schema_of_runs().field(name).type:
+            raise Damaged("incomplete", f"its column {name} is of type {kind}")
+        if table[name].null_count and name not in _NULLABLE:
+            raise Damaged("incomplete", f"its column {name} has empty cells")
+        least = 0 if name in _NUMBERS and name != "seed" else None
+        if least is not None and (pc.min(table[name]).as_py() or 0) < least:
+            raise Damaged("incomplete", f"its column {name} has numbers below 0")
+    if not set(texts_of(table["status"])) <= STATUSES.keys():
+        raise Damaged("incomplete", "a status is none of a run")
+    if not all(map(KEY.fullmatch, texts_of(table["key"]))):
+        raise Damaged("incomplete", "a key is no name of 8 to 128 letters or digits")
+    return table
+
+
+def texts_of(column: "pa.ChunkedArray") -> list[Any]:
+    """Return the texts of a column, equal ones as one object."""
+    found: list[Any] = []
+    for part in column.chunks:
+        values = part.dictionary.to_pylist()
+        found += [None if k is None else values[k] for k in part.indices.to_pylist()]
+    return found
+
+
+def schema_of_runs() -> "pa.Schema":
+    """Return the columns of ``runs.parquet``."""
+    import pyarrow as pa
+
+    kinds = dict.fromkeys((*LISTED, *_INSIDE), pa.string())
+    kinds |= dict.fromkeys(_NUMBERS, pa.int64())
+    kinds |= {"seconds": pa.float64(), "about": pa.binary()}
+    return fields_of(list(kinds.items()))
+
+
+def fields_of(kinds: "Sequence[tuple[str, pa.DataType]]") -> "pa.Schema":
+    """Return a schema in which only some columns of a listing may have empty cells."""
+    import pyarrow as pa
+
+    return pa.schema([pa.field(name, kind, name in _NULLABLE) for name, kind in kinds])
+
+
+def metadata_digest(file: BinaryIO) -> str:
+    """Return the hash of the metadata at the end of a Parquet file, with their length."""
+    size = file.seek(-8, 2)
+    length = int.from_bytes(file.read(4), "little")
+    file.seek(max(0, size - length))
+    return hashlib.sha256(file.read()).hexdigest()
+
+
+def _read_manifest(path: Path) -> Mapping[str, Any]:
+    try:
+        data = opening.read_file(path, _MOST_MANIFEST)
+    except FileNotFoundError as error:
+        if not path.parent.exists():
+            raise
+        raise Damaged("incomplete", f"its {MANIFEST} is missing") from error
+    said, _, rest = data.partition(b"\n")
+    if not rest.endswith(b"\n"):
+        raise Damaged("truncated", f"{len(data):,} bytes of {MANIFEST}")
+    if hashlib.sha256(rest[:-1]).hexdigest().encode() != said:
+        raise Damaged("wrong content", f"{MANIFEST} does not match its hash")
+    about: Mapping[str, Any] = decoded(rest)
+    if about.get("schema") != SCHEMA:
+        raise Damaged("wrong schema version", f"{about.get('schema')!r}, where {SCHEMA} is known")
+    for name, kind in _FIELDS.items():
+        if name not in about or not kind(about[name]):
+            raise Damaged("incomplete", f"the field {name} of {MANIFEST}")
+    number = len(about["traces"])
+    files = files_of(number)
+    right = set(about["files"]) == set(files) and all(map(_SUMMARY, about["files"].values()))
+    if not right or not all(len(one) == 2 and one[0] < number for one in about["groups"]):
+        raise Damaged("incomplete", f"{MANIFEST} names other files or groups than there are")
+    return about
+
+
+def files_of(traces: int) -> list[str]:
+    """Return the Parquet files of a segment with so many traces."""
+    return [RUNS, *(TRACE.format(k) for k in range(traces))]
