@@ -32,12 +32,12 @@ STEP: Unit = (-1, 2)
 
 CONSTANTS: Mapping[str, Unit] = MappingProxyType(
     {
-        **dict.fromkeys(("L", "L_f", "L_ms", "L_max", "ell", "sigma_hat"), CURVATURE),
+        **dict.fromkeys(("L", "L_f", "L_ms", "L_max", "L_norm", "ell", "sigma_hat"), CURVATURE),
         **dict.fromkeys(("L2", "L2_ms"), (1, -3)),
-        **dict.fromkeys(("D", "M"), LENGTH),
+        **dict.fromkeys(("D", "M", "rho"), LENGTH),
         **dict.fromkeys(("delta", "delta0", "Delta", "h0", "C"), VALUE),
         "sigma2": SQUARE,
-        "n": NUMBER,
+        **dict.fromkeys(("n", "zeta", "omega"), NUMBER),
     }
 )
 """The units of constants, by the names of `Constants` and of formulas; C is a curvature C_f."""

@@ -97,6 +97,12 @@ class Untouched:
     def start(self):
         return self._problem.start()
 
+    def open(self, *given, **named):
+        raise AssertionError("it was opened before the refusal")
+
+    def constants(self, *given, **named):
+        raise AssertionError("constants were asked before the refusal")
+
     def __getattr__(self, name):
         raise AssertionError(f"{name} was asked before the refusal")
 
