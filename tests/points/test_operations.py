@@ -274,7 +274,7 @@ def test_points_that_do_not_belong_together_are_refused(wrong):
 
 
 def test_what_is_no_point_is_refused():
-    with pytest.raises(InputError, match="not \\[1.0\\]"):
+    with pytest.raises(InputError, match=r"not \[1.0\]"):
         combine([1.0], np.ones(1), 0.5)
     with pytest.raises(InputError, match="str"):
         distance(Factored.zero(PATTERN), "x")
