@@ -192,7 +192,7 @@ class Muon(Decaying):
     name = "muon"
     summary = "Muon: orthogonalised momentum, over the spectral norm"
     source = "Kim, Oh 2026; Jordan et al. 2024 without Nesterov's momentum"
-    cites = ("kim2026", "jordan2024")
+    cites: ClassVar[tuple[str, ...]] = ("kim2026", "jordan2024")
     requires = frozenset({"batch", "lo", "norm", "norm spectral"})
 
     beta: float = nonnegative(MISSING, "beta, weight of the old momentum, in [0, 1)")

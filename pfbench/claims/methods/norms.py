@@ -93,7 +93,7 @@ def minimiser(problem: Waves, g: Floats) -> Floats:
     if "l2" in kinds:
         return np.asarray(-g / np.linalg.norm(g))
     U, _, Vt = np.linalg.svd(g.reshape(2, -1), full_matrices=False)
-    return -(U @ Vt).ravel()
+    return np.asarray(-(U @ Vt).ravel())
 
 
 def averaged_minimisers(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Place]:

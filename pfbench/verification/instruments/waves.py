@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.protocols import FeasibleSet, Penalty
+from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum
 from pfbench.sets import L1Ball, L2Ball
+from pfbench.sets.body import AnySet
 from pfbench.sets.named_norms import norm_of_vectors
 from pfbench.sets.norms import NormBall
 from pfbench.sets.penalties import L1Penalty
@@ -48,7 +49,7 @@ class Waves(FiniteSum):
     name: ClassVar[str] = "waves"
 
     n: int = 3
-    set: FeasibleSet = field(default_factory=lambda: WholeSpace(3))
+    set: AnySet = field(default_factory=lambda: WholeSpace(3))
     penalty: Penalty | None = None
     scale: float = 2.0
     norm: NormBall | None = None
