@@ -28,6 +28,7 @@ from pfbench.verification.laws import (
     estimates_as_its_source,
     keeps_its_counts,
     keeps_its_schedule,
+    runs_as_its_source,
     steps_as_its_source,
 )
 from pfbench.verification.laws.method import Parameters
@@ -82,9 +83,16 @@ _SECONDS = {
     "estimate": (1.2, 2.0),
     "steps": (0.4, 0.4),
     "count": (0.02, 0.02),
+    "run": (3.0, 3.0),
     "schedule": (0.02, 0.02),
 }
 """What each kind of claim takes, quick and full."""
+
+SIZES = MappingProxyType({"iterations": 2000, "batch": 32, "period": 67})
+"""Sizes of use that are no powers of another; 30 epochs are begun."""
+
+AT_SIZE = MappingProxyType({"n": 10_000, "d": 100, "rare": 1000})
+"""Those of a problem. One batch of 32 in thirty has one of its ten large components."""
 
 Forming = Callable[[Waves, Parameters, Sequence[Floats], Sequence[Floats]], Formed]
 """How an estimator forms g_t, from x_0 .. x_t and g_0 .. g_{t-1}."""
@@ -94,8 +102,8 @@ Moving = Callable[[Waves, Parameters, Floats, Floats], Floats]
 
 
 def claims_of(method: Method) -> tuple[Claim, ...]:
-    """Return the claims about a method: estimate, steps, count, and the schedule if it has one."""
-    method = at_scales(method)
+    """Return the claims about a method: estimate, steps, count, run, and the schedule if any."""
+    method = at_size(at_scales(method))
 
     def claim(what: str, kind: str, statement: str, check: Callable[..., Evidence]) -> Claim:
         return Claim(
@@ -104,7 +112,9 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
             kind=kind,
             statement=statement,
             check=partial(check, method=method),
-            instances=method.problems,
+            instances=tuple(one.problem for one in method.sized)
+            if what == "run"
+            else method.problems,
             algorithm=method.name,
             assumptions=("f_i smooth",),
             schedule="that of the statement" if what == "schedule" else "explicit",
@@ -127,6 +137,14 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
         ),
         claim("count", "count", "a run costs what the source's formula says", keeps_its_counts),
     )
+    if method.sized:
+        along_run = claim(
+            "run",
+            "law",
+            "along a run on 10 000 components each step, estimate, index and count is the source's",
+            runs_as_its_source,
+        )
+        told = (*told, along_run)
     if method.schedule is None:
         return told
     schedule = f"the schedule for an accuracy: {method.whose}"
@@ -157,6 +175,15 @@ def at_scales(method: Method) -> Method:
 
     enumerated, followed = more(method.enumerated, 1), more(method.followed, len(method.followed))
     return replace(method, enumerated=enumerated, followed=followed)
+
+
+def at_size(method: Method) -> Method:
+    """Return a method that is followed at `SIZES`, if it draws; where it says how, it is so."""
+    first = method.followed[0]
+    if method.sized or not {"batch", "iterations"} <= set(first.parameters):
+        return method
+    given = {**first.parameters, **{k: v for k, v in SIZES.items() if k in first.parameters}}
+    return replace(method, sized=(Setting(instance(first.problem, **AT_SIZE), given),))
 
 
 # --- schedules ------------------------------------------------------------------------------------
