@@ -16,10 +16,12 @@ from pfbench.claims.methods.stating import (
     CONSTANTS,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
+    SIZES,
     TWO_ON_BALL,
     beside,
     claims_of,
     least,
+    sized,
     svrg,
     with_reference,
 )
@@ -186,6 +188,10 @@ NCGS = Method(
         for problem, tolerance in ((BALL, None), (BALL, 0.01), (OCTAHEDRON, 0.03))
         for option in (1, 2)
     ),
+    sized=tuple(
+        sized(OCTAHEDRON, iterations=2000, smoothness=1.5, option=option, tolerance=0.03)
+        for option in (1, 2)
+    ),
     counted=tuple(
         setting(SEVEN_ON_BALL, **NCGS_SIZES, option=option, tolerance=tolerance)
         for tolerance in (None, 0.003)
@@ -219,6 +225,7 @@ STOCHASTIC = Method(
         setting(BALL, **NCGS_SIZES, tolerance=0.01),
         setting(OCTAHEDRON, **NCGS_SIZES, batch=2),
     ),
+    sized=(sized(OCTAHEDRON, iterations=2000, smoothness=1.5, batch=32, tolerance=0.03),),
     counted=(
         setting(SEVEN_ON_BALL, **NCGS_SIZES),
         setting(SEVEN_ON_BALL, **NCGS_SIZES, batch=3, tolerance=0.003),
@@ -254,6 +261,7 @@ NCGS_VR = Method(
         setting(BALL, **VR_SIZES, tolerance=0.01),
         setting(OCTAHEDRON, **VR_SIZES, tolerance=0.03),
     ),
+    sized=(sized(OCTAHEDRON, smoothness=1.5, **SIZES, tolerance=0.03),),
     counted=(
         setting(SEVEN_ON_BALL, smoothness=1.5, batch=3, period=4, iterations=10),
         setting(SEVEN_ON_BALL, smoothness=1.5, batch=9, period=3, iterations=7, tolerance=0.003),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import scipy
@@ -11,7 +12,7 @@ import scipy
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.verification import Claim, Evidence, Floats, instance
+from pfbench.verification import Claim, Evidence, Floats, Instance, instance
 from pfbench.verification.instruments.waves import (
     Waves,
     on_ball,
@@ -89,10 +90,7 @@ _SECONDS = {
 """What each kind of claim takes, quick and full."""
 
 SIZES = MappingProxyType({"iterations": 2000, "batch": 32, "period": 67})
-"""Sizes of use that are no powers of another; 30 epochs are begun."""
-
-AT_SIZE = MappingProxyType({"n": 10_000, "d": 100, "rare": 1000})
-"""Those of a problem. One batch of 32 in thirty has one of its ten large components."""
+"""Those of a run at the size of use; 30 epochs are begun."""
 
 Forming = Callable[[Waves, Parameters, Sequence[Floats], Sequence[Floats]], Formed]
 """How an estimator forms g_t, from x_0 .. x_t and g_0 .. g_{t-1}."""
@@ -122,7 +120,7 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
             normalised=ALGORITHMS[method.name].normalised if what == "schedule" else "",
         )
 
-    told = (
+    told: tuple[Claim, ...] = (
         claim(
             "estimate",
             "law",
@@ -141,7 +139,7 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
         along_run = claim(
             "run",
             "law",
-            "along a run on 10 000 components each step, estimate, index and count is the source's",
+            "along a run at the size of use each step, estimate, index and count is the source's",
             runs_as_its_source,
         )
         told = (*told, along_run)
@@ -178,12 +176,25 @@ def at_scales(method: Method) -> Method:
 
 
 def at_size(method: Method) -> Method:
-    """Return a method that is followed at `SIZES`, if it draws; where it says how, it is so."""
+    """Return a method that is followed at `SIZES`, too, unless it says how.
+
+    Where a reference gradient may be that of a batch, one of 500 is followed, too.
+    """
     first = method.followed[0]
-    if method.sized or not {"batch", "iterations"} <= set(first.parameters):
+    if method.sized or "iterations" not in first.parameters:
         return method
     given = {**first.parameters, **{k: v for k, v in SIZES.items() if k in first.parameters}}
-    return replace(method, sized=(Setting(instance(first.problem, **AT_SIZE), given),))
+    found: tuple[Setting, ...] = (sized(first.problem, **given),)
+    if any("snapshot" in one.parameters and "period" in one.parameters for one in method.followed):
+        found += (sized(first.problem, **given, snapshot=500),)
+    return replace(method, sized=found)
+
+
+def sized(problem: Instance, **parameters: Any) -> Setting:
+    """Return a setting on a problem of the size of use; of fewer components without batches."""
+    n = 10_000 if "batch" in parameters else 2_000
+    made = instance(problem, n=n, d=100, rare=n // 10)
+    return Setting(made.called(f"{problem.name} n={n} d=100"), parameters)
 
 
 # --- schedules ------------------------------------------------------------------------------------

@@ -82,9 +82,12 @@ class Waves(FiniteSum):
         return MappingProxyType({"n": self.n, "set": self.set.name, **of_norm})
 
     def start(self) -> Floats:
-        """Return a fixed point that is no minimiser, of norm 0.83 but where it has six entries."""
+        """Return a fixed point that is no minimiser, of norm 0.83 where it has three entries.
+
+        With more than six it is as far inside the sets as there.
+        """
         point = np.resize([0.6, -0.3, 0.5], self.set.shape)
-        return point if point.size <= 6 else point * np.sqrt(3.0 / point.size)
+        return point if point.size <= 6 else point * 3.0 / point.size
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""

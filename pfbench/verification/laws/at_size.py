@@ -12,12 +12,11 @@ from typing import Any, cast
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.counts import Counts
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.overheard import Asked, Overheard
 from pfbench.verification.instruments.waves import Waves
-from pfbench.verification.laws.counts import MORE_WORK, wrong
+from pfbench.verification.laws.counts import MORE_WORK, between, wrong
 from pfbench.verification.laws.estimates import ROUNDING
 from pfbench.verification.laws.indices import suspected
 from pfbench.verification.laws.method import (
@@ -146,12 +145,14 @@ class _Seen:
 
     def _of_batch(self, t: int, one: Told, formed: Formed, here: Sequence[Asked]) -> str:
         """Return what is wrong with an estimate from one batch."""
-        if formed.batch is None or _cancels(formed):
+        if formed.batch is None:
             return self._compared(one, [formed.mean(self.problem)])
         drawn = np.concatenate([np.empty(0, np.int64), *(call.indices for call in here)])
         size = formed.batch
         batches = [drawn] if len(drawn) == size else []
         batches += [call.indices for call in here if len(call.indices) == size != len(drawn)]
+        if not batches and _cancels(formed):
+            return self._compared(one, [formed.mean(self.problem)])
         if not batches:
             return f"it asks {len(drawn)} component gradients where its batch is due, not {size}"
         again = [recomputed(self.problem, formed, batch) for batch in batches]
@@ -215,11 +216,14 @@ class _Seen:
         s = self.where.parameters
         if "iterations" not in s:
             return ""
-        accepted: list[Counts] = []
-        for done in (t + 1, t + 2):
-            accepted += self.method.counts({**s, "iterations": done}, self.problem.n)
-        wrongs = [wrong(one.counts, right) for right in accepted]
-        return "" if "" in wrongs else wrongs[0].rstrip(".")
+        T = s["iterations"]
+        so_far, ahead = (
+            self.method.counts({**s, "iterations": done}, self.problem.n)
+            for done in (t + 1, min(t + 2, T))
+        )
+        if any(between(one.counts, *span) for span in zip(so_far, ahead, strict=True)):
+            return ""
+        return wrong(one.counts, so_far[0]).rstrip(".")
 
     def _inner(self, t: int, one: Told, place: Place) -> None:
         if place.minimisations is not None and one.made > place.minimisations:

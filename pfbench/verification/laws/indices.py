@@ -3,15 +3,15 @@
 Each test is an e-process: under independent uniform draws its mean is at most 1 at every time, so
 that it exceeds 1/level anywhere with a chance of at most the level (Ville), however early it is
 looked at. It bets on what it saw: on bins by their frequencies so far (Dirichlet, Krichevsky and
-Trofimov), on repeats by several ratios at once. One begins at each eighth of the run, so that what
-sets in late is not outweighed by what was right before.
+Trofimov), on repeats by several ratios at once. One begins at each eighth of the run, and one lives
+for each batch alone, so that what is late or rare is not outweighed by what was right before.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.verification.statistics import LEVEL
@@ -23,7 +23,10 @@ _RATIOS = (0.0, 0.5, 2.0, 8.0)
 
 _STARTS = 8
 
-_TESTS = 5
+_LEAST = -1e6
+"""Stands for the logarithm of 0."""
+
+_TESTS = 8
 
 
 @dataclass(frozen=True)
@@ -63,17 +66,28 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
     batch_of = np.repeat(np.arange(len(batches)), np.diff(ends, prepend=0))
     window = np.arange(len(drawn)) - max(1, n // 10)
     begun = np.concatenate([[0], ends[:-1]])[batch_of]
-    tests = {
-        "is not uniform over all components": _evidence(_bets(_binned(drawn, n), _shares(n))),
-        "is not uniform in its last bits": _evidence(_bets(drawn % _BINS, _residues(n))),
-        "depends on the one before": _evidence(
-            _bets(_binned(np.diff(drawn) % n, n), _shares(n)), first=1
+    bins, bits, shares = _binned(drawn, n), drawn % _BINS, _shares(n)
+    earlier = _repeats(drawn, window, n)
+    largest = np.maximum(earlier[-_STARTS], _LEAST)  # of the ratios
+    again = np.asarray(np.bincount(batch_of, largest), dtype=np.float64)
+    everywhere = "is not uniform over all components"
+    last_bits = "is not uniform in its last bits"
+    repeats = "repeats earlier ones as independent draws do not"
+    tests = (
+        (everywhere, _evidence(_bets(bins, shares))),
+        (everywhere, _alone(_marginal(bins, batch_of, shares))[batch_of]),
+        (last_bits, _evidence(_bets(bits, _residues(n)))),
+        (last_bits, _alone(_marginal(bits, batch_of, _residues(n)))[batch_of]),
+        (
+            "depends on the one before",
+            _evidence(_bets(_binned(np.diff(drawn) % n, n), shares), first=1),
         ),
-        "repeats in its batch as independent draws do not": _evidence(_repeats(drawn, begun, n)),
-        "repeats earlier ones as independent draws do not": _evidence(_repeats(drawn, window, n)),
-    }
+        ("repeats in its batch as independent draws do not", _evidence(_repeats(drawn, begun, n))),
+        (repeats, _evidence(earlier)),
+        (repeats, _alone(again)[batch_of]),
+    )
     found, least = None, 1.0
-    for what, logs in tests.items():
+    for what, logs in tests:
         p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, logs.max(initial=0.0)))))
         least = min(least, p_value)
         over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
@@ -154,3 +168,20 @@ def _evidence(rows: Floats, first: int = 0) -> Floats:
     logs = np.cumsum(rows, axis=1)
     mixed = np.asarray(logsumexp(logs, axis=0) - np.log(len(rows)))
     return np.concatenate([np.zeros(first), mixed])
+
+
+def _marginal(bins: Integers, batch_of: Integers, shares: Floats) -> Floats:
+    """Return the logarithm of all bets of `_bets` together, for each batch anew."""
+    K, T = len(shares), batch_of[-1] + 1
+    counts = np.bincount(batch_of * K + bins, minlength=T * K).reshape(T, K)
+    prior = 0.5 * K * shares
+    bets = (gammaln(counts + prior) - gammaln(prior)).sum(axis=1) - counts @ np.log(shares)
+    return np.asarray(bets + gammaln(prior.sum()) - gammaln(counts.sum(axis=1) + prior.sum()))
+
+
+def _alone(logs: Floats) -> Floats:
+    """Return the logarithm of the mean over batches of an e-value of each, 1 before it is drawn."""
+    T = len(logs)
+    with np.errstate(divide="ignore"):
+        to_come = np.log(np.arange(T - 1, -1, -1))
+    return np.asarray(np.logaddexp(np.logaddexp.accumulate(logs), to_come) - np.log(T))
