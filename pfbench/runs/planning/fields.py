@@ -289,9 +289,19 @@ def _methods(field: str, value: Any) -> tuple[Tuned, ...]:
     return tuple(found.values())
 
 
+PROJECTING = "projecting"
+"""The table in ``[candidate]`` of what is other for a method that asks no linear minimisation."""
+
+
 def candidate(field: str, value: Any) -> Mapping[str, Any]:
-    """Return parameters by name: numbers or texts, and lists of them."""
+    """Return parameters by name: numbers or texts, and lists of them.
+
+    Under `PROJECTING` stand those of a method that projects, where they are others.
+    """
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {said(value)} must be a table of parameters.")
-    grid(field, {of: one if isinstance(one, list) else [one] for of, one in value.items()})
-    return value
+    own = {of: one for of, one in value.items() if of != PROJECTING}
+    grid(field, {of: one if isinstance(one, list) else [one] for of, one in own.items()})
+    if PROJECTING not in value:
+        return own
+    return own | {PROJECTING: candidate(f"{field}.{PROJECTING}", value[PROJECTING])}
