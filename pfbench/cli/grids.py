@@ -61,11 +61,14 @@ def _listed(values: "object") -> str:
 
 def _rule(tune: "Tune") -> list[str]:
     targets = ", ".join(f"{stop.measure} <= {stop.target:g}" for stop in tune.targets)
+    further = (
+        " Where it lies at an end of a list of numbers, the list goes on beyond it by one value, "
+        "once, and that is tried, too."
+    )
     return [
-        f"On each problem each method makes these trials, with the seeds "
+        "On each problem each method makes these trials, with the seeds "
         f"{_listed(tune.seeds)}. To each of {targets} the one of the fewest expected "
-        f"{tune.count.upper()} is chosen. Where it lies at an end of a list of numbers, the list "
-        "goes on beyond it by one value, once, and that is tried, too.",
+        f"{tune.count.upper()} is chosen.{further if tune.beyond else ''}",
         "A method of yours is tuned in the same way: of what its class needs and is not given the "
         "values are those of [candidate] in the suite, and, if it asks no linear minimisation, "
         "first those of [candidate.projecting].",

@@ -51,6 +51,8 @@ def _with(spec: Spec, of: Callable[[Study], Study]) -> Spec:
 
 def _grown(study: Study) -> Study:
     """Return a study in which grids go on beyond the ends at which a choice lies."""
+    if study.tune is None or not study.tune.beyond:
+        return study
     choices = (replace(choice, beyond=tuple(choice.further())) for choice in study.choices)
     return replace(study, choices=tuple(choices))
 

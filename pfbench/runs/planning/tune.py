@@ -80,6 +80,8 @@ class Tune:
         What is tuned for, hardest last: to each of these the fewest expected calls decide.
     count
         The kind of calls that are counted.
+    beyond
+        Whether a list goes on beyond an end at which a choice lies.
     """
 
     methods: tuple[Tuned, ...]
@@ -87,6 +89,7 @@ class Tune:
     seeds: tuple[int, ...]
     targets: tuple[Stop, ...]
     count: str
+    beyond: bool = True
 
     def place(self, target: Stop | None) -> int:
         """Return for which of its targets a method is tuned that is judged at a target.
