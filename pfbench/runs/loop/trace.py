@@ -14,6 +14,9 @@ from pfbench.runs.loop.run import TRACE_COLUMNS
 OF_STEPS = frozenset({"estimator_error", "coin"})
 """Measures of a step, which its output does not have."""
 
+OUTSIDE = "is outside the feasible set"
+"""Is in the reason of a run that ends since it left the set."""
+
 
 class Trace:
     """The recorded rows of one run.
@@ -97,7 +100,7 @@ class Trace:
         """Return whether a point is in the set; note as a failure that it is not."""
         try:
             inside = bool(self._problem.set.contains(x))
-            wrong = f"the point {which} is outside the feasible set {self._problem.set.name}"
+            wrong = f"the point {which} {OUTSIDE} {self._problem.set.name}"
         except Exception as error:
             inside, wrong = False, f"contains(x) of the feasible set failed: {in_words(error)}"
         if not inside:
