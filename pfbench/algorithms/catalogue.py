@@ -10,6 +10,7 @@ from pfbench.algorithms import (
     frank_wolfe,
     natasha,
     nfwu,
+    norms,
     proximal,
     sliding,
     spider,
@@ -34,6 +35,7 @@ _FAMILIES = (
     spider.METHODS,
     accelerated.METHODS,
     natasha.METHODS,
+    norms.METHODS,
 )
 
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(

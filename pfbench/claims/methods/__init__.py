@@ -9,6 +9,7 @@ from pfbench.claims.methods import (
     frank_wolfe,
     natasha,
     nfwu,
+    norms,
     proximal,
     restarted,
     sliding,
@@ -22,6 +23,6 @@ PAPER = Paper.of(
     "The methods as their sources state them",
     (
         *(frank_wolfe, stochastic_frank_wolfe, nfwu, sliding, restarted),
-        *(proximal, spider, accelerated, natasha, faults),
+        *(proximal, spider, accelerated, natasha, norms, faults),
     ),
 )

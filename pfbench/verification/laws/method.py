@@ -45,8 +45,9 @@ class Told:
 class Formed:
     """How a source forms an estimate, given the past.
 
-    It is ``known`` plus the mean over a batch of d_i = grad f_i(at) - grad f_i(against); with
-    `hessians` a snapshot s, d_i has H_i(s)(at - against) less, and H(s)(at - against) is known.
+    It is ``known`` plus `weight` times the mean over a batch of d_i = grad f_i(at) - kept grad
+    f_i(against); with `hessians` a snapshot s, d_i has H_i(s)(at - against) less, and H(s)(at -
+    against) is known.
 
     Attributes
     ----------
@@ -64,6 +65,8 @@ class Formed:
         Whether the batch is drawn with replacement.
     bounded
         Whether the mean square follows from what was told; not with a table of stored gradients.
+    weight, kept
+        The two factors; 1 but of momentum.
     """
 
     at: Floats
@@ -73,11 +76,15 @@ class Formed:
     hessians: Floats | None = None
     replace: bool = True
     bounded: bool = True
+    weight: float = 1.0
+    kept: float = 1.0
 
     def mean(self, problem: Waves) -> Floats:
         """Return its mean, given the past."""
-        mean = self.known + problem.gradient(self.at)
-        return mean if self.against is None else mean - problem.gradient(self.against)
+        mean = self.known + self.weight * problem.gradient(self.at)
+        if self.against is None:
+            return mean
+        return mean - self.weight * self.kept * problem.gradient(self.against)
 
     def square(self, problem: Waves) -> float:
         """Return its mean square distance from that mean, given the past."""
@@ -85,10 +92,10 @@ class Formed:
             return 0.0
         d = problem.components(self.at)
         if self.against is not None:
-            d = d - problem.components(self.against)
+            d = d - self.kept * problem.components(self.against)
             if self.hessians is not None:
                 d = d - problem.curvatures(self.hessians) @ (self.at - self.against)
-        variance = float(np.var(d, axis=0).sum()) / self.batch
+        variance = self.weight**2 * float(np.var(d, axis=0).sum()) / self.batch
         if self.replace:
             return variance
         return variance * (problem.n - self.batch) / max(1, problem.n - 1)
