@@ -8,6 +8,7 @@ from typing import Any
 from pfbench.algorithms import (
     accelerated,
     frank_wolfe,
+    loopless,
     natasha,
     nfwu,
     proximal,
@@ -34,6 +35,7 @@ _FAMILIES = (
     spider.METHODS,
     accelerated.METHODS,
     natasha.METHODS,
+    loopless.METHODS,
 )
 
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(

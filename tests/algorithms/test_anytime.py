@@ -32,6 +32,7 @@ PROBLEMS = {
 EPOCHS = {"batch": 2, "period": 3}
 BATCH = {"batch": 3}
 STEP = {"step": 0.1}
+COIN = BATCH | {"refresh": 0.3}
 SLIDING = {"smoothness": 0.5}
 RESTARTS = {"restarts": 5, "period": 3, "smoothness": 2.0, "curvature": 0.5, "delta": 1.0}
 
@@ -76,6 +77,10 @@ CASES = [
     ("prox-katyusha-ns", STEP | EPOCHS),
     ("rsag", STEP | BATCH),
     ("prox-rsag", STEP | BATCH | {"output": "weighted"}),
+    ("page", STEP | COIN),
+    ("prox-page", STEP | COIN),
+    ("lsvrg", STEP | COIN),
+    *(("zerosarah", STEP | BATCH | {"table_weight": 0.2, "table": t}) for t in ("full", "zero")),
     ("natasha15", STEP | {"sigma": 0.1, "snapshot": 7, "subepochs": 2}),
 ]
 # Those whose iterates depend on how many there will be, unless a parameter says otherwise.
