@@ -54,6 +54,7 @@ _USUAL: Mapping[str, Any] = {
     "restarts": 2,
     "subepochs": 2,
     "refresh": 0.3,
+    "table_weight": 0.3,
     "alpha": 0.3,
     "lam": 0.3,
     "delta": 1.0,
