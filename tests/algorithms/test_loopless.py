@@ -74,7 +74,7 @@ SOURCES = {"page": page, "prox-page": page, "lsvrg": lsvrg, "zerosarah": zerosar
 STEPS = {"iterations": 17, "step": 0.3, "batch": 3}
 COINED = [STEPS | {"refresh": p} for p in (0.3, 1.0)]
 CHOICES = {
-    **{name: COINED for name in ("page", "prox-page", "lsvrg")},
+    **dict.fromkeys(("page", "prox-page", "lsvrg"), COINED),
     "zerosarah": [STEPS | {"table_weight": 0.3, "table": t} for t in ("full", "zero")],
 }
 ORDER = ("iterations", "step", "batch", "refresh", "table_weight", "table")
