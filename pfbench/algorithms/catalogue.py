@@ -11,6 +11,7 @@ from pfbench.algorithms import (
     loopless,
     natasha,
     nfwu,
+    norms,
     proximal,
     sliding,
     spider,
@@ -36,6 +37,7 @@ _FAMILIES = (
     accelerated.METHODS,
     natasha.METHODS,
     loopless.METHODS,
+    norms.METHODS,
 )
 
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(

@@ -10,6 +10,7 @@ from pfbench.claims.methods import (
     loopless,
     natasha,
     nfwu,
+    norms,
     proximal,
     restarted,
     sliding,
@@ -23,6 +24,6 @@ PAPER = Paper.of(
     "The methods as their sources state them",
     (
         *(frank_wolfe, stochastic_frank_wolfe, nfwu, sliding, restarted),
-        *(proximal, spider, accelerated, natasha, loopless, faults),
+        *(proximal, spider, accelerated, natasha, loopless, norms, faults),
     ),
 )

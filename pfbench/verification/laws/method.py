@@ -48,8 +48,8 @@ class Told:
 class Formed:
     """How a source forms an estimate, given the past.
 
-    It is ``known`` plus the mean over a batch of d_i = weight (grad f_i(at) - kept grad
-    f_i(against)); with `hessians` a snapshot s, d_i has H_i(s)(at - against) less, and H(s)(at -
+    It is ``known`` plus `weight` times the mean over a batch of d_i = grad f_i(at) - kept grad
+    f_i(against); with `hessians` a snapshot s, d_i has H_i(s)(at - against) less, and H(s)(at -
     against) is known. With the chance `refresh` it is the full gradient instead.
 
     Attributes
@@ -68,8 +68,10 @@ class Formed:
         Whether the batch is drawn with replacement.
     bounded
         Whether the mean square follows from what was told; not with a table of stored gradients.
-    weight, kept, refresh
-        Numbers in [0, 1].
+    weight, kept
+        The two factors; 1 but of momentum.
+    refresh
+        The chance of a coin; 0 where none is flipped.
     """
 
     at: Floats
@@ -99,12 +101,12 @@ class Formed:
         """Return its mean square distance from that mean, given the past."""
         if self.batch is None:
             return 0.0
-        d = self.weight * problem.components(self.at)
+        d = problem.components(self.at)
         if self.against is not None:
-            d = d - self.weight * self.kept * problem.components(self.against)
+            d = d - self.kept * problem.components(self.against)
             if self.hessians is not None:
                 d = d - problem.curvatures(self.hessians) @ (self.at - self.against)
-        variance = float(np.var(d, axis=0).sum()) / self.batch
+        variance = self.weight**2 * float(np.var(d, axis=0).sum()) / self.batch
         if not self.replace:
             variance *= (problem.n - self.batch) / max(1, problem.n - 1)
         if self.refresh == 0.0:

@@ -6,6 +6,7 @@ from claims.variants import (
     loopless,
     nfwu_batches,
     nfwu_epochs,
+    norms,
     proximal,
     sliding,
 )
@@ -14,7 +15,7 @@ from claims.variants.common import variants_in
 from pfbench.claims.catalogue import CLAIMS
 
 VARIANTS = variants_in(
-    nfwu_batches, nfwu_epochs, proximal, frank_wolfe, sliding, accelerated, loopless
+    *(nfwu_batches, nfwu_epochs, proximal, frank_wolfe, sliding, accelerated), *(loopless, norms)
 )
 
 QUICK = 0.5
