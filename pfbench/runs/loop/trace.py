@@ -65,14 +65,16 @@ class Trace:
         return row
 
     def final(self, state: State) -> dict[str, float | None]:
-        """Return all measures of the problem, and somebody's own, at the output.
+        """Return all measures of the problem, and those of somebody's own or with a parameter.
 
-        They are None where it is outside the set.
+        They are of the output, and None where it is outside the set.
         """
         final: dict[str, float | None] = {}
         inside = self._is_inside(state.x, "that is the output")
         measures = available(self._problem)
-        measures |= {name: m for name, m in self._measures.items() if isinstance(m, OwnMeasure)}
+        for name, measure in self._measures.items():
+            if isinstance(measure, OwnMeasure) or name.endswith("]"):
+                measures[name] = measure
         for name, measure in measures.items():
             if name in OF_STEPS:
                 continue

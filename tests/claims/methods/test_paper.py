@@ -92,7 +92,7 @@ def test_a_reference_gradient_taken_elsewhere_is_caught(name, oracles):
     assert_caught("estimate", name, twisted(ALGORITHMS[name], oracles))
 
 
-@pytest.mark.parametrize("name", ["saga", "prox-saga", "sagafw"])
+@pytest.mark.parametrize("name", ["saga", "prox-saga", "sagafw", "zerosarah"])
 def test_a_table_that_is_never_renewed_is_caught(name):
     assert_caught("estimate", name, twisted(ALGORITHMS[name], FixedTable))
 
@@ -110,6 +110,7 @@ SCHEDULED = [
 CHANGED = {
     *("prox-spiderboost-m", "natasha15", "sfw", "svfw", "sagafw", "saga", "prox-rsag", "svrg"),
     *("prox-sgd", "prox-svrg-plus", "spiderboost", "prox-spiderboost", "sarah", "rsag"),
+    *("page", "prox-page", "lsvrg", "zerosarah"),
     *("ncgs", "ncgs-stochastic", "storc", "frank-wolfe"),
     *(f"nfwu-{one}" for one in ("sg", "svrg", "spiderg", "casvrg", "caspiderg")),
 }
