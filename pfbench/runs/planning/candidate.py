@@ -76,7 +76,7 @@ def _needed(selector: Selector, offered: Mapping[str, Any]) -> dict[str, Any]:
         parameters = inspect.signature(kind).parameters
     except ValueError:
         return {}
-    asks = getattr(kind, "requires", frozenset())
+    asks: frozenset[str] = getattr(kind, "requires", frozenset())
     if "lo" not in asks:
         offered = {**offered, **offered.get(PROJECTING, {})}
     needed = [name for name, one in parameters.items() if one.default is one.empty]
