@@ -44,6 +44,12 @@ def two_points(K: int, size: float) -> Until:
     return Until.of(made, K)
 
 
+def affine(K: int) -> Until:
+    """Return 0 with noise of plus or minus 1: an average's error is that of its noise alone."""
+    made = on_vectors("linf", weights=(0.0,), begin=(0.0,), noise=((1.0,), (-1.0,)))
+    return Until.of(made, K)
+
+
 def signs(K: int) -> Until:
     """Return a quadratic of ten variables with normal noise, over l-infinity: zeta = sqrt(10)."""
     rng = np.random.default_rng(3)
@@ -91,3 +97,15 @@ def held_with_noise(K: int) -> Until:
         centre=np.array([0.5, -0.2, 1.5, 2.0]),
     )
     return Until.of(Normed(plain, norm_ball("linf", (4,))), K)
+
+
+def far_in_ball(K: int, size: float) -> Until:
+    """Return (x - 100)^2/2 on [-1, 1] from -1, with noise of plus or minus `size`: one way."""
+    plain = SeparableQuadratic(
+        set=LinfBall(1, 1.0),
+        begin=np.array([-1.0]),
+        noise=np.array([[size], [-size]]) if size else np.zeros((1, 1)),
+        weights=np.ones(1),
+        centre=np.full(1, 100.0),
+    )
+    return Until.of(Normed(plain, norm_ball("linf", (1,))), K)
