@@ -21,7 +21,14 @@ ALPHA = 1.0
 
 
 def constant_printed(
-    K: int, alpha: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+    K: float,
+    alpha: float,
+    L: float,
+    L_f: float,
+    rho: float,
+    zeta: float,
+    sigma: float,
+    delta: float,
 ) -> float:
     """Return theorem 5.6 as printed, gamma = K^(-1/2)."""
     shrunk, D = math.sqrt(1.0 - alpha / 2.0), 2.0 * rho * zeta
@@ -31,7 +38,14 @@ def constant_printed(
 
 
 def constant_sharper(
-    K: int, alpha: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+    K: float,
+    alpha: float,
+    L: float,
+    L_f: float,
+    rho: float,
+    zeta: float,
+    sigma: float,
+    delta: float,
 ) -> float:
     """Return theorem 5.6 with the bias and the noise of the average apart (ours)."""
     D = 2.0 * rho * zeta
@@ -41,21 +55,23 @@ def constant_sharper(
 
 
 def vanishing_printed(
-    K: int, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+    K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return theorem 5.7 as printed, alpha_k = k^(-1/2)."""
     D = 2.0 * rho * zeta
     root = math.sqrt(4.0 * sigma**2 + 8.0 * (L_f * D) ** 2)
-    return (2.0 * delta + 4.0 / 3.0 * D * root) / K**0.25 + 2.0 * L * rho**2 / K**0.75
+    return (2.0 * delta + 4.0 / 3.0 * D * root) / math.pow(K, 0.25) + 2.0 * L * rho**2 / math.pow(
+        K, 0.75
+    )
 
 
 def vanishing_sharper(
-    K: int, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+    K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return theorem 5.7 with sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1) (ours)."""
     D = 2.0 * rho * zeta
     error = 4.0 / 3.0 * sigma + 2.0 / 3.0 * L_f * D
-    return (delta + D * error) / K**0.25 + 2.0 * L * rho**2 / K**0.75
+    return (delta + D * error) / math.pow(K, 0.25) + 2.0 * L * rho**2 / math.pow(K, 0.75)
 
 
 def of_constant(c: Numbers) -> Numbers:
@@ -75,7 +91,6 @@ ASSUMED = (
     "x_1 in the ball",
     "gradients unbiased, of variance at most sigma^2",
 )
-_OF_NOISE = {"sigma": GRADIENT}
 
 CONSTANT = Claim(
     name="pethick2025-thm5.6",
@@ -97,8 +112,8 @@ CONSTANT = Claim(
     schedule="alpha = 1, gamma = K^(-1/2)",
     takes=(0.8, 0.8),
     formulas=(
-        formula(constant_printed, VALUE, alpha=(0, 0), **_OF_NOISE),
-        formula(constant_sharper, VALUE, alpha=(0, 0), **_OF_NOISE),
+        formula(constant_printed, VALUE, {"alpha": ALPHA}, sigma=GRADIENT),
+        formula(constant_sharper, VALUE, {"alpha": ALPHA}, sigma=GRADIENT),
     ),
 )
 
@@ -121,8 +136,8 @@ VANISHING = Claim(
     schedule="alpha_k = k^(-1/2), gamma = K^(-3/4)",
     takes=(0.8, 0.8),
     formulas=(
-        formula(vanishing_printed, VALUE, **_OF_NOISE),
-        formula(vanishing_sharper, VALUE, **_OF_NOISE),
+        formula(vanishing_printed, VALUE, sigma=GRADIENT),
+        formula(vanishing_sharper, VALUE, sigma=GRADIENT),
     ),
 )
 

@@ -18,40 +18,40 @@ from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, Untesta
 from pfbench.verification.instruments.draws import Unscripted, branches
 from pfbench.verification.stating.mean_along import known
 from pfbench.verification.statistics import across, decide_inequality
-from pfbench.verification.units import GRADIENT, formula
+from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, Formula
 
 ALPHA = 0.3
 
 # --- the bounds of sqrt(u_k) ----------------------------------------------------------------------
 
 
-def constant_printed(k: int, alpha: float, L_f: float, s: float, sigma: float) -> float:
+def constant_printed(k: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
     """Return lemma D.3 as printed; s = rho_2 gamma is the longest step."""
-    noise = math.sqrt(alpha) + (1.0 - alpha / 2.0) ** (k / 2.0)
+    noise = math.sqrt(alpha) + math.pow(1.0 - alpha / 2.0, k / 2.0)
     return math.sqrt(2.0) * L_f * s / alpha + noise * sigma
 
 
-def constant_held_printed(k: int, alpha: float, L_f: float, s: float, sigma: float) -> float:
+def constant_held_printed(k: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
     """Return lemma D.6 as theorem 5.6 uses it; s = D_2 gamma."""
-    noise = math.sqrt(2.0 * alpha) + (1.0 - alpha / 2.0) ** (k / 2.0)
+    noise = math.sqrt(2.0 * alpha) + math.pow(1.0 - alpha / 2.0, k / 2.0)
     return 2.0 * L_f * s / alpha + noise * sigma
 
 
-def constant_sharper(k: int, alpha: float, L_f: float, s: float, sigma: float) -> float:
+def constant_sharper(k: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
     """Return the bias of steps of length s and the noise of the average (ours)."""
-    left = (1.0 - alpha) ** (k - 1)
+    left = math.pow(1.0 - alpha, k - 1.0)
     bias = L_f * s * (1.0 - alpha) / alpha * (1.0 - left)
     return bias + sigma * math.sqrt((alpha + left**2 * (2.0 - 2.0 * alpha)) / (2.0 - alpha))
 
 
-def vanishing_printed(k: int, L_f: float, reach: float, sigma: float) -> float:
+def vanishing_printed(k: float, L_f: float, reach: float, sigma: float) -> float:
     """Return the root of lemmas D.4 and D.7; reach = rho_2, or D_2 of SCG."""
     return math.sqrt((4.0 * sigma**2 + 8.0 * (L_f * reach) ** 2) / math.sqrt(k))
 
 
-def vanishing_sharper(k: int, L_f: float, s: float, sigma: float) -> float:
+def vanishing_sharper(k: float, L_f: float, s: float, sigma: float) -> float:
     """Return sigma k^(-1/4) + L_2 s (sqrt(k) - 1) (ours)."""
-    return sigma * k**-0.25 + L_f * s * (math.sqrt(k) - 1.0)
+    return sigma * math.pow(k, -0.25) + L_f * s * (math.sqrt(k) - 1.0)
 
 
 # --- the check ------------------------------------------------------------------------------------
@@ -127,7 +127,6 @@ FREE = (
     instance(two_points, K=8, size=5.0),
 )
 HELD = (instance(far_in_ball, K=8, size=0.0), instance(far_in_ball, K=8, size=5.0))
-_NOISE = {"sigma": GRADIENT, "s": (0, 1), "k": (0, 0)}
 _AVERAGED = (
     "sharper (ours): L_2 s (1-alpha)/alpha (1 - (1-alpha)^(k-1)) + sigma sqrt(alpha/(2-alpha) + "
     "(1-alpha)^(2k-2) (2-2alpha)/(2-alpha))"
@@ -138,8 +137,8 @@ def _claim(
     number: str, algorithm: str, statement: str, printed: Callable[..., float], **kind: bool
 ) -> Claim:
     constant, held = kind["constant"], kind["held"]
-    alpha = {"alpha": (0, 0)} if constant else {}
-    reach = {} if constant else {"reach": (0, 1)}
+    fixed = {"alpha": ALPHA} if constant else {}
+    units = {"sigma": GRADIENT, "s": LENGTH, "reach": LENGTH, "k": NUMBER}
     sharper = constant_sharper if constant else vanishing_sharper
     return Claim(
         name=f"pethick2025-lemD.{number}",
@@ -152,10 +151,7 @@ def _claim(
         assumptions=("f smooth in the Euclidean norm", "gradients of variance at most sigma^2"),
         schedule=f"alpha = {ALPHA:g}" if constant else "alpha_k = k^(-1/2), gamma = K^(-3/4)",
         takes=(0.5, 0.5),
-        formulas=(
-            formula(printed, GRADIENT, **alpha, **reach, **_NOISE),
-            formula(sharper, GRADIENT, **alpha, **_NOISE),
-        ),
+        formulas=tuple(Formula(one, GRADIENT, fixed, units) for one in (printed, sharper)),
     )
 
 

@@ -53,8 +53,9 @@ def affine(K: int) -> Until:
 def signs(K: int) -> Until:
     """Return a quadratic of ten variables with normal noise, over l-infinity: zeta = sqrt(10)."""
     rng = np.random.default_rng(3)
-    noise = noise_of("normal", 0.5, (10,), 16, rng)
-    made = on_vectors("linf", weights=np.linspace(0.1, 1.0, 10), begin=np.ones(10), noise=noise)
+    noise = noise_of("normal", 0.5, (10,), 16, rng).tolist()
+    weights = [0.1 * j for j in range(1, 11)]
+    made = on_vectors("linf", weights=weights, begin=[1.0] * 10, noise=noise)
     return Until.of(made, K)
 
 

@@ -26,49 +26,65 @@ ALPHA = 0.5
 
 
 def descended(
-    K: int, gamma: float, L: float, rho: float, delta: float, zeta: float, error: float
+    K: float, gamma: float, L: float, rho: float, delta: float, zeta: float, error: float
 ) -> float:
     """Return Delta/(rho gamma K) + L rho gamma/2 + 2 zeta error, lemma D.1."""
     return delta / (rho * gamma * K) + L * rho * gamma / 2.0 + 2.0 * zeta * error
 
 
 def constant_printed(
-    K: int, alpha: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+    K: float,
+    alpha: float,
+    L: float,
+    L_f: float,
+    rho: float,
+    zeta: float,
+    sigma: float,
+    delta: float,
 ) -> float:
     """Return theorem 5.4 as printed, gamma = K^(-1/2)."""
     shrunk = math.sqrt(1.0 - alpha / 2.0)
     noise = (math.sqrt(alpha) + shrunk / (K * (1.0 - shrunk))) * sigma
     error = math.sqrt(2.0) * L_f * rho * zeta / (alpha * math.sqrt(K)) + noise
-    return descended(K, K**-0.5, L, rho, delta, zeta, error)
+    return descended(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
 
 
 def constant_sharper(
-    K: int, alpha: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+    K: float,
+    alpha: float,
+    L: float,
+    L_f: float,
+    rho: float,
+    zeta: float,
+    sigma: float,
+    delta: float,
 ) -> float:
     """Return theorem 5.4 with the bias and the noise of the average apart (ours)."""
     noise = (math.sqrt(alpha / (2.0 - alpha)) + 1.0 / (alpha * K)) * sigma
     error = L_f * rho * zeta * (1.0 - alpha) / (alpha * math.sqrt(K)) + noise
-    return descended(K, K**-0.5, L, rho, delta, zeta, error)
+    return descended(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
 
 
 def vanishing_printed(
-    K: int, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+    K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return theorem 5.5 as printed, alpha_k = k^(-1/2), gamma from K^(-3/4)/2 to K^(-3/4)."""
     root = math.sqrt(4.0 * sigma**2 + 8.0 * (L_f * rho * zeta) ** 2)
     first = 2.0 * delta + 8.0 / 3.0 * (2.0 * rho * zeta) * root
-    return first / (rho * K**0.25) + L * rho / K**0.75
+    return first / (rho * math.pow(K, 0.25)) + L * rho / math.pow(K, 0.75)
 
 
 def vanishing_sharper(
-    K: int, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+    K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return theorem 5.5 with sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1) (ours).
 
     gamma = K^(-3/4).
     """
     error = 4.0 / 3.0 * sigma + 2.0 / 3.0 * L_f * rho * zeta
-    return (delta / rho + 2.0 * zeta * error) / K**0.25 + L * rho / (2.0 * K**0.75)
+    return (delta / rho + 2.0 * zeta * error) / math.pow(K, 0.25) + L * rho / (
+        2.0 * math.pow(K, 0.75)
+    )
 
 
 def of_constant(c: Numbers) -> Numbers:
@@ -119,7 +135,6 @@ ASSUMED = (
     "f >= min f",
     "gradients unbiased, of variance at most sigma^2",
 )
-_OF_NOISE = {"sigma": GRADIENT}
 
 LEMMA_1 = Claim(
     name="pethick2025-lemD.1",
@@ -168,8 +183,8 @@ CONSTANT = Claim(
     schedule="alpha = 0.5, gamma = K^(-1/2)",
     takes=(2.0, 2.0),
     formulas=(
-        formula(constant_printed, GRADIENT, alpha=(0, 0), **_OF_NOISE),
-        formula(constant_sharper, GRADIENT, alpha=(0, 0), **_OF_NOISE),
+        formula(constant_printed, GRADIENT, {"alpha": ALPHA}, sigma=GRADIENT),
+        formula(constant_sharper, GRADIENT, {"alpha": ALPHA}, sigma=GRADIENT),
     ),
 )
 
@@ -187,7 +202,7 @@ VANISHING = Claim(
         parameters=of_vanishing,
     ),
     instances=(
-        *(instance(travel, K=K, begin=K**0.25) for K in (100, 1_000, 10_000, 100_000)),
+        *(instance(travel, K=K, begin=math.pow(K, 0.25)) for K in (100, 1_000, 10_000, 100_000)),
         instance(travel, K=10_000, begin=10_000**0.25 / 4.0).called("returns"),
         instance(two_points, K=1_000, size=1.63),
         instance(signs, K=100),
@@ -198,8 +213,8 @@ VANISHING = Claim(
     schedule="alpha_k = k^(-1/2), gamma = K^(-3/4)",
     takes=(4.0, 10.0),
     formulas=(
-        formula(vanishing_printed, GRADIENT, **_OF_NOISE),
-        formula(vanishing_sharper, GRADIENT, **_OF_NOISE),
+        formula(vanishing_printed, GRADIENT, sigma=GRADIENT),
+        formula(vanishing_sharper, GRADIENT, sigma=GRADIENT),
     ),
 )
 
