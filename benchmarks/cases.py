@@ -108,6 +108,10 @@ _ALL = (
         "natasha15[step=0.5,sigma=0.2,snapshot=20,subepochs=3,batch=2,iterations=61]",
         "gradient_mapping_sq=0.0025",
     ),
+    Case(ROBUST, f"page[step=1.0,refresh=0.15,{_SAMPLED}]", "objective=0.003"),
+    Case(LOGISTIC, f"prox-page[step=1.0,refresh=0.15,{_SAMPLED}]", "gradient_mapping_sq=1e-6"),
+    Case(ROBUST, f"lsvrg[step=1.0,refresh=0.15,{_SAMPLED}]", "objective=0.003"),
+    Case(ROBUST, f"zerosarah[step=1.0,table_weight=0.1,{_SAMPLED}]", "objective=0.003"),
 )
 
 CASES = {case.name: case for case in _ALL}

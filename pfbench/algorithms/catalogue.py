@@ -8,6 +8,7 @@ from typing import Any
 from pfbench.algorithms import (
     accelerated,
     frank_wolfe,
+    loopless,
     natasha,
     nfwu,
     norms,
@@ -35,6 +36,7 @@ _FAMILIES = (
     spider.METHODS,
     accelerated.METHODS,
     natasha.METHODS,
+    loopless.METHODS,
     norms.METHODS,
 )
 

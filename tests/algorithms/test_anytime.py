@@ -38,6 +38,7 @@ PROBLEMS = {
 EPOCHS = {"batch": 2, "period": 3}
 BATCH = {"batch": 3}
 STEP = {"step": 0.1}
+COIN = BATCH | {"refresh": 0.3}
 BETA = {"beta": 0.7}
 SLIDING = {"smoothness": 0.5}
 RESTARTS = {"restarts": 5, "period": 3, "smoothness": 2.0, "curvature": 0.5, "delta": 1.0}
@@ -83,6 +84,10 @@ CASES = [
     ("prox-katyusha-ns", STEP | EPOCHS),
     ("rsag", STEP | BATCH),
     ("prox-rsag", STEP | BATCH | {"output": "weighted"}),
+    ("page", STEP | COIN),
+    ("prox-page", STEP | COIN),
+    ("lsvrg", STEP | COIN),
+    *(("zerosarah", STEP | BATCH | {"table_weight": 0.2, "table": t}) for t in ("full", "zero")),
     ("scg", STEP | BATCH),
     ("scg", STEP | BATCH | {"alpha": 0.3, "begin": "zero"}),
     ("uscg", STEP | BATCH),

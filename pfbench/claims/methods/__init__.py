@@ -7,6 +7,7 @@ from pfbench.claims.methods import (
     accelerated,
     faults,
     frank_wolfe,
+    loopless,
     natasha,
     nfwu,
     norms,
@@ -23,6 +24,6 @@ PAPER = Paper.of(
     "The methods as their sources state them",
     (
         *(frank_wolfe, stochastic_frank_wolfe, nfwu, sliding, restarted),
-        *(proximal, spider, accelerated, natasha, norms, faults),
+        *(proximal, spider, accelerated, natasha, loopless, norms, faults),
     ),
 )

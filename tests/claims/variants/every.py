@@ -3,6 +3,7 @@
 from claims.variants import (
     accelerated,
     frank_wolfe,
+    loopless,
     nfwu_batches,
     nfwu_epochs,
     norms,
@@ -14,7 +15,7 @@ from claims.variants.common import variants_in
 from pfbench.claims.catalogue import CLAIMS
 
 VARIANTS = variants_in(
-    nfwu_batches, nfwu_epochs, proximal, frank_wolfe, sliding, accelerated, norms
+    *(nfwu_batches, nfwu_epochs, proximal, frank_wolfe, sliding, accelerated), *(loopless, norms)
 )
 
 QUICK = 0.5
