@@ -343,10 +343,10 @@ def test_run_report_and_pack_make_the_search_first(pfbench, suite, conforms):
     assert "calls to the target against the parameters" in text
     assert "1 method tuned, 2 trials each on each problem" in text
     packed = pfbench("pack", "suite.toml", "-o", "suite.zip", *stored, "--json").json
-    assert packed["runs"] == 12 + 4
+    assert packed["runs"] == 8 + 4 + (4 + 2)
     outcome = pfbench("report", "suite.toml", *stored, "-o", "out")
     (trials,) = (line for line in outcome.out.splitlines() if line.endswith("-tuning.csv"))
-    assert len((suite.parent / trials).read_text().splitlines()) == 1 + 4
+    assert len((suite.parent / trials).read_text().splitlines()) == 1 + (4 + 2) * 2
 
 
 # --- the shipped suites ---------------------------------------------------------------------------
