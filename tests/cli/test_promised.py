@@ -42,6 +42,12 @@ EXPECTED = {
     "prox-spiderboost": (EPSILON**2, "gradient_mapping_sq", 1, "output"),
     "sarah": (EPSILON, "gradient_mapping_sq", 1, "output"),
     "spider": (5 * EPSILON, "gradient_mapping_sq", 0.5, "output"),
+    **{
+        name: (EPSILON, "fw_gap", 1, "output")
+        for name in ("spider-fw", "page-fw", "lsvrg-fw", "zerosarah-fw", "storm-fw")
+    },
+    "one-sfw": (EPSILON, "excess", 1, "mean"),
+    "momentum-sfw": (EPSILON, "excess", 1, "mean"),
     "page": (EPSILON**2, "gradient_mapping_sq", 1, "output"),
     "prox-page": (EPSILON**2, "gradient_mapping_sq", 1, "output"),
     "lsvrg": (EPSILON**2, "gradient_mapping_sq", 1, "output"),
