@@ -1,4 +1,4 @@
-"""Frank-Wolfe along estimates without epochs: PAGE, L-SVRG, ZeroSARAH, STORM, heavy ball; SPIDER-FW.
+"""Frank-Wolfe along SPIDER, PAGE, L-SVRG, ZeroSARAH, STORM and a heavy ball.
 
 Notation: gamma_t the step, b the batch, p the chance of a full gradient, T iterations, h0 = f(x_0)
 - min f, sigma^2 the variance.
@@ -180,11 +180,11 @@ class StormFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
-        """Take b = 1, alpha = min(1, L gamma D/sigma), b0 = 1/alpha, so E|e_t|^2 <= 2 L gamma D sigma.
+        """Take b = 1, alpha = min(1, L gamma D/sigma), b0 = 1/alpha.
 
-        T is the least with h0/(T gamma) + L D^2 gamma/2 + D sqrt(2 L gamma D sigma) <= epsilon for
-        gamma = min(1, (2 h0^2/(L sigma D^3 T^2))^(1/3), sqrt(2 h0/(L D^2 T))): 2.39 (L sigma D^3
-        h0/T)^(1/3) in the limit.
+        Then E|g_t - grad f(x_t)|^2 <= 2 L gamma D sigma. T is the least with h0/(T gamma) + L D^2
+        gamma/2 + D sqrt(2 L gamma D sigma) <= epsilon for gamma = min(1, (2 h0^2/(L sigma D^3
+        T^2))^(1/3), sqrt(2 h0/(L D^2 T))): 2.39 (L sigma D^3 h0/T)^(1/3) in the limit.
         """
         L, D, h0, sigma2 = cls.needs(constants, "L", "D", "delta", "sigma2")
         sigma = math.sqrt(sigma2)
@@ -244,7 +244,7 @@ class OneSFW(OneSampleFW):
 
     name = "one-sfw"
     summary = "one-sample Frank-Wolfe for convex f"
-    source = "Zhang, Shen, Mokhtari, Hassani, Karbasi 2020, 1-SFW"
+    source = "Zhang et al. 2020, 1-SFW"
     cites = ("zhang2020",)
 
     @property

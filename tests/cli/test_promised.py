@@ -24,6 +24,9 @@ EXPECTED = {
     "nfwu-spiderg": (2 * EPSILON * D, "fw_gap", 1, "output"),
     "nfwu-casvrg": (2 * EPSILON * D, "fw_gap", 1, "output"),
     "nfwu-caspiderg": (2 * EPSILON * D, "fw_gap", 1, "output"),
+    "nfwu-page": (2 * EPSILON * D, "fw_gap", 1, "output"),
+    "nfwu-lsvrg": (2 * EPSILON * D, "fw_gap", 1, "output"),
+    "nfwu-storm": (2 * EPSILON * D, "fw_gap", 1, "output"),
     "ncgs": (EPSILON, "gradient_mapping_sq", 1, "least"),
     "ncgs-stochastic": (EPSILON, "", 1, "output"),
     "ncgs-vr": (EPSILON, "gradient_mapping_sq", 1, "output"),
@@ -42,10 +45,10 @@ EXPECTED = {
     "prox-spiderboost": (EPSILON**2, "gradient_mapping_sq", 1, "output"),
     "sarah": (EPSILON, "gradient_mapping_sq", 1, "output"),
     "spider": (5 * EPSILON, "gradient_mapping_sq", 0.5, "output"),
-    **{
-        name: (EPSILON, "fw_gap", 1, "output")
-        for name in ("spider-fw", "page-fw", "lsvrg-fw", "zerosarah-fw", "storm-fw")
-    },
+    **dict.fromkeys(
+        ("spider-fw", "page-fw", "lsvrg-fw", "zerosarah-fw", "storm-fw"),
+        (EPSILON, "fw_gap", 1, "output"),
+    ),
     "one-sfw": (EPSILON, "excess", 1, "mean"),
     "momentum-sfw": (EPSILON, "excess", 1, "mean"),
     "page": (EPSILON**2, "gradient_mapping_sq", 1, "output"),

@@ -117,7 +117,7 @@ COINED = (
 )
 MIXED = (
     {"batch": 2, "table_weight": 0.3, "iterations": 3},
-    {"batch": 1, "table_weight": 0.3, "iterations": 4},
+    {"batch": 1, "table_weight": 0.9, "iterations": 4, "step": 0.2},
     {"batch": 1, "table_weight": 0.3, "iterations": 4, "table": "zero"},
 )
 CORRECTED = (

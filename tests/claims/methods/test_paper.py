@@ -114,6 +114,7 @@ CHANGED = {
     *("spider-fw", "page-fw", "lsvrg-fw", "zerosarah-fw", "storm-fw", "one-sfw", "momentum-sfw"),
     *("ncgs", "ncgs-stochastic", "storc", "frank-wolfe"),
     *(f"nfwu-{one}" for one in ("sg", "svrg", "spiderg", "casvrg", "caspiderg")),
+    *("nfwu-page", "nfwu-lsvrg", "nfwu-storm"),
 }
 """Methods with a schedule that is not printed so, or not by their own source."""
 

@@ -213,6 +213,24 @@ class StormFwPairs(Own):
             yield pf.State(x, before, d)
 
 
+class NfwuPageByHand(PageFwByHand):
+    """The same, with normalised updates' schedule."""
+
+    variant_of = "nfwu-page"
+
+
+class NfwuLsvrgByHand(LsvrgFwByHand):
+    """The same, with normalised updates' schedule."""
+
+    variant_of = "nfwu-lsvrg"
+
+
+class NfwuStormPairs(StormFwPairs):
+    """The same, with normalised updates' schedule."""
+
+    variant_of = "nfwu-storm"
+
+
 class Faded(Own):
     """A class with the parameters of methods with steps 2/(t+2)."""
 
