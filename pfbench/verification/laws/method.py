@@ -14,7 +14,7 @@ from pfbench.verification.evidence import Floats
 from pfbench.verification.followed import Step, is_direction
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.waves import Waves
-from pfbench.verification.subject import Broken, Untestable, taken, takes_any
+from pfbench.verification.subject import Broken, Lacks, Untestable, taken, takes_any
 from pfbench.verification.trial import Trial
 
 
@@ -274,7 +274,7 @@ def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Settin
 
     Raises
     ------
-    Untestable
+    Lacks
         If there is none.
     """
     runs, lacked = 0, set[str]()
@@ -297,7 +297,7 @@ def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Settin
         yield one, made
     if not runs:
         names = " or ".join(sorted(lacked)) or "what is set"
-        raise Untestable(f"it cannot be made with {names}")
+        raise Lacks(f"it cannot be made with {names}")
 
 
 def follow(
