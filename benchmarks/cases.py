@@ -17,6 +17,10 @@ RECOVERY = "robust-matrix-recovery[rows=30,columns=25,rank=3,density=0.3,seed=5]
 LOG_COSH = "log-cosh[rows=60,columns=8,seed=3,set=l1,radius=2]"
 MULTITASK = "multitask-sigmoid[rows=12,columns=9,kinds=2,copies=3]"
 MULTICLASS = "multiclass-logistic[source=synthetic,rows=50,columns=9,classes=4]"
+SIGNS = "separable-quadratic[columns=5,noise=normal,components=16,sigma=1,norm=linf]"
+LENGTHS = "separable-quadratic[columns=5,noise=normal,components=16,sigma=1,norm=l2]"
+SPECTRAL = "matrix-least-squares[noise=normal,components=16,sigma=1,norm=spectral]"
+QUINTIC = 'matrix-least-squares[noise=normal,components=16,sigma=1,norm="spectral[lmo=quintic]"]'
 SENSING = "matrix-regression[rows=8,columns=8,rank=1,n=90]"
 LOGISTIC = "nonconvex-logistic[source=synthetic,rows=60,columns=8,seed=3,penalty=l1,weight=0.01]"
 ROBUST = "robust-regression[source=synthetic,rows=60,columns=8,seed=3,set=none]"
@@ -71,6 +75,14 @@ _ALL = (
     ),
     Case(SENSING, f"cgs[{_RESTARTED}]", "objective=900"),
     Case(SENSING, f"storc[{_RESTARTED},batch=200]", "objective=900"),
+    Case(RECOVERY, "scg[step=0.05,batch=30,iterations=61]", "objective=0.43"),
+    Case(SPECTRAL, f"uscg[step=0.05,{_SAMPLED}]", "dual_norm=3"),
+    Case(SIGNS, f"uscg-mvr[step=0.05,alpha=0.3,snapshot=11,{_SAMPLED}]", "dual_norm=1"),
+    Case(SPECTRAL, f"almond[step=0.05,alpha=0.3,{_SAMPLED}]", "dual_norm=3"),
+    Case(SPECTRAL, f"muon[step=0.05,beta=0.7,{_SAMPLED}]", "dual_norm=3"),
+    Case(QUINTIC, f"muon-nesterov[step=0.05,beta=0.7,{_SAMPLED}]", "dual_norm=3"),
+    Case(SIGNS, f"signum[step=0.05,beta=0.7,{_SAMPLED}]", "dual_norm=1"),
+    Case(LENGTHS, f"normalised-sgd[step=0.05,beta=0.7,{_SAMPLED}]", "dual_norm=1"),
     Case(LOGISTIC, "prox-gd[step=2.0,iterations=61]", "gradient_mapping_sq=1e-7"),
     Case(MULTICLASS, "projected-gradient[step=5.0,iterations=61]", "objective=0.645"),
     Case(LOGISTIC, f"prox-sgd[step=1.0,{_SAMPLED}]", "gradient_mapping_sq=0.0015"),
@@ -96,6 +108,10 @@ _ALL = (
         "natasha15[step=0.5,sigma=0.2,snapshot=20,subepochs=3,batch=2,iterations=61]",
         "gradient_mapping_sq=0.0025",
     ),
+    Case(ROBUST, f"page[step=1.0,refresh=0.15,{_SAMPLED}]", "objective=0.003"),
+    Case(LOGISTIC, f"prox-page[step=1.0,refresh=0.15,{_SAMPLED}]", "gradient_mapping_sq=1e-6"),
+    Case(ROBUST, f"lsvrg[step=1.0,refresh=0.15,{_SAMPLED}]", "objective=0.003"),
+    Case(ROBUST, f"zerosarah[step=1.0,table_weight=0.1,{_SAMPLED}]", "objective=0.003"),
 )
 
 CASES = {case.name: case for case in _ALL}

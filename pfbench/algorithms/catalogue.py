@@ -8,8 +8,10 @@ from typing import Any
 from pfbench.algorithms import (
     accelerated,
     frank_wolfe,
+    loopless,
     natasha,
     nfwu,
+    norms,
     proximal,
     sliding,
     spider,
@@ -34,6 +36,8 @@ _FAMILIES = (
     spider.METHODS,
     accelerated.METHODS,
     natasha.METHODS,
+    loopless.METHODS,
+    norms.METHODS,
 )
 
 ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(

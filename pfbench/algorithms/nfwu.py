@@ -28,7 +28,7 @@ from pfbench.base.errors import InputError, Refused
 from pfbench.base.parameters import parameter, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
-from pfbench.estimators import CASPIDERG, CASVRG, SG, SPIDERG, SVRG, Estimator
+from pfbench.estimators import CASPIDERG, CASVRG, SG, SPIDERG, SVRG, Estimator, coin_of
 from pfbench.points import combine, inner, keep
 
 
@@ -77,7 +77,7 @@ class NFWU(Estimating):
             g = estimate(x)
             v = ask.lo(g)
             at, x = x, combine(x, v, self.step)
-            yield State(x, at, g)
+            yield State(x, at, g, coin=coin_of(estimate))
 
     def best_of(self, ask: Asked, x0: Point, rng: np.random.Generator) -> Iterator[State]:
         """Run k times from x0; output the sampled iterate with the least Frank-Wolfe gap."""

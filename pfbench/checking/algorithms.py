@@ -23,10 +23,13 @@ from pfbench.oracles import Ledger
 from pfbench.oracles.bundle import VERBS
 from pfbench.points import distance, form_of, is_finite, keep
 from pfbench.problems.linear_models import LogCosh
+from pfbench.problems.normed import KINDS
 from pfbench.problems.rows import synthetic_rows
-from pfbench.runs.loop.ready import ready
+from pfbench.problems.with_norm import Normed
+from pfbench.runs.loop.ready import OF_PROBLEMS, ready
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L2Ball, WholeSpace
+from pfbench.sets.named_norms import norm_of_vectors
 from pfbench.verification.subject import Untestable, make, takes_any
 
 USUAL: Mapping[str, Any] = MappingProxyType(
@@ -42,7 +45,9 @@ USUAL: Mapping[str, Any] = MappingProxyType(
         "restarts": 2,
         "subepochs": 2,
         "refresh": 0.3,
+        "table_weight": 0.3,
         "alpha": 0.3,
+        "beta": 0.7,
         "lam": 0.3,
         "delta": 1.0,
         "sigma": 1.0,
@@ -112,8 +117,13 @@ def usual(algorithm: Any) -> Algorithm:
 def small_problem(algorithm: Algorithm) -> Problem:
     """Return a small problem that offers what the algorithm requires."""
     features, labels = synthetic_rows(rows=23, columns=4, seed=1)
-    whole = "smooth" in algorithm.requires
-    return LogCosh(features, labels, WholeSpace(4) if whole else L2Ball(4, 1.5))
+    normed = "norm" in algorithm.requires
+    whole = normed or "smooth" in algorithm.requires
+    found = LogCosh(features, labels, WholeSpace(4) if whole else L2Ball(4, 1.5))
+    if not normed:
+        return found
+    kinds = (kind for kind in KINDS if f"norm {kind}" in algorithm.requires)
+    return Normed(found, norm_of_vectors(next(kinds, "linf"), 4))
 
 
 def _declared(algorithm: Any) -> str:
@@ -125,10 +135,10 @@ def _declared(algorithm: Any) -> str:
             "`requires` to be a set of names",
             f"the text {algorithm.requires!r}: write frozenset({{{algorithm.requires!r}}})",
         )
-    unknown = set(algorithm.requires) - set(VERBS) - {"set", "smooth"}
+    unknown = set(algorithm.requires) - set(VERBS) - set(OF_PROBLEMS)
     if unknown:
         raise Wrong(
-            f"`requires` to name oracles ({', '.join(VERBS)}), set or smooth",
+            f"`requires` to name oracles ({', '.join(VERBS)}), set, norm or smooth",
             f"{', '.join(sorted(unknown))}, which is no oracle",
         )
     output = algorithm.output

@@ -27,7 +27,11 @@ Described = tuple[Sequence[Fact], Sequence[RenderableType | None]]
 """What is known of one thing beside its name, kind, source and summary; what stands below."""
 
 _PROBLEMS: Mapping[str, str] = MappingProxyType(
-    {"smooth": "a problem without set and penalty", "set": "a problem with a feasible set"}
+    {
+        "smooth": "a problem without set and penalty",
+        "set": "a problem with a feasible set",
+        "norm": "a problem with a norm in place of a set",
+    }
 )
 """What an algorithm may require beside oracles."""
 
@@ -79,7 +83,8 @@ def _algorithm(selector: Selector, item: Item) -> Described:
     promises = stated.words if stated else None
     normalised = getattr(cls, "normalised", "")
     requires = {
-        verb: _PROBLEMS.get(verb) or _returned(getattr(Oracles, verb))
+        verb: _PROBLEMS.get(verb)
+        or (f"the {verb}" if verb.startswith("norm ") else _returned(getattr(Oracles, verb)))
         for verb in sorted(cls.requires)
     }
     assumed: frozenset[str] = getattr(cls, "assumes", frozenset())

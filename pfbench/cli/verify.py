@@ -32,6 +32,7 @@ _COLOURS = {
     "holds": "green",
     "tight": "bold green",
     "violated": "bold red",
+    "failed": "bold red",
     "disputed": "magenta",
     "inconclusive": "yellow",
 }
@@ -68,9 +69,10 @@ def verify(
 ) -> None:
     """Put claims to the test: verdicts with their evidence.
 
-    Verdicts: holds; tight (holds, and could not be much better); violated; disputed (its proof is
-    known to be broken); inconclusive. What the store has is not made again, and after an
-    interruption the same command goes on. Exit status 1 if a claim is violated or a check failed.
+    Verdicts: holds; tight (holds, and could not be much better); violated; failed (the method
+    raised, hung, or lacks what is needed: nothing was measured); disputed (its proof is known to
+    be broken); inconclusive. What the store has is not made again, and after an interruption the
+    same command goes on. Exit status 1 if a claim is violated or failed, or a check was lost.
     """
     from pfbench.base.checks import integer, real
     from pfbench.claims.catalogue import ERRATA, claim, selected
@@ -247,7 +249,7 @@ def _repeat(work: Work) -> None:
             text = repeated_table(work.seeds[: len(made)], made, command_line())
             show(Text(text)) if work.table is None else printing.write(text, work.table)
     for row in (row for done in made for row in done.rows):
-        if row.verdict == "violated" or row.failed:
+        if row.lost or row.verdict in ("violated", "failed"):
             printing.complain(f"{row.claim.name} is {row.verdict}: {row.reason}")
     printing.exit_if(not all(done.clean for done in made))
 
@@ -276,7 +278,7 @@ def _verdicts(done: "Verification") -> RenderableType:
     reasons = [
         Text(visible(f"{row.claim.name}: {row.reason}"))
         for row in done.rows
-        if row.verdict in ("violated", "disputed", "inconclusive")
+        if row.verdict not in ("holds", "tight")
     ]
     return Group(table, *reasons)
 

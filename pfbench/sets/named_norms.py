@@ -57,6 +57,16 @@ def norm_ball(text: str, shape: Shape) -> NormBall:
     return found
 
 
+def norm_of_vectors(kind: str, d: int) -> NormBall:
+    """Return the unit ball of a norm for vectors of even length d.
+
+    A norm of matrices is that of one block, of shape (2, d/2).
+    """
+    if kind in _ENTRIES:
+        return norm_ball(kind, (d,))
+    return Product((norm_ball(kind, (2, d // 2)),))
+
+
 def product_norm(text: str, shapes: Sequence[Shape]) -> Product:
     """Return the product of a norm for each block: ``spectral*linf[radius=0.5]``, or one for all.
 

@@ -8,15 +8,17 @@ from helpers import tiny_logistic, tiny_multiclass, tiny_recovery
 from pfbench.algorithms.catalogue import ALGORITHMS, algorithm
 from pfbench.base.errors import Refused
 from pfbench.problems.linear_models import NonconvexLogistic
+from pfbench.problems.with_norm import Normed
 from pfbench.runs.loop.ready import ready
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.streams import stream
 from pfbench.runs.planning.limits import anytime
 from pfbench.sets import L1Penalty, WholeSpace
+from pfbench.sets.named_norms import norm_of_vectors
 
 
-def logistic(**options):
-    plain = tiny_logistic(n=11, d=5, spread=1.0)
+def logistic(d=5, **options):
+    plain = tiny_logistic(n=11, d=d, spread=1.0)
     kept = {"features": plain.features, "labels": plain.labels, "alpha": 0.05}
     return NonconvexLogistic(**kept | {"set": plain.set} | options)
 
@@ -25,6 +27,10 @@ PROBLEMS = {
     "ball": logistic,
     "penalty": lambda: logistic(set=WholeSpace(5), penalty=L1Penalty(0.01)),
     "whole": lambda: logistic(set=WholeSpace(5)),
+    **{
+        kind: lambda kind=kind: Normed(logistic(6, set=WholeSpace(6)), norm_of_vectors(kind, 6))
+        for kind in ("linf", "l2", "spectral")
+    },
     "factored": lambda: tiny_recovery(shape=(6, 5), n=13, radius=8.0, sigma=4.0),
     "matrix": lambda: tiny_multiclass(n=9, d=4, classes=3),
 }
@@ -32,6 +38,8 @@ PROBLEMS = {
 EPOCHS = {"batch": 2, "period": 3}
 BATCH = {"batch": 3}
 STEP = {"step": 0.1}
+COIN = BATCH | {"refresh": 0.3}
+BETA = {"beta": 0.7}
 SLIDING = {"smoothness": 0.5}
 RESTARTS = {"restarts": 5, "period": 3, "smoothness": 2.0, "curvature": 0.5, "delta": 1.0}
 
@@ -76,6 +84,18 @@ CASES = [
     ("prox-katyusha-ns", STEP | EPOCHS),
     ("rsag", STEP | BATCH),
     ("prox-rsag", STEP | BATCH | {"output": "weighted"}),
+    ("page", STEP | COIN),
+    ("prox-page", STEP | COIN),
+    ("lsvrg", STEP | COIN),
+    *(("zerosarah", STEP | BATCH | {"table_weight": 0.2, "table": t}) for t in ("full", "zero")),
+    ("scg", STEP | BATCH),
+    ("scg", STEP | BATCH | {"alpha": 0.3, "begin": "zero"}),
+    ("uscg", STEP | BATCH),
+    ("uscg", STEP | BATCH | {"alpha": 0.3, "decay": 2.0}),
+    ("uscg-mvr", STEP | BATCH | {"alpha": 0.3, "snapshot": 5}),
+    ("almond", STEP | BATCH | {"alpha": 0.3}),
+    *((name, STEP | BATCH | BETA) for name in ("muon", "muon-nesterov")),
+    *((name, STEP | BATCH | BETA) for name in ("signum", "normalised-sgd")),
     ("natasha15", STEP | {"sigma": 0.1, "snapshot": 7, "subepochs": 2}),
 ]
 # Those whose iterates depend on how many there will be, unless a parameter says otherwise.

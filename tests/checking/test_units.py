@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from claims.variants import accelerated, frank_wolfe, nfwu_batches, nfwu_epochs, proximal, sliding
-from claims.variants.common import variants_in
+from claims.variants.every import VARIANTS
 
 import pfbench as pf
 from pfbench.algorithms.catalogue import ALGORITHMS
@@ -145,11 +144,7 @@ def test_shipped_algorithms_pass(name):
         assert found(name)[0].status == "passed"
 
 
-@pytest.mark.parametrize(
-    "method",
-    variants_in(accelerated, frank_wolfe, nfwu_batches, nfwu_epochs, proximal, sliding),
-    ids=lambda method: method.__name__,
-)
+@pytest.mark.parametrize("method", VARIANTS, ids=lambda method: method.__name__)
 def test_right_methods_in_other_styles_are_not_accused(method):
     findings = {one.check: one for one in check(method, kind="algorithm").findings}
     for name in (RUN, SCHEDULE):

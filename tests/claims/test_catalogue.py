@@ -174,7 +174,7 @@ def test_a_claim_is_not_violated(told, judgements):
     row = judgements(told)
     expected = ("disputed",) if told.disputed else ("holds", "tight", "inconclusive")
     assert row.verdict in expected, row.reason
-    assert not row.failed
+    assert not row.lost
     assert row.repetitions > 0
     assert row.measured
     assert row.claimed

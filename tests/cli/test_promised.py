@@ -42,6 +42,10 @@ EXPECTED = {
     "prox-spiderboost": (EPSILON**2, "gradient_mapping_sq", 1, "output"),
     "sarah": (EPSILON, "gradient_mapping_sq", 1, "output"),
     "spider": (5 * EPSILON, "gradient_mapping_sq", 0.5, "output"),
+    "page": (EPSILON**2, "gradient_mapping_sq", 1, "output"),
+    "prox-page": (EPSILON**2, "gradient_mapping_sq", 1, "output"),
+    "lsvrg": (EPSILON**2, "gradient_mapping_sq", 1, "output"),
+    "zerosarah": (EPSILON**2, "gradient_mapping_sq", 1, "output"),
     "rsag": (EPSILON, "gradient_mapping_sq", 1, "least"),
     "prox-rsag": (EPSILON, "gradient_mapping_sq", 1, "least"),
 }

@@ -28,11 +28,15 @@ PROBLEMS = {
     "chain": "finite-sum-chain",
     "multitask": "multitask-sigmoid[rows=12,columns=9,kinds=2,copies=3]",
     "multiclass": "multiclass-logistic[source=synthetic,rows=50,columns=9,classes=4]",
+    "signs": "log-cosh[rows=60,columns=8,seed=3,set=none,norm=linf]",
+    "lengths": "log-cosh[rows=60,columns=8,seed=3,set=none,norm=l2]",
+    "orthogonal": "matrix-least-squares[noise=normal,norm=spectral]",
     "sensing": "matrix-regression[rows=8,columns=8,rank=1,n=90]",
 }
 """A problem of each kind that methods or their gradients differ by."""
 
 _EPOCHS = "batch=7,period=5,iterations=23"
+_COIN = "iterations=20,batch=6,refresh=0.2"
 _SLIDING = "smoothness=3.0,tolerance=0.05"
 
 ALGORITHMS = (
@@ -73,12 +77,25 @@ ALGORITHMS = (
     f"prox-spiderboost[{_EPOCHS},step=0.1]",
     f"prox-spiderboost[{_EPOCHS},step=0.1,snapshot=20]",
     f"prox-spiderboost-m[{_EPOCHS},step=0.1]",
+    f"page[{_COIN},step=0.1]",
+    f"prox-page[{_COIN},step=0.1]",
+    f"lsvrg[{_COIN},step=0.1]",
+    "zerosarah[iterations=20,step=0.1,batch=6,table_weight=0.2]",
+    "zerosarah[iterations=20,step=0.1,batch=6,table_weight=0.2,table=zero]",
     f"asvrg[{_EPOCHS},step=0.1]",
     f"prox-asvrg[{_EPOCHS},step=0.1]",
     f"katyusha-ns[{_EPOCHS},step=0.1]",
     f"prox-katyusha-ns[{_EPOCHS},step=0.1]",
     "rsag[iterations=15,step=0.1,batch=6]",
     "prox-rsag[iterations=15,step=0.1,batch=6]",
+    "scg[iterations=20,step=0.1,batch=6]",
+    "uscg[iterations=20,step=0.1,batch=6,alpha=0.3,decay=0.5]",
+    "uscg-mvr[iterations=20,step=0.1,batch=6,alpha=0.3]",
+    "almond[iterations=20,step=0.1,batch=6,alpha=0.3]",
+    "muon[iterations=20,step=0.1,batch=6,beta=0.7]",
+    "muon-nesterov[iterations=20,step=0.1,batch=6,beta=0.7]",
+    "signum[iterations=20,step=0.1,batch=6,beta=0.7]",
+    "normalised-sgd[iterations=20,step=0.1,batch=6,beta=0.7]",
     "natasha15[iterations=40,step=0.05,sigma=0.5,snapshot=20,subepochs=3,batch=2]",
 )
 """Every algorithm of the catalogue, its variants too."""

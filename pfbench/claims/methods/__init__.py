@@ -7,8 +7,10 @@ from pfbench.claims.methods import (
     accelerated,
     faults,
     frank_wolfe,
+    loopless,
     natasha,
     nfwu,
+    norms,
     proximal,
     restarted,
     sliding,
@@ -22,6 +24,6 @@ PAPER = Paper.of(
     "The methods as their sources state them",
     (
         *(frank_wolfe, stochastic_frank_wolfe, nfwu, sliding, restarted),
-        *(proximal, spider, accelerated, natasha, faults),
+        *(proximal, spider, accelerated, natasha, loopless, norms, faults),
     ),
 )

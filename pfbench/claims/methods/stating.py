@@ -215,6 +215,43 @@ def saga(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Float
     return Formed(at=xs[-1], batch=s["batch"], bounded=False)
 
 
+def page(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return the gradient by a coin, else the difference to the point before, plus the estimate."""
+    if not gs:
+        return Formed(at=xs[-1])
+    refresh, b = s["refresh"], s["batch"]
+    return Formed(at=xs[-1], batch=b, against=xs[-2], known=gs[-1], refresh=refresh)
+
+
+def lsvrg(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return the gradient by a coin, else the difference to where it was taken last, plus it.
+
+    Without the coins that fell, where that was is not known.
+    """
+    if not gs:
+        return Formed(at=xs[-1])
+    fell = s["coins"][1 : len(gs)]
+    if None in fell:
+        return Formed(at=xs[-1], batch=s["batch"], refresh=s["refresh"], bounded=False)
+    w = xs[max((t for t, coin in enumerate(fell, 1) if coin), default=0)]
+    known = problem.gradient(w)
+    return Formed(at=xs[-1], batch=s["batch"], against=w, known=known, refresh=s["refresh"])
+
+
+def zerosarah(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return (1 - lambda) times the recursive estimate, plus lambda times one from the table.
+
+    That one has the mean of a gradient whatever the table, which alone decides its square.
+    """
+    if not gs:
+        return Formed(at=xs[-1], batch=s["batch"] if s.get("table") == "zero" else None)
+    kept = 1.0 - s["table_weight"]
+    known = kept * gs[-1]
+    return Formed(
+        at=xs[-1], batch=s["batch"], against=xs[-2], known=known, kept=kept, bounded=False
+    )
+
+
 def reference(problem: Waves, s: Parameters, x: Floats) -> Formed:
     """Return the reference gradient of an epoch: the full one, online that of a batch."""
     size = s.get("snapshot")
@@ -251,6 +288,43 @@ def stored_squares(problem: Waves, s: Parameters, *, move: Moving) -> list[float
     return squares
 
 
+def mixed_squares(problem: Waves, s: Parameters, *, move: Moving) -> list[float]:
+    """Return E|g_t - its conditional mean|^2 of ZeroSARAH for each step, over all draws.
+
+    X_i = grad f_i(x_t) - grad f_i(x_{t-1}) + lambda (grad f_i(x_{t-1}) - y_i) has a mean over the
+    batch; y_i is then stored anew at x_t for each distinct i of it.
+    """
+    n, S, T, lam = problem.n, s["batch"], s["iterations"], s["table_weight"]
+    batches = np.array(np.meshgrid(*[np.arange(n)] * S)).reshape(S, -1).T
+    squares = [0.0] * T
+
+    def descend(t: int, xs: tuple[Floats, Floats], g: Floats, y: Floats, chance: float) -> None:
+        if t == T:
+            return
+        before, now = problem.components(xs[0]), problem.components(xs[1])
+        X = now - before + lam * (before - y)
+        for drawn in batches:
+            off = X[drawn].mean(axis=0) - X.mean(axis=0)
+            squares[t] += chance * float(off @ off) / len(batches)
+            after, new = y.copy(), (1.0 - lam) * g + lam * y.mean(axis=0) + X[drawn].mean(axis=0)
+            after[drawn] = now[drawn]
+            there = move(problem, s, xs[1], new)
+            descend(t + 1, (xs[1], there), new, after, chance / len(batches))
+
+    x = problem.start()
+    G = problem.components(x)
+    if s.get("table") != "zero":
+        g = G.mean(axis=0)
+        descend(1, (x, move(problem, s, x, g)), g, G, 1.0)
+        return squares
+    for drawn in batches:
+        y, g = np.zeros_like(G), G[drawn].mean(axis=0)
+        squares[0] += float(((g - G.mean(axis=0)) ** 2).sum()) / len(batches)
+        y[drawn] = G[drawn]
+        descend(1, (x, move(problem, s, x, g)), g, y, 1.0 / len(batches))
+    return squares
+
+
 # --- steps ------------------------------------------------------------------------------------
 
 
@@ -267,10 +341,14 @@ def conditional_step(problem: Waves, s: Parameters, x: Floats, g: Floats) -> Flo
 def along(
     problem: Waves, s: Parameters, told: Sequence[Told], *, form: Forming, move: Moving
 ) -> Iterator[Place]:
-    """Yield the places of a method that forms its estimate at its iterate, and moves from there."""
+    """Yield the places of a method that forms its estimate at its iterate, and moves from there.
+
+    The coins that it told are among the parameters that `form` is given.
+    """
     xs, gs = [problem.start()], list[Floats]()
+    given = {**s, "coins": [one.coin for one in told]}
     for one in told:
-        formed = form(problem, s, xs, gs)
+        formed = form(problem, given, xs, gs)
         yield Place(formed=formed, x=move(problem, s, xs[-1], one.estimate))
         xs.append(one.x)
         gs.append(one.estimate)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,15 @@ from pfbench.problems.normed import KINDS
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.stop import Stop
 
-_KINDS = {
-    "smooth": "is for problems without set and penalty",
-    "set": "is for problems with a feasible set",
-    "norm": "is for problems with a norm in place of a set",
-    **{f"norm {kind}": f"is for the norm {kind}" for kind in KINDS},
-}
+OF_PROBLEMS: Mapping[str, str] = MappingProxyType(
+    {
+        "smooth": "is for problems without set and penalty",
+        "set": "is for problems with a feasible set",
+        "norm": "is for problems with a norm in place of a set",
+        **{f"norm {kind}": f"is for the norm {kind}" for kind in KINDS},
+    }
+)
+"""What may be required of a problem beside its oracles, and how a refusal says it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +126,9 @@ class Ready:
         lacks = self.problem.lacks
         for verb in sorted(self.asks):
             if verb in lacks:
-                wants = _KINDS.get(verb, f"asks for {verb}")
+                wants = OF_PROBLEMS.get(verb, f"asks for {verb}")
                 raise Refused(f"{name} {wants}, but {problem} does not fit: {lacks[verb]}.")
-            if verb not in _KINDS and not hasattr(backend, verb):
+            if verb not in OF_PROBLEMS and not hasattr(backend, verb):
                 raise Refused(f"{name} asks for {verb}, which {problem} does not offer.")
 
 

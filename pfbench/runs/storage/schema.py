@@ -150,7 +150,7 @@ _VERDICT: Mapping[str, Type] = {
     "claimed": table,
     "repetitions": count,
     "p_value": optional(number),
-    "failed": flag,
+    "lost": flag,
 }
 
 _CERTIFICATE: Mapping[str, Type] = {

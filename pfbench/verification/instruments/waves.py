@@ -9,10 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.protocols import FeasibleSet, Penalty
+from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum
 from pfbench.sets import L1Ball, L2Ball
+from pfbench.sets.body import AnySet
+from pfbench.sets.named_norms import norm_of_vectors
+from pfbench.sets.norms import NormBall
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole import WholeSpace
 
@@ -34,36 +37,40 @@ class Waves(FiniteSum):
     n
         Number of components.
     set
-        The feasible set, of vectors of length 3; the whole space for none.
+        The feasible set, of vectors of length d; the whole space for none.
     penalty
         The penalty, None for none.
     scale
         Factor of all a_ik.
+    norm
+        The ball of a norm in place of a set, None for none.
     """
 
     name: ClassVar[str] = "waves"
 
     n: int = 3
-    set: FeasibleSet = field(default_factory=lambda: WholeSpace(3))
+    set: AnySet = field(default_factory=lambda: WholeSpace(3))
     penalty: Penalty | None = None
     scale: float = 2.0
+    norm: NormBall | None = None
 
     @cached_property
     def _waves(self) -> tuple[Floats, Floats, Floats]:
-        """a, b, w, shapes (n, k), (n, k), (n, k, 3)."""
+        """a, b, w, shapes (n, k), (n, k), (n, k, d)."""
         rng = np.random.default_rng(13)
         a = self.scale * rng.uniform(0.5, 1.5, (self.n, _WAVES))
         b = rng.uniform(-3.0, 3.0, (self.n, _WAVES))
-        return a, b, rng.uniform(-1.0, 1.0, (self.n, _WAVES, 3))
+        return a, b, rng.uniform(-1.0, 1.0, (self.n, _WAVES, *self.set.shape))
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The sizes by name."""
-        return MappingProxyType({"n": self.n, "set": self.set.name})
+        of_norm = {} if self.norm is None else {"norm": self.norm.name}
+        return MappingProxyType({"n": self.n, "set": self.set.name, **of_norm})
 
     def start(self) -> Floats:
-        """Return a fixed point that is no minimiser, of norm 0.83."""
-        return np.array([0.6, -0.3, 0.5])
+        """Return a fixed point that is no minimiser, of norm 0.83 where it has three entries."""
+        return np.resize([0.6, -0.3, 0.5], self.set.shape)
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""
@@ -71,23 +78,23 @@ class Waves(FiniteSum):
         return float((a * np.sin(w @ x + b)).sum() / self.n)
 
     def components(self, x: Floats) -> Floats:
-        """Return the gradient of each f_i at x, shape (n, 3)."""
+        """Return the gradient of each f_i at x, shape (n, d)."""
         a, b, w = self._waves
         slopes = a * np.cos(w @ x + b)
         return np.asarray((slopes[:, None, :] @ w)[:, 0, :])
 
     def curvatures(self, s: Floats) -> Floats:
-        """Return the Hessian of each f_i at s, shape (n, 3, 3)."""
+        """Return the Hessian of each f_i at s, shape (n, d, d)."""
         a, b, w = self._waves
         bends = -a * np.sin(w @ s + b)
         return np.asarray(np.einsum("ik,ikd,ike->ide", bends, w, w))
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, shape (3,)."""
+        """Return the gradient at x, shape (d,)."""
         return np.asarray(self.components(x).mean(axis=0))
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of the sampled component gradients at x, shape (3,)."""
+        """Return the mean of the sampled component gradients at x, shape (d,)."""
         indices, weights = weighted(sample)
         return np.asarray(weights @ self.components(x)[indices])
 
@@ -97,7 +104,7 @@ class Waves(FiniteSum):
 
 
 class WavesHessian:
-    """Component Hessians, shape (n, 3, 3), applied to differences of points."""
+    """Component Hessians, shape (n, d, d), applied to differences of points."""
 
     def __init__(self, matrices: Floats) -> None:
         self._matrices = matrices
@@ -130,3 +137,8 @@ def on_octahedron(n: int = 3, scale: float = 2.0) -> Waves:
 def with_penalty(n: int = 3, scale: float = 2.0) -> Waves:
     """Return sines with an l1 penalty, whose proximal map is not linear."""
     return Waves(n, penalty=L1Penalty(0.2), scale=scale)
+
+
+def with_norm(n: int = 3, scale: float = 2.0, norm: str = "linf") -> Waves:
+    """Return sines of six variables with a norm; one of matrices has them as a block (2, 3)."""
+    return Waves(n, WholeSpace(6), scale=scale, norm=norm_of_vectors(norm, 6))

@@ -21,7 +21,7 @@ from pfbench.verification.laws.method import (
     runnable,
 )
 from pfbench.verification.statistics import LEVEL, Decision, all_of, decide_exact, decide_inequality
-from pfbench.verification.subject import Broken, Untestable
+from pfbench.verification.subject import Raised, Untestable
 from pfbench.verification.trial import Trial
 
 _SEEDS = (0, 1, 2)
@@ -68,7 +68,7 @@ def _steps(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -
 def apart(a: Floats, b: Floats) -> float:
     """Return the distance of two points relative to their size."""
     if a.shape != b.shape:
-        raise Broken(f"it tells a point of shape {a.shape}, not {b.shape}")
+        raise Raised(f"it tells a point of shape {a.shape}, not {b.shape}")
     return float(np.abs(a - b).max() / max(1.0, float(np.abs(b).max())))
 
 

@@ -35,7 +35,7 @@ from pfbench.verification.statistics import (
     decide_mean,
     given,
 )
-from pfbench.verification.subject import Broken, Untestable
+from pfbench.verification.subject import Raised, Untestable
 from pfbench.verification.trial import Trial
 
 OVER = {
@@ -239,7 +239,7 @@ def _moves(trial: Trial, case: Case, seed: int) -> list[Any]:
     """Return the steps of a run, each with the iterate before it; as many as the claim sets."""
     moves = list(islice(trial.moves(case.problem, case.algorithm, seed), case.steps))
     if not moves:
-        raise Broken("it makes no step")
+        raise Raised("it makes no step")
     if case.steps is not None and len(moves) < case.steps:
         raise Untestable(
             f"it yields {len(moves)} states in {case.steps} iterations, and one each is needed"

@@ -220,7 +220,7 @@ def enumerated(
 
     Raises
     ------
-    Broken
+    Raised
         If the method raises, too, on a stream of numpy's.
     Untestable
         If its draws cannot be enumerated.

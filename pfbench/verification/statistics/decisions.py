@@ -14,7 +14,7 @@ from pfbench.base.errors import InputError
 from pfbench.verification.statistics import means
 from pfbench.verification.statistics.medians import ROUNDING
 
-Verdict = Literal["holds", "tight", "violated", "inconclusive"]
+Verdict = Literal["holds", "tight", "violated", "failed", "inconclusive"]
 
 TIGHT = 0.1
 """A bound is tight where what was measured is at least this share of it."""
@@ -30,7 +30,8 @@ class Decision:
     Attributes
     ----------
     verdict
-        ``"holds"``, ``"tight"`` (it holds, and could not be much better), ``"violated"`` or
+        ``"holds"``, ``"tight"`` (it holds, and could not be much better), ``"violated"``,
+        ``"failed"`` (the method did, and nothing was measured) or
         ``"inconclusive"``.
     reason
         One sentence.
@@ -181,21 +182,23 @@ def decide_share(happened: npt.ArrayLike, most: float, level: float = means.CONF
     Raises
     ------
     InputError
-        If there is no run, a number is not 0 or 1, or `most` is out of range.
+        If there is no run, a number is not 0 or 1, `most` is out of range, or `level` at most 0.5.
     """
     values = means.samples_of(happened, "happened")
     if not np.isin(values, (0.0, 1.0)).all():
         raise InputError("happened must be 0 or 1 for each run.")
     share, level = real("most", most, above=0.0, most=1.0), means.checked_level(level)
+    if level <= 0.5:
+        raise InputError(f"level={level} must be more than 0.5: below, the limits would cross.")
     n, k = values.size, int(values.sum())
-    upper = float(scipy.special.betaincinv(k + 1, n - k, level)) if k < n else 1.0
-    lower = float(scipy.special.betaincinv(k, n - k + 1, 1 - level)) if k else 0.0
+    # Two-sided at 2 level - 1, each of the limits is one-sided at the level.
+    lower, upper = scipy.stats.binomtest(k, n).proportion_ci(2.0 * level - 1.0, method="exact")
     largest = max(0.0, float(means.log_e_values(values, share).max()))
     measured = {
         "runs": float(n),
         "ratio": k / n / share,
-        "lower_limit": lower / share,
-        "upper_limit": upper / share,
+        "lower_limit": float(lower) / share,
+        "upper_limit": float(upper) / share,
         "log_e_value": largest,
     }
     return _by_limits(

@@ -14,7 +14,7 @@ import pytest
 from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, key_of, made_run
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.reporting.statistics import Price, ert, runtimes
+from pfbench.reporting.statistics import Price, ecdf, ert, runtimes
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
@@ -62,6 +62,13 @@ def exported(store, tmp_path):
 
 def listed(store, keys=None):
     return [row for row in store.rows() if keys is None or row["key"] in keys]
+
+
+def slowed(run, steps):
+    """Return a run with so many times its linear minimisations."""
+    lo = run.columns.index("lo")
+    spent = [(*row[:lo], steps * row[lo], *row[lo + 1 :]) for row in run.rows]
+    return replace(run, rows=spent, counts=replace(run.counts, lo=spent[-1][lo]))
 
 
 def table(path):
@@ -216,12 +223,8 @@ def test_the_expected_runtime_is_that_of_cocopp(tmp_path):
     cocopp = pytest.importorskip("cocopp")
     store, runs = Store(tmp_path / "store"), []
     for seed, (rows, steps) in enumerate([(4, 1), (9, 3), (6, 2), (2, 7)]):
-        run = made_run(seed, rows=rows)
-        lo = run.columns.index("lo")
-        spent = [(*row[:lo], steps * row[lo], *row[lo + 1 :]) for row in run.rows]
-        run = replace(run, rows=spent, counts=replace(run.counts, lo=spent[-1][lo]))
-        runs.append(run)
-        store.put(key_of(seed), run, ENVIRONMENT, {"dimension": 4})
+        runs.append(slowed(made_run(seed, rows=rows), steps))
+        store.put(key_of(seed), runs[-1], ENVIRONMENT, {"dimension": 4})
     export(store, listed(store), "coco", tmp_path / "coco", View("objective", "lo"))
     (found,) = cocopp.load(str(tmp_path / "coco" / folders([SVRG])[SVRG]))
     for target in (0.9, 0.3, 0.1, 0.02, 1e-9):
@@ -364,6 +367,33 @@ def test_iohinspector_reads_it(exported):
     manager.add_folder(str(exported("iohprofiler")))
     assert sorted(manager.overview["evals"]) == [45] + [59] * 8
     assert len(manager.load()) == 8 * 4 + 3
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_the_share_reached_within_so_many_calls_is_that_of_iohinspector(tmp_path):
+    """Its targets are a continuum in the logarithm; ours stand half-way between what runs reach."""
+    iohinspector = pytest.importorskip("iohinspector")
+    store, runs = Store(tmp_path / "store"), []
+    for seed, (rows, steps) in enumerate([(4, 1), (9, 3), (6, 2), (2, 7)]):
+        runs.append(slowed(made_run(seed, rows=rows), steps))
+        store.put(key_of(seed), runs[-1], ENVIRONMENT, {"dimension": 4})
+    export(store, listed(store), "iohprofiler", tmp_path / "ioh", View("objective", "lo"))
+    manager = iohinspector.DataManager()
+    manager.add_folder(str(tmp_path / "ioh"))
+    theirs = iohinspector.metrics.get_data_ecdf(
+        manager.load(include_meta_data=True).select(
+            "data_id", "algorithm_name", "evaluations", "raw_y"
+        ),
+        f_min=2.0**-12,
+        f_max=1.0,
+        eval_values=[1 + k for k in range(26)],
+    )
+    targets = [Stop("objective", 2.0 ** (0.5 - j)) for j in range(1, 13)]
+    ours = ecdf([[runtimes(runs, target, Price.of("lo")) for target in targets]])
+    for calls, share in zip(theirs["evaluations"] - 1, theirs["eaf"], strict=True):
+        known = ours.share[ours.x <= calls]
+        assert share == pytest.approx(known[-1] if known.size else 0.0, rel=1e-12), calls
+    assert max(theirs["eaf"]) == pytest.approx((3 + 8 + 5 + 1) / 4 / 12)
 
 
 # --- what is refused ------------------------------------------------------------------------------

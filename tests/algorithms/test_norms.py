@@ -1,0 +1,248 @@
+"""Methods for norm balls: counts by hand, a second implementation, and what is the same method."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import pfbench as pf
+from pfbench.algorithms import ALGORITHMS
+from pfbench.base.errors import InputError, Refused
+from pfbench.problems.additive_noise import MatrixLeastSquares, SeparableQuadratic
+from pfbench.problems.with_norm import Normed
+from pfbench.sets.named_norms import norm_ball
+from pfbench.sets.whole import WholeMatrices, WholeSpace
+
+K, B, STEP, ALPHA = 23, 3, 0.07, 0.3
+BETA = 1.0 - ALPHA
+COMMON = {"iterations": K, "step": STEP, "batch": B}
+
+
+def least_squares(norm):
+    """|A W - C|^2/2 with normal noise in seven components, W of shape (3, 5)."""
+    rng = np.random.default_rng(2)
+    noise = rng.standard_normal((7, 3, 5))
+    plain = MatrixLeastSquares(
+        set=WholeMatrices((3, 5)),
+        begin=rng.standard_normal((3, 5)),
+        noise=noise - noise.mean(axis=0),
+        A=rng.standard_normal((4, 3)),
+        B=rng.standard_normal((4, 5)),
+    )
+    return Normed(plain, norm_ball(norm, (3, 5)))
+
+
+def path(problem, name, seed=5, **given):
+    """The iterates after each step, with the algorithm's own stream."""
+    method = ALGORITHMS[name](**{**COMMON, **given})
+    ask = problem.open(np.random.default_rng(0))
+    states = method.run(ask, problem.start(), np.random.default_rng(seed))
+    return np.array([np.array(state.x) for state in states])
+
+
+# --- counts ---------------------------------------------------------------------------------------
+
+PER_STEP = {
+    "scg": {"alpha": ALPHA},
+    "uscg": {"alpha": ALPHA},
+    "almond": {"alpha": ALPHA},
+    "muon": {"beta": BETA},
+    "muon-nesterov": {"beta": BETA},
+    "signum": {"beta": BETA},
+    "normalised-sgd": {"beta": BETA},
+}
+OWN_NORM = {"signum": "linf", "normalised-sgd": "l2"}
+
+
+def counted(name, **given):
+    problem = least_squares(OWN_NORM.get(name, "spectral"))
+    found = pf.solve(problem, pf.algorithm(name, **{**COMMON, **given})).counts.as_dict()
+    return {count: number for count, number in found.items() if number}
+
+
+@pytest.mark.parametrize("name", PER_STEP)
+def test_a_step_costs_a_batch_and_a_minimisation(name):
+    assert counted(name, **PER_STEP[name]) == {"sfo": 69, "lo": 23}
+    assert counted(name, **PER_STEP[name], batch=9) == {"sfo": 207, "lo": 23}
+
+
+@pytest.mark.parametrize(("first", "sfo"), [({}, 3 + 2 * 3 * 22), ({"snapshot": 11}, 11 + 132)])
+def test_corrected_momentum_costs_pairs_but_for_the_first_batch(first, sfo):
+    assert counted("uscg-mvr", alpha=ALPHA, **first) == {"sfo": sfo, "lo": 23}
+
+
+# --- a second implementation ----------------------------------------------------------------------
+
+
+def minimiser(norm, g):
+    """-rho times the ball's own formula, rho = 1, written once more."""
+    if norm == "linf":
+        return -np.where(g > 0, 1.0, np.where(g < 0, -1.0, 0.0))
+    if norm == "l2":
+        return -g / np.sqrt((g * g).sum())
+    root = np.linalg.eigh(g @ g.T)  # (G G')^(-1/2) G is the polar factor
+    return -root.eigenvectors @ np.diag(root.eigenvalues**-0.5) @ root.eigenvectors.T @ g
+
+
+def referee(problem, norm, name, seed=5, decay=0.0, begin="gradient", alpha=ALPHA):
+    """All methods in one loop of their formulas, from one stream of batches."""
+    rng, x, found = np.random.default_rng(seed), problem.start(), []
+    noise, before, momentum = problem.inner.noise, None, 0.0
+    for k in range(1, K + 1):
+        S = rng.integers(7, size=B)
+        g = problem.gradient(x) + noise[S].mean(axis=0)
+        a = k**-0.5 if alpha is None else alpha
+        if k == 1 and begin == "gradient" and name not in ("muon", "muon-nesterov", "signum"):
+            a = 1.0
+        if name == "almond":
+            momentum = (1 - a) * momentum + a * minimiser(norm, g)
+            moved = x + STEP * momentum
+        else:
+            if name == "uscg-mvr" and before is not None:
+                momentum = (
+                    momentum - (problem.gradient(before) + noise[S].mean(axis=0)) + g / (1 - a)
+                )
+                momentum = (1 - a) * momentum
+            else:
+                momentum = (1 - a) * momentum + a * g
+            d = a * g + (1 - a) * momentum if name == "muon-nesterov" else momentum
+            v = minimiser(norm, d)
+            moved = x + STEP * (v - x) if name == "scg" else x + STEP * v - STEP * decay * x
+        before, x = x, moved
+        found.append(x)
+    return np.array(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "norm", "given"),
+    [
+        ("scg", "spectral", {"alpha": ALPHA}),
+        ("scg", "linf", {"alpha": None}),
+        ("uscg", "spectral", {"alpha": ALPHA, "decay": 2.0}),
+        ("uscg", "l2", {"alpha": None}),
+        ("uscg", "linf", {"alpha": ALPHA, "begin": "zero"}),
+        ("uscg-mvr", "spectral", {"alpha": ALPHA}),
+        ("almond", "spectral", {"alpha": ALPHA}),
+        ("muon", "spectral", {"beta": BETA, "decay": 2.0}),
+        ("muon-nesterov", "spectral", {"beta": BETA}),
+        ("signum", "linf", {"beta": BETA}),
+        ("normalised-sgd", "l2", {"beta": BETA, "decay": 2.0}),
+    ],
+)
+def test_a_second_implementation_has_the_same_iterates(name, norm, given):
+    problem = least_squares(norm)
+    told = {key: value for key, value in given.items() if key != "beta"}
+    expected = referee(problem, norm, name, **told)
+    assert_allclose(path(problem, name, **given), expected, rtol=0, atol=1e-9)
+    assert np.ptp(expected, axis=0).max() > 0.1
+
+
+# --- identities -----------------------------------------------------------------------------------
+
+TWICE = [("signum", "linf"), ("muon", "spectral")]
+
+
+@pytest.mark.parametrize(("name", "norm"), TWICE)
+def test_uscg_from_zero_is_signum_and_muon(name, norm):
+    problem, given = least_squares(norm), {"step": 0.5}
+    same = path(problem, "uscg", alpha=ALPHA, begin="zero", **given)
+    assert_allclose(path(problem, name, beta=BETA, **given), same, rtol=0, atol=1e-12)
+    # The analysis's start, alpha_1 = 1, is another method; so is Nesterov's momentum.
+    assert np.abs(path(problem, "uscg", alpha=ALPHA, **given) - same).max() > 1e-3
+    if name == "muon":
+        assert np.abs(path(problem, "muon-nesterov", beta=BETA, **given) - same).max() > 1e-3
+
+
+def test_uscg_on_l2_is_normalised_sgd():
+    problem = least_squares("l2")
+    same = path(problem, "uscg", alpha=ALPHA)
+    assert_allclose(path(problem, "normalised-sgd", beta=BETA), same, rtol=0, atol=1e-12)
+
+
+class Diagonal(Normed):
+    """f(W) = the sum of f_j(W_jj) of a separable problem, in the spectral norm."""
+
+    def __init__(self, vectors):
+        d = vectors.shape[0]
+        super().__init__(
+            MatrixLeastSquares(
+                set=WholeMatrices((d, d)),
+                begin=np.diag(vectors.start()),
+                noise=np.array([np.diag(row) for row in vectors.inner.noise]),
+                A=np.eye(d),
+                B=np.zeros((d, d)),
+            ),
+            norm_ball("spectral", (d, d)),
+        )
+        self.batch = lambda S, x: np.diag(vectors.batch(S, np.diag(x)))
+
+
+def test_muon_on_diagonals_is_signum():
+    """To the bit where nothing rotates the matrices."""
+    rng = np.random.default_rng(4)
+    noise = rng.standard_normal((7, 4))
+    vectors = Normed(
+        SeparableQuadratic(
+            set=WholeSpace(4),
+            begin=np.array([1.0, -2.0, 0.5, 3.0]),
+            noise=noise - noise.mean(axis=0),
+            weights=np.array([1.0, 2.0, 3.0, 4.0]),
+        ),
+        norm_ball("linf", (4,)),
+    )
+    signs = path(vectors, "signum", beta=BETA, iterations=200)
+    matrices = path(Diagonal(vectors), "muon", beta=BETA, iterations=200)
+    assert_array_equal(np.array([np.diag(W) for W in matrices]), signs)
+    assert_array_equal(matrices, np.array([np.diag(x) for x in signs]))
+
+
+def test_weight_decay_is_the_constrained_method_with_a_larger_ball():
+    """x + gamma lmo_rho - gamma mu x = (1 - gamma mu) x + gamma mu lmo_{rho/mu}."""
+    mu = 0.4
+    free = path(least_squares("spectral[radius=0.8]"), "uscg", alpha=ALPHA, decay=mu)
+    held = path(least_squares("spectral[radius=2.0]"), "scg", alpha=ALPHA, step=STEP * mu)
+    assert_allclose(free, held, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("lmo", ["newton-schulz", "quintic"])
+def test_an_inexact_minimisation_tells_its_price_and_its_quality(lmo):
+    problem = least_squares(f"spectral[lmo={lmo},steps=3]")
+    measures = ["lmo_lower", "lmo_upper", "lmo_products", "dual_norm"]
+    run = pf.solve(problem, pf.algorithm("muon", **COMMON, beta=BETA), measures=measures)
+    at = {name: run.columns.index(name) for name in measures}
+    for row in run.rows[1:]:
+        lo, hi, products, _ = (row[at[name]] for name in measures)
+        assert 0.3 < lo <= 1.0 + 1e-12 if lmo == "newton-schulz" else 0.3 < lo <= 1.2025
+        assert hi <= (1.0 + 1e-12 if lmo == "newton-schulz" else 1.2025)
+        assert products == 9
+    with_svd = path(least_squares("spectral"), "muon", beta=BETA)
+    assert np.abs(path(problem, "muon", beta=BETA) - with_svd).max() > 1e-3
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "norm", "words"),
+    [
+        ("muon", "linf", "is for the norm spectral"),
+        ("signum", "spectral", "is for the norm linf"),
+        ("normalised-sgd", "linf", "is for the norm l2"),
+    ],
+)
+def test_another_norm_is_refused_by_name(name, norm, words):
+    with pytest.raises(Refused, match=words):
+        pf.solve(least_squares(norm), pf.algorithm(name, **COMMON, beta=BETA))
+
+
+def test_a_problem_without_a_norm_is_refused():
+    with pytest.raises(Refused, match="is for problems with a norm in place of a set"):
+        pf.solve(pf.problem("log-cosh", set="l1"), pf.algorithm("uscg", **COMMON))
+
+
+def test_parameters_out_of_range_are_refused():
+    with pytest.raises(InputError, match="exceeds 1: lower one of them"):
+        ALGORITHMS["uscg"](**COMMON, decay=20.0)
+    with pytest.raises(InputError, match="must be below 1"):
+        ALGORITHMS["muon"](**COMMON, beta=1.0)
+    with pytest.raises(InputError, match="alpha"):
+        ALGORITHMS["scg"](**COMMON, alpha=1.5)
