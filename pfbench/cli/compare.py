@@ -211,20 +211,23 @@ class _Runs:
 def _tell(compared: _Compared, output: Path | None, *, as_json: bool) -> None:
     """Say where a method wins and loses, and write the report."""
     from pfbench.cli.report_text import table_of
-    from pfbench.reporting import write_report
+    from pfbench.reporting.documents.contents import contents
     from pfbench.reporting.findings import tuning, versus
+    from pfbench.reporting.findings.front import front_in_words
+    from pfbench.reporting.writing import write_contents
 
-    report, labels = compared.report, compared.labels
-    comparison = versus.dominating(*report.results)
-    said = [text for one in labels for text in versus.sentences(comparison, one, labels)]
+    report, labels = replace(compared.report, mine=compared.labels), compared.labels
+    everything = contents(report, command_line(), commit(), datetime.now(UTC))
+    about = everything.parts[0].front
+    if about is None:
+        raise AssertionError("a report on one method begins with it")
+    comparison = about.compared[0]
+    said = [about.sentence, *front_in_words(about)]
     (study,) = report.spec.studies
-    said += [text for one in labels for text in tuning.at_ends(study, one)]
-    about = "\n\n".join([*said, report.spec.about])
-    report = replace(report, spec=replace(report.spec, about=about))
     files: list[Path] = []
     if output is not None:
-        files = write_report(report, output, command=command_line(), commit=commit())
-    tables = [versus.table(comparison, one, labels) for one in labels]
+        files = write_contents(everything, output)
+    tables = [about.table, *(versus.table(comparison, one, labels) for one in labels)]
     chosen = tuning.chosen(study, study.tune, labels) if study.tune else None
     tables += [chosen] if chosen and chosen.rows else []
     facts = [
@@ -238,7 +241,7 @@ def _tell(compared: _Compared, output: Path | None, *, as_json: bool) -> None:
     if as_json:
         show_facts(facts, as_json=True)
         return
-    show(*map(table_of, tables), heading("in words", *said), *map(str, files))
+    show(said[0], *map(table_of, tables), heading("in words", *said[1:]), *map(str, files))
 
 
 # --- the archive ----------------------------------------------------------------------------------

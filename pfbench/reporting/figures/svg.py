@@ -77,6 +77,9 @@ class Width:
 PAGE, COLUMN = Width(6.75, 5, 6, 1.6), Width(3.25, 2, 3, 1.35)
 """The width of a page of text, and that of a column of two."""
 
+_LINE = 0.17
+"""Inches of a line of a legend."""
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -200,26 +203,44 @@ def begun(width: Width, rows: int, columns: int) -> "tuple[Canvas, Any]":
     return canvas, grid
 
 
-def add_legend(canvas: "Canvas", shown: Sequence[str], labels: Sequence[str], width: Width) -> None:
-    """Write above a figure which line is which algorithm."""
+def add_legend(
+    canvas: "Canvas",
+    shown: Sequence[str],
+    labels: Sequence[str],
+    width: Width,
+    *,
+    markers: bool = True,
+) -> None:
+    """Write above a figure which line is which algorithm, in as many columns as fit."""
     from matplotlib.lines import Line2D
 
     looks = [style(labels.index(label)) for label in shown]
     handles = [
         Line2D(
-            [], [], color=look.color, dashes=look.dash or (1, 0), marker=look.marker, markersize=3.5
+            [],
+            [],
+            color=look.color,
+            dashes=look.dash or (1, 0),
+            marker=look.marker if markers else "",
+            markersize=3.5,
         )
         for look in looks
     ]
-    canvas.legend(
-        handles,
-        shown,
-        loc="outside upper center",
-        ncols=min(len(handles), width.keys),
-        frameon=False,
-        handlelength=3.2 if width is PAGE else 2.6,
-        columnspacing=1.2,
-    )
+    for columns in range(min(len(handles), width.keys), 0, -1):
+        legend = canvas.legend(
+            handles,
+            shown,
+            loc="outside upper center",
+            ncols=columns,
+            frameon=False,
+            handlelength=3.2 if width is PAGE else 2.6,
+            columnspacing=1.2,
+        )
+        if columns == 1 or legend.get_window_extent().width <= canvas.bbox.width:
+            break
+        legend.remove()
+    further = math.ceil(len(handles) / columns) - math.ceil(len(handles) / width.keys)
+    canvas.set_figheight(canvas.get_figheight() + _LINE * further)
 
 
 def _draw(axes: "Axes", band: Band, number: int, floor: float, markers: int) -> None:
