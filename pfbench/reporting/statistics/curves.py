@@ -52,7 +52,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Ending:
-    """Where a run that did not finish its schedule ends."""
+    """Where a run ends that ends otherwise than planned."""
 
     x: float
     y: float
