@@ -110,7 +110,6 @@ class Unit:
         return columns.pop() if len(columns) == 1 else ""
 
 
-
 def charges(where: str, weights: str) -> dict[str, float]:
     """Return what is charged for a call of each kind, of weights whose names are filled in.
 
