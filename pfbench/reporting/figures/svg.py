@@ -215,7 +215,8 @@ def add_legend(canvas: "Canvas", shown: Sequence[str], labels: Sequence[str], wi
         )
         for look in looks
     ]
-    renderer, most = FigureCanvasAgg(canvas).get_renderer(), width.inches * canvas.dpi
+    FigureCanvasAgg(canvas)  # gives the figure what measures texts
+    most = width.inches * canvas.dpi
     for side_by_side in range(min(len(handles), width.keys), 0, -1):
         legend = canvas.legend(
             handles,
@@ -226,7 +227,7 @@ def add_legend(canvas: "Canvas", shown: Sequence[str], labels: Sequence[str], wi
             handlelength=3.2 if width is PAGE else 2.6,
             columnspacing=1.2,
         )
-        box = legend.get_window_extent(renderer)
+        box = legend.get_window_extent()
         if box.width <= most or side_by_side == 1:
             break
         legend.remove()
