@@ -9,6 +9,7 @@ from pfbench.algorithms import (
     accelerated,
     frank_wolfe,
     loopless,
+    loopless_frank_wolfe,
     natasha,
     nfwu,
     norms,
@@ -37,6 +38,7 @@ _FAMILIES = (
     accelerated.METHODS,
     natasha.METHODS,
     loopless.METHODS,
+    loopless_frank_wolfe.METHODS,
     norms.METHODS,
 )
 

@@ -8,6 +8,7 @@ from pfbench.claims.methods import (
     faults,
     frank_wolfe,
     loopless,
+    loopless_frank_wolfe,
     natasha,
     nfwu,
     norms,
@@ -24,6 +25,7 @@ PAPER = Paper.of(
     "The methods as their sources state them",
     (
         *(frank_wolfe, stochastic_frank_wolfe, nfwu, sliding, restarted),
-        *(proximal, spider, accelerated, natasha, loopless, norms, faults),
+        *(proximal, spider, accelerated, natasha),
+        *(loopless, loopless_frank_wolfe, norms, faults),
     ),
 )
