@@ -25,6 +25,7 @@ from pfbench.verification.statistics import (
     decide_exact,
     decide_inequality,
 )
+from pfbench.verification.units import NUMBER, formula
 
 SHAPE = (4, 6)
 
@@ -260,6 +261,7 @@ RESIDUAL = _claim(
     converges,
     source="kim2026, on Newton-Schulz",
     instances=_SCHULZ,
+    formulas=(formula(residual_bound, NUMBER, {"delta": 0.9, "degree": 1, "steps": 3}),),
 )
 DEFICIT = _claim(
     "ns-deficit",
@@ -269,6 +271,7 @@ DEFICIT = _claim(
     loses_little,
     source="pfbench, on Newton-Schulz of kim2026",
     instances=_SCHULZ,
+    formulas=(formula(deficit_bound, NUMBER, {"rank": 4, "degree": 1, "steps": 3}),),
 )
 INTERVAL = _claim(
     "quintic-interval",

@@ -19,6 +19,7 @@ from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instanc
 from pfbench.verification.instruments.normed import Until, on_vectors
 from pfbench.verification.stating.mean_along import dual_norm, known
 from pfbench.verification.statistics import all_of, decide_exact
+from pfbench.verification.units import NUMBER, formula
 
 STEPS = np.linspace(0.02, 1.5, 38)
 """Steps of gradient descent, in units of 2/d."""
@@ -87,6 +88,7 @@ SEPARATION = Claim(
     assumptions=("exact gradients",),
     schedule="alpha = 1, gamma = sqrt(2 Delta/(L K))",
     takes=(0.6, 0.6),
+    formulas=(formula(descent_needs, NUMBER, {"d": 101}),),
 )
 
 CLAIMS = (SEPARATION,)

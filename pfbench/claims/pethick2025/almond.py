@@ -5,6 +5,7 @@ settle where the *median* of the gradient is 0: at |grad f| = tau = sigma/sqrt(3
 however small the step (ours). The source's own bound has 2 zeta sigma, which no step makes less.
 """
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,8 +18,9 @@ from pfbench.base.state import Point, State
 from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
 from pfbench.verification.instruments.changed import Changed
 from pfbench.verification.instruments.normed import Until, on_vectors
-from pfbench.verification.stating.mean_along import dual_norm
+from pfbench.verification.stating.mean_along import dual_norm, known
 from pfbench.verification.statistics import all_of, decide_exact
+from pfbench.verification.units import GRADIENT, formula
 
 TAU = 1.0
 
@@ -26,6 +28,11 @@ FLOOR, BELOW = 0.9, 0.4
 """Almond's |grad f| is at least so many tau, uSCG's at most so many."""
 
 _SEEDS = 3
+
+
+def floor_of(sigma: float) -> float:
+    """Return tau = sigma/sqrt(3), where averaged signs settle."""
+    return sigma / math.sqrt(3.0)
 
 
 def skewed(K: int) -> Until:
@@ -42,6 +49,7 @@ def settles(trial: Trial) -> Evidence:
     parts, numbers = {}, {}
     (one,) = trial.claim.instances
     problem = one()
+    tau = floor_of(known(problem)["sigma"])
     common: Any = {"iterations": problem.K, "batch": 1, "step": 20.0 / problem.K}
     methods: dict[str, list[Any]] = {
         "almond": [trial.make(**common, alpha=alpha) for alpha in (0.1, 0.5)],
@@ -53,8 +61,8 @@ def settles(trial: Trial) -> Evidence:
             for made in every
             for seed in trial.seeds(_SEEDS, name)
         ]
-        right = min(found) >= FLOOR * TAU if name == "almond" else max(found) <= BELOW * TAU
-        numbers = {"least": min(found) / TAU, "most": max(found) / TAU}
+        right = min(found) >= FLOOR * tau if name == "almond" else max(found) <= BELOW * tau
+        numbers = {"least": min(found) / tau, "most": max(found) / tau}
         said = f"It settles from {numbers['least']:.3g} to {numbers['most']:.3g} tau."
         parts[name] = decide_exact(right, said, said, numbers)
     return Evidence(all_of(parts), {"least": FLOOR, "most": BELOW}, 3 * _SEEDS)
@@ -79,6 +87,7 @@ ALMOND_FLOOR = Claim(
     assumptions=("noise whose median is not its mean",),
     schedule="gamma = 0.01, alpha = 0.1 and 0.5",
     takes=(1.5, 1.5),
+    formulas=(formula(floor_of, GRADIENT, sigma=GRADIENT),),
 )
 
 CLAIMS = (ALMOND_FLOOR,)

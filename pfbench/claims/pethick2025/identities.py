@@ -20,6 +20,7 @@ from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instanc
 from pfbench.verification.instruments.normed import on_vectors
 from pfbench.verification.stating.mean_along import known
 from pfbench.verification.statistics import across, all_of, decide_exact, decide_inequality
+from pfbench.verification.units import LENGTH, NUMBER, formula
 
 ROUNDING = 1e-9
 """How far two iterates may be apart, relative to their size."""
@@ -93,6 +94,16 @@ def is_signum_on_diagonals(trial: Trial) -> Evidence:
 # --- how far --------------------------------------------------------------------------------------
 
 
+def within(rho: float) -> float:
+    """Return rho, the bound of |x_k| of SCG."""
+    return rho
+
+
+def away(rho: float, gammas: float) -> float:
+    """Return rho times the sum of all steps, the bound of |x_k - x_1| of uSCG."""
+    return rho * gammas
+
+
 def stays_near(trial: Trial, *, held: bool) -> Evidence:
     """Compare |x_k| with rho, or |x_k - x_1| with rho gamma (k - 1), in the norm."""
     parts = {}
@@ -103,7 +114,9 @@ def stays_near(trial: Trial, *, held: bool) -> Evidence:
         made = trial.make(iterations=problem.K, batch=1, step=step, alpha=ALPHA)
         points = [np.array(told.state.x) for told in trial.follow(problem, made)]
         ratios = [
-            problem.norm.norm(x) / rho if held else problem.norm.norm(x - first) / (rho * step * k)
+            problem.norm.norm(x) / within(rho)
+            if held
+            else problem.norm.norm(x - first) / away(rho, step * k)
             for k, x in enumerate(points, 1)
         ]
         parts[f"{one.name} {one.key}"] = decide_inequality(ratios)
@@ -174,6 +187,7 @@ HELD = Claim(
     algorithm="scg",
     schedule="alpha = 0.3, gamma = 0.1",
     takes=(0.05, 0.05),
+    formulas=(formula(within, LENGTH),),
 )
 
 FREE = Claim(
@@ -186,6 +200,7 @@ FREE = Claim(
     algorithm="uscg",
     schedule="alpha = 0.3, gamma = 0.5",
     takes=(0.05, 0.05),
+    formulas=(formula(away, LENGTH, gammas=NUMBER),),
 )
 
 CLAIMS = (SIGNUM, MUON, LENGTHS, DECAYS, DIAGONAL, HELD, FREE)
