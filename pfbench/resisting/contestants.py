@@ -1,7 +1,10 @@
 """Who may stand against the resisting oracle, and with which parameters."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
+
+import numpy as np
 
 from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.base import parameters_of
@@ -15,9 +18,11 @@ from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.names import unknown
-from pfbench.base.protocols import Algorithm
+from pfbench.base.protocols import Algorithm, Asked
 from pfbench.base.selectors import Selector
+from pfbench.base.state import Point, State
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
+from pfbench.runs.loop.streams import stream
 
 OFFERED = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "set"})
 """What the resisting oracle answers: everything of first order."""
@@ -36,14 +41,48 @@ class Contestant:
         was made with.
     label
         The selector as it was given.
+    fixed_seed
+        Of its random numbers, where these are fixed; None where it has none.
     """
 
     algorithm: Algorithm
     selector: str
     label: str
+    fixed_seed: int | None = None
 
 
-def contestant(text: str, problem: ZeroChain, iterations: int | None = None) -> Contestant:
+@dataclass(frozen=True)
+class FixedSeed:
+    """A randomised algorithm with its random numbers fixed: a deterministic one.
+
+    Whatever stream it is handed, it draws from that of its seed.
+    """
+
+    of: Algorithm
+    seed: int
+
+    assumes = frozenset[str]()
+    deterministic = True
+    output = "last"
+
+    @property
+    def name(self) -> str:
+        """That of the algorithm."""
+        return self.of.name
+
+    @property
+    def requires(self) -> frozenset[str]:
+        """The oracles that the algorithm asks."""
+        return frozenset(getattr(self.of, "asks", self.of.requires))
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Run the algorithm on its own stream."""
+        return self.of.run(ask, x, stream(self.seed, "algorithm"))
+
+
+def contestant(
+    text: str, problem: ZeroChain, iterations: int | None = None, fixed_seed: int | None = None
+) -> Contestant:
     """Make an algorithm ready to stand against the oracle.
 
     Parameters that are not given: iterations (for cgs period, one run without restarts) the number
@@ -58,6 +97,9 @@ def contestant(text: str, problem: ZeroChain, iterations: int | None = None) -> 
         The frame, for its constants.
     iterations
         The horizon T if not given.
+    fixed_seed
+        Fixes the random numbers of a randomised algorithm: what is certified is so of that seed,
+        and says nothing of its mean over seeds.
 
     Raises
     ------
@@ -73,17 +115,34 @@ def contestant(text: str, problem: ZeroChain, iterations: int | None = None) -> 
         made = _made(named)
     else:
         algorithm(given.name, **given.parameters)  # refuses unknown names
-        _admit_kind(ALGORITHMS[given.name])
+        if fixed_seed is None:
+            _admit_kind(ALGORITHMS[given.name])
         made = _of_catalogue(given, problem, T)
         parameters = {name: v for name, v in parameters_of(made).items() if v is not None}
         named = Selector(given.name, parameters)
+    made = _fixed(made, fixed_seed)
     admit(made)
     if getattr(made, "endless", False):
         raise InputError(f"{made.name} without iterations never ends: give iterations.")
-    return Contestant(made, str(named), text.strip())
+    return Contestant(made, str(named), text.strip(), fixed_seed)
 
 
-def again(selector: str) -> Algorithm:
+def _fixed(made: Algorithm, fixed_seed: int | None) -> Algorithm:
+    """Return an algorithm with its random numbers fixed, if they are.
+
+    Raises
+    ------
+    InputError
+        If it draws none.
+    """
+    if fixed_seed is None:
+        return made
+    if made.deterministic:
+        raise InputError(f"{made.name} is deterministic: leave the fixed seed out.")
+    return FixedSeed(made, integer("fixed_seed", fixed_seed, least=0))
+
+
+def again(selector: str, fixed_seed: int | None = None) -> Algorithm:
     """Return the algorithm that a certificate names.
 
     Raises
@@ -91,6 +150,10 @@ def again(selector: str) -> Algorithm:
     InputError
         If it cannot be made.
     """
+    return _fixed(_again(selector), fixed_seed)
+
+
+def _again(selector: str) -> Algorithm:
     parsed = Selector.parse(selector)
     if ":" in parsed.name:
         return _made(parsed)
@@ -126,7 +189,8 @@ def admit(made: Algorithm) -> None:
     if isinstance(made, NFWU) and made.runs > 1:
         raise Refused(
             f"{made.name} with several runs draws which iterate of each to compare, and theorem "
-            "5.1 of shen2019 is about deterministic algorithms: leave restarts and probability out."
+            "5.1 of shen2019 is about deterministic algorithms: leave restarts and probability "
+            "out, or fix its seed (--fixed-seed 0)."
         )
     for verb in sorted(getattr(made, "asks", made.requires) - OFFERED):
         raise Refused(
@@ -141,7 +205,7 @@ def _admit_kind(kind: type[Algorithm]) -> None:
     if not kind.deterministic and not issubclass(kind, NFWU):
         raise Refused(
             f"{kind.name} is randomised, and theorem 5.1 of shen2019 is about deterministic "
-            "algorithms: take one that declares deterministic."
+            "algorithms: take one that declares deterministic, or fix its seed (--fixed-seed 0)."
         )
 
 

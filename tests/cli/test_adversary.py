@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from pfbench.resisting.certificate import _digest
+
 OPEN_LOOP = "frank-wolfe[step=open-loop]"
 
 METHOD = """
@@ -36,7 +38,7 @@ class Draws(Halves):
             yield State(state.x * rng.random())
 
 
-class Random(Halves):
+class Random(Draws):
     deterministic = False
 
 
@@ -140,6 +142,33 @@ def test_an_own_algorithm_is_named_before_it_is_imported(pfbench, method):
     checked = pfbench("adversary", "--check", "own.json")
     assert checked.status == 0
     assert checked.err.splitlines()[0] == f"importing {name}[iterations=5]"
+
+
+def test_a_fixed_seed_makes_a_randomised_algorithm_deterministic(pfbench, method, conforms):
+    """What is drawn is that of the seed: again the same bits, and of another seed others."""
+    name = f"{method}:Random"
+    asked = ("adversary", "-a", name, "--horizon", 5, "--json")
+    first = pfbench(*asked, "--fixed-seed", 3, "-o", "fixed.json").json
+    conforms(first, "adversary.json")
+    assert (first["certified"], first["fixed_seed"], first["findings"]) == (True, 3, [])
+    assert pfbench(*asked, "--fixed-seed", 3).json == first
+    assert pfbench("adversary", "--check", "fixed.json", "--json").json == first
+    other = pfbench(*asked, "--fixed-seed", 4).json
+    assert other["min_gap_over_diameter"] != first["min_gap_over_diameter"]
+    told = pfbench("adversary", "-a", name, "--horizon", 5, "--fixed-seed", 3).out
+    assert "fixed by seed 3: nothing is said of its mean over seeds" in told
+
+
+def test_a_certificate_of_one_seed_is_not_one_of_another(pfbench, method, folder):
+    """A planted fault: the seed in the file is changed, and with it the file's digest."""
+    name = f"{method}:Random"
+    pfbench("adversary", "-a", name, "--horizon", 5, "--fixed-seed", 3, "-o", "fixed.json")
+    content = json.loads((folder / "fixed.json").read_text()) | {"fixed_seed": 4}
+    content["digest"] = _digest(content)
+    (folder / "fixed.json").write_text(json.dumps(content))
+    checked = pfbench("adversary", "--check", "fixed.json", "--json")
+    assert (checked.status, checked.json["certified"]) == (1, False)
+    assert "check (ii) fails" in checked.json["findings"][0]
 
 
 def test_two_plain_algorithms_of_one_class_do_not_share_a_certificate(pfbench, method):
@@ -262,6 +291,13 @@ CASES = {
     "unknown parameter": (("-a", "ncgs[optoin=1]", "--horizon", 5), "'option'"),
     "randomised": (("-a", "sfw", "--horizon", 5), "randomised"),
     "randomised in a family": (("-a", "sfw", "--family", "2"), "randomised"),
+    "a seed fixed of nothing": ((*A, "--horizon", 5, "--fixed-seed", 3), "is deterministic"),
+    "a seed below 0": (("-a", "sfw", "--horizon", 5, "--fixed-seed", -1), "fixed-seed"),
+    "a seed fixed in a family": (("-a", "sfw", "--family", 2, "--fixed-seed", 1), "--fixed-seed"),
+    "second order, fixed": (
+        ("-a", "sagafw[step=0.1,batch=1]", "--horizon", 5, "--fixed-seed", 1),
+        "asks for table",
+    ),
     "second order": (("-a", "nfwu-casvrg", "--horizon", 5), "hessian"),
     "no module": (("-a", "no_such:Thing", "--horizon", 5), "no module no_such"),
     "no certificate": (("--check", "c.json"), "cannot be read"),
