@@ -10,7 +10,7 @@ from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.base import parameters_of
 from pfbench.algorithms.catalogue import ALGORITHMS, algorithm
 from pfbench.algorithms.frank_wolfe import STEPS
-from pfbench.algorithms.nfwu import NFWU
+from pfbench.algorithms.nfwu import NFWU, LooplessNFWU
 from pfbench.algorithms.proximal import ProximalMethod
 from pfbench.algorithms.sliding import CGS, Sliding
 from pfbench.base import user_code
@@ -87,7 +87,7 @@ def contestant(
 
     Parameters that are not given: iterations (for cgs period, one run without restarts) the number
     below, smoothness the certified constant, NFWU's step the theorem's eps/(L D) for eps = 0.04 and
-    its batch and period 1 (n = 1), cgs's D_t = D, a projected method's step 1/L.
+    its batch and period 1 (n = 1) and alpha 1/2, cgs's D_t = D, a projected method's step 1/L.
 
     Parameters
     ----------
@@ -168,10 +168,10 @@ def _again(selector: str) -> Algorithm:
 def every_contestant() -> list[str]:
     """Return the selectors of all algorithms of the catalogue that the theorem speaks of.
 
-    Those of NFWU that use gradients alone (n = 1 leaves them nothing to draw), Frank-Wolfe with
-    each step rule, NCGS with both options, and CGS.
+    Those of NFWU that use gradients alone and flip no coin (n = 1 leaves them nothing to draw),
+    Frank-Wolfe with each step rule, NCGS with both options, and CGS.
     """
-    nfwu = {name: cls for name, cls in ALGORITHMS.items() if issubclass(cls, NFWU)}
+    nfwu = {name: cls for name, cls in ALGORITHMS.items() if _draws_components_only(cls)}
     first_order = [name for name, cls in nfwu.items() if cls.requires <= OFFERED]
     steps = [f"frank-wolfe[step={step}]" for step in STEPS]
     return [*steps, *first_order, "ncgs[option=1]", "ncgs[option=2]", "cgs"]
@@ -201,12 +201,16 @@ def admit(made: Algorithm) -> None:
 
 def _admit_kind(kind: type[Algorithm]) -> None:
     """Refuse a randomised kind of algorithm, whatever its parameters."""
-    # NFWU draws components only, and with n = 1 there is but one.
-    if not kind.deterministic and not issubclass(kind, NFWU):
+    if not kind.deterministic and not _draws_components_only(kind):
         raise Refused(
             f"{kind.name} is randomised, and theorem 5.1 of shen2019 is about deterministic "
             "algorithms: take one that declares deterministic, or fix its seed (--fixed-seed 0)."
         )
+
+
+def _draws_components_only(kind: type) -> bool:
+    """Return whether a method draws nothing else, as NFWU without a coin: with n = 1 but one is."""
+    return issubclass(kind, NFWU) and not issubclass(kind, LooplessNFWU)
 
 
 def _of_catalogue(given: Selector, problem: ZeroChain, T: int) -> Algorithm:
@@ -229,7 +233,7 @@ def _defaults(
     elif issubclass(cls, NFWU):
         # eps/(L D) of the unscaled chain; it is the same after scaling.
         weight = GAP * mu / (chain_smoothness() * D)
-        found = {"iterations": T, "step": weight, "batch": 1, "period": 1}
+        found = {"iterations": T, "step": weight, "batch": 1, "period": 1, "alpha": 0.5}
     elif issubclass(cls, Sliding):
         found = {"iterations": T, "smoothness": L}
     elif issubclass(cls, ProximalMethod):

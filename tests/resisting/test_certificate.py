@@ -535,6 +535,7 @@ def test_what_is_no_transcript_is_refused_and_never_executed(files, content):
         ("ncgs-stochastic", "randomised"),
         ("ncgs-vr", "randomised"),
         ("storc", "randomised"),
+        ("nfwu-page[refresh=0.5]", "randomised"),
         ("natasha15", "randomised"),
         ("nfwu-sg[restarts=3]", "restarts"),
         ("nfwu-svrg[probability=0.1]", "restarts"),
