@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -139,7 +139,8 @@ def _fixed(made: Algorithm, fixed_seed: int | None) -> Algorithm:
         return made
     if made.deterministic:
         raise InputError(f"{made.name} is deterministic: leave the fixed seed out.")
-    return FixedSeed(made, integer("fixed_seed", fixed_seed, least=0))
+    fixed: Any = FixedSeed(made, integer("fixed_seed", fixed_seed, least=0))
+    return cast("Algorithm", fixed)
 
 
 def again(selector: str, fixed_seed: int | None = None) -> Algorithm:
