@@ -69,7 +69,15 @@ def test_every_algorithm_of_the_theorem_is_certified_for_lo(text, T):
 
 def test_the_contestants_are_those_of_the_catalogue_that_satisfy_14():
     names = [text.partition("[")[0] for text in every_contestant()]
-    assert {"frank-wolfe", "ncgs", "cgs", "nfwu-sg", "nfwu-svrg", "nfwu-spiderg"} == set(names)
+    assert {
+        "frank-wolfe",
+        "ncgs",
+        "cgs",
+        "nfwu-sg",
+        "nfwu-svrg",
+        "nfwu-spiderg",
+        "nfwu-storm",
+    } == set(names)
     texts = "".join(every_contestant())
     for rule in ("line-search", "adaptive", "open-loop", "option=1", "option=2"):
         assert rule in texts
