@@ -348,8 +348,7 @@ def test_a_gap_below_the_floor_is_not_certified():
     asked = transcript.columns["kind"] != LO
     columns = {name: column[asked] for name, column in transcript.columns.items()}
     found = examine(
-        longer.algorithm,
-        longer.selector,
+        longer,
         replace(frame(8), directions=transcript.directions.T),
         replace(transcript, columns=columns),
         outcome.certificate.counts,
