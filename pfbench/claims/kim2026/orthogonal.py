@@ -269,7 +269,7 @@ DEFICIT = _claim(
     "Newton-Schulz from M/|M|_F: 1 - <M, X_q>/|M|_* <= r max of s (1 - h_q(s)), for every M (ours; "
     "the maximum is computed)",
     loses_little,
-    source="pfbench, on Newton-Schulz of kim2026",
+    source="on Newton-Schulz of kim2026; pfbench",
     instances=_SCHULZ,
     formulas=(formula(deficit_bound, NUMBER, {"rank": 4, "degree": 1, "steps": 3}),),
 )
@@ -279,7 +279,7 @@ INTERVAL = _claim(
     "the quintic in use keeps [0.6818, 1.2024]; from M/|M|_F all singular values are there after "
     "five steps if the least is 0.00151 or more, after three if it is 0.0179 (ours)",
     enters,
-    source="pfbench, on the quintic of jordan2024, against kim2026",
+    source="on the quintic of jordan2024, against kim2026; pfbench",
     instances=tuple(
         instance(orthogonalised, lmo="quintic", degree=2, steps=steps) for steps in REACHED
     ),
@@ -290,7 +290,7 @@ CYCLES = _claim(
     "the quintic in use has no limit: its fixed points 0.8680 and 1.2637 repel, and the orbit of "
     "1/2 ends in the cycle 0.753, 1.047, 0.682, 1.134 (ours)",
     cycles,
-    source="pfbench, on the quintic of jordan2024, against kim2026",
+    source="on the quintic of jordan2024, against kim2026; pfbench",
     instances=tuple(
         instance(orthogonalised, lmo="quintic", degree=2, steps=steps)
         for steps in (400, 401, 402, 403)

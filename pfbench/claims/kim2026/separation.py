@@ -74,7 +74,7 @@ def norms_along(trial: Trial, problem: Until, made: Any) -> Floats:
 
 SEPARATION = Claim(
     name="kim2026-sign-gd-separation",
-    source="pfbench, on theorem 3 of kim2026",
+    source="on theorem 3 of kim2026; pfbench",
     kind="separation",
     statement=(
         "f = (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1), to a mean of |grad f|_1 of "

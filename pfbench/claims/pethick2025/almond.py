@@ -75,7 +75,7 @@ def _late(trial: Trial, problem: Until, made: Any, seed: int) -> float:
 
 ALMOND_FLOOR = Claim(
     name="pethick2025-almond-floor",
-    source="pfbench, on Almond of pethick2025",
+    source="on Almond of pethick2025; pfbench",
     kind="separation",
     statement=(
         "x^2/2 with skewed noise: Almond settles at |grad f| = tau = 0.577 sigma for every alpha "

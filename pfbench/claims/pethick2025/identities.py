@@ -164,7 +164,7 @@ DECAYS = Claim(
 
 DIAGONAL = Claim(
     name="pethick2025-muon-diagonal",
-    source="pfbench, on uSCG of pethick2025",
+    source="on uSCG of pethick2025; pfbench",
     kind="identity",
     statement=(
         "on f(W) = sum f_j((Q'WP)_jj) from W_1 = Q diag(x_1) P', Q'W_k P of Muon is the diagonal "
