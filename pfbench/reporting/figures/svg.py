@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _POINTS, _MARKERS = 1600, 400
 """So many points and markers at most all lines have together: a file stays below 200 kB."""
 
+_LEGEND = 0.4
+"""Inches that a figure has for its legend: two rows of it."""
+
 _LOOK: Mapping[Any, Any] = MappingProxyType(
     {
         "axes.axisbelow": True,
@@ -76,9 +79,6 @@ class Width:
 
 PAGE, COLUMN = Width(6.75, 5, 6, 1.6), Width(3.25, 2, 3, 1.35)
 """The width of a page of text, and that of a column of two."""
-
-_LINE = 0.17
-"""Inches of a line of a legend."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,8 @@ def add_legend(
     *,
     markers: bool = True,
 ) -> None:
-    """Write above a figure which line is which algorithm, in as many columns as fit."""
+    """Write above a figure which line is which algorithm, as many side by side as it has room."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.lines import Line2D
 
     looks = [style(labels.index(label)) for label in shown]
@@ -226,21 +227,24 @@ def add_legend(
         )
         for look in looks
     ]
-    for columns in range(min(len(handles), width.keys), 0, -1):
+    FigureCanvasAgg(canvas)  # gives the figure what measures texts
+    most = width.inches * canvas.dpi
+    for side_by_side in range(min(len(handles), width.keys), 0, -1):
         legend = canvas.legend(
             handles,
             shown,
             loc="outside upper center",
-            ncols=columns,
+            ncols=side_by_side,
             frameon=False,
             handlelength=3.2 if width is PAGE else 2.6,
             columnspacing=1.2,
         )
-        if columns == 1 or legend.get_window_extent().width <= canvas.bbox.width:
+        box = legend.get_window_extent()
+        if box.width <= most or side_by_side == 1:
             break
         legend.remove()
-    further = math.ceil(len(handles) / columns) - math.ceil(len(handles) / width.keys)
-    canvas.set_figheight(canvas.get_figheight() + _LINE * further)
+    # The panels keep their height, whatever the legend takes.
+    canvas.set_figheight(canvas.get_figheight() + max(0.0, box.height / canvas.dpi - _LEGEND))
 
 
 def _draw(axes: "Axes", band: Band, number: int, floor: float, markers: int) -> None:
