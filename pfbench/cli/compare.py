@@ -45,6 +45,9 @@ def compare(
     archive: Path | None = option(
         "FILE", "Compare nothing; make the suite's own runs, and write them to this archive."
     ),
+    price: str | None = option(
+        "PRICE", "What a call costs, as in sfo=1,lo=20: all is compared by that, in one scale."
+    ),
     grid: bool = flag("Compare nothing; show what each method is tuned over.", "--grid"),
     as_json: bool = options.AS_JSON,
 ) -> None:
@@ -55,6 +58,7 @@ def compare(
     on every machine. At the end stands where the method wins and loses.
     """
     from pfbench.reporting import prepare
+    from pfbench.reporting.statistics import Price
     from pfbench.runs.planning.plugged import spelled_out
     from pfbench.runs.planning.spec import read_spec
     from pfbench.runs.storage.store import Store
@@ -64,6 +68,9 @@ def compare(
     if not grid and (method is None) == (archive is None):
         raise InputError("give a METHOD, or --archive FILE.")
     spec, kept = read_spec(path), Store(store)
+    if price is not None:
+        weights = dict(Price.parse(price).weights)
+        spec = replace(spec, studies=tuple(replace(study, price=weights) for study in spec.studies))
     announce(spec.own_selectors, path)
     if grid:
         show_grids(spec, method, as_json=as_json)

@@ -246,6 +246,14 @@ def test_a_known_method_is_compared_as_stated_and_tuned(results, archived):
     assert {duel["best"] for duel in found["duels"]} <= {"frank-wolfe", None}
 
 
+def test_all_is_compared_by_a_stated_price(results, archived):
+    plain, _ = results("sfw")
+    found, _ = results("sfw", "--price", "lo=20,sfo=1")
+    assert {duel["count"] for duel in found["duels"]} == {"sfo + 20 lo"}
+    assert "by SFO + 20 LO among" in found["sentences"][0]
+    assert found["chosen"] == plain["chosen"]
+
+
 def test_known_methods_take_parameters(results, archived):
     found, _ = results("svfw[iterations=30,step=0.1,batch=3,period=4]")
     assert {duel["of"] for duel in found["duels"]} == {4}
@@ -256,6 +264,8 @@ def test_known_methods_take_parameters(results, archived):
     [
         (("sfww",), "unknown algorithm 'sfww': did you mean 'sfw'"),
         ((), "give a METHOD, or --archive FILE"),
+        (("sfw", "--price", "sfo"), "cannot read the price 'sfo': write COUNT=NUMBER"),
+        (("sfw", "--price", "sof=1"), "did you mean 'sfo'"),
         (("sfw", "--archive", "x"), "give a METHOD, or --archive FILE"),
         (("mine:Steps[step=0.1,stop=3]",), "stop"),
         (("mine:Step",), "did you mean 'Steps'"),

@@ -73,6 +73,15 @@ def test_who_needs_fewer_of_both_is_named_and_else_it_is_on_the_frontier():
     assert found.table.head[6:10] == ("LO: mine", "best other", "its calls", "ratio")
 
 
+def test_a_stated_price_is_the_only_scale():
+    made = results(asking(slow(), "mine", lo=3), asking(slower(), "a", lo=1))
+    made = replace(made, study=replace(made.study, price={"sfo": 1.0, "lo": 20.0}))
+    found = front(comparisons(made), ("mine",))
+    assert found.table.head[2:] == ("SFO + 20 LO: mine", "best other", "its calls", "ratio")
+    assert "by SFO + 20 LO among" in found.sentence
+    assert {row.cells[1] for row in found.table.rows} == {"a"}
+
+
 def test_how_strong_a_method_is_does_not_depend_on_the_others():
     few = strengths(comparisons(results(fast(), slow()))[0])
     many = strengths(comparisons(results(fast(), slow(), slower(), idle()))[0])

@@ -152,11 +152,15 @@ class Front:
         )
 
     def _asks(self, comparison: Comparison) -> bool:
-        """Return whether it makes the calls of a price, and others of its class do."""
-        return str(comparison.price) in {"SFO", "LO", "PO"} and any(
-            group.makes(str(comparison.price).lower())
-            for group in self.results
-            if group.label == self.label
+        """Return whether it makes calls of this kind; a price that is stated is the only scale."""
+        return (
+            not self.results.study.price
+            and str(comparison.price) in {"SFO", "LO", "PO"}
+            and any(
+                group.makes(str(comparison.price).lower())
+                for group in self.results
+                if group.label == self.label
+            )
         )
 
     def _better_in_all(self, duel: Duel) -> str | None:
