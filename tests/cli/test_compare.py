@@ -249,8 +249,8 @@ def test_a_known_method_is_compared_as_stated_and_tuned(results, archived):
 def test_all_is_compared_by_a_stated_price(results, archived):
     plain, _ = results("sfw")
     found, _ = results("sfw", "--price", "lo=20,sfo=1")
-    assert {duel["count"] for duel in found["duels"]} == {"sfo + 20 lo"}
-    assert "by SFO + 20 LO among" in found["sentences"][0]
+    assert {duel["count"] for duel in found["duels"]} == {"20 lo + sfo"}
+    assert "by 20 LO + SFO among" in found["sentences"][0]
     assert found["chosen"] == plain["chosen"]
 
 
