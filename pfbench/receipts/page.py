@@ -185,13 +185,14 @@ def _lines(about: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
         for one in faults["generated"]
         if not (one["found_by"] or one["equivalent"] or one["admissible"])
     ]
+    found = sum(bool(one["found_by"]) for one in faults["generated"])
     more = f" and {len(missed) - _MOST} more" if len(missed) > _MOST else ""
     why = {one["why"] for one in about["worst"] if "why" in one}
     versions = ", ".join(f"{name} {of}" for name, of in sorted(about["environment"].items()))
     return [
-        f"Faults found: {planted} of {len(faults['planted'])} planted, and of {faults['drawn']} "
-        f"generated ones all but {len(missed)} that should be"
-        + (f": {'; '.join(missed[:_MOST])}{more}." if missed else "."),
+        f"Faults found: {planted} of {len(faults['planted'])} planted; {found} of "
+        f"{found + len(missed)} generated ({faults['drawn']} drawn)"
+        + (f"; missed: {'; '.join(missed[:_MOST])}{more}." if missed else "."),
         *([f"The bound is nearest on {short.binding}."] if short.binding else []),
         *([f"No worst case is computed: {'; '.join(sorted(why))}."] if why else []),
         f"{len(rows)} runs, seed {about['seed']}, {about['effort']}; pfbench {about['pfbench']}; "

@@ -168,7 +168,7 @@ def read(data: bytes, number: int) -> list[Row]:
     _, columns, _ = unpacked(data)
     if tuple(columns) != COLUMNS:
         raise Damaged("incomplete", "its table has other columns than the runs of a receipt")
-    rows = [dict(zip(COLUMNS, row, strict=True)) for row in _numbers(columns)]
+    rows: list[Row] = [dict(zip(COLUMNS, row, strict=True)) for row in _numbers(columns)]
     for row in rows:
         if not (row["cell"] in range(number) and _is_seed(row["data"]) and _is_seed(row["seed"])):
             raise Damaged("unreadable", "a row is of no cell, or has no seed")
