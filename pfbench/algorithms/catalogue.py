@@ -7,8 +7,10 @@ from typing import Any
 
 from pfbench.algorithms import (
     accelerated,
+    active_set,
     frank_wolfe,
     loopless,
+    loopless_frank_wolfe,
     natasha,
     nfwu,
     norms,
@@ -37,6 +39,8 @@ _FAMILIES = (
     accelerated.METHODS,
     natasha.METHODS,
     loopless.METHODS,
+    loopless_frank_wolfe.METHODS,
+    active_set.METHODS,
     norms.METHODS,
 )
 

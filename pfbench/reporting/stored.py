@@ -37,7 +37,9 @@ class Found(Study):
 
     found: Mapping[tuple[str, str], tuple[PlannedRun, ...]] = field(default_factory=dict)
 
-    def plans(self, problem: Named, algorithm: Named, setting: Setting) -> tuple[PlannedRun, ...]:
+    def plans(
+        self, problem: Named, algorithm: Named, setting: Setting, target: Stop | None = None
+    ) -> tuple[PlannedRun, ...]:
         """Return the runs of an algorithm on a problem; none, if there are none."""
         return self.found.get((problem.selector, algorithm.selector), ())
 

@@ -10,6 +10,7 @@ from pfbench.base.notebook import html_fields
 from pfbench.verification import statistics
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
+from pfbench.verification.repeats import UNREPEATABLE, WORDS
 from pfbench.verification.scales import CRITERIA, Complexity
 from pfbench.verification.statistics import Decision
 from pfbench.verification.subject import Broken, Lacks, Raised, Untestable
@@ -126,6 +127,8 @@ def _verdict(tested: Claim, evidence: Evidence, seconds: float, broken: bool = F
     if tested.disputed and not broken:
         measured["verdict"] = decision.verdict
         shown, reason = "disputed", f"{tested.disputed} (measured: {decision.verdict})."
+    if any(name.rpartition(": ")[2] == UNREPEATABLE for name in measured):
+        reason = f"{reason} {WORDS}."
     return Verdict(
         claim=tested,
         verdict=shown,

@@ -252,6 +252,28 @@ def zerosarah(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[
     )
 
 
+def storm(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return the batch gradient plus (1 - alpha) times what the estimate before was off there.
+
+    alpha_t is 1/(t+1) where it is None.
+    """
+    if not gs:
+        return Formed(at=xs[-1], batch=s.get("snapshot") or s["batch"])
+    kept = 1.0 - (1.0 / (len(gs) + 1.0) if s["alpha"] is None else s["alpha"])
+    return Formed(at=xs[-1], batch=s["batch"], against=xs[-2], known=kept * gs[-1], kept=kept)
+
+
+def heavy_ball(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return (1 - alpha) times the estimate before plus alpha times a batch gradient.
+
+    alpha_t is (t+1)^(-2/3) where it is None.
+    """
+    alpha = (len(gs) + 1.0) ** (-2.0 / 3.0) if s["alpha"] is None else s["alpha"]
+    if not gs:
+        return Formed(at=xs[-1], batch=s["batch"])
+    return Formed(at=xs[-1], batch=s["batch"], known=(1.0 - alpha) * gs[-1], weight=alpha)
+
+
 def reference(problem: Waves, s: Parameters, x: Floats) -> Formed:
     """Return the reference gradient of an epoch: the full one, online that of a batch."""
     size = s.get("snapshot")
@@ -334,8 +356,9 @@ def proximal_step(problem: Waves, s: Parameters, x: Floats, g: Floats) -> Floats
 
 
 def conditional_step(problem: Waves, s: Parameters, x: Floats, g: Floats) -> Floats:
-    """Return x + step (LO(g) - x)."""
-    return np.asarray(x + s["step"] * (problem.lo(g) - x))
+    """Return x + step (LO(g) - x); the step is 2/(t+2) where it is None."""
+    step = 2.0 / (s["t"] + 2.0) if s["step"] is None else s["step"]
+    return np.asarray(x + step * (problem.lo(g) - x))
 
 
 def along(
@@ -343,13 +366,13 @@ def along(
 ) -> Iterator[Place]:
     """Yield the places of a method that forms its estimate at its iterate, and moves from there.
 
-    The coins that it told are among the parameters that `form` is given.
+    The coins that it told are among the parameters that `form` is given; `move` is given t.
     """
     xs, gs = [problem.start()], list[Floats]()
     given = {**s, "coins": [one.coin for one in told]}
-    for one in told:
+    for t, one in enumerate(told):
         formed = form(problem, given, xs, gs)
-        yield Place(formed=formed, x=move(problem, s, xs[-1], one.estimate))
+        yield Place(formed=formed, x=move(problem, {**s, "t": t}, xs[-1], one.estimate))
         xs.append(one.x)
         gs.append(one.estimate)
 

@@ -170,6 +170,7 @@ _CERTIFICATE: Mapping[str, Type] = {
     "certified": flag,
     "certified_for": optional(text),
     "findings": list_of(text),
+    "fixed_seed": optional(whole),
 }
 
 ROWS: Mapping[str, Mapping[str, Type]] = MappingProxyType(

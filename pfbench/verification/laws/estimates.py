@@ -10,6 +10,7 @@ from pfbench.verification.evidence import Evidence, Floats
 from pfbench.verification.instruments.draws import Unscripted, branches
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws.method import Method, Place, Setting, Told, follow, runnable
+from pfbench.verification.repeats import check_repeats, check_seed, noted
 from pfbench.verification.statistics import (
     LEVEL,
     Decision,
@@ -46,12 +47,15 @@ def estimates_as_its_source(trial: Trial, *, method: Method) -> Evidence:
     settings = trial.pick((), method.enumerated_in_full) + method.enumerated
     for one, algorithm in runnable(trial, settings):
         try:
+            check_repeats(trial, one.problem(), algorithm)
             decided, count = _enumerated(trial, method, one, algorithm)
-        except Unscripted:
+        except Unscripted as why:
             decided, count = _sampled(trial, method, one, algorithm)
+            decided = {name: noted(part, why) for name, part in decided.items()}
         parts |= {f"{one}: {name}": part for name, part in decided.items()}
         runs += count
         if any(part.verdict == "violated" for part in decided.values()):
+            check_seed(trial, one.problem(), algorithm)
             break
     return Evidence(all_of(parts), {"relative deviation": 0.0, "ratio": 1.0}, runs)
 

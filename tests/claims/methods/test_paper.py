@@ -92,7 +92,7 @@ def test_a_reference_gradient_taken_elsewhere_is_caught(name, oracles):
     assert_caught("estimate", name, twisted(ALGORITHMS[name], oracles))
 
 
-@pytest.mark.parametrize("name", ["saga", "prox-saga", "sagafw", "zerosarah"])
+@pytest.mark.parametrize("name", ["saga", "prox-saga", "sagafw", "zerosarah", "zerosarah-fw"])
 def test_a_table_that_is_never_renewed_is_caught(name):
     assert_caught("estimate", name, twisted(ALGORITHMS[name], FixedTable))
 
@@ -111,8 +111,10 @@ CHANGED = {
     *("prox-spiderboost-m", "natasha15", "sfw", "svfw", "sagafw", "saga", "prox-rsag", "svrg"),
     *("prox-sgd", "prox-svrg-plus", "spiderboost", "prox-spiderboost", "sarah", "rsag"),
     *("page", "prox-page", "lsvrg", "zerosarah"),
+    *("spider-fw", "page-fw", "lsvrg-fw", "zerosarah-fw", "storm-fw", "one-sfw", "momentum-sfw"),
     *("ncgs", "ncgs-stochastic", "storc", "frank-wolfe"),
     *(f"nfwu-{one}" for one in ("sg", "svrg", "spiderg", "casvrg", "caspiderg")),
+    *("nfwu-page", "nfwu-lsvrg", "nfwu-storm"),
 }
 """Methods with a schedule that is not printed so, or not by their own source."""
 

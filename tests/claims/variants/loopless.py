@@ -1,9 +1,9 @@
-"""Steps along estimates with a coin, and along a table's, as many people would write them."""
+"""Steps along estimates with a coin, a table or momentum, as many people would write them."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from claims.variants.common import PROXIMAL, Options, Own
+from claims.variants.common import EPOCHS, PROXIMAL, Options, Own, epochs
 
 import pfbench as pf
 
@@ -108,3 +108,167 @@ class ZeroSarahByHand(Own):
             y[S] = fresh
             before, x = x, x - self.step * g
             yield pf.State(x, before, g)
+
+
+# --- Frank-Wolfe ----------------------------------------------------------------------------------
+
+
+def moved(ask, x, g, gamma):
+    """Return x + gamma (LO(g) - x)."""
+    return x + gamma * (ask.lo(g) - x)
+
+
+class SpiderFwNested(Own):
+    """Two loops; the samples of an epoch at once."""
+
+    variant_of = "spider-fw"
+    requires = EPOCHS
+
+    def __init__(self, iterations, step, batch, period):
+        self.T, self.gamma, self.b, self.q = iterations, step, batch, period
+
+    def run(self, ask, x, rng):
+        for length in epochs(self.T, self.q):
+            samples, g = rng.integers(ask.n, size=(length, self.b)), ask.gradient(x)
+            for k in range(length):
+                g = g if k == 0 else g + ask.difference(samples[k], x, before)  # noqa: F821
+                before, x = x, moved(ask, x, g, self.gamma)
+                yield pf.State(x, before, g)
+
+
+class PageFwByHand(Coined):
+    """Flips its coin by `choice`."""
+
+    variant_of = "page-fw"
+    requires = EPOCHS
+
+    def run(self, ask, x, rng):
+        g, before, coin = ask.gradient(x), None, None
+        for t in range(self.T):
+            if t > 0:
+                coin = bool(rng.choice([True, False], p=[self.p, 1 - self.p]))
+                S = rng.integers(ask.n, size=self.b)
+                g = ask.gradient(x) if coin else g + ask.difference(S, x, before)
+            before, x = x, moved(ask, x, g, self.eta)
+            yield pf.State(x, before, g, coin=coin)
+
+
+class LsvrgFwByHand(Coined):
+    """Keeps the gradient at its snapshot."""
+
+    variant_of = "lsvrg-fw"
+    requires = EPOCHS
+
+    def run(self, ask, x, rng):
+        w, mu, coin = x.copy(), ask.gradient(x), None
+        for t in range(self.T):
+            coin = bool(rng.random() < self.p) if t else None
+            if coin:
+                w, mu = x.copy(), ask.gradient(x)
+            g = mu
+            if coin is False:
+                g = mu + ask.difference(rng.choice(ask.n, self.b), x, w)
+            at, x = x, moved(ask, x, g, self.eta)
+            yield pf.State(x, at, g, coin=coin)
+
+
+class ZeroSarahFwTable(Own):
+    """Takes the table of the oracles."""
+
+    variant_of = "zerosarah-fw"
+    requires = frozenset({"table", "lo"})
+
+    def __init__(self, iterations, step, batch, table_weight):
+        self.T, self.gamma, self.b, self.lam = iterations, step, batch, table_weight
+
+    def run(self, ask, x, rng):
+        table = ask.table(x)
+        g, before = np.array(table.mean), None
+        for t in range(self.T):
+            if t > 0:
+                S, mean = rng.integers(ask.n, size=self.b), np.array(table.mean)
+                old = table.difference(S, before)
+                g = (1 - self.lam) * (g - old) + table.replace(S, x) + self.lam * mean
+            before, x = x, moved(ask, x, g, self.gamma)
+            yield pf.State(x, before, g)
+
+
+class StormFwPairs(Own):
+    """Corrects the newest batch gradient, at both points."""
+
+    variant_of = "storm-fw"
+    requires = frozenset({"batch", "lo"})
+
+    def __init__(self, iterations, step, batch, alpha, snapshot=None):
+        self.T, self.gamma, self.b = iterations, step, batch
+        self.alpha, self.first = alpha, snapshot or batch
+
+    def run(self, ask, x, rng):
+        d = ask.batch(rng.integers(ask.n, size=self.first), x)
+        for t in range(self.T):
+            if t > 0:
+                S = rng.integers(ask.n, size=self.b)
+                d = (1 - self.alpha) * (d - ask.batch(S, before)) + ask.batch(S, x)  # noqa: F821
+            before, x = x, moved(ask, x, d, self.gamma)
+            yield pf.State(x, before, d)
+
+
+class NfwuPageByHand(PageFwByHand):
+    """The same, with normalised updates' schedule."""
+
+    variant_of = "nfwu-page"
+
+
+class NfwuLsvrgByHand(LsvrgFwByHand):
+    """The same, with normalised updates' schedule."""
+
+    variant_of = "nfwu-lsvrg"
+
+
+class NfwuStormPairs(StormFwPairs):
+    """The same, with normalised updates' schedule."""
+
+    variant_of = "nfwu-storm"
+
+
+class Faded(Own):
+    """A class with the parameters of methods with steps 2/(t+2)."""
+
+    requires = frozenset({"batch", "lo"})
+    assumes = frozenset({"convex"})
+    output = "last"
+
+    def __init__(self, iterations, batch=1, step=None, alpha=None):
+        self.T, self.b, self.step, self.alpha = iterations, batch, step, alpha
+
+
+class OneSfwByHand(Faded):
+    """The recursion as it is printed, with sums."""
+
+    variant_of = "one-sfw"
+
+    def run(self, ask, x, rng):
+        for t in range(self.T):
+            S = rng.integers(ask.n, size=self.b)
+            g = ask.batch(S, x)
+            if t > 0:
+                alpha = 1 / (t + 1) if self.alpha is None else self.alpha
+                g = g + (1 - alpha) * (d - ask.batch(S, before))  # noqa: F821
+            d, before = g, x
+            x = moved(ask, x, d, self.step or 2 / (t + 2))
+            yield pf.State(x, before, d)
+
+
+class MomentumInPlace(Faded):
+    """Averages in place."""
+
+    variant_of = "momentum-sfw"
+
+    def run(self, ask, x, rng):
+        d = np.zeros_like(x)
+        for t in range(self.T):
+            alpha = 1.0 if t == 0 else self.alpha or (t + 1) ** (-2 / 3)
+            d *= 1 - alpha
+            d += alpha * ask.batch(rng.choice(ask.n, self.b), x)
+            at, x = x, moved(ask, x, d, self.step or 2 / (t + 2))
+            yield pf.State(x, at, d)
