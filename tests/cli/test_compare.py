@@ -265,7 +265,7 @@ def test_known_methods_take_parameters(results, archived):
         (("sfww",), "unknown algorithm 'sfww': did you mean 'sfw'"),
         ((), "give a METHOD, or --archive FILE"),
         (("sfw", "--price", "sfo"), "cannot read the price 'sfo': write COUNT=NUMBER"),
-        (("sfw", "--price", "sof=1"), "did you mean 'sfo'"),
+        (("sfw", "--price", "sof=1"), "unknown count in the price 'sof'"),
         (("sfw", "--archive", "x"), "give a METHOD, or --archive FILE"),
         (("mine:Steps[step=0.1,stop=3]",), "stop"),
         (("mine:Step",), "did you mean 'Steps'"),
