@@ -108,6 +108,23 @@ _ALL = (
         "natasha15[step=0.5,sigma=0.2,snapshot=20,subepochs=3,batch=2,iterations=61]",
         "gradient_mapping_sq=0.0025",
     ),
+    Case(LOG_COSH, "afw[smoothness=0.3,iterations=61]", "fw_gap=0.01"),
+    Case(LOG_COSH, "pfw[smoothness=0.3,iterations=61]", "fw_gap=0.01"),
+    Case(LOG_COSH, "bpfw[smoothness=0.3,iterations=61,lazy=true]", "fw_gap=0.01"),
+    Case(RECOVERY, "nfwu-page[step=0.05,refresh=0.15,batch=37,iterations=61]", "objective=0.415"),
+    Case(RECOVERY, "nfwu-lsvrg[step=0.05,refresh=0.15,batch=37,iterations=61]", "objective=0.38"),
+    Case(RECOVERY, "nfwu-storm[step=0.05,alpha=0.2,batch=37,iterations=61]", "objective=0.47"),
+    Case(RECOVERY, f"spider-fw[step=0.05,{_LARGE}]", "objective=0.415"),
+    Case(RECOVERY, "page-fw[step=0.05,refresh=0.15,batch=37,iterations=61]", "objective=0.415"),
+    Case(RECOVERY, "lsvrg-fw[step=0.05,refresh=0.15,batch=37,iterations=61]", "objective=0.38"),
+    Case(LOG_COSH, f"zerosarah-fw[step=0.05,table_weight=0.1,{_SAMPLED}]", "objective=0.24"),
+    Case(RECOVERY, "storm-fw[step=0.05,alpha=0.2,batch=37,iterations=61]", "objective=0.47"),
+    Case(LOG_COSH, "one-sfw[batch=7,iterations=61]", "objective=0.24"),
+    Case(LOG_COSH, "momentum-sfw[batch=7,iterations=61]", "objective=0.24"),
+    Case(ROBUST, f"page[step=1.0,refresh=0.15,{_SAMPLED}]", "objective=0.003"),
+    Case(LOGISTIC, f"prox-page[step=1.0,refresh=0.15,{_SAMPLED}]", "gradient_mapping_sq=1e-6"),
+    Case(ROBUST, f"lsvrg[step=1.0,refresh=0.15,{_SAMPLED}]", "objective=0.003"),
+    Case(ROBUST, f"zerosarah[step=1.0,table_weight=0.1,{_SAMPLED}]", "objective=0.003"),
 )
 
 CASES = {case.name: case for case in _ALL}

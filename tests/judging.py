@@ -41,7 +41,7 @@ class Judgements:
 
     def assert_caught(self, mutant, claim):
         row = self(claim, mutant)
-        assert row.measured.get("verdict", row.verdict) == "violated", row.reason
+        assert row.catches, row.reason
 
 
 def pairs(mutants):

@@ -73,7 +73,7 @@ class SameBatch(SpiderFW):
 class Boost(Plain):
     """Prox-SpiderBoost that moves one array in place; samples by `choice`."""
 
-    requires = frozenset({"gradient", "difference", "prox"})
+    requires = frozenset({"gradient", "batch", "difference", "prox"})
 
     def __init__(self, iterations, step, batch, period, snapshot=None):
         self.T, self.eta, self.S, self.q = iterations, step, batch, period

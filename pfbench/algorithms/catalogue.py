@@ -7,7 +7,10 @@ from typing import Any
 
 from pfbench.algorithms import (
     accelerated,
+    active_set,
     frank_wolfe,
+    loopless,
+    loopless_frank_wolfe,
     natasha,
     nfwu,
     norms,
@@ -35,6 +38,9 @@ _FAMILIES = (
     spider.METHODS,
     accelerated.METHODS,
     natasha.METHODS,
+    loopless.METHODS,
+    loopless_frank_wolfe.METHODS,
+    active_set.METHODS,
     norms.METHODS,
 )
 

@@ -15,7 +15,7 @@ table's S times 1, 4, 4, 1, 4/3, so that E|g_t - grad f(x_t)|^2 <= epsilon^2/4.
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -28,7 +28,18 @@ from pfbench.base.errors import InputError, Refused
 from pfbench.base.parameters import parameter, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
-from pfbench.estimators import CASPIDERG, CASVRG, SG, SPIDERG, SVRG, Estimator
+from pfbench.estimators import (
+    CASPIDERG,
+    CASVRG,
+    LSVRG,
+    PAGE,
+    SG,
+    SPIDERG,
+    STORM,
+    SVRG,
+    Estimator,
+    coin_of,
+)
 from pfbench.points import combine, inner, keep
 
 
@@ -77,7 +88,7 @@ class NFWU(Estimating):
             g = estimate(x)
             v = ask.lo(g)
             at, x = x, combine(x, v, self.step)
-            yield State(x, at, g)
+            yield State(x, at, g, coin=coin_of(estimate))
 
     def best_of(self, ask: Asked, x0: Point, rng: np.random.Generator) -> Iterator[State]:
         """Run k times from x0; output the sampled iterate with the least Frank-Wolfe gap."""
@@ -99,8 +110,8 @@ class NFWU(Estimating):
 
     @classmethod
     @abstractmethod
-    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
-        """Return the theorem's batch and, where there is one, period."""
+    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> Mapping[str, Any]:
+        """Return the theorem's batch and, where there are, period, chance or weight."""
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
@@ -244,4 +255,94 @@ class NFWUCASPIDERG(CurvatureNFWU):
         return {"batch": round_up(4 * n / (3 * p)), "period": p}
 
 
-METHODS = (NFWUSG, NFWUSVRG, NFWUSPIDERG, NFWUCASVRG, NFWUCASPIDERG)
+# --- estimates without epochs: pfbench's schedules, which make condition (9) true ---------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LooplessNFWU(NFWU):
+    """NFWU with an estimator that takes a full gradient by a coin."""
+
+    counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2S(T-1-R), LO T"
+    requires = frozenset({"gradient", "difference", "lo"})
+    scheduled = NFWU.scheduled | {"refresh"}
+    estimates: ClassVar[type[PAGE | LSVRG]]
+
+    refresh: float = positive(MISSING, "q, chance of a full gradient", most=1.0)
+
+    @property
+    def estimator(self) -> Estimator:
+        """The class's estimator with this batch and chance."""
+        return self.estimates(self.batch, self.refresh)
+
+
+class NFWUPAGE(LooplessNFWU):
+    """NFWU with PAGE."""
+
+    name = "nfwu-page"
+    summary = "normalised Frank-Wolfe with PAGE gradients"
+    source = "shen2019 algorithm 1 with the estimate of Li, Bao, Zhang, Richtarik 2021"
+    cites = ("shen2019", "li2021page")
+    estimates = PAGE
+
+    @classmethod
+    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
+        """q = min(1, sqrt(8/n)), S = 4(1-q)/q: the error is (1-q) epsilon^2/(qS) at most."""
+        q = min(1.0, math.sqrt(8.0 / constants.n))
+        return {"batch": max(1, round_up(4.0 * (1.0 - q) / q)), "refresh": q}
+
+
+class NFWULSVRG(LooplessNFWU):
+    """NFWU with L-SVRG."""
+
+    name = "nfwu-lsvrg"
+    summary = "normalised Frank-Wolfe with loopless SVRG gradients"
+    source = "shen2019 algorithm 1 with the estimate of Kovalev, Horvath, Richtarik 2020"
+    cites = ("shen2019", "kovalev2020")
+    estimates = LSVRG
+
+    @classmethod
+    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
+        """q = min(1, (32/n)^(1/3)), S = 4(1-q)(2-q)/q^2, four times the age's mean square."""
+        q = min(1.0, (32.0 / constants.n) ** (1 / 3))
+        return {"batch": max(1, round_up(4.0 * (1.0 - q) * (2.0 - q) / q**2)), "refresh": q}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NFWUSTORM(NFWU):
+    """NFWU with STORM."""
+
+    name = "nfwu-storm"
+    summary = "normalised Frank-Wolfe with STORM gradients"
+    source = "shen2019 algorithm 1 with the estimate of Cutkosky, Orabona 2019"
+    cites = ("shen2019", "cutkosky2019")
+    counts = "T iterations: SFO b0 + 2S(T-1), LO T; b0 = S without snapshot"
+    requires = frozenset({"batch", "lo"})
+    scheduled = NFWU.scheduled | {"alpha", "snapshot"}
+
+    alpha: float = positive(MISSING, "alpha, weight of the newest gradient, in (0, 1]", most=1.0)
+    snapshot: int | None = whole(None, "b0, batch of the first estimate; S if not given")
+
+    @property
+    def estimator(self) -> STORM:
+        """STORM."""
+        return STORM(self.batch, self.alpha, self.snapshot)
+
+    @classmethod
+    def sample_sizes(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
+        """alpha = min(1, epsilon/sigma), S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2.
+
+        The error is at most max(sigma^2/b0, 2 epsilon sigma/S), where a step has length epsilon/L.
+        """
+        (sigma2,) = cls.needs(constants, "sigma2")
+        ratio = math.sqrt(sigma2) / epsilon
+        return {
+            "batch": max(1, round_up(8.0 * ratio)),
+            "snapshot": max(1, round_up(4.0 * ratio**2)),
+            "alpha": min(1.0, 1.0 / ratio) if ratio else 1.0,
+        }
+
+
+METHODS = (
+    *(NFWUSG, NFWUSVRG, NFWUSPIDERG, NFWUCASVRG, NFWUCASPIDERG),
+    *(NFWUPAGE, NFWULSVRG, NFWUSTORM),
+)

@@ -28,7 +28,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
-from pfbench.estimators import SAGA, SG, SPIDERG, SVRG, Full
+from pfbench.estimators import SAGA, SG, SPIDERG, SVRG, Full, coin_of
 
 COMPOSITE = frozenset({"prox"})
 SMOOTH = frozenset({"prox", "smooth"})
@@ -48,7 +48,7 @@ class ProximalMethod(Estimating):
         for _ in range(self.iterations):
             g = estimate(x)
             at, x = x, ask.prox(x, g, self.step)
-            yield State(x, at, g)
+            yield State(x, at, g, coin=coin_of(estimate))
 
 
 # --- the gradient, and mini-batches -----------------------------------------------------------

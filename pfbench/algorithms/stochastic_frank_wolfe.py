@@ -26,7 +26,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.parameters import one_of, parameter, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
-from pfbench.estimators import SAGA, SG, SVRG
+from pfbench.estimators import SAGA, SG, SVRG, coin_of
 from pfbench.points import combine
 
 
@@ -46,7 +46,7 @@ class StochasticFrankWolfe(Estimating):
             g = estimate(x)
             v = ask.lo(g)
             at, x = x, combine(x, v, self.step)
-            yield State(x, at, g)
+            yield State(x, at, g, coin=coin_of(estimate))
 
 
 def constant_step(error: float, L: float, D: float, h0: float, epsilon: float) -> dict[str, Any]:

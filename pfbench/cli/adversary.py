@@ -33,8 +33,8 @@ _ALGORITHM = (
 
 _NOT_WITH = {
     "horizon": ("most", "table"),
-    "family": ("output", "dimension", "iterations"),
-    "check": ("output", "dimension", "iterations", "most", "figure", "table"),
+    "family": ("output", "dimension", "iterations", "fixed_seed"),
+    "check": ("output", "dimension", "iterations", "fixed_seed", "most", "figure", "table"),
 }
 """What each way of calling the verb does not take."""
 
@@ -46,6 +46,9 @@ def adversary(
     dimension: int | None = option("D", "Length of a point, above 2T.", show_default="2T + 1"),
     iterations: int | None = option("N", "Iterations of a run.", show_default="T"),
     seed: int = option("N", "Seed of the hidden directions.", default=0),
+    fixed_seed: int | None = option(
+        "N", "Fix the random numbers of a randomised algorithm: a floor for that seed."
+    ),
     output: Path | None = option(
         "FILE", "Write the certificate, its transcript beside it.", "--output", "-o"
     ),
@@ -69,8 +72,9 @@ def adversary(
 
     It chooses the objective while it answers, so that the Frank-Wolfe gap of every point stays at
     0.04 D or more before T calls. A certificate says so of one algorithm, and can be checked from
-    its files; the algorithm is made anew for that, and a FILE.py:NAME is imported. A certificate
-    that the store has is not made again, unless its files or a figure are asked for.
+    its files; the algorithm is made anew for that, and a FILE.py:NAME is imported. The theorem is
+    about deterministic algorithms; --fixed-seed makes one of a randomised algorithm. What the store
+    has is not made again, unless its files or a figure are asked for.
 
     Give one of --horizon, --family and --check.
     """
@@ -85,7 +89,12 @@ def adversary(
     from pfbench.resisting.rescaled import MOST
     from pfbench.runs.planning.plugged import spelled_out
 
-    for name, value, least in (("--seed", seed, 0), ("--horizon", horizon, 1), ("--most", most, 1)):
+    for name, value, least in (
+        ("--seed", seed, 0),
+        ("--fixed-seed", fixed_seed, 0),
+        ("--horizon", horizon, 1),
+        ("--most", most, 1),
+    ):
         if value is not None:
             integer(name, value, least=least)
     if figure is not None:
@@ -122,6 +131,7 @@ def adversary(
                 d=dimension,
                 iterations=iterations,
                 seed=seed,
+                fixed_seed=fixed_seed,
                 engine=engine,
                 store=store,
                 again=output is not None or figure is not None,
@@ -149,6 +159,7 @@ def _refuse_combinations(given: Mapping[str, object]) -> None:
         raise InputError(f"--{mode} {what}.")
     for name in _NOT_WITH[mode]:
         if given[name] is not None:
+            name = name.replace("_", "-")
             raise InputError(f"--{name} does not go with --{mode}: leave it out.")
 
 
@@ -225,6 +236,7 @@ def show_certificate(found: "Certificate") -> None:
     ]
     about: list[Line] = [
         ("algorithm", found.algorithm),
+        *([] if found.fixed_seed is None else [("its random numbers", _fixed(found))]),
         ("certified", verdict),
         ("horizon T", found.horizon),
         ("dimension", found.dimension),
@@ -235,6 +247,10 @@ def show_certificate(found: "Certificate") -> None:
         heading("what was found", columns(("what", "value", "needed"), rows, right=("value",))),
         heading("findings", *found.findings) if found.findings else None,
     )
+
+
+def _fixed(found: "Certificate") -> str:
+    return f"fixed by seed {found.fixed_seed}: nothing is said of its mean over seeds"
 
 
 def _reached(found: "Certificate") -> str:

@@ -14,6 +14,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
 from pfbench.cli import options
 from pfbench.cli.catalogue import spec_path, suites
+from pfbench.cli.grids import show_grids
 from pfbench.cli.making import made, searched
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.printing import FAILURES, announce, exit_if_failed
@@ -44,6 +45,10 @@ def compare(
     archive: Path | None = option(
         "FILE", "Compare nothing; make the suite's own runs, and write them to this archive."
     ),
+    price: str | None = option(
+        "PRICE", "What a call costs, as in sfo=1,lo=20: all is compared by that, in one scale."
+    ),
+    grid: bool = flag("Compare nothing; show what each method is tuned over.", "--grid"),
     as_json: bool = options.AS_JSON,
 ) -> None:
     """Compare a method with the catalogue, on a suite of problems.
@@ -53,16 +58,23 @@ def compare(
     on every machine. At the end stands where the method wins and loses.
     """
     from pfbench.reporting import prepare
+    from pfbench.reporting.statistics import Price
     from pfbench.runs.planning.plugged import spelled_out
     from pfbench.runs.planning.spec import read_spec
     from pfbench.runs.storage.store import Store
 
     options.check_place(jobs, None)
     path = spec_path("suite", suite, suites())
-    if (method is None) == (archive is None):
+    if not grid and (method is None) == (archive is None):
         raise InputError("give a METHOD, or --archive FILE.")
     spec, kept = read_spec(path), Store(store)
+    if price is not None:
+        weights = dict(Price.parse(price).weights)
+        spec = replace(spec, studies=tuple(replace(study, price=weights) for study in spec.studies))
     announce(spec.own_selectors, path)
+    if grid:
+        show_grids(spec, method, as_json=as_json)
+        return
     with closing(options.engine_of(jobs, None)) as engine:
         if archive is not None:
             _archive(spec, archive, kept, engine, as_json=as_json)
@@ -117,8 +129,11 @@ def _compared(suite: "Spec", method: str, runs: "_Runs", *, rerun: bool) -> _Com
     every = labels_of(spec)
     if not rerun:
         spec = with_searches(spec, labels, runs.there)
-    trials = trials_of(spec, labels)
-    spec = settled(spec, lambda plans: runs.of(f"{name}, search", plans, trials))
+
+    def search(known: "Spec", plans: "Sequence[PlannedRun]") -> "Sequence[Outcome]":
+        return runs.of(f"{name}, search", plans, trials_of(known, labels))
+
+    spec = settled(spec, search)
     if not rerun:
         spec = with_runs(spec, labels, runs.there)
     spec, mine = with_first(spec, labels), runs_of(spec, labels)
@@ -203,29 +218,37 @@ class _Runs:
 def _tell(compared: _Compared, output: Path | None, *, as_json: bool) -> None:
     """Say where a method wins and loses, and write the report."""
     from pfbench.cli.report_text import table_of
-    from pfbench.reporting import write_report
-    from pfbench.reporting.findings import versus
+    from pfbench.reporting.documents.contents import contents
+    from pfbench.reporting.findings import tuning, versus
+    from pfbench.reporting.findings.front import front_in_words
+    from pfbench.reporting.writing import write_contents
 
-    report, labels = compared.report, compared.labels
-    comparison = versus.dominating(*report.results)
-    said = [text for one in labels for text in versus.sentences(comparison, one, labels)]
-    about = "\n\n".join([*said, report.spec.about])
-    report = replace(report, spec=replace(report.spec, about=about))
+    report, labels = replace(compared.report, mine=compared.labels), compared.labels
+    everything = contents(report, command_line(), commit(), datetime.now(UTC))
+    about = everything.parts[0].front
+    if about is None:
+        raise AssertionError("a report on one method begins with it")
+    comparison = about.compared[0]
+    said = [about.sentence, *front_in_words(about)]
+    (study,) = report.spec.studies
     files: list[Path] = []
     if output is not None:
-        files = write_report(report, output, command=command_line(), commit=commit())
-    tables = [versus.table(comparison, one, labels) for one in labels]
+        files = write_contents(everything, output)
+    tables = [about.table, *(versus.table(comparison, one, labels) for one in labels)]
+    chosen = tuning.chosen(study, study.tune, labels) if study.tune else None
+    tables += [chosen] if chosen and chosen.rows else []
     facts = [
         Fact("name", report.spec.name),
         Fact("runs", len(report.spec.runs())),
         Fact("sentences", said),
         Fact("duels", [row for one in labels for row in versus.as_json(comparison, one, labels)]),
+        Fact("chosen", tuning.as_json(study, labels)),
         Fact("files", [str(file) for file in files]),
     ]
     if as_json:
         show_facts(facts, as_json=True)
         return
-    show(*map(table_of, tables), heading("in words", *said), *map(str, files))
+    show(said[0], *map(table_of, tables), heading("in words", *said[1:]), *map(str, files))
 
 
 # --- the archive ----------------------------------------------------------------------------------
@@ -238,9 +261,10 @@ def _archive(spec: "Spec", path: Path, store: "Store", engine: "Engine", *, as_j
     check_writable(path, f"--archive {path}")
     whole = searched(spec, store, engine, quiet=as_json)
     outcomes = made(whole.name, whole.runs(), store, engine, quiet=as_json)
-    searches = made(f"{spec.name}, search", spec.searches(), store, engine, quiet=True)
+    searches = made(f"{spec.name}, search", whole.searches(), store, engine, quiet=True)
+    tuned_for = {stop for study in whole.studies if study.tune for stop in study.tune.targets}
     rows = [(one, whole.targets[one.plan], CURVE) for one in outcomes]
-    rows += [(one, (one.plan.stop,) if one.plan.stop else (), 0) for one in searches]
+    rows += [(one, tuple(tuned_for), 0) for one in searches]
     today = datetime.now(UTC).date().isoformat()
     ship(path, rows, made=f"{__version__}, {today}")
     length = path.stat().st_size

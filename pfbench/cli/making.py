@@ -19,7 +19,7 @@ def searched(spec: "Spec", store: "Store", engine: "Engine", *, quiet: bool = Fa
     """Return a spec with its tuned methods at what the search chooses, which is made if need be."""
     from pfbench.runs.tuning import settled
 
-    def make(plans: "Sequence[PlannedRun]") -> "Sequence[Outcome]":
+    def make(_: "Spec", plans: "Sequence[PlannedRun]") -> "Sequence[Outcome]":
         return made(f"{spec.name}, search", plans, store, engine, quiet=quiet)
 
     return settled(spec, make)

@@ -44,6 +44,12 @@ NEXT: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "info {file}:{cls}",
         ),
         "claim": ("verify {file}", "verify {file} --mutants", "info {file}:RATE"),
+        "theorem": (
+            "verify {file} --units",
+            "verify {file}",
+            "verify {file} --mutants --faults 20",
+            "info {file}:MEAN",
+        ),
         "sweep": ("run {file} --dry-run", "run {file}", "report {file}"),
     }
 )

@@ -83,7 +83,6 @@ def _write(path: Path, output: Path, folder: Path, engine: "Engine", *, as_json:
     sweep = read_spec(path)
     announce(sweep.own_selectors, path)
     kept = Store(folder)
-    searches = sweep.searches()
     sweep = searched(sweep, kept, engine, quiet=as_json)
     with (
         keeping("run", folder),
@@ -91,7 +90,7 @@ def _write(path: Path, output: Path, folder: Path, engine: "Engine", *, as_json:
     ):
         outcomes = execute(sweep.runs(), kept, engine=engine, progress=steps.count)
         # They are in the store by now.
-        outcomes += execute(searches, kept, engine=engine)
+        outcomes += execute(sweep.searches(), kept, engine=engine)
     about = packing.pack(sweep.name, sweep.text, outcomes, kept, output, version=__version__)
     number, length = len(outcomes), output.stat().st_size
     facts = [

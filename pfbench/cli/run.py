@@ -251,7 +251,12 @@ def _dry_run(planned: "Spec", folder: Path, engine: "Engine", *, as_json: bool) 
         Fact("planned", len(plans), "runs", _kinds(plans)),
         *(Fact(name, counts[name]) for name in _ORIGINS),
         Fact("", None, "of these", _told(counts, _EXPECTED)),
-        Fact("tuned", tuned, "then" if tuned else "", f"{whole(tuned)} at what the search chooses"),
+        Fact(
+            "tuned",
+            tuned,
+            "then" if tuned else "",
+            f"at least {whole(tuned)} at what the search chooses",
+        ),
         Fact("jobs", engine.slots, "jobs"),
         Fact("bytes", most, "memory", known(most, lambda count: f"about {size(count)}")),
         Fact("seconds", seconds, "time", known(seconds, lambda time: f"about {duration(time)}")),

@@ -57,7 +57,8 @@ def _verdicts(claims: "Sequence[Claim]", store: "Store") -> "Iterator[tuple[str,
 
     for effort in ("quick", "full"):
         session = Session(engine=_NothingDone(), effort=effort, store=store)
-        yield from ((row.claim.name, row) for row in session.verify(claims).rows if not row.failed)
+        rows = session.verify(claims).rows
+        yield from ((row.claim.name, row) for row in rows if not row.lost)
 
 
 def _stated(claim: "Claim", verdict: "Verdict | None") -> Stated:

@@ -58,6 +58,8 @@ class Scored:
     ----------
     group
         Its runs, none longer than the budget that all have.
+    to
+        Its runs to each target: the same, but where a method was tuned to each.
     calls
         Its calls to each target.
     expected
@@ -67,6 +69,7 @@ class Scored:
     """
 
     group: Group
+    to: tuple[Group, ...]
     calls: tuple[Runtimes, ...]
     expected: tuple[Expected | None, ...]
     last: Mapping[str, tuple[float, ...]]
@@ -81,10 +84,16 @@ class Scored:
         """Whether nothing varies over the seeds."""
         return nothing_varies(self.group.runs)
 
+    @cached_property
+    def _fixed_to(self) -> tuple[bool, ...]:
+        return tuple(
+            self.fixed if one is self.group else nothing_varies(one.runs) for one in self.to
+        )
+
     def sample(self, target: int) -> Sample:
         """Return the calls to a target over the seeds, for a test; none where it needs none."""
         calls = np.empty(0) if self.expected[target] is None else self.calls[target].calls
-        return Sample(calls, self.fixed)
+        return Sample(calls, self._fixed_to[target])
 
     def median(self, measure: str) -> float:
         """Return the median of the last values; infinite if half of the runs or more failed."""
@@ -142,9 +151,20 @@ class Comparison:
         return measures(self.results)
 
 
-def compare(results: Results, price: Price) -> Comparison:
-    """Return the comparison of a study, in a price of calls."""
-    scored = [_scored(results, panel, price) for panel in results.panels]
+Equal = Sequence[tuple[Limits, Panel]]
+"""The panels of a study within the budgets that all of their runs have, and these."""
+
+
+def compare(results: Results, price: Price, equal: Equal | None = None) -> Comparison:
+    """Return the comparison of a study, in a price of calls.
+
+    Parameters
+    ----------
+    equal
+        Its panels at equal counts, where they are known already.
+    """
+    equal = equal or list(map(at_equal_counts, results.panels))
+    scored = [(limits, _scored(results, panel, price)) for limits, panel in equal]
     columns: list[_Column] = []
     for _, several in scored:
         columns += [_to_target(several, k) for k in range(len(results.study.targets))]
@@ -175,11 +195,14 @@ def all_at_equal_counts(results: Results) -> Results:
 def at_equal_counts(panel: Panel) -> tuple[Limits, Panel]:
     """Return the least budget that runs of a panel were planned with, and them within it."""
     limits = common_limits(plan for group in panel.groups for plan in group.plans)
-    groups = tuple(
-        replace(group, runs=tuple(shortened(run, limits) for run in _measured(group)))
-        for group in panel.groups
-    )
+    groups = tuple(_within(group, limits) for group in panel.groups)
     return limits, replace(panel, groups=groups)
+
+
+def _within(group: Group, limits: Limits) -> Group:
+    parts = tuple((target, _within(part, limits)) for target, part in group.parts)
+    runs = tuple(shortened(run, limits) for run in _measured(group))
+    return replace(group, runs=runs, parts=parts)
 
 
 def measures(results: Results) -> tuple[str, ...]:
@@ -194,17 +217,19 @@ def _measured(group: Group) -> Iterator[Run]:
     return (with_suboptimality(run, known) for run, known in zip(group.runs, best, strict=True))
 
 
-def _scored(results: Results, panel: Panel, price: Price) -> tuple[Limits, tuple[Scored, ...]]:
+def _scored(results: Results, equal: Panel, price: Price) -> tuple[Scored, ...]:
     study = results.study
-    limits, equal = at_equal_counts(panel)
     found = []
     for group in equal.groups:
-        calls = tuple(runtimes(group.runs, target, price) for target in study.targets)
+        to = tuple(map(group.to, study.targets))
+        calls = tuple(
+            runtimes(one.runs, target, price) for one, target in zip(to, study.targets, strict=True)
+        )
         last = {
             measure: tuple(run.last(measure) for run in group.runs) for measure in measures(results)
         }
-        found.append(Scored(group, calls, tuple(map(_expected, calls)), last))
-    return limits, tuple(found)
+        found.append(Scored(group, to, calls, tuple(map(_expected, calls)), last))
+    return tuple(found)
 
 
 def _expected(calls: Runtimes) -> Expected | None:

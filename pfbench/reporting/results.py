@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pfbench.base.selectors import Selector
 from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Named, Setting, Study
 
@@ -37,6 +38,9 @@ class Group:
     promised
         The measure that the theorem of each run's schedule bounds, and the bound; None where none
         is stored, and where the run did not come to the schedule's end.
+    parts
+        Of a method that is tuned to several targets, the runs in which it is judged at each; `runs`
+        are then those for the hardest. Empty where these are all the same.
     """
 
     problem: str
@@ -48,6 +52,17 @@ class Group:
     keys: tuple[str, ...] = ()
     best_known: tuple[float | None, ...] = ()
     promised: tuple[tuple[str, float] | None, ...] = ()
+    parts: "tuple[tuple[Stop, Group], ...]" = ()
+
+    def to(self, target: Stop) -> "Group":
+        """Return the runs in which it is judged at a target."""
+        return next((part for stop, part in self.parts if stop == target), self)
+
+    @property
+    def each(self) -> "list[Group]":
+        """These runs, and before them those of other parameters for easier targets."""
+        several = {part.plans: part for _, part in self.parts if part.plans != self.plans}
+        return [*several.values(), self]
 
     def makes(self, count: str) -> bool:
         """Return whether any of the runs makes calls of this kind (or took time)."""
@@ -147,15 +162,35 @@ def _groups(
     study: Study, problem: Named, setting: Setting, found: "Mapping[PlannedRun, Entry]"
 ) -> Iterator[Group]:
     for algorithm in study.algorithms:
-        plans = study.plans(problem, algorithm, setting)
-        if plans:
-            name = Selector.parse(plans[0].algorithm).name
-            runs = tuple(found[plan].run for plan in plans)
-            keys = tuple(found[plan].key for plan in plans)
-            best = tuple(_best_known(found[plan]) for plan in plans)
-            labels = problem.label, setting.title, algorithm.label
-            promised = tuple(_promised(found[plan]) for plan in plans)
-            yield Group(*labels, name, plans, runs, keys, best, promised)
+        labels = problem.label, setting.title, algorithm.label
+        planned = study.plans_by_target(problem, algorithm, setting)
+        last = list(planned.values())[-1]
+        if not last:
+            continue
+        group = _group(labels, last, found)
+        if len(set(planned.values())) > 1:
+            parts = (
+                (target, _group(labels, plans, found))
+                for target, plans in planned.items()
+                if target
+            )
+            group = replace(group, parts=tuple(parts))
+        yield group
+
+
+def _group(
+    labels: tuple[str, str, str], plans: tuple[PlannedRun, ...], found: "Mapping[PlannedRun, Entry]"
+) -> Group:
+    entries = [found[plan] for plan in plans]
+    return Group(
+        *labels,
+        Selector.parse(plans[0].algorithm).name,
+        plans,
+        tuple(entry.run for entry in entries),
+        tuple(entry.key for entry in entries),
+        tuple(map(_best_known, entries)),
+        tuple(map(_promised, entries)),
+    )
 
 
 def _best_known(entry: "Entry") -> float | None:

@@ -242,9 +242,14 @@ def runs(results: Results) -> Table:
     rows: list[Row] = []
     many = sum(1 for _ in results.runs) > MANY
     for panel, group in results.rows():
-        for place, (plan, run) in enumerate(zip(group.plans, group.runs, strict=True)):
+        each = (pair for one in group.each for pair in zip(one.plans, one.runs, strict=True))
+        for place, (plan, run) in enumerate(each):
             share = Share(run.oracle_seconds / run.seconds) if run.seconds else None
-            again = f"the same, seed {run.seed}" if many and place else Command(command(plan))
+            again = (
+                f"the same, seed {run.seed}"
+                if many and place % len(group.runs)
+                else Command(command(plan))
+            )
             known = run.seed, run.status, run.iterations, run.seconds, share, again
             rows.append(Row(panel.title, group.label, known))
     return Table(

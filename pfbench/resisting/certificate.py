@@ -19,7 +19,6 @@ import numpy as np
 from pfbench.base.counts import Counts
 from pfbench.base.errors import DataError
 from pfbench.base.files import storing, whole
-from pfbench.base.protocols import Algorithm
 from pfbench.problems.smoothness import PAPER_SMOOTHNESS
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
 from pfbench.resisting import replay
@@ -67,6 +66,9 @@ class Certificate:
         Whether the floor holds, and before T calls of what: "lo", "gradient" or None.
     findings
         Why it is not certified, or not for LO; one sentence each.
+    fixed_seed
+        Of the random numbers of a randomised algorithm, of which all this is said; None of one that
+        has none.
     """
 
     algorithm: str
@@ -87,6 +89,7 @@ class Certificate:
     certified: bool
     certified_for: str | None
     findings: tuple[str, ...]
+    fixed_seed: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the certificate as ``pfbench adversary --json`` prints it (schema 1)."""
@@ -101,9 +104,15 @@ class Certificate:
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self:
         """Return the certificate that `as_json` wrote."""
-        given = {field.name: row[field.name] for field in fields(cls)}
+        given = {name: row[name] for name in NEEDED}
         counts, findings = Counts(**row["counts"]), tuple(row["findings"])
-        return cls(**given | {"counts": counts, "findings": findings})
+        return cls(
+            **given | {"counts": counts, "findings": findings, "fixed_seed": row.get("fixed_seed")}
+        )
+
+
+NEEDED = frozenset(one.name for one in fields(Certificate)) - {"fixed_seed"}
+"""What a row or file of a certificate must have."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +172,7 @@ def certify(contestant: Contestant, T: int, *, d: int | None = None, seed: int =
         findings.append(
             "it is not deterministic: a second run with another random stream differs in its bits."
         )
-    return examine(algorithm, contestant.selector, fixed, transcript, ledger, seed, findings)
+    return examine(contestant, fixed, transcript, ledger, seed, findings)
 
 
 def _past_the_ledger(asked: Counts, ledger: Counts) -> str:
@@ -176,8 +185,7 @@ def _past_the_ledger(asked: Counts, ledger: Counts) -> str:
 
 
 def examine(
-    algorithm: Algorithm,
-    selector: str,
+    contestant: Contestant,
     fixed: ZeroChain,
     transcript: Transcript,
     ledger: Counts,
@@ -185,7 +193,7 @@ def examine(
     findings: list[str],
 ) -> Outcome:
     """Make both checks and measure the gaps; `findings` are what the online run showed."""
-    T, D = fixed.horizon, fixed.set.diameter
+    T, D, algorithm = fixed.horizon, fixed.set.diameter, contestant.algorithm
     answers = replay.check_answers(fixed, transcript)
     queries = replay.check_queries(algorithm, fixed, transcript, stream(seed + 1, "algorithm"))
     skew = replay.orthonormality(transcript.directions)
@@ -197,7 +205,7 @@ def examine(
         calls = {"lo": "LO calls", "gradient": "gradient queries"}[counted]
         refusals.append(f"its gap falls to {least:.3g} D, below {GAP} D, before {T} {calls}.")
     certificate = Certificate(
-        algorithm=selector,
+        algorithm=contestant.selector,
         horizon=T,
         dimension=fixed.columns,
         seed=seed,
@@ -215,6 +223,7 @@ def examine(
         certified=not refusals,
         certified_for=None if refusals else counted,
         findings=(*refusals, *([leaves] if leaves else [])),
+        fixed_seed=contestant.fixed_seed,
     )
     return Outcome(certificate, transcript, answers)
 
@@ -321,8 +330,10 @@ def check_certificate(path: Path, *, told: Callable[[str], object] | None = None
         raise DataError(f"{beside} is about another horizon or dimension than {path.name}.")
     if told is not None:
         told(stored["algorithm"])
-    algorithm = again(stored["algorithm"])
+    selector, fixed_seed = stored["algorithm"], stored.get("fixed_seed")
+    algorithm = again(selector, fixed_seed)
     admit(algorithm)
+    standing = Contestant(algorithm, selector, selector, fixed_seed)
     if not replay.orthonormality(transcript.directions) <= ORTHONORMAL:
         raise DataError(f"the hidden directions in {beside} are not orthonormal: make it anew.")
     problem = replace(
@@ -330,7 +341,7 @@ def check_certificate(path: Path, *, told: Callable[[str], object] | None = None
         directions=np.ascontiguousarray(transcript.directions).T,
     )
     ledger = Counts(**stored["counts"])
-    found = examine(algorithm, stored["algorithm"], problem, transcript, ledger, stored["seed"], [])
+    found = examine(standing, problem, transcript, ledger, stored["seed"], [])
     findings = [*stored["findings"], *found.certificate.findings]
     differing = _differing(found.certificate, stored) if stored["certified"] else ""
     if differing:

@@ -1,13 +1,16 @@
 """Who may stand against the resisting oracle, and with which parameters."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, cast
+
+import numpy as np
 
 from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.base import parameters_of
 from pfbench.algorithms.catalogue import ALGORITHMS, algorithm
 from pfbench.algorithms.frank_wolfe import STEPS
-from pfbench.algorithms.nfwu import NFWU
+from pfbench.algorithms.nfwu import NFWU, LooplessNFWU
 from pfbench.algorithms.proximal import ProximalMethod
 from pfbench.algorithms.sliding import CGS, Sliding
 from pfbench.base import user_code
@@ -15,9 +18,11 @@ from pfbench.base.checks import integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.names import unknown
-from pfbench.base.protocols import Algorithm
+from pfbench.base.protocols import Algorithm, Asked
 from pfbench.base.selectors import Selector
+from pfbench.base.state import Point, State
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
+from pfbench.runs.loop.streams import stream
 
 OFFERED = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "set"})
 """What the resisting oracle answers: everything of first order."""
@@ -36,19 +41,53 @@ class Contestant:
         was made with.
     label
         The selector as it was given.
+    fixed_seed
+        Of its random numbers, where these are fixed; None where it has none.
     """
 
     algorithm: Algorithm
     selector: str
     label: str
+    fixed_seed: int | None = None
 
 
-def contestant(text: str, problem: ZeroChain, iterations: int | None = None) -> Contestant:
+@dataclass(frozen=True)
+class FixedSeed:
+    """A randomised algorithm with its random numbers fixed: a deterministic one.
+
+    Whatever stream it is handed, it draws from that of its seed.
+    """
+
+    of: Algorithm
+    seed: int
+
+    assumes = frozenset[str]()
+    deterministic = True
+    output = "last"
+
+    @property
+    def name(self) -> str:
+        """That of the algorithm."""
+        return self.of.name
+
+    @property
+    def requires(self) -> frozenset[str]:
+        """The oracles that the algorithm asks."""
+        return frozenset(getattr(self.of, "asks", self.of.requires))
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Run the algorithm on its own stream."""
+        return self.of.run(ask, x, stream(self.seed, "algorithm"))
+
+
+def contestant(
+    text: str, problem: ZeroChain, iterations: int | None = None, fixed_seed: int | None = None
+) -> Contestant:
     """Make an algorithm ready to stand against the oracle.
 
     Parameters that are not given: iterations (for cgs period, one run without restarts) the number
     below, smoothness the certified constant, NFWU's step the theorem's eps/(L D) for eps = 0.04 and
-    its batch and period 1 (n = 1), cgs's D_t = D, a projected method's step 1/L.
+    its batch and period 1 (n = 1) and alpha 1/2, cgs's D_t = D, a projected method's step 1/L.
 
     Parameters
     ----------
@@ -58,6 +97,9 @@ def contestant(text: str, problem: ZeroChain, iterations: int | None = None) -> 
         The frame, for its constants.
     iterations
         The horizon T if not given.
+    fixed_seed
+        Fixes the random numbers of a randomised algorithm: what is certified is so of that seed,
+        and says nothing of its mean over seeds.
 
     Raises
     ------
@@ -73,17 +115,35 @@ def contestant(text: str, problem: ZeroChain, iterations: int | None = None) -> 
         made = _made(named)
     else:
         algorithm(given.name, **given.parameters)  # refuses unknown names
-        _admit_kind(ALGORITHMS[given.name])
+        if fixed_seed is None:
+            _admit_kind(ALGORITHMS[given.name])
         made = _of_catalogue(given, problem, T)
         parameters = {name: v for name, v in parameters_of(made).items() if v is not None}
         named = Selector(given.name, parameters)
+    made = _fixed(made, fixed_seed)
     admit(made)
     if getattr(made, "endless", False):
         raise InputError(f"{made.name} without iterations never ends: give iterations.")
-    return Contestant(made, str(named), text.strip())
+    return Contestant(made, str(named), text.strip(), fixed_seed)
 
 
-def again(selector: str) -> Algorithm:
+def _fixed(made: Algorithm, fixed_seed: int | None) -> Algorithm:
+    """Return an algorithm with its random numbers fixed, if they are.
+
+    Raises
+    ------
+    InputError
+        If it draws none.
+    """
+    if fixed_seed is None:
+        return made
+    if made.deterministic:
+        raise InputError(f"{made.name} is deterministic: leave the fixed seed out.")
+    fixed: Any = FixedSeed(made, integer("fixed_seed", fixed_seed, least=0))
+    return cast("Algorithm", fixed)
+
+
+def again(selector: str, fixed_seed: int | None = None) -> Algorithm:
     """Return the algorithm that a certificate names.
 
     Raises
@@ -91,6 +151,10 @@ def again(selector: str) -> Algorithm:
     InputError
         If it cannot be made.
     """
+    return _fixed(_again(selector), fixed_seed)
+
+
+def _again(selector: str) -> Algorithm:
     parsed = Selector.parse(selector)
     if ":" in parsed.name:
         return _made(parsed)
@@ -105,10 +169,10 @@ def again(selector: str) -> Algorithm:
 def every_contestant() -> list[str]:
     """Return the selectors of all algorithms of the catalogue that the theorem speaks of.
 
-    Those of NFWU that use gradients alone (n = 1 leaves them nothing to draw), Frank-Wolfe with
-    each step rule, NCGS with both options, and CGS.
+    Those of NFWU that use gradients alone and flip no coin (n = 1 leaves them nothing to draw),
+    Frank-Wolfe with each step rule, NCGS with both options, and CGS.
     """
-    nfwu = {name: cls for name, cls in ALGORITHMS.items() if issubclass(cls, NFWU)}
+    nfwu = {name: cls for name, cls in ALGORITHMS.items() if _draws_components_only(cls)}
     first_order = [name for name, cls in nfwu.items() if cls.requires <= OFFERED]
     steps = [f"frank-wolfe[step={step}]" for step in STEPS]
     return [*steps, *first_order, "ncgs[option=1]", "ncgs[option=2]", "cgs"]
@@ -126,7 +190,8 @@ def admit(made: Algorithm) -> None:
     if isinstance(made, NFWU) and made.runs > 1:
         raise Refused(
             f"{made.name} with several runs draws which iterate of each to compare, and theorem "
-            "5.1 of shen2019 is about deterministic algorithms: leave restarts and probability out."
+            "5.1 of shen2019 is about deterministic algorithms: leave restarts and probability "
+            "out, or fix its seed (--fixed-seed 0)."
         )
     for verb in sorted(getattr(made, "asks", made.requires) - OFFERED):
         raise Refused(
@@ -137,12 +202,16 @@ def admit(made: Algorithm) -> None:
 
 def _admit_kind(kind: type[Algorithm]) -> None:
     """Refuse a randomised kind of algorithm, whatever its parameters."""
-    # NFWU draws components only, and with n = 1 there is but one.
-    if not kind.deterministic and not issubclass(kind, NFWU):
+    if not kind.deterministic and not _draws_components_only(kind):
         raise Refused(
             f"{kind.name} is randomised, and theorem 5.1 of shen2019 is about deterministic "
-            "algorithms: take one that declares deterministic."
+            "algorithms: take one that declares deterministic, or fix its seed (--fixed-seed 0)."
         )
+
+
+def _draws_components_only(kind: type) -> bool:
+    """Return whether a method draws nothing else, as NFWU without a coin: with n = 1 but one is."""
+    return issubclass(kind, NFWU) and not issubclass(kind, LooplessNFWU)
 
 
 def _of_catalogue(given: Selector, problem: ZeroChain, T: int) -> Algorithm:
@@ -165,7 +234,7 @@ def _defaults(
     elif issubclass(cls, NFWU):
         # eps/(L D) of the unscaled chain; it is the same after scaling.
         weight = GAP * mu / (chain_smoothness() * D)
-        found = {"iterations": T, "step": weight, "batch": 1, "period": 1}
+        found = {"iterations": T, "step": weight, "batch": 1, "period": 1, "alpha": 0.5}
     elif issubclass(cls, Sliding):
         found = {"iterations": T, "smoothness": L}
     elif issubclass(cls, ProximalMethod):

@@ -1,7 +1,7 @@
 """Several certificates, or runs of the family: made by an engine, certificates kept in a store."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, by_module, module_of
 from pfbench.resisting import certificate
 from pfbench.resisting.certificate import Certificate, Outcome, certify
-from pfbench.resisting.contestants import Contestant, contestant
+from pfbench.resisting.contestants import Contestant, FixedSeed, contestant
 from pfbench.resisting.oracle import frame
 from pfbench.resisting.rescaled import MOST, Fit, Reached, epsilon_of, fitted, reached
 from pfbench.runs.engines.engine import Engine
@@ -51,6 +51,7 @@ def certificates(
     d: int | None = None,
     iterations: int | None = None,
     seed: int = 0,
+    fixed_seed: int | None = None,
     engine: Engine,
     store: Path | None = None,
     again: bool = False,
@@ -66,6 +67,8 @@ def certificates(
         See `certify`.
     iterations
         Of a run; T if not given.
+    fixed_seed
+        Fixes the random numbers of randomised algorithms; see `contestant`.
     engine
         Where certificates are made.
     store
@@ -85,7 +88,7 @@ def certificates(
     """
     integer("seed", seed, least=0)
     problem = frame(T, d)
-    standing = [contestant(text, problem, iterations) for text in selectors]
+    standing = [contestant(text, problem, iterations, fixed_seed) for text in selectors]
     questions = [question(one, T, d, iterations, seed, again=again) for one in standing]
     found: dict[int, Found] = {}
     for answer in answered(questions, engine, None if store is None else Store(store)):
@@ -107,19 +110,24 @@ def question(
     # A function of somebody's module may return what a class of another one made.
     name = Selector.parse(one.selector).name
     named = {module_of(name)} if ":" in name else set()
+    fixed = {} if one.fixed_seed is None else {"fixed_seed": one.fixed_seed}
+    algorithm = one.algorithm.of if isinstance(one.algorithm, FixedSeed) else one.algorithm
     return Question(
         "certificate",
-        {"certificate": by_module(one.selector), "horizon": T, "dimension": d, "seed": seed},
-        frozenset({certificate.__name__, type(one.algorithm).__module__, *named}),
-        Task(_outcome, (one.label, T, d, iterations, seed)),
+        {"certificate": by_module(one.selector), "horizon": T, "dimension": d, "seed": seed}
+        | fixed,
+        frozenset({certificate.__name__, type(algorithm).__module__, *named}),
+        Task(_outcome, (one.label, T, d, iterations, seed, one.fixed_seed)),
         row=_row,
         again=again,
-        needs=frozenset(one.name for one in fields(Certificate)),
+        needs=certificate.NEEDED,
     )
 
 
-def _outcome(label: str, T: int, d: int | None, iterations: int | None, seed: int) -> Outcome:
-    return certify(contestant(label, frame(T, d), iterations), T, d=d, seed=seed)
+def _outcome(
+    label: str, T: int, d: int | None, iterations: int | None, seed: int, fixed_seed: int | None
+) -> Outcome:
+    return certify(contestant(label, frame(T, d), iterations, fixed_seed), T, d=d, seed=seed)
 
 
 def _row(outcome: Outcome) -> Mapping[str, Any]:

@@ -1,10 +1,13 @@
 """Tuning before a comparison: a search that is the same for all methods, and what it chooses.
 
 Each method makes as many trials, on seeds that the comparison never uses, within its budget. On
-each problem at each setting the trial of the fewest expected calls to the target is chosen: what
-all its runs spent up to it, over the number that reached it, as expected runtimes are defined
-(Hansen et al., Anytime performance assessment, 2022). Where no trial reaches the target, the lowest
-last value decides; of equal trials the first of the grid is taken.
+each problem at each setting, and for each target that is judged, the trial of the fewest expected
+calls to it is chosen: what all its runs spent up to it, over the number that reached it, as
+expected runtimes are defined (Hansen et al., Anytime performance assessment, 2022). Where no trial
+reaches the target, the lowest last value decides; of equal trials the first of the grid is taken.
+All targets choose among the same trials, and so cost nothing more.
+
+Where a choice lies at an end of its grid, the grid goes on beyond it by one value, once.
 """
 
 import math
@@ -19,8 +22,8 @@ from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Named, Spec, Study
 from pfbench.runs.planning.tune import Choice, Trial, Tune
 
-Make = Callable[[Sequence[PlannedRun]], Sequence[Outcome]]
-"""Returns what became of planned runs."""
+Make = Callable[[Spec, Sequence[PlannedRun]], Sequence[Outcome]]
+"""Returns what became of planned runs, which are of the search of a spec."""
 
 
 def settled(spec: Spec, make: Make) -> Spec:
@@ -31,30 +34,63 @@ def settled(spec: Spec, make: Make) -> Spec:
     searches = spec.searches()
     if not searches:
         return spec
-    runs = {outcome.plan: outcome.entry.run for outcome in make(searches)}
-    return replace(spec, studies=tuple(_settled(study, runs) for study in spec.studies))
+    runs = {outcome.plan: outcome.entry.run for outcome in make(spec, searches)}
+    spec = _with(spec, lambda study: replace(study, choices=_choices(study, runs)))
+    spec = _with(spec, _grown)
+    further = [plan for plan in spec.searches() if plan not in runs]
+    if further:
+        runs |= {outcome.plan: outcome.entry.run for outcome in make(spec, further)}
+    return _with(spec, lambda study: _settled(study, runs))
 
 
-def _settled(study: Study, runs: Mapping[PlannedRun, Run]) -> Study:
-    if study.tune is None:
+def _with(spec: Spec, of: Callable[[Study], Study]) -> Spec:
+    return replace(
+        spec, studies=tuple(study if study.tune is None else of(study) for study in spec.studies)
+    )
+
+
+def _grown(study: Study) -> Study:
+    """Return a study in which grids go on beyond the ends at which a choice lies."""
+    if study.tune is None or not study.tune.beyond:
         return study
+    choices = (replace(choice, beyond=tuple(choice.further())) for choice in study.choices)
+    return replace(study, choices=tuple(choices))
+
+
+def _choices(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[Choice, ...]:
+    if study.tune is None:
+        return ()
+    beyond = {choice.key: choice.beyond for choice in study.choices}
     choices = []
     for problem, method, setting in study.tuned():
         trials = tuple(
             trial(study.tune, values, [runs[plan] for plan in plans])
             for values, plans in study.trials(problem, method, setting)
         )
-        choices.append(Choice(problem.selector, method.selector, setting.values, trials))
-    tuned = (Named(one.tuned_label, one.selector) for one in study.tune.methods)
-    return replace(study, algorithms=(*study.algorithms, *tuned), choices=tuple(choices))
+        choice = Choice(problem.selector, method.selector, setting.values, trials)
+        choices.append(replace(choice, beyond=beyond.get(choice.key, ())))
+    return tuple(choices)
+
+
+def _settled(study: Study, runs: Mapping[PlannedRun, Run]) -> Study:
+    methods = study.tune.methods if study.tune else ()
+    tuned = (Named(one.tuned_label, one.selector) for one in methods)
+    return replace(study, algorithms=(*study.algorithms, *tuned), choices=_choices(study, runs))
 
 
 def trial(tune: Tune, values: Mapping[str, Any], runs: Sequence[Run]) -> Trial:
     """Return what became of one point of a grid, from its runs by the seeds of the search."""
-    firsts = [reached([tune.target], run.columns, run.rows)[0]["calls"] for run in runs]
-    spent = [
-        (first or run.counts.as_dict())[tune.count] for first, run in zip(firsts, runs, strict=True)
-    ]
-    hits = sum(first is not None for first in firsts)
-    lasts = sorted(run.last(tune.target.measure) for run in runs)
-    return Trial(values, hits, sum(spent) / hits if hits else math.inf, lasts[len(lasts) // 2])
+    whole = [run.counts.as_dict()[tune.count] for run in runs]
+    firsts = [reached(tune.targets, run.columns, run.rows) for run in runs]
+    hits, expected, last = [], [], []
+    for at, target in enumerate(tune.targets):
+        calls = [found[at]["calls"] for found in firsts]
+        spent = sum(
+            all_of_it if to_it is None else to_it[tune.count]
+            for to_it, all_of_it in zip(calls, whole, strict=True)
+        )
+        hits.append(sum(to_it is not None for to_it in calls))
+        expected.append(spent / hits[-1] if hits[-1] else math.inf)
+        lasts = sorted(run.last(target.measure) for run in runs)
+        last.append(lasts[len(lasts) // 2])
+    return Trial(values, tuple(hits), tuple(expected), tuple(last), sum(whole))

@@ -10,7 +10,7 @@ from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.evidence import Evidence, Floats
 from pfbench.verification.followed import Step
 from pfbench.verification.instances import Instance, instance
-from pfbench.verification.subject import Broken, Subject, Unfit, Untestable
+from pfbench.verification.subject import Broken, Raised, Subject, Unfit, Untestable
 from pfbench.verification.trial import Trial
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Mutant",
     "Paper",
     "Quote",
+    "Raised",
     "Step",
     "Subject",
     "Trial",

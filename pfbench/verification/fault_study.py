@@ -28,7 +28,7 @@ class Studied:
     admissible
         The line of proof that covers it; empty if none does.
     verdicts
-        The verdicts on it, in the order in which it was held to claims; the last says violated if
+        The verdicts on it, in the order in which it was held to claims; the last notices it if
         one does.
     """
 
@@ -39,18 +39,18 @@ class Studied:
 
     @property
     def found_by(self) -> str | None:
-        """The name of the claim that calls it violated; None if none does."""
-        return next((one.claim.name for one in self.verdicts if says_violated(one)), None)
+        """The name of the claim that notices it; None if none does."""
+        return next((one.claim.name for one in self.verdicts if one.catches), None)
 
     @property
     def raises(self) -> bool:
-        """Whether it was found because it raised, diverged or left the set, not by a number."""
-        return any(one.failed and says_violated(one) for one in self.verdicts)
+        """Whether it was found because it raised, not by a number."""
+        return any(one.catches and one.verdict == "failed" for one in self.verdicts)
 
     @property
     def killed(self) -> bool:
         """Whether a check of it did not come to its end."""
-        return any(one.failed and not says_violated(one) for one in self.verdicts)
+        return any(one.lost for one in self.verdicts)
 
     @property
     def counts(self) -> bool:
@@ -72,11 +72,6 @@ class Studied:
             "equivalent": self.equivalent or None,
             "admissible": self.admissible or None,
         }
-
-
-def says_violated(verdict: Verdict) -> bool:
-    """Whether a verdict is violated, or the measured one of a disputed claim."""
-    return "violated" in (verdict.verdict, verdict.measured.get("verdict"))
 
 
 @dataclass(frozen=True)
@@ -108,7 +103,7 @@ def study(
     claims_of: Callable[[Fault], Sequence[Claim]],
     admissible: Sequence[Admissible] = (),
 ) -> list[Studied]:
-    """Find the faults that change nothing, and hold the others to claims until one says violated.
+    """Find the faults that change nothing, and hold the others to claims until one notices it.
 
     Parameters
     ----------
@@ -158,7 +153,7 @@ def _quickest_first(claims: Sequence[Claim], effort: str) -> list[Claim]:
 def _held(
     session: Session, faults: Sequence[Fault], claims: Sequence[Sequence[Claim]]
 ) -> list[list[Verdict]]:
-    """Hold each fault to its claims, one after the other, until one says violated."""
+    """Hold each fault to its claims, one after the other, until one notices it."""
     verdicts: list[list[Verdict]] = [[] for _ in faults]
     waiting = [k for k in range(len(faults)) if claims[k]]
     while waiting:
@@ -172,5 +167,5 @@ def _held(
 
 
 def _goes_on(verdicts: Sequence[Verdict]) -> bool:
-    killed = sum(one.failed and not says_violated(one) for one in verdicts)
-    return not says_violated(verdicts[-1]) and killed < _MOST_KILLED
+    killed = sum(one.lost for one in verdicts)
+    return not verdicts[-1].catches and killed < _MOST_KILLED

@@ -10,7 +10,7 @@ from pfbench.base.counts import Counts
 from pfbench.base.state import Point, State
 from pfbench.verification.evidence import Floats
 from pfbench.verification.instruments.changed import Changed
-from pfbench.verification.subject import Broken, Untestable
+from pfbench.verification.subject import Raised, Untestable
 
 MOST_ASKED = 200_000
 """Linear minimisations, or values of f, that one step may ask where it is followed.
@@ -125,7 +125,7 @@ class Recorder(Changed):
 
         Raises
         ------
-        Broken
+        Raised
             If the step asks too many.
         """
         self.minimised.append(np.array(g) if isinstance(g, np.ndarray) else g)
@@ -141,7 +141,7 @@ class Recorder(Changed):
 def _check_end(asked: int, what: str) -> None:
     """Refuse a step that asks so much that it will not end."""
     if asked > MOST_ASKED:
-        raise Broken(f"one of its steps does not end: it has asked {asked} {what}")
+        raise Raised(f"one of its steps does not end: it has asked {asked} {what}")
 
 
 def _floats(g: Any) -> Floats | None:

@@ -255,7 +255,7 @@ def _votes(tried: Sequence[Search], session: Session) -> list[bool]:
     """Return of each search whether the session finds the error that it tries."""
     caught = session.catch([search.planted() for search in tried], error_limit)
     for search, one in zip(tried, caught, strict=True):
-        search.lost += sum(row.failed and row.verdict == "inconclusive" for row in one.verdicts)
+        search.lost += sum(row.lost for row in one.verdicts)
     return [bool(one.by) for one in caught]
 
 

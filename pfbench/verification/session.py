@@ -73,8 +73,8 @@ class Verification:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was violated, every check came to its end, and the level is kept."""
-        wrong = any(row.failed or row.verdict == "violated" for row in self.rows)
+        """Whether nothing was violated, failed or lost, and the level is kept."""
+        wrong = any(row.lost or row.verdict in ("violated", "failed") for row in self.rows)
         return not wrong and self.tests <= MOST_TESTS
 
     def _repr_html_(self) -> str:
@@ -104,10 +104,8 @@ class Caught:
 
     @property
     def by(self) -> tuple[Verdict, ...]:
-        """The verdicts that call it violated; a lost check catches nothing."""
-        return tuple(
-            one for one in self.verdicts if "violated" in (one.verdict, one.measured.get("verdict"))
-        )
+        """The verdicts that notice it; a lost check notices nothing."""
+        return tuple(one for one in self.verdicts if one.catches)
 
     def as_json(self) -> dict[str, Any]:
         """Return it as ``pfbench verify --mutants --json`` writes it."""
@@ -356,7 +354,7 @@ def _stored_verdict(
 ) -> Mapping[str, Any]:
     """Return a verdict as a store keeps it."""
     found = judge(claim, subject, effort, seed)
-    return {**found.as_json(), "failed": found.failed, **beside}
+    return {**found.as_json(), "lost": found.lost, **beside}
 
 
 def _stored_finding(erratum: Erratum, effort: str, seed: int) -> Mapping[str, Any]:

@@ -15,11 +15,19 @@ from pfbench.verification.instruments.changed import ChangedProblem
 
 
 class Broken(Exception):
-    """The subject does not do what it claims: it raised, diverged, or left the feasible set."""
+    """The subject was measured not to do what it claims: it diverged, or left the feasible set."""
+
+
+class Raised(Broken):
+    """The subject raised, hangs, or tells what is no state: nothing was measured."""
 
 
 class Untestable(Exception):
     """The subject lacks what the claim's test needs of it."""
+
+
+class Lacks(Untestable):
+    """The subject lacks a parameter or a schedule, or cannot be made."""
 
 
 class Unfit(Untestable):
@@ -58,7 +66,7 @@ class Subject:
 
         Raises
         ------
-        Broken
+        Raised
             If a fault cannot be compiled: its module cannot be imported with it.
         """
         if not isinstance(self.algorithm, Fault):
@@ -66,7 +74,7 @@ class Subject:
         try:
             return compiled(self.algorithm)
         except Exception as error:
-            raise Broken(f"it cannot be imported ({type(error).__name__}: {error})") from error
+            raise Raised(f"it cannot be imported ({type(error).__name__}: {error})") from error
 
     def answering(self, problem: Problem) -> Any:
         """Return the problem that answers the oracles: changed if the subject changes it."""
@@ -126,13 +134,13 @@ def make(algorithm: Any, needed: Collection[str] = (), /, **wanted: Any) -> Algo
 
     Raises
     ------
-    Untestable
+    Lacks
         If it refuses them, lacks one that is needed, or needs one that only it knows.
     """
     known = taken(algorithm, (*wanted,), needed)
     for name in needed:
         if name in wanted and name not in known:
-            raise Untestable(f"it has no parameter {name}, which the claim sets to {wanted[name]}")
+            raise Lacks(f"it has no parameter {name}, which the claim sets to {wanted[name]}")
     given = {name: value for name, value in wanted.items() if name in known}
     made: Any = algorithm
     try:
@@ -141,7 +149,7 @@ def make(algorithm: Any, needed: Collection[str] = (), /, **wanted: Any) -> Algo
         elif is_dataclass(algorithm):
             made = replace(algorithm, **given)  # type: ignore[type-var]
     except Exception as error:
-        raise Untestable(f"it cannot be made with the claim's parameters: {error}") from error
+        raise Lacks(f"it cannot be made with the claim's parameters: {error}") from error
     found: Algorithm = made
     return found
 
@@ -176,11 +184,11 @@ def changed(algorithm: Algorithm, **given: Any) -> Algorithm:
 
     Raises
     ------
-    Untestable
+    Lacks
         If it is no dataclass, or lacks one of them.
     """
     if not is_dataclass(algorithm):
-        raise Untestable("its parameters cannot be changed once it is made: make it a dataclass")
+        raise Lacks("its parameters cannot be changed once it is made: make it a dataclass")
     return make(algorithm, tuple(given), **given)
 
 
@@ -189,19 +197,19 @@ def scheduled(algorithm: Any, epsilon: float, constants: Constants, **given: Any
 
     Raises
     ------
-    Untestable
+    Lacks
         If it has none, lacks a parameter that is given, or its schedule fails.
     """
     theory = getattr(algorithm, "theory", None)
     if theory is None:
-        raise Untestable("it has no schedule: give it a classmethod theory(epsilon, constants)")
+        raise Lacks("it has no schedule: give it a classmethod theory(epsilon, constants)")
     for name in given:
         if name not in taken(algorithm, (*given,)):
-            raise Untestable(f"it has no parameter {name}, which the claim sets to {given[name]}")
+            raise Lacks(f"it has no parameter {name}, which the claim sets to {given[name]}")
     try:
         made: Algorithm = theory(epsilon, constants, **given)
     except Exception as error:
-        raise Untestable(
+        raise Lacks(
             f"its schedule for epsilon={epsilon:g} fails: {str(error).rstrip('.')}"
         ) from error
     return made

@@ -74,10 +74,10 @@ def repeated_table(seeds: Sequence[int], made: Sequence[Verification], command: 
         f"Made by `{command}`: {len(made)} verifications with seeds {seeds[0]} to {seeds[-1]}. "
         f"{violated} of {sum(v.total() for v in counts.values())} verdicts are *violated*.",
         "",
-        "| claim | tight | holds | disputed | inconclusive | violated |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| claim | tight | holds | disputed | inconclusive | failed | violated |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    order = ("tight", "holds", "disputed", "inconclusive", "violated")
+    order = ("tight", "holds", "disputed", "inconclusive", "failed", "violated")
     for name, verdicts in counts.items():
         cells = " | ".join(str(verdicts[word] or "") for word in order)
         lines.append(f"| {name} | {cells} |")

@@ -16,18 +16,19 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.protocols import Algorithm, Asked, Measure, Problem
 from pfbench.base.state import Point, State
-from pfbench.oracles import Ledger, Oracles
+from pfbench.oracles import Ledger, Oracles, offering
 from pfbench.points import form_of, is_finite, keep
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.trace import OUTSIDE
 from pfbench.verification.claim import Claim
 from pfbench.verification.followed import Recorder, Step
 from pfbench.verification.instruments.draws import Chosen, Unscripted
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.instruments.witness import Witness, WitnessedProblem
 from pfbench.verification.statistics import Decision, decide_uniform, sequential
-from pfbench.verification.subject import Broken, Subject, Unfit, Untestable, make, scheduled
+from pfbench.verification.subject import Broken, Raised, Subject, Unfit, Untestable, make, scheduled
 
 EFFORTS = ("quick", "full")
 
@@ -93,7 +94,7 @@ class Trial:
 
         Raises
         ------
-        Untestable
+        Lacks
             If it lacks one of these, or refuses what it is given.
         """
         return make(self.algorithm, self.needed, **wanted)
@@ -156,8 +157,10 @@ class Trial:
         Raises
         ------
         Broken
-            If the run raised, diverged or was refused, its output is outside the set, or the
-            counts are not those of what was asked.
+            If the run diverged, its output is outside the set, or the counts are not those of what
+            was asked.
+        Raised
+            If it raised, was killed or refused, or asked what it does not declare.
         Unfit
             If it raised where points are no arrays.
         """
@@ -173,7 +176,8 @@ class Trial:
         )
         if run.status in _FAILED:
             words = f"the run on {run.problem} ended as {run.status}: {run.stop_reason}"
-            raise _at_fault(problem, run.status == "error")(words)
+            measured = run.status == "diverged" or OUTSIDE in run.stop_reason
+            raise Broken(words) if measured else _at_fault(problem, run.status == "error")(words)
         _check_counts(list(run.counts.as_dict().values()), witnessed.witness)
         _check_point(problem, run.x)
         return run
@@ -199,8 +203,10 @@ class Trial:
         Raises
         ------
         Broken
-            If the algorithm raises, yields what is no state or no finite point of the set, asks
-            too much in one step, or the counts are not those of what was asked.
+            If it yields no finite point of the set, or the counts are not those of what was asked.
+        Raised
+            If it raises, yields what is no state, asks too much in one step, or asks what it does
+            not declare.
         Unfit
             If it raises where points are no arrays.
         Unscripted
@@ -211,7 +217,7 @@ class Trial:
         recorder = Recorder(witness)
         ledger = Ledger()
         form = form_of(problem.start(), problem.name)
-        ask = Oracles(recorder, ledger, problem.set.diameter, form)
+        ask = _bundle(algorithm)(recorder, ledger, problem.set.diameter, form)
         stream = np.random.default_rng(seed) if rng is None else rng
         states = _states(algorithm, ask, problem.start(), stream)
         before: tuple[Any, ...] = ()
@@ -230,9 +236,9 @@ class Trial:
                     raise Unscripted(words) from error
                 raise _at_fault(problem, True)(words) from error
             if not isinstance(state, State):
-                raise Broken(f"it yields a {type(state).__name__}, not a State")
+                raise Raised(f"it yields a {type(state).__name__}, not a State")
             if not form.is_point(state.x):
-                raise Broken(f"it yields {form.said(state.x)}, and points are {form.points}")
+                raise Raised(f"it yields {form.said(state.x)}, and points are {form.points}")
             _check_counts(ledger.spent, witness)
             _check_point(problem, state.x)
             step = Step(_copied(state), tuple(recorder.minimised), ledger.counts, before)
@@ -313,7 +319,13 @@ def _at_fault(problem: Problem, raised: bool) -> type[Exception]:
 
     Where points are factored matrices an error says little: many methods can move arrays only.
     """
-    return Unfit if raised and not isinstance(problem.start(), np.ndarray) else Broken
+    return Unfit if raised and not isinstance(problem.start(), np.ndarray) else Raised
+
+
+def _bundle(algorithm: Algorithm) -> type[Oracles]:
+    """Return the bundle that answers what a method requires; all, of one that does not say."""
+    asks = getattr(algorithm, "asks", None) or getattr(algorithm, "requires", None)
+    return Oracles if asks is None else offering(frozenset(asks))
 
 
 def _states(algorithm: Algorithm, ask: Asked, x: Point, rng: Any) -> Iterator[State]:

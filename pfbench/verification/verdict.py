@@ -2,16 +2,18 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from time import perf_counter
 from typing import Any, Self
 
 from pfbench.base.notebook import html_fields
+from pfbench.verification import statistics
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
+from pfbench.verification.repeats import UNREPEATABLE, WORDS
 from pfbench.verification.scales import CRITERIA, Complexity
 from pfbench.verification.statistics import Decision
-from pfbench.verification.subject import Broken, Untestable
+from pfbench.verification.subject import Broken, Lacks, Raised, Untestable
 from pfbench.verification.trial import Trial
 
 
@@ -24,7 +26,8 @@ class Verdict:
     claim
         The claim.
     verdict
-        "holds", "tight", "violated", "disputed" or "inconclusive".
+        "holds", "tight", "violated", "failed" (the method did, and nothing was measured),
+        "disputed" or "inconclusive".
     reason
         One sentence.
     measured, claimed
@@ -38,8 +41,9 @@ class Verdict:
         chance enters.
     seconds
         What the check took.
-    failed
-        Whether the check did not come to its end: the algorithm raised, hung or died.
+    lost
+        Whether the check could not be made (the method lacks what it needs, or tells too little)
+        or was killed: it catches no fault.
     """
 
     claim: Claim
@@ -50,12 +54,18 @@ class Verdict:
     repetitions: int
     p_value: float | None
     seconds: float
-    failed: bool = False
+    lost: bool = False
+
+    @property
+    def catches(self) -> bool:
+        """Whether a fault of the method would be noticed by it: violated, or the method raised."""
+        raised = self.verdict == "failed" and not self.lost
+        return raised or "violated" in (self.verdict, self.measured.get("verdict"))
 
     def as_json(self) -> dict[str, Any]:
         """Return the verdict as ``pfbench verify --json`` writes it; what is not finite is None."""
         told = {"claim": self.claim.name, "source": self.claim.source, "kind": self.claim.kind}
-        own = [one.name for one in fields(self) if one.name not in ("claim", "failed")]
+        own = [one.name for one in fields(self) if one.name not in ("claim", "lost")]
         return {**told, **{name: plain(getattr(self, name)) for name in own}}
 
     def _repr_html_(self) -> str:
@@ -82,35 +92,43 @@ FIELDS = frozenset(one.name for one in fields(Verdict)) - {"claim"}
 def judged(trial: Trial) -> Verdict:
     """Put the trial's claim to the test."""
     started = perf_counter()
+    verdict: statistics.Verdict
     try:
         evidence = trial.claim.check(trial)
     except Broken as error:
-        decision = Decision("violated", f"{error}.", {}, None)
+        verdict = "failed" if isinstance(error, Raised) else "violated"
+        evidence = _nothing(verdict, f"{error}.")
+        return _verdict(trial.claim, evidence, perf_counter() - started, broken=True)
     except Untestable as error:
-        decision = Decision("inconclusive", f"{error}.", {}, None)
-    else:
-        return _verdict(trial.claim, evidence, perf_counter() - started)
-    return _failed(trial.claim, decision, perf_counter() - started)
+        verdict = "failed" if isinstance(error, Lacks) else "inconclusive"
+        return _lost(trial.claim, verdict, f"{error}.", perf_counter() - started)
+    return _verdict(trial.claim, evidence, perf_counter() - started)
 
 
 def unfinished(tested: Claim, reason: str, seconds: float) -> Verdict:
     """Return the verdict of a check that hung, died or raised."""
-    decision = Decision("inconclusive", f"The check ended as {reason}.", {}, None)
-    return _failed(tested, decision, seconds)
+    return _lost(tested, "failed", f"The check ended as {reason}.", seconds)
 
 
-def _failed(tested: Claim, decision: Decision, seconds: float) -> Verdict:
-    return _verdict(tested, Evidence(decision=decision, repetitions=0), seconds, failed=True)
+def _lost(tested: Claim, verdict: statistics.Verdict, reason: str, seconds: float) -> Verdict:
+    found = _verdict(tested, _nothing(verdict, reason), seconds, broken=True)
+    return replace(found, lost=True)
 
 
-def _verdict(tested: Claim, evidence: Evidence, seconds: float, failed: bool = False) -> Verdict:
-    """Return the verdict; of a disputed claim the verdict stands among what was measured."""
+def _nothing(verdict: statistics.Verdict, reason: str) -> Evidence:
+    return Evidence(decision=Decision(verdict, reason, {}, None), repetitions=0)
+
+
+def _verdict(tested: Claim, evidence: Evidence, seconds: float, broken: bool = False) -> Verdict:
+    """Return the verdict; of a disputed claim it stands among what was measured, unless broken."""
     decision = evidence.decision
     shown: str = decision.verdict
     reason, measured = decision.reason, {**decision.measured, **_resting_on(tested, decision)}
-    if tested.disputed and not failed:
+    if tested.disputed and not broken:
         measured["verdict"] = decision.verdict
         shown, reason = "disputed", f"{tested.disputed} (measured: {decision.verdict})."
+    if any(name.rpartition(": ")[2] == UNREPEATABLE for name in measured):
+        reason = f"{reason} {WORDS}."
     return Verdict(
         claim=tested,
         verdict=shown,
@@ -120,7 +138,6 @@ def _verdict(tested: Claim, evidence: Evidence, seconds: float, failed: bool = F
         repetitions=evidence.repetitions,
         p_value=decision.corrected_p_value,
         seconds=seconds,
-        failed=failed,
     )
 
 

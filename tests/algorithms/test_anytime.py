@@ -38,6 +38,7 @@ PROBLEMS = {
 EPOCHS = {"batch": 2, "period": 3}
 BATCH = {"batch": 3}
 STEP = {"step": 0.1}
+COIN = BATCH | {"refresh": 0.3}
 BETA = {"beta": 0.7}
 SLIDING = {"smoothness": 0.5}
 RESTARTS = {"restarts": 5, "period": 3, "smoothness": 2.0, "curvature": 0.5, "delta": 1.0}
@@ -83,6 +84,21 @@ CASES = [
     ("prox-katyusha-ns", STEP | EPOCHS),
     ("rsag", STEP | BATCH),
     ("prox-rsag", STEP | BATCH | {"output": "weighted"}),
+    *((name, SLIDING) for name in ("afw", "pfw", "bpfw")),
+    ("bpfw", SLIDING | {"lazy": True}),
+    ("nfwu-page", STEP | COIN),
+    ("nfwu-lsvrg", STEP | COIN),
+    ("nfwu-storm", STEP | BATCH | {"alpha": 0.3}),
+    ("spider-fw", EPOCHS | STEP),
+    ("page-fw", STEP | COIN),
+    ("lsvrg-fw", STEP | COIN),
+    ("zerosarah-fw", STEP | BATCH | {"table_weight": 0.2}),
+    ("storm-fw", STEP | BATCH | {"alpha": 0.3, "snapshot": 5}),
+    *((name, given) for name in ("one-sfw", "momentum-sfw") for given in ({}, STEP | BATCH)),
+    ("page", STEP | COIN),
+    ("prox-page", STEP | COIN),
+    ("lsvrg", STEP | COIN),
+    *(("zerosarah", STEP | BATCH | {"table_weight": 0.2, "table": t}) for t in ("full", "zero")),
     ("scg", STEP | BATCH),
     ("scg", STEP | BATCH | {"alpha": 0.3, "begin": "zero"}),
     ("uscg", STEP | BATCH),

@@ -87,6 +87,55 @@ class Unenumerable(MySpider):
 
 
 @dataclass(frozen=True)
+class OwnStream(MySpider):
+    """Right, but it draws from a generator that it seeds by chance."""
+
+    def run(self, ask, x, rng):
+        yield from super().run(ask, x, np.random.default_rng())
+
+
+@dataclass(frozen=True)
+class OwnStreamQuarter(MySpider):
+    """The same with a quarter of the batch."""
+
+    def run(self, ask, x, rng):
+        yield from super().run(ask, x, Stream(np.random.default_rng(), 0.25))
+
+
+@dataclass(frozen=True)
+class OwnSeed(MySpider):
+    """Draws the same in every run, whatever its rng: a stream of its own with a seed of its own."""
+
+    def run(self, ask, x, rng):
+        yield from super().run(ask, x, _stream())
+
+
+def _stream():
+    return np.random.default_rng(3)
+
+
+@dataclass(frozen=True)
+class FirstComponents(MySpider):
+    """Draws nothing: its batch is always that of the first components. It is deterministic."""
+
+    def run(self, ask, x, rng):
+        yield from super().run(ask, x, First())
+
+
+class First:
+    def integers(self, n, size):
+        return np.arange(size) % n
+
+
+@dataclass(frozen=True)
+class Seeded(MySpider):
+    """A generator of its own, seeded by rng: its runs can be repeated, and are sampled."""
+
+    def run(self, ask, x, rng):
+        yield from super().run(ask, x, np.random.default_rng(rng.integers(2**60)))
+
+
+@dataclass(frozen=True)
 class UnenumerableQuarter(Unenumerable):
     """The same with a quarter of the batch."""
 

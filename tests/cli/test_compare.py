@@ -1,14 +1,17 @@
 """``pfbench compare``: a method of one's own against those of a suite."""
 
+import csv
 import sys
+from dataclasses import replace
 
 import pytest
 
-import pfbench.reporting
+import pfbench.reporting.writing
 from pfbench.cli.catalogue import suites
-from pfbench.reporting.findings.result_tables import comparisons, results_csv
+from pfbench.reporting.findings.result_tables import results_csv
 from pfbench.runs.engines.making import make
 from pfbench.runs.execute import Outcome
+from pfbench.runs.planning.candidate import entered
 from pfbench.runs.planning.spec import read_spec
 from pfbench.runs.shipped import read_shipped
 from pfbench.runs.tuning import settled
@@ -31,7 +34,7 @@ sfw = "sfw[epsilon=0.1]"
 [tune]
 trials = 2
 seeds = [100]
-methods.sfw = { selector = "sfw[iterations=1000,step={step},batch=8]", step = [0.1, 0.01] }
+methods.sfw = { selector = "sfw[iterations=1000,step={step},batch=8]", step = [0.3, 0.1] }
 
 [candidate]
 iterations = 1000
@@ -44,9 +47,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pfbench.algorithms import Algorithm
+from pfbench.algorithms import ALGORITHMS, Algorithm
 from pfbench.base.state import State
 from pfbench.points import combine
+
+
+StochasticFrankWolfe = ALGORITHMS["sfw"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +74,12 @@ class Steps(Algorithm):
             g = ask.batch(rng.integers(ask.n, size=self.batch), x)
             at, x = x, combine(x, ask.lo(g), self.step)
             yield State(x, at, g)
+
+
+class Copy(StochasticFrankWolfe):
+    """One of the catalogue under another name."""
+
+    name = "copy"
 
 
 class Idle(Steps):
@@ -100,7 +112,8 @@ def suite(folder, monkeypatch):
 def archived(suite, pfbench):
     arguments = ("--archive", "suite.runs.gz", "--suite", suite, "--store", "theirs", "--jobs", 0)
     outcome = pfbench("compare", *arguments, "--json")
-    assert outcome.json["runs"] == 4 + 4 * 3
+    # As stated; of the tuned one two trials a problem and one beyond an end; and what it chose.
+    assert outcome.json["runs"] == 8 + (4 + 2) + 4
     return outcome
 
 
@@ -115,8 +128,11 @@ def test_an_own_method_alone_is_run_and_told_where_it_wins(pfbench, folder, arch
     assert "Steps, tuned against all others" in outcome.out
     for level in ("0.300", "0.100"):
         assert f"Steps, tuned to Frank-Wolfe gap V(x) ≤ {level}: fewest SFO on" in outcome.out
-    # Two trials and two seeds on two problems.
-    assert len(list((folder / "mine-only").rglob("*.parquet"))) == 2 * 2 + 2 * 2
+    # On two problems two trials and one beyond an end, and two seeds of what was chosen for each
+    # target, which is not the same for both on one of the problems.
+    assert len(list((folder / "mine-only").rglob("*.parquet"))) == 2 * (2 + 1) + 2 + 2 * 2
+    assert "Steps, tuned: its best step lies at an end of all that were tried" in outcome.out
+    assert "what tuning chose" in outcome.out
     page = (folder / "out" / "Steps-tuned-on-suite.html").read_text()
     assert "Archived rows: all but Steps, tuned (12 runs of pfbench" in page
     assert "Steps, tuned to Frank-Wolfe gap" in page
@@ -135,11 +151,11 @@ def pages(monkeypatch):
     """What would be drawn, in place of drawing it."""
     drawn = []
 
-    def write_report(report, folder, *, command, commit):
-        drawn.append(report)
+    def write_contents(everything, folder):
+        drawn.append(everything)
         return []
 
-    monkeypatch.setattr(pfbench.reporting, "write_report", write_report)
+    monkeypatch.setattr(pfbench.reporting.writing, "write_contents", write_contents)
     return drawn
 
 
@@ -150,7 +166,7 @@ def results(pfbench, pages, conforms):
     def compared(method, *more):
         outcome = compare(pfbench, method, "--json", *more)
         conforms(outcome.json, "compare.json")
-        return outcome.json, results_csv(comparisons(*pages[-1].results)).splitlines()
+        return outcome.json, results_csv(pages[-1].parts[0].compared).splitlines()
 
     return compared
 
@@ -167,10 +183,27 @@ def test_another_method_changes_no_number_of_the_others(results, archived):
     assert len(found[0]) > 20
 
 
+def test_one_of_the_catalogue_under_another_name_is_equal_to_it_on_every_pair(results, archived):
+    """The same trials, the same choices, the same calls, to the bit."""
+    found, lines = results("mine:Copy[iterations=1000,batch=8]")
+    rows = list(csv.DictReader(lines))
+    label = "Copy, tuned"
+    copied, original = (
+        [row | {"algorithm": "", "standing": ""} for row in rows if row["algorithm"] == one]
+        for one in (label, "sfw, tuned")
+    )
+    assert copied == original
+    assert len(copied) == 2 * (2 * 2 + 1)  # SFO and LO to two targets, and the last value
+    assert {one["algorithm"] for one in found["chosen"]} == {label}
+
+
 def test_who_does_nothing_is_last_everywhere(results, archived):
     found, _ = results("mine:Idle")
     assert [duel["place"] for duel in found["duels"]] == [None] * 4
-    assert all("fewest SFO on 0 of 2 problems" in text for text in found["sentences"])
+    first, *others = found["sentences"]
+    assert "is first on 0" in first
+    assert "does not arrive on 3 (of 1 further pair nobody arrives)" in first
+    assert all("fewest SFO on 0 of 2 problems" in text for text in others)
 
 
 def test_who_fits_no_problem_of_the_suite_is_told_so(pfbench, pages, archived):
@@ -188,7 +221,7 @@ def test_the_runs_of_all_can_be_made_here(results, pages, folder, archived):
     again, here = results("mine:Steps", "--rerun")
     assert again["duels"] == found["duels"]
     assert here == shipped
-    assert len(list((folder / "mine-only").rglob("*.parquet"))) == 8 + 16
+    assert len(list((folder / "mine-only").rglob("*.parquet"))) == 12 + 18
     assert "Archived rows" in pages[0].spec.about
     assert "Archived rows" not in pages[1].spec.about
 
@@ -213,6 +246,14 @@ def test_a_known_method_is_compared_as_stated_and_tuned(results, archived):
     assert {duel["best"] for duel in found["duels"]} <= {"frank-wolfe", None}
 
 
+def test_all_is_compared_by_a_stated_price(results, archived):
+    plain, _ = results("sfw")
+    found, _ = results("sfw", "--price", "lo=20,sfo=1")
+    assert {duel["count"] for duel in found["duels"]} == {"20 lo + sfo"}
+    assert "by 20 LO + SFO among" in found["sentences"][0]
+    assert found["chosen"] == plain["chosen"]
+
+
 def test_known_methods_take_parameters(results, archived):
     found, _ = results("svfw[iterations=30,step=0.1,batch=3,period=4]")
     assert {duel["of"] for duel in found["duels"]} == {4}
@@ -223,6 +264,8 @@ def test_known_methods_take_parameters(results, archived):
     [
         (("sfww",), "unknown algorithm 'sfww': did you mean 'sfw'"),
         ((), "give a METHOD, or --archive FILE"),
+        (("sfw", "--price", "sfo"), "cannot read the price 'sfo': write COUNT=NUMBER"),
+        (("sfw", "--price", "sof=1"), "unknown count in the price 'sof'"),
         (("sfw", "--archive", "x"), "give a METHOD, or --archive FILE"),
         (("mine:Steps[step=0.1,stop=3]",), "stop"),
         (("mine:Step",), "did you mean 'Steps'"),
@@ -243,6 +286,58 @@ def test_a_damaged_archive_is_refused(pfbench, suite):
     assert "--rerun" in compare(pfbench, "mine:Steps", "--text").err.splitlines()[-1]
 
 
+# --- what is tried --------------------------------------------------------------------------------
+
+
+def test_the_grids_of_all_and_of_mine_are_shown_and_nothing_is_run(pfbench, suite, conforms):
+    text = pfbench("compare", "mine:Steps", "--grid", "--suite", "suite.toml").out
+    assert "goes on beyond it by one value, once" in text
+    found = pfbench("compare", "mine:Steps", "--grid", "--suite", "suite.toml", "--json").json
+    conforms(found, "compare.json")
+    grids = {one["algorithm"]: (one["grid"], one["trials"]) for one in found["grids"]}
+    assert grids == {label: ({"step": [0.3, 0.1]}, 2) for label in ("sfw, tuned", "Steps, tuned")}
+    assert not list(suite.parent.rglob("*.parquet"))
+
+
+def test_who_projects_has_other_steps(suite):
+    text = suite.read_text() + "projecting = { step = [10, 1] }\n"
+    suite.write_text(text)
+    spec = read_spec(suite)
+    grids = {
+        name: entered(spec, name)[0].studies[0].tune.methods[-1].grid
+        for name in ("prox-sgd", "nfwu-sg")
+    }
+    assert grids == {"prox-sgd": {"step": [10, 1]}, "nfwu-sg": {"step": [0.3, 0.1]}}
+
+
+ALONE = {"prox-gd", "projected-gradient", "ncgs"}
+"""With a single parameter: as many trials as the others, so its list has values between."""
+
+
+@pytest.mark.parametrize("suite", sorted(suites()))
+def test_archived_methods_are_tuned_by_the_rule_for_yours(suite):
+    """What [candidate] would give a class of the catalogue is what the suite's own entry has."""
+    spec = read_spec(suites()[suite])
+    (study,) = spec.studies
+    checked = 0
+    for one in study.tune.methods:
+        name = one.selector.partition("[")[0]
+        bare = replace(
+            spec, studies=(replace(study, algorithms=(), tune=replace(study.tune, methods=())),)
+        )
+        ruled = entered(bare, name)[0].studies[0].tune.methods
+        for ours in ruled:
+            common = ours.grid.keys() & one.grid.keys()
+            checked += len(common)
+            if one.label in ALONE:
+                assert all({*ours.grid[of]} <= {*one.grid[of]} for of in common)
+                continue
+            assert {name: ours.grid[name] for name in common} == {
+                name: one.grid[name] for name in common
+            }
+    assert checked > 30
+
+
 # --- tuning in the other verbs --------------------------------------------------------------------
 
 
@@ -261,10 +356,10 @@ def test_run_report_and_pack_make_the_search_first(pfbench, suite, conforms):
     assert "calls to the target against the parameters" in text
     assert "1 method tuned, 2 trials each on each problem" in text
     packed = pfbench("pack", "suite.toml", "-o", "suite.zip", *stored, "--json").json
-    assert packed["runs"] == 12 + 4
+    assert packed["runs"] == 8 + 4 + (4 + 2)
     outcome = pfbench("report", "suite.toml", *stored, "-o", "out")
     (trials,) = (line for line in outcome.out.splitlines() if line.endswith("-tuning.csv"))
-    assert len((suite.parent / trials).read_text().splitlines()) == 1 + 4
+    assert len((suite.parent / trials).read_text().splitlines()) == 1 + (4 + 2) * 2
 
 
 # --- the shipped suites ---------------------------------------------------------------------------
@@ -288,8 +383,8 @@ def test_the_shipped_runs_are_those_of_the_suite(suite):
     path = suites()[suite]
     archive = path.with_name(f"{suite}.runs.gz")
     spec, found = read_spec(path), read_shipped(archive)
-    whole = settled(spec, lambda plans: [Outcome(plan, found.runs[plan]) for plan in plans])
-    assert {*spec.searches(), *whole.runs()} == found.runs.keys()
+    whole = settled(spec, lambda _, plans: [Outcome(plan, found.runs[plan]) for plan in plans])
+    assert {*whole.searches(), *whole.runs()} == found.runs.keys()
     assert archive.stat().st_size < 4e6
     runs = [entry.run for entry in found.runs.values()]
     assert {run.status for run in runs} <= {"target", "budget", "finished", "refused", "error"}

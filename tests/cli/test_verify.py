@@ -138,7 +138,7 @@ def test_an_algorithm_that_dies_is_a_row(pfbench):
     outcome = pfbench("verify", COUNT, "--algorithm", "own_methods:Raises", "--json", "-")
     assert outcome.status == 1
     (row,) = outcome.json["results"]
-    assert row["verdict"] == "violated"
+    assert row["verdict"] == "failed"
     assert "I do not work" in row["reason"]
 
 

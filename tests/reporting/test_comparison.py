@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import math
 import re
 import shutil
@@ -11,11 +12,13 @@ from dataclasses import replace
 import pytest
 from made_runs import (
     SEEDS,
+    TARGETS,
     descending,
     failing,
     fast,
     group,
     idle,
+    plan,
     results,
     run,
     short,
@@ -28,6 +31,8 @@ from pfbench.base.bibliography import REFERENCES, bibtex
 from pfbench.reporting.comparison import compare
 from pfbench.reporting.documents.citations import bibliography
 from pfbench.reporting.documents.macros import macros
+from pfbench.reporting.figures.html import as_json
+from pfbench.reporting.figures.panels import figure
 from pfbench.reporting.findings.result_tables import comparisons, results_csv, results_table
 from pfbench.reporting.latex import latex, latex_text
 from pfbench.reporting.statistics import Price
@@ -130,6 +135,30 @@ def test_a_stated_price_is_compared_first():
     assert [str(one.price) for one in found] == ["2 SFO + 50 LO", "SFO"]
     priced, plain_calls = (one.panels[0].scored[0].expected[0] for one in found)
     assert priced.value == 2 * plain_calls.value
+
+
+def test_a_method_that_is_tuned_to_each_target_is_judged_at_each_in_its_own_runs():
+    """The quick one to 4 comes to a halt there; the other one, for 1, is slow at first."""
+    for_easy = [run([16, 8, 4], [0, 5, 10 + k], seed=k, status="budget") for k in SEEDS]
+    tuned = group("tuned", slow().runs)
+    easy = replace(
+        group("tuned", for_easy), plans=tuple(plan(seed=k, stop=TARGETS[0]) for k in SEEDS)
+    )
+    both = replace(tuned, parts=((TARGETS[0], easy), (TARGETS[1], tuned)))
+    found = compare(results(both, fast()), SFO).panels[0].scored[0]
+    assert [one.value for one in found.expected] == [
+        pytest.approx(10 + sum(SEEDS) / len(SEEDS)),
+        compare(results(slow()), SFO).panels[0].scored[0].needs(1),
+    ]
+    assert found.last == compare(results(slow()), SFO).panels[0].scored[0].last
+    assert [one.runs[0].counts.sfo for one in both.each] == [10, 240]
+    made = results(both)
+    spec = Spec("n", "t", "", (made.study,))
+    shown = json.loads(as_json(spec, [(made, figure(made))], ["tuned"], ()))
+    (group_of,) = shown["studies"][0]["panels"][0]["groups"]
+    first, second = group_of["to"]
+    assert second is None
+    assert [one["counts"]["sfo"] for one in first] == [10 + k for k in SEEDS]
 
 
 def test_without_targets_the_last_values_decide():

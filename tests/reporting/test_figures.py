@@ -16,6 +16,7 @@ from pfbench.reporting.figures.reached import factors, profiles, reached, shares
 from pfbench.reporting.figures.svg import COLUMN, PAGE, curves, pdf, svg
 from pfbench.reporting.report import collect
 from pfbench.reporting.statistics import Price
+from pfbench.runs.planning.published import Unit
 from pfbench.runs.planning.study import Spec
 
 LABELS = ["far", "near"]
@@ -62,6 +63,39 @@ def test_many_panels_go_on_in_further_rows(spec, outcomes):
         heights.append(float(root.get("height").removesuffix("pt")) / 72)
     # Two measures of eight panels: two rows each of four, and four rows each of two.
     assert heights == pytest.approx([0.7 + 4 * PAGE.row, 0.7 + 8 * COLUMN.row])
+
+
+@pytest.mark.parametrize("width", [PAGE, COLUMN])
+def test_all_text_of_a_figure_is_inside_its_canvas(width):
+    """However many and long the names of the legend are; a title may be longer than a panel."""
+    names = [f"NCGS-VR, L/10, η = 0.00{k}" for k in range(9)] + [f"{'long ' * 6}{k}" for k in "ab"]
+    found = results(*(group(name, [run([16, 1], [0, 9], seed=s) for s in SEEDS]) for name in names))
+    canvas = curves(figure(found), names, width).canvas()
+    canvas.draw_without_rendering()
+    box, inches = canvas.get_tightbbox(), canvas.get_size_inches()
+    assert (box.min >= -0.01).all()
+    assert (box.max <= inches + 0.01).all()
+    (legend,) = canvas.legends
+    (axes,) = canvas.axes
+    assert not legend.get_window_extent().overlaps(axes.get_window_extent())
+    assert axes.get_window_extent().height >= 0.5 * width.row * canvas.dpi
+
+
+@pytest.mark.parametrize(
+    ("weights", "otherwise", "axis"),
+    [
+        ("seconds=1", {}, "seconds"),
+        ("lo=2", {"far": "lo=1"}, "lo"),
+        ("iteration=1", {}, "sfo"),
+        ("lo=1", {"far": "sfo=1"}, "sfo"),
+        ("sfo=0.5,fo=3", {}, "sfo"),
+    ],
+)
+def test_what_the_paper_counts_is_on_the_axis_where_it_is_one_count(weights, otherwise, axis):
+    some = results(group("far", [run([16, 8], [0, 9], lo=[0, 3], seed=s) for s in SEEDS]))
+    units = (Unit("theirs", weights, otherwise), Unit("another", "lo=1"))
+    drawn = figure(replace(some, study=replace(some.study, units=units)))
+    assert drawn.axis == axis
 
 
 def test_a_line_of_targets_reached_is_the_share_of_them():

@@ -172,8 +172,8 @@ def tuned(*groups):
     made = results(*groups)
     study = made.study
     methods = tuple(Tuned(label, f"{label}[x={{x}}]", {"x": [1, 2]}) for label in "ab")
-    tune = Tune(methods, 2, (100,), study.targets[-1], "sfo")
-    trials = (Trial({"x": 1}, 1, 50.0, 1.0), Trial({"x": 2}, 0, math.inf, 2.0))
+    tune = Tune(methods, 2, (100,), study.targets[-1:], "sfo")
+    trials = (Trial({"x": 1}, (1,), (50.0,), (1.0,)), Trial({"x": 2}, (0,), (math.inf,), (2.0,)))
     choices = tuple(Choice("p", one.selector, {}, trials) for one in methods)
     object.__setattr__(study, "tune", tune)
     object.__setattr__(study, "choices", choices)
@@ -196,8 +196,8 @@ def test_where_none_flips_there_is_no_row():
     found = tuning.flips(compared, made.study.tune)
     assert (found.pairs, found.table.rows) == (1, [])
     chosen, trials = tuning.tuning_tables(made, compared)
-    assert [row.cells[:3] for row in chosen.rows] == [["x = 1", 2, 1]] * 2
-    assert [row.cells[-1] for row in trials.rows] == ["chosen", None] * 2
+    assert [row.cells[:5] for row in chosen.rows] == [["1", "x = 1", None, 2, 1]] * 2
+    assert [row.cells[-1] for row in trials.rows] == ["chosen for 1", None] * 2
     assert "2 methods tuned, 2 trials each" in tuning.sentences(made, compared)[0]
     assert tuning.tuning_csv(made.study).count("\n") == 1 + 4
 

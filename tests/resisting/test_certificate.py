@@ -69,7 +69,15 @@ def test_every_algorithm_of_the_theorem_is_certified_for_lo(text, T):
 
 def test_the_contestants_are_those_of_the_catalogue_that_satisfy_14():
     names = [text.partition("[")[0] for text in every_contestant()]
-    assert {"frank-wolfe", "ncgs", "cgs", "nfwu-sg", "nfwu-svrg", "nfwu-spiderg"} == set(names)
+    assert {
+        "frank-wolfe",
+        "ncgs",
+        "cgs",
+        "nfwu-sg",
+        "nfwu-svrg",
+        "nfwu-spiderg",
+        "nfwu-storm",
+    } == set(names)
     texts = "".join(every_contestant())
     for rule in ("line-search", "adaptive", "open-loop", "option=1", "option=2"):
         assert rule in texts
@@ -340,8 +348,7 @@ def test_a_gap_below_the_floor_is_not_certified():
     asked = transcript.columns["kind"] != LO
     columns = {name: column[asked] for name, column in transcript.columns.items()}
     found = examine(
-        longer.algorithm,
-        longer.selector,
+        longer,
         replace(frame(8), directions=transcript.directions.T),
         replace(transcript, columns=columns),
         outcome.certificate.counts,
@@ -535,6 +542,7 @@ def test_what_is_no_transcript_is_refused_and_never_executed(files, content):
         ("ncgs-stochastic", "randomised"),
         ("ncgs-vr", "randomised"),
         ("storc", "randomised"),
+        ("nfwu-page[refresh=0.5]", "randomised"),
         ("natasha15", "randomised"),
         ("nfwu-sg[restarts=3]", "restarts"),
         ("nfwu-svrg[probability=0.1]", "restarts"),

@@ -10,12 +10,12 @@ from made_runs import run
 from pfbench.runs.execute import Outcome, execute
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.spec import read_spec
-from pfbench.runs.planning.tune import Choice, Tune
+from pfbench.runs.planning.tune import Choice, Tune, outward
 from pfbench.runs.storage.content import Entry
 from pfbench.runs.storage.store import Store
 from pfbench.runs.tuning import settled, trial
 
-TUNE = Tune((), 3, (10, 11), Stop("m", 1.0), "sfo")
+TUNE = Tune((), 3, (10, 11), (Stop("m", 1.0),), "sfo")
 SPEC = """
 problems = { one = "p[k=1]", two = "p[k=2]" }
 algorithms = "a[x=7]"
@@ -39,7 +39,7 @@ def of_plans(found):
     """What becomes of plans, where `found` makes the run of one."""
     asked = []
 
-    def make(plans):
+    def make(_, plans):
         asked.append(list(plans))
         return [Outcome(plan, Entry("0" * 64, found(plan), {})) for plan in plans]
 
@@ -89,7 +89,7 @@ def test_what_the_runs_cost_does_not_depend_on_the_other_methods(tmp_path):
     (study,) = settled(spec_of(tmp_path, alone), make).studies
     both, one = asked
     assert [plan for plan in both if plan.algorithm[0] == "a"] == one
-    assert [choice.best.values for choice in study.choices] == [{"x": 1}] * 2
+    assert [choice.best().values for choice in study.choices] == [{"x": 1}] * 2
 
 
 def test_a_spec_without_tuning_stays_as_it_is(tmp_path):
@@ -110,9 +110,10 @@ def test_expected_calls_charge_each_failed_run_its_own(parts):
     runs = [run([2.0, 0.5 if hit else 2.0], [0, calls]) for calls, hit in parts]
     hits = sum(hit for _, hit in parts)
     found = trial(TUNE, {}, runs)
-    assert found.hits == hits
+    assert found.hits == (hits,)
     total = sum(calls for calls, _ in parts)
-    assert found.expected == (total / hits if hits else math.inf)
+    assert found.expected == (total / hits if hits else math.inf,)
+    assert found.spent == total
 
 
 def test_where_nobody_reaches_the_target_the_last_value_decides():
@@ -122,13 +123,13 @@ def test_where_nobody_reaches_the_target_the_last_value_decides():
             [(3.0, "budget"), (2.0, "budget"), (2.0, "finished"), (1.5, "diverged")]
         )
     ]
-    assert Choice("p", "s", {}, tuple(trials)).best.values == {"x": 1}
+    assert Choice("p", "s", {}, tuple(trials)).best().values == {"x": 1}
 
 
 def test_a_hit_goes_before_any_last_value():
     missed = trial(TUNE, {"x": 0}, [run([9.0, 1.1], [0, 5])])
     late = trial(TUNE, {"x": 1}, [run([9.0, 0.9], [0, 5000])])
-    assert Choice("p", "s", {}, (missed, late)).best is late
+    assert Choice("p", "s", {}, (missed, late)).best() is late
 
 
 def test_the_search_is_stored_and_made_once(tmp_path):
@@ -144,13 +145,114 @@ methods.sfw = { selector = "sfw[batch=3,iterations=50,step={step}]", step = [0.5
 """
     spec, fresh = spec_of(tmp_path, text), []
 
-    def make(plans):
+    def make(_, plans):
         store = Store(tmp_path / "store")
         return execute(plans, store, progress=lambda _, made: fresh.append(made))
 
     first = settled(spec, make)
-    assert fresh == [True, True]
+    # Whichever of the two is chosen, it lies at an end, and a third is tried.
+    assert fresh == [True, True, True]
     assert settled(spec, make).studies == first.studies
-    assert fresh == [True, True, False, False]
-    make(first.runs())
-    assert fresh[4:] == [True, True]
+    assert fresh == [True, True, True, False, False, False]
+    make(spec, first.runs())
+    assert fresh[6:] == [True, True]
+
+
+# --- to each target -------------------------------------------------------------------------------
+
+TWO = """
+problems = "p"
+algorithms = "a[x=7]"
+seeds = [0, 1]
+measures = "m"
+targets = ["m=1", "m=0.1"]
+
+[tune]
+trials = 3
+seeds = [10]
+methods.A = { selector = "a[x={x}]", x = [0.01, 0.03, 0.1] }
+"""
+
+
+def value(plan):
+    return float(plan.algorithm.partition("x=")[2].rstrip("]"))
+
+
+def slow_but_deep(plan):
+    """Larger steps are quicker to 1; only the smaller ones come to 0.1, the smaller the sooner."""
+    x = value(plan)
+    deep = 0.05 if x < 0.05 else 0.5
+    return run([2.0, 0.9, deep], [0, round(10 / x), round(10_000 * max(x, 0.002))], seed=plan.seed)
+
+
+def test_each_target_takes_its_best_out_of_the_same_trials(tmp_path):
+    """The planted quick step serves the easy target, the planted small one the hard target."""
+    make, asked = of_plans(slow_but_deep)
+    (study,) = settled(spec_of(tmp_path, TWO), make).studies
+    easy, hard = study.targets
+    (problem,), tuned, (setting,) = study.problems, study.algorithms[1], study.settings
+    chosen = {
+        target: {value(plan) for plan in study.plans(problem, tuned, setting, target)}
+        for target in study.targets
+    }
+    assert chosen == {easy: {0.3}, hard: {0.003}}
+    # All go on to the hardest target, as each is chosen for both, and beyond both ends once.
+    assert {plan.stop for plans in asked for plan in plans} == {hard}
+    assert [[value(plan) for plan in plans] for plans in asked] == [[0.01, 0.03, 0.1], [0.3, 0.003]]
+    assert study.plans(problem, tuned, setting) == study.plans(problem, tuned, setting, hard)
+    stops = {
+        target: study.plans(problem, tuned, setting, target)[0].stop for target in (easy, hard)
+    }
+    assert stops == {easy: easy, hard: hard}
+    (choice,) = study.choices
+    assert (choice.edges(0), choice.edges(1)) == (("x",), ("x",))
+    assert sum(one.spent for one in choice.trials) == sum(
+        slow_but_deep(plan).counts.sfo for plans in asked for plan in plans
+    )
+    assert {*study.runs()} >= {
+        plan for target in (easy, hard) for plan in study.plans(problem, tuned, setting, target)
+    }
+
+
+def test_what_is_chosen_inside_its_grid_makes_nothing_grow(tmp_path):
+    def found(plan):
+        return run([2.0, 0.05], [0, 100 if value(plan) == 0.03 else 200], seed=plan.seed)
+
+    make, asked = of_plans(found)
+    (study,) = settled(spec_of(tmp_path, TWO), make).studies
+    assert len(asked) == 1
+    assert study.choices[0].edges(0) == study.choices[0].edges(1) == ()
+
+
+def test_with_half_of_its_grid_a_method_is_at_the_end(tmp_path):
+    """The best is 0.001: from 0.1 and 0.03 the grid goes on to 0.009, and that is its end."""
+
+    def found(plan):
+        return run([2.0, 0.05], [0, round(1e6 * value(plan))], seed=plan.seed)
+
+    make, _ = of_plans(found)
+    text = TWO.replace("[0.01, 0.03, 0.1]", "[0.1, 0.03]")
+    (study,) = settled(spec_of(tmp_path, text), make).studies
+    (choice,) = study.choices
+    assert choice.best().values == {"x": 0.009}
+    assert choice.edges() == ("x",)
+
+
+@pytest.mark.parametrize(
+    ("tried", "at", "beyond"),
+    [
+        ([0.1, 0.03, 0.01, 0.003], 0.1, 0.3),
+        ([0.1, 0.03, 0.01, 0.003], 0.003, 0.001),
+        ([0.1, 0.03, 0.01, 0.003], 0.03, None),
+        ([100, 10, 1, 0.1], 100, 1000),
+        ([8, 64], 64, 512),
+        ([8, 64], 8, 1),
+        ([1, 2], 1, None),
+        ([5], 5, None),
+        (["line-search", "open-loop"], "open-loop", None),
+        ([True, False], True, None),
+        ([0, 1, 2], 2, None),
+    ],
+)
+def test_a_grid_goes_on_by_its_own_rule(tried, at, beyond):
+    assert outward(tried, at) == beyond

@@ -36,6 +36,7 @@ PROBLEMS = {
 """A problem of each kind that methods or their gradients differ by."""
 
 _EPOCHS = "batch=7,period=5,iterations=23"
+_COIN = "iterations=20,batch=6,refresh=0.2"
 _SLIDING = "smoothness=3.0,tolerance=0.05"
 
 ALGORITHMS = (
@@ -76,6 +77,25 @@ ALGORITHMS = (
     f"prox-spiderboost[{_EPOCHS},step=0.1]",
     f"prox-spiderboost[{_EPOCHS},step=0.1,snapshot=20]",
     f"prox-spiderboost-m[{_EPOCHS},step=0.1]",
+    "afw[iterations=20,smoothness=3.0]",
+    "pfw[iterations=20,smoothness=3.0]",
+    "bpfw[iterations=20,smoothness=3.0]",
+    "bpfw[iterations=20,smoothness=3.0,lazy=true]",
+    f"nfwu-page[{_COIN},step=0.05]",
+    f"nfwu-lsvrg[{_COIN},step=0.05]",
+    "nfwu-storm[iterations=20,step=0.05,batch=6,alpha=0.2]",
+    f"spider-fw[{_EPOCHS},step=0.05]",
+    f"page-fw[{_COIN},step=0.05]",
+    f"lsvrg-fw[{_COIN},step=0.05]",
+    "zerosarah-fw[iterations=20,step=0.05,batch=6,table_weight=0.2]",
+    "storm-fw[iterations=20,step=0.05,batch=6,alpha=0.2,snapshot=20]",
+    "one-sfw[iterations=20,batch=6]",
+    "momentum-sfw[iterations=20,batch=6]",
+    f"page[{_COIN},step=0.1]",
+    f"prox-page[{_COIN},step=0.1]",
+    f"lsvrg[{_COIN},step=0.1]",
+    "zerosarah[iterations=20,step=0.1,batch=6,table_weight=0.2]",
+    "zerosarah[iterations=20,step=0.1,batch=6,table_weight=0.2,table=zero]",
     f"asvrg[{_EPOCHS},step=0.1]",
     f"prox-asvrg[{_EPOCHS},step=0.1]",
     f"katyusha-ns[{_EPOCHS},step=0.1]",

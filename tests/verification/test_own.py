@@ -33,6 +33,34 @@ def test_a_planted_error_is_named_violated(mine, fault):
     assert found.reason
 
 
+REPEATED = "shen2019-unbiased-spiderg", "shen2019-mse-spiderg", "methods-steps-nfwu-spiderg"
+
+
+@pytest.mark.claims
+@pytest.mark.parametrize("name", REPEATED)
+def test_a_stream_of_its_own_is_sampled_and_told(mine, name):
+    """The first two sample the law of the estimate, the last that of the output."""
+    found = judge(catalogue.claim(name), Subject(algorithm=mine.OwnStream))
+    assert found.verdict in ("holds", "tight", "inconclusive"), found.reason
+    assert "Its runs cannot be repeated: it draws from a stream of its own" in found.reason
+    repeated = judge(catalogue.claim(name), Subject(algorithm=mine.Seeded))
+    assert repeated.verdict in ("holds", "tight", "inconclusive"), repeated.reason
+    assert "cannot be repeated" not in repeated.reason
+
+
+def test_a_fault_of_a_stream_of_its_own_is_found(mine):
+    found = judge(catalogue.claim(REPEATED[1]), Subject(algorithm=mine.OwnStreamQuarter))
+    assert (found.verdict, "cannot be repeated" in found.reason) == ("violated", True)
+
+
+def test_what_draws_the_same_in_every_run_is_failed_unless_it_draws_nothing(mine):
+    claim = catalogue.claim(REPEATED[0])
+    found = judge(claim, Subject(algorithm=mine.OwnSeed))
+    assert (found.verdict, found.catches) == ("failed", True)
+    assert "draws the same whatever the seed" in found.reason
+    assert judge(claim, Subject(algorithm=mine.FirstComponents)).verdict == "violated"
+
+
 def test_claims_come_from_the_command_line_or_from_the_class(mine):
     reference = "own_methods:MySpider"
     stated = algorithm_and_claims(reference, [])[1]

@@ -62,16 +62,60 @@ def test_rows_come_in_the_order_of_the_names():
 
 def test_a_check_that_raises_is_a_row_and_the_verification_fails():
     found = judge(claim(COUNT), Subject(algorithm=Raising))
-    assert (found.verdict, found.failed) == ("violated", True)
+    assert (found.verdict, found.lost, found.catches) == ("failed", False, True)
     assert "I do not work" in found.reason
     assert not Verification((found,)).clean
 
 
-def test_what_cannot_be_tested_is_inconclusive_and_the_verification_fails():
+def test_a_method_without_a_schedule_is_failed_and_so_is_the_verification():
     found = judge(claim("shen2019-thm3.1-svrg"), Subject(algorithm=Raising()))
-    assert (found.verdict, found.failed) == ("inconclusive", True)
+    assert (found.verdict, found.lost, found.catches) == ("failed", True, False)
     assert "no schedule" in found.reason
     assert not Verification((found,)).clean
+
+
+class OwnSVRG(Raising):
+    """SVRG Frank-Wolfe, right but for `requires`: it asks `batch`, too."""
+
+    requires = frozenset({"gradient", "lo"})
+    deterministic = False
+
+    def __init__(self, batch, period, iterations, step):
+        self.batch, self.period, self.T, self.step = batch, period, iterations, step
+
+    def run(self, ask, x, rng):
+        for t in range(self.T):
+            if t % self.period == 0:
+                reference, full = x, ask.gradient(x)
+            S = rng.integers(ask.n, size=self.batch)
+            g = full + ask.batch(S, x) - ask.batch(S, reference)
+            before, x = x, (1.0 - self.step) * x + self.step * ask.lo(g)
+            yield pf.State(x, before, g)
+
+
+class Declared(OwnSVRG):
+    requires = OwnSVRG.requires | {"batch"}
+
+
+class Doubled(Declared):
+    """Steps twice as long, so that it leaves the set."""
+
+    def run(self, ask, x, rng):
+        for state in super().run(ask, x, rng):
+            yield state._replace(x=3.0 * state.x)
+
+
+@pytest.mark.parametrize("name", ["shen2019-unbiased-svrg", "shen2019-mse-svrg"])
+def test_what_is_asked_without_being_declared_fails_and_violates_nothing(name):
+    found = judge(claim(name), Subject(algorithm=OwnSVRG))
+    assert (found.verdict, found.lost, found.catches) == ("failed", False, True)
+    assert "it asks for batch, which is not among the oracles that it requires" in found.reason
+    assert judge(claim(name), Subject(algorithm=Declared)).verdict in ("holds", "tight")
+
+
+def test_a_method_that_leaves_the_set_is_violated_not_failed():
+    found = judge(claim("methods-count-nfwu-svrg"), Subject(algorithm=Doubled))
+    assert (found.verdict, found.lost, found.catches) == ("violated", False, True)
 
 
 def test_one_seed_gives_the_same_numbers_and_another_gives_others():
@@ -82,7 +126,7 @@ def test_one_seed_gives_the_same_numbers_and_another_gives_others():
 
 
 @pytest.mark.parametrize(
-    ("verdict", "failed", "clean"),
+    ("verdict", "lost", "clean"),
     [
         ("holds", False, True),
         ("tight", False, True),
@@ -90,10 +134,12 @@ def test_one_seed_gives_the_same_numbers_and_another_gives_others():
         ("inconclusive", False, True),
         ("inconclusive", True, False),
         ("violated", False, False),
+        ("failed", False, False),
+        ("failed", True, False),
     ],
 )
-def test_clean_means_nothing_violated_and_nothing_lost(verdict, failed, clean):
-    assert Verification((row(), row(verdict, failed=failed))).clean is clean
+def test_clean_means_nothing_violated_failed_or_lost(verdict, lost, clean):
+    assert Verification((row(), row(verdict, lost=lost))).clean is clean
 
 
 def test_json_has_no_number_that_json_does_not_know():

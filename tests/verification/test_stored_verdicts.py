@@ -75,12 +75,7 @@ def test_a_stored_verdict_says_what_was_tested(store):
     (key,) = store.keys("verdict")
     row = store.get_row("verdict", key)
     assert row["statement"] == CLAIMS[COUNT].statement
-    assert (row["algorithm"], row["effort"], row["seed"], row["failed"]) == (
-        None,
-        "quick",
-        3,
-        False,
-    )
+    assert (row["algorithm"], row["effort"], row["seed"], row["lost"]) == (None, "quick", 3, False)
     (listed,) = store.rows()
     assert (listed["claim"], listed["status"], listed["seed"]) == (COUNT, "holds", 3)
 
@@ -94,21 +89,21 @@ def test_another_seed_effort_or_algorithm_is_another_verdict(store, change):
     assert len(list(store.keys("verdict"))) == 2
 
 
-def test_what_breaks_is_stored_as_broken(store):
+def test_what_raises_is_stored_as_failed(store):
     for _ in range(2):
         (row,) = verify([COUNT], algorithm=RaisesInEpochs, engine=ThisProcess(), store=store).rows
-        assert (row.verdict, row.failed) == ("violated", True)
+        assert (row.verdict, row.lost) == ("failed", False)
     assert len(list(store.keys("verdict"))) == 1
 
 
-def test_a_check_that_was_killed_is_inconclusive_and_tried_again(store):
+def test_a_check_that_was_killed_is_failed_and_tried_again(store):
     class Late(ThisProcess):
         def do(self, tasks):
             for index, _ in enumerate(tasks):
                 yield Result(index, None, "timeout", "it took more than 60 s", 60.0)
 
     late = verify([COUNT], engine=Late(), store=store)
-    assert (late.rows[0].verdict, late.rows[0].failed, late.clean) == ("inconclusive", True, False)
+    assert (late.rows[0].verdict, late.rows[0].lost, late.clean) == ("failed", True, False)
     assert "timeout: it took more than 60 s" in late.rows[0].reason
     assert verify([COUNT], engine=ThisProcess(), store=store).rows[0].verdict == "holds"
 

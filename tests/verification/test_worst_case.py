@@ -62,7 +62,7 @@ def test_bounds_hold_and_come_near_and_runs_stay_below(case):
 def test_a_worst_case_is_a_verdict_like_others():
     case = BY_NAME["prox-gd"]
     found = judge(replace(case, check=replace(case.check, quick=2)))
-    assert (found.verdict, found.claim.kind, found.failed) == ("tight", "computed", False)
+    assert (found.verdict, found.claim.kind, found.lost) == ("tight", "computed", False)
     assert found.measured["N=2: ratio"] == pytest.approx(
         found.measured["N=2: worst case"] / found.claimed["N=2: worst case"]
     )

@@ -5,8 +5,11 @@ A file for each family, as `pfbench/algorithms/` has them; `stating.py` has what
 
 from pfbench.claims.methods import (
     accelerated,
+    active_set,
     faults,
     frank_wolfe,
+    loopless,
+    loopless_frank_wolfe,
     natasha,
     nfwu,
     norms,
@@ -23,6 +26,7 @@ PAPER = Paper.of(
     "The methods as their sources state them",
     (
         *(frank_wolfe, stochastic_frank_wolfe, nfwu, sliding, restarted),
-        *(proximal, spider, accelerated, natasha, norms, faults),
+        *(proximal, spider, accelerated, natasha),
+        *(loopless, loopless_frank_wolfe, active_set, norms, faults),
     ),
 )

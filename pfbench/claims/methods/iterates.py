@@ -22,12 +22,18 @@ from pfbench.claims.methods.stating import (
     along,
     conditional_step,
     full,
+    heavy_ball,
+    lsvrg,
+    mixed_squares,
+    page,
     proximal_step,
     saga,
     sg,
     stored_squares,
+    storm,
     svrg,
     with_reference,
+    zerosarah,
 )
 from pfbench.verification import Instance
 from pfbench.verification.laws import Method, Setting, Wanted, setting
@@ -60,6 +66,27 @@ def of_batches(s: Parameters, n: int, *, lo: int, po: int) -> tuple[Counts, ...]
     )
 
 
+def of_coins(s: Parameters, n: int, *, lo: int, po: int) -> tuple[Counts, ...]:
+    """Return those of a full gradient at the first step and at each head, else of a difference."""
+    T, R = s["iterations"], s["heads"]
+    sfo = n * (1 + R) + 2 * s["batch"] * (T - 1 - R)
+    return (Counts(fo=1 + R, sfo=sfo, lo=lo * T, po=po * T),)
+
+
+def of_pairs(s: Parameters, n: int, *, lo: int, po: int) -> tuple[Counts, ...]:
+    """Return SFO b0 + 2b(T-1), b0 = b where it is not given."""
+    T, b = s["iterations"], s["batch"]
+    first = s.get("snapshot") or b
+    return (Counts(sfo=first + 2 * b * (T - 1), lo=lo * T, po=po * T),)
+
+
+def of_mixed(s: Parameters, n: int, *, lo: int, po: int) -> tuple[Counts, ...]:
+    """Return SFO n + 2b(T-1) of a full table, b + 2b(T-1) of one of zeros."""
+    T, b = s["iterations"], s["batch"]
+    first = b if s.get("table") == "zero" else n
+    return (Counts(sfo=first + 2 * b * (T - 1), lo=lo * T, po=po * T),)
+
+
 def of_tables(s: Parameters, n: int, *, lo: int, po: int) -> tuple[Counts, ...]:
     """Return SFO n + 2bT: two batches a step."""
     T = s["iterations"]
@@ -84,6 +111,24 @@ def _sizes(*rows: tuple[int, int, int]) -> tuple[Parameters, ...]:
 GRADIENTS = ({"iterations": 3},)
 BATCHES = ({"batch": 2, "iterations": 2}, {"batch": 1, "iterations": 3})
 TABLES = ({"batch": 1, "iterations": 3}, {"batch": 2, "iterations": 2})
+COINED = (
+    {"batch": 2, "refresh": 0.4, "iterations": 3},
+    {"batch": 1, "refresh": 0.7, "iterations": 4},
+)
+MIXED = (
+    {"batch": 2, "table_weight": 0.3, "iterations": 3},
+    {"batch": 1, "table_weight": 0.9, "iterations": 4, "step": 0.2},
+    {"batch": 1, "table_weight": 0.3, "iterations": 4, "table": "zero"},
+)
+CORRECTED = (
+    {"batch": 2, "alpha": 0.3, "iterations": 2},
+    {"batch": 1, "alpha": 0.3, "iterations": 4},
+    {"batch": 1, "alpha": 0.3, "iterations": 3, "snapshot": 2},
+)
+ONE_SAMPLE = (
+    {"batch": 2, "alpha": 0.3, "iterations": 2},
+    {"batch": 1, "alpha": None, "iterations": 4, "step": None},
+)
 AT_SNAPSHOTS = _sizes((1, 3, 5), (1, 4, 4), (2, 2, 3))
 RECURSIVE = _sizes((1, 3, 6), (2, 2, 4), (2, 3, 3))
 SAMPLED_SNAPSHOTS = (
@@ -132,6 +177,28 @@ COMPOSITE = Kind((BALL, PENALTY), SEVEN_ON_BALL, ONE_ON_BALL, TWO_ON_BALL, 0, 1,
 CONDITIONAL = Kind((BALL,), SEVEN_ON_BALL, ONE_ON_BALL, TWO_ON_BALL, 1, 0, conditional_step, 0)
 
 
+_COUNTING: dict[Forming, Counting] = {
+    **{full: of_gradients, sg: of_batches, saga: of_tables},
+    **{page: of_coins, lsvrg: of_coins, zerosarah: of_mixed},
+    **{storm: of_pairs, heavy_ball: of_batches},
+}
+"""The counts by how the estimate is formed; else those of epochs."""
+
+_SQUARES: dict[Forming, Callable[..., list[float]]] = {
+    saga: stored_squares,
+    zerosarah: mixed_squares,
+}
+"""The mean squares of estimates with a table."""
+
+_OWN = frozenset({"refresh", "table_weight", "alpha"})
+"""Parameters of an estimator that are no sizes, and stay the same in all settings."""
+
+
+def fades(size: Parameters) -> bool:
+    """Return whether a step or a weight is left to the method, which lets it fade."""
+    return None in (size.get("step", 0.0), size.get("alpha", 0.0))
+
+
 def stated(
     name: str,
     source: str,
@@ -142,6 +209,7 @@ def stated(
     printed: Printed,
     whose: str,
     wanted: tuple[Wanted, ...] = WANTED,
+    output: str = "uniform",
 ) -> Method:
     """Return what a source says of steps along an estimate at the iterate.
 
@@ -157,54 +225,69 @@ def stated(
         Parameters with which all draws are enumerated.
     printed, whose, wanted
         The schedule, whose it is, and for what it is compared.
+    output
+        What the source returns; of the gradient itself it is the last iterate.
     """
-    known, tables = set(sizes[0]), form is saga
+    first_output = ("last" if form is full else output).__ne__
+    known, squares = set(sizes[0]), _SQUARES.get(form)
     online = any("snapshot" in size for size in sizes)
+    own = {key: value for key, value in sizes[0].items() if key in _OWN}
 
     def made(problem: Instance, step: float, T: int, S: int, p: int) -> Setting:
         given = {"batch": S, "period": p}
         kept = {key: value for key, value in given.items() if key in known}
-        return setting(problem, step=step, iterations=T, **kept)
+        return setting(problem, step=step, iterations=T, **kept, **own)
+
+    def drawn(problem: Instance, T: int, output: str) -> Setting:
+        parameters = {**made(problem, 0.3, T, 1, 3).parameters, "output": output}
+        sure = {"refresh": 1.0} if "refresh" in own else {}  # so that the output's draw is left
+        return setting(problem, **parameters | sure)
 
     def sampled(problem: Instance, T: int, B: int) -> Setting:
-        return setting(problem, step=0.2, iterations=T, batch=2, period=3, snapshot=B)
+        given = {**made(problem, 0.2, T, 2, 3).parameters, "snapshot": B}
+        return setting(problem, **given)
 
-    counting: dict[Forming, Counting] = {full: of_gradients, sg: of_batches, saga: of_tables}
     in_epochs = partial(of_epochs, at_snapshot=form is svrg)
     first, larger = kind.followed[0], kind.counted
-    pairs = kind.two if tables else first
-    of_all = () if form in (full, saga) else (made(kind.two, 0.4, 3, 2, 2),)  # batch = n
+    pairs = kind.two if form is saga else first
+    of_all = () if form is full or squares else (made(kind.two, 0.4, 3, 2, 2),)  # batch = n
+    other = tuple({**s, "iterations": 9} for s in sizes if "table" in s or fades(s))
     return Method(
         name=name,
         source=source,
         referee=partial(along, form=form, move=kind.move),
-        counts=partial(counting.get(form, in_epochs), lo=kind.lo, po=kind.po),
+        counts=partial(_COUNTING.get(form, in_epochs), lo=kind.lo, po=kind.po),
         enumerated=tuple(
-            setting(pairs if size.get("batch") == 2 else first, step=0.4, **size) for size in sizes
+            setting(pairs if size.get("batch") == 2 else first, **{"step": 0.4, **size})
+            for size in sizes
         )
         + of_all,
-        enumerated_in_full=(setting(pairs, step=0.4, batch=2, iterations=3),) if tables else (),
+        enumerated_in_full=(setting(pairs, step=0.4, batch=2, iterations=3),)
+        if form is saga
+        else (),
         followed=(
             *(made(problem, 0.3, 10, 3, 4) for problem in kind.followed),
             made(first, 0.9, 4, 1, 2),
             *((sampled(first, 7, 2),) if online else ()),
+            *(setting(first, **{"step": 0.3, **size}) for size in other),
         ),
         counted=(
             made(larger, 0.1, 10, 3, 4),
             made(larger, 0.1, 7, 9, 3),
             made(larger, 0.1, 3, 1, 1),
             *((sampled(larger, 7, 5), sampled(larger, 4, 7)) if online else ()),
+            *(setting(larger, **{"step": 0.1, **size}) for size in other),
         ),
         chosen=(
             *(
-                setting(kind.one, **made(kind.one, 0.3, T, 1, 3).parameters, output=output)
+                drawn(kind.one, T, output)
                 for T in (8, 21)
-                for output in (("last", "uniform") if form is full else ("uniform", "last"))
+                for output in sorted(("last", "uniform"), key=first_output)
             ),
-            setting(kind.two, **made(kind.two, 0.3, 4, 1, 3).parameters, output="uniform"),
+            drawn(kind.two, 4, "uniform"),
         ),
         step_power=kind.step_power,
-        stored_squares=partial(stored_squares, move=kind.move) if tables else None,
+        stored_squares=partial(squares, move=kind.move) if squares else None,
         schedules=wanted,
         schedule=printed,
         whose=whose,

@@ -16,7 +16,6 @@ from pfbench.claims.methods.stating import (
     CONSTANTS,
     ONE_ON_BALL,
     SEVEN_ON_BALL,
-    SIZES,
     TWO_ON_BALL,
     beside,
     claims_of,
@@ -261,7 +260,9 @@ NCGS_VR = Method(
         setting(BALL, **VR_SIZES, tolerance=0.01),
         setting(OCTAHEDRON, **VR_SIZES, tolerance=0.03),
     ),
-    sized=(sized(OCTAHEDRON, smoothness=1.5, **SIZES, tolerance=0.03),),
+    sized=(
+        sized(OCTAHEDRON, smoothness=1.5, batch=32, period=67, iterations=2000, tolerance=0.03),
+    ),
     counted=(
         setting(SEVEN_ON_BALL, smoothness=1.5, batch=3, period=4, iterations=10),
         setting(SEVEN_ON_BALL, smoothness=1.5, batch=9, period=3, iterations=7, tolerance=0.003),

@@ -89,8 +89,8 @@ _SECONDS = {
 }
 """What each kind of claim takes, quick and full."""
 
-SIZES = MappingProxyType({"iterations": 2000, "batch": 32, "period": 67})
-"""Those of a run at the size of use; 30 epochs are begun."""
+SIZES = MappingProxyType({"iterations": 2000, "batch": 32, "period": 67, "refresh": 0.015})
+"""Those of a run at the size of use; some 30 epochs are begun."""
 
 Forming = Callable[[Waves, Parameters, Sequence[Floats], Sequence[Floats]], Formed]
 """How an estimator forms g_t, from x_0 .. x_t and g_0 .. g_{t-1}."""
@@ -253,6 +253,65 @@ def saga(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Float
     return Formed(at=xs[-1], batch=s["batch"], bounded=False)
 
 
+def page(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return the gradient by a coin, else the difference to the point before, plus the estimate."""
+    if not gs:
+        return Formed(at=xs[-1])
+    refresh, b = s["refresh"], s["batch"]
+    return Formed(at=xs[-1], batch=b, against=xs[-2], known=gs[-1], refresh=refresh)
+
+
+def lsvrg(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return the gradient by a coin, else the difference to where it was taken last, plus it.
+
+    Without the coins that fell, where that was is not known.
+    """
+    if not gs:
+        return Formed(at=xs[-1])
+    fell = s["coins"][1 : len(gs)]
+    if None in fell:
+        return Formed(at=xs[-1], batch=s["batch"], refresh=s["refresh"], bounded=False)
+    w = xs[max((t for t, coin in enumerate(fell, 1) if coin), default=0)]
+    known = problem.gradient(w)
+    return Formed(at=xs[-1], batch=s["batch"], against=w, known=known, refresh=s["refresh"])
+
+
+def zerosarah(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return (1 - lambda) times the recursive estimate, plus lambda times one from the table.
+
+    That one has the mean of a gradient whatever the table, which alone decides its square.
+    """
+    if not gs:
+        return Formed(at=xs[-1], batch=s["batch"] if s.get("table") == "zero" else None)
+    kept = 1.0 - s["table_weight"]
+    known = kept * gs[-1]
+    return Formed(
+        at=xs[-1], batch=s["batch"], against=xs[-2], known=known, kept=kept, bounded=False
+    )
+
+
+def storm(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return the batch gradient plus (1 - alpha) times what the estimate before was off there.
+
+    alpha_t is 1/(t+1) where it is None.
+    """
+    if not gs:
+        return Formed(at=xs[-1], batch=s.get("snapshot") or s["batch"])
+    kept = 1.0 - (1.0 / (len(gs) + 1.0) if s["alpha"] is None else s["alpha"])
+    return Formed(at=xs[-1], batch=s["batch"], against=xs[-2], known=kept * gs[-1], kept=kept)
+
+
+def heavy_ball(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return (1 - alpha) times the estimate before plus alpha times a batch gradient.
+
+    alpha_t is (t+1)^(-2/3) where it is None.
+    """
+    alpha = (len(gs) + 1.0) ** (-2.0 / 3.0) if s["alpha"] is None else s["alpha"]
+    if not gs:
+        return Formed(at=xs[-1], batch=s["batch"])
+    return Formed(at=xs[-1], batch=s["batch"], known=(1.0 - alpha) * gs[-1], weight=alpha)
+
+
 def reference(problem: Waves, s: Parameters, x: Floats) -> Formed:
     """Return the reference gradient of an epoch: the full one, online that of a batch."""
     size = s.get("snapshot")
@@ -289,6 +348,43 @@ def stored_squares(problem: Waves, s: Parameters, *, move: Moving) -> list[float
     return squares
 
 
+def mixed_squares(problem: Waves, s: Parameters, *, move: Moving) -> list[float]:
+    """Return E|g_t - its conditional mean|^2 of ZeroSARAH for each step, over all draws.
+
+    X_i = grad f_i(x_t) - grad f_i(x_{t-1}) + lambda (grad f_i(x_{t-1}) - y_i) has a mean over the
+    batch; y_i is then stored anew at x_t for each distinct i of it.
+    """
+    n, S, T, lam = problem.n, s["batch"], s["iterations"], s["table_weight"]
+    batches = np.array(np.meshgrid(*[np.arange(n)] * S)).reshape(S, -1).T
+    squares = [0.0] * T
+
+    def descend(t: int, xs: tuple[Floats, Floats], g: Floats, y: Floats, chance: float) -> None:
+        if t == T:
+            return
+        before, now = problem.components(xs[0]), problem.components(xs[1])
+        X = now - before + lam * (before - y)
+        for drawn in batches:
+            off = X[drawn].mean(axis=0) - X.mean(axis=0)
+            squares[t] += chance * float(off @ off) / len(batches)
+            after, new = y.copy(), (1.0 - lam) * g + lam * y.mean(axis=0) + X[drawn].mean(axis=0)
+            after[drawn] = now[drawn]
+            there = move(problem, s, xs[1], new)
+            descend(t + 1, (xs[1], there), new, after, chance / len(batches))
+
+    x = problem.start()
+    G = problem.components(x)
+    if s.get("table") != "zero":
+        g = G.mean(axis=0)
+        descend(1, (x, move(problem, s, x, g)), g, G, 1.0)
+        return squares
+    for drawn in batches:
+        y, g = np.zeros_like(G), G[drawn].mean(axis=0)
+        squares[0] += float(((g - G.mean(axis=0)) ** 2).sum()) / len(batches)
+        y[drawn] = G[drawn]
+        descend(1, (x, move(problem, s, x, g)), g, y, 1.0 / len(batches))
+    return squares
+
+
 # --- steps ------------------------------------------------------------------------------------
 
 
@@ -298,18 +394,23 @@ def proximal_step(problem: Waves, s: Parameters, x: Floats, g: Floats) -> Floats
 
 
 def conditional_step(problem: Waves, s: Parameters, x: Floats, g: Floats) -> Floats:
-    """Return x + step (LO(g) - x)."""
-    return np.asarray(x + s["step"] * (problem.lo(g) - x))
+    """Return x + step (LO(g) - x); the step is 2/(t+2) where it is None."""
+    step = 2.0 / (s["t"] + 2.0) if s["step"] is None else s["step"]
+    return np.asarray(x + step * (problem.lo(g) - x))
 
 
 def along(
     problem: Waves, s: Parameters, told: Sequence[Told], *, form: Forming, move: Moving
 ) -> Iterator[Place]:
-    """Yield the places of a method that forms its estimate at its iterate, and moves from there."""
+    """Yield the places of a method that forms its estimate at its iterate, and moves from there.
+
+    The coins that it told are among the parameters that `form` is given; `move` is given t.
+    """
     xs, gs = [problem.start()], list[Floats]()
-    for one in told:
-        formed = form(problem, s, xs, gs)
-        yield Place(formed=formed, x=move(problem, s, xs[-1], one.estimate))
+    given = {**s, "coins": [one.coin for one in told]}
+    for t, one in enumerate(told):
+        formed = form(problem, given, xs, gs)
+        yield Place(formed=formed, x=move(problem, {**s, "t": t}, xs[-1], one.estimate))
         xs.append(one.x)
         gs.append(one.estimate)
 

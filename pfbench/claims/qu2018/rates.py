@@ -10,7 +10,7 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Problem
 from pfbench.claims.qu2018.steps import mapping_sq
-from pfbench.verification import Broken, Evidence, Floats, Instance, Trial, Untestable
+from pfbench.verification import Evidence, Floats, Instance, Raised, Trial, Untestable
 from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
@@ -70,7 +70,7 @@ def spend(
         if math.isfinite(most) and (math.isfinite(to_target) or len(ratios) >= most):
             break
     if not ratios:
-        raise Broken("it makes no iteration")
+        raise Raised("it makes no iteration")
     k = np.arange(1.0, len(ratios) + 1.0)
     mean = float(np.average(ratios, weights=k * (k + 1.0) if weighted else None))
     return Spent(to_target, counts.sfo, counts.lo, min(ratios), mean)

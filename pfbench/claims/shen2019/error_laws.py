@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUCASPIDERG, NFWUCASVRG, NFWUSPIDERG
-from pfbench.base.protocols import Asked, Gradient, Point, State
+from pfbench.base.protocols import Algorithm, Asked, Gradient, Point, State
 from pfbench.claims.shen2019.estimators import CURVATURE_AIDED, MEAN_SQUARED, METHODS, error_law
 from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.paths import attaining, every_error
@@ -15,6 +15,7 @@ from pfbench.points import combine
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.instruments.draws import Scripted, Unscripted, branches, orthogonal_array
 from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification.repeats import check_repeats, check_seed, noted
 from pfbench.verification.statistics import (
     LAW_MARGIN,
     MOST_SEEDS,
@@ -85,6 +86,12 @@ def _inequality(trial: Trial, estimator: str) -> Decision:
     has its draws enumerated, among few components. Where that is impossible too, it is sampled, on
     a path that keeps some distance from the law.
     """
+    problem = FEWEST[estimator]()
+    made = _made(trial, problem, 2, 3, 3, 1e-6)
+    try:
+        check_repeats(trial, problem, made)
+    except Unscripted as why:
+        return noted(_sampled_inequality(trial, estimator), why)
     for exact in (_from_the_array, _enumerated):
         try:
             means, laws = exact(trial, estimator)
@@ -95,7 +102,10 @@ def _inequality(trial: Trial, estimator: str) -> Decision:
             words = "The estimate at a snapshot is not the gradient."
             return Decision("violated", words, {}, None)
         # The step shrinks by the weight eta at each t, which only lowers the ratio.
-        return decide_inequality(means[steps] / laws[steps], 1e-6)
+        found = decide_inequality(means[steps] / laws[steps], 1e-6)
+        if found.verdict == "violated":
+            check_seed(trial, problem, made)
+        return found
     return _sampled_inequality(trial, estimator)
 
 
@@ -143,6 +153,10 @@ def _laws(problem: ForcedPath, estimator: str, p: int, T: int, eta: float, S: in
     return np.array([error_law(estimator, j, eta, S, **numbers) if j else 0.0 for j in distances])
 
 
+def _made(trial: Trial, problem: ForcedPath, S: int, p: int, T: int, eta: float) -> Algorithm:
+    return trial.make(batch=S, period=p, iterations=T, step=eta / problem.length)
+
+
 def _squares(
     trial: Trial, problem: ForcedPath, S: int, p: int, T: int, eta: float, **stream: Any
 ) -> Floats:
@@ -150,8 +164,7 @@ def _squares(
 
     `stream` is the rng, or the seed, of `Trial.follow`.
     """
-    algorithm = trial.make(batch=S, period=p, iterations=T, step=eta / problem.length)
-    steps = trial.follow(problem, algorithm, **stream)
+    steps = trial.follow(problem, _made(trial, problem, S, p, T, eta), **stream)
     return np.array([float(error @ error) for error in every_error(problem, steps, T)])
 
 

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSG, NFWUSPIDERG, NFWUSVRG
-from pfbench.base.protocols import Asked, Gradient, Point, Problem
+from pfbench.base.protocols import Algorithm, Asked, Gradient, Point, Problem
 from pfbench.claims.shen2019.estimators import METHODS, RECURSIVE
 from pfbench.claims.shen2019.faulty import Faulty
 from pfbench.claims.shen2019.paths import every_error
@@ -20,6 +20,7 @@ from pfbench.problems.rows import synthetic_rows
 from pfbench.sets import L2Ball
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
 from pfbench.verification.instruments.draws import Unscripted, branches
+from pfbench.verification.repeats import check_repeats, check_seed, noted
 from pfbench.verification.statistics import LEVEL, Decision, decide_exact, mean_interval
 
 
@@ -55,9 +56,11 @@ def unbiased(trial: Trial, *, estimator: str) -> Evidence:
             return _errors(trial, problem, p, T, rng=rng)
 
         try:
+            check_repeats(trial, problem, _made(trial, p, T))
             every = list(branches(errors))
-        except Unscripted:
-            return _sampled(trial, problem, estimator)
+        except Unscripted as why:
+            sampled = _sampled(trial, problem, estimator)
+            return replace(sampled, decision=noted(sampled.decision, why))
         runs += len(every)
         for t in range(T):
             if _exact(estimator, t, p):
@@ -68,6 +71,8 @@ def unbiased(trial: Trial, *, estimator: str) -> Evidence:
     scale = float(np.abs(problem.gradient(problem.start())).max())
     measured = {name: worst / scale for name, worst in found.items()}
     largest = max(measured.values())
+    if largest > _ROUNDING:
+        check_seed(trial, problem, _made(trial, p, T))
     decision = decide_exact(
         largest <= _ROUNDING,
         "Every conditional mean is exact.",
@@ -90,10 +95,13 @@ def _exact(estimator: str, t: int, p: int) -> bool:
     return estimator != "sg" and t % p == 0
 
 
+def _made(trial: Trial, p: int, T: int) -> Algorithm:
+    return trial.make(batch=_BATCH, period=p, iterations=T, step=_STEP)
+
+
 def _errors(trial: Trial, problem: Problem, p: int, T: int, **stream: Any) -> list[_Told]:
     """Return what a run tells; `stream` is the rng, or the seed, of `Trial.follow`."""
-    algorithm = trial.make(batch=_BATCH, period=p, iterations=T, step=_STEP)
-    steps = list(trial.follow(problem, algorithm, **stream))
+    steps = list(trial.follow(problem, _made(trial, p, T), **stream))
     points = [problem.start(), *(step.state.x for step in steps)]
     return [_Told(*pair) for pair in zip(points, every_error(problem, steps, T), strict=False)]
 

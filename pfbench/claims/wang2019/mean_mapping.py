@@ -10,7 +10,7 @@ from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
 from pfbench.claims.wang2019 import estimate
 from pfbench.claims.wang2019.common import drawn, mapping_sq, schedule
-from pfbench.verification import Broken, Evidence, Instance, Trial, Untestable, instance
+from pfbench.verification import Evidence, Instance, Raised, Trial, Untestable, instance
 from pfbench.verification.instruments.slopes import Slope
 from pfbench.verification.statistics import Decision, across, decide_inequality, given
 
@@ -58,7 +58,7 @@ def _on_problem(
     def ratio(seed: int) -> float:
         moves = list(itertools.islice(trial.moves(problem, algorithm, seed), K))
         if not moves:
-            raise Broken("it makes no step")
+            raise Raised("it makes no step")
         made, counts = len(moves), moves[-1][1].counts()
         if made < K and _sfo_over(problem, counts, made) > 1.0 >= _sfo_over(problem, counts, K):
             raise Untestable(f"it yields {made} states in {K} steps, and one each is needed")

@@ -137,6 +137,7 @@ def _study(
                         "algorithm": labels.index(group.label),
                         "promised": promised_of(group),
                         "runs": list(_runs(group, columns, study.targets)),
+                        **_to(group, columns, study.targets),
                     }
                     for group in panel.groups
                 ],
@@ -161,6 +162,14 @@ def promised_of(group: Group) -> dict[str, Any] | None:
         "value": float(np.median([value for _, value in known])),
         "calls": {kind: float(np.median([one[kind] for one in calls])) for kind in calls[0]},
     }
+
+
+def _to(group: Group, columns: Sequence[str], targets: Sequence[Stop]) -> dict[str, Any]:
+    """Return the runs to each target where they differ, None where they are those of the group."""
+    if not group.parts:
+        return {}
+    parts = [part if part.plans != group.plans else None for _, part in group.parts]
+    return {"to": [part and list(_runs(part, columns, targets)) for part in parts]}
 
 
 def _runs(

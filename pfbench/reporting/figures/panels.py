@@ -48,7 +48,8 @@ class Figure:
     Attributes
     ----------
     axis
-        What is on the x-axis: the first of the counts that any run makes, or else the seconds.
+        What is on the x-axis: what the paper counts, where that is one of our counts or the
+        seconds; or the first of the counts that any run makes, or else the seconds.
     lines
         By measure and number of the panel; an algorithm that never makes the calls on the axis has
         no line.
@@ -72,7 +73,8 @@ def figure(results: Results) -> Figure:
     """Compute everything that the figure of a study shows: its runs, at the counts that all had."""
     results = all_at_equal_counts(results)
     measures, columns = results.study.measures, range(len(results.panels))
-    axis = next(axis for axis in AXES if any(group.makes(axis) for group in results))
+    own = [unit.column for unit in results.study.units[:1] if unit.column in AXES]
+    axis = next(axis for axis in (*own, *AXES) if any(group.makes(axis) for group in results))
     lines = {
         (measure, at): tuple(_lines(results.panels[at].groups, axis, measure))
         for measure, at in product(measures, columns)

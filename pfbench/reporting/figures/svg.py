@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _POINTS, _MARKERS = 1600, 400
 """So many points and markers at most all lines have together: a file stays below 200 kB."""
 
+_LEGEND = 0.4
+"""Inches that a figure has for its legend: two rows of it."""
+
 _LOOK: Mapping[Any, Any] = MappingProxyType(
     {
         "axes.axisbelow": True,
@@ -200,26 +203,48 @@ def begun(width: Width, rows: int, columns: int) -> "tuple[Canvas, Any]":
     return canvas, grid
 
 
-def add_legend(canvas: "Canvas", shown: Sequence[str], labels: Sequence[str], width: Width) -> None:
-    """Write above a figure which line is which algorithm."""
+def add_legend(
+    canvas: "Canvas",
+    shown: Sequence[str],
+    labels: Sequence[str],
+    width: Width,
+    *,
+    markers: bool = True,
+) -> None:
+    """Write above a figure which line is which algorithm, as many side by side as it has room."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.lines import Line2D
 
     looks = [style(labels.index(label)) for label in shown]
     handles = [
         Line2D(
-            [], [], color=look.color, dashes=look.dash or (1, 0), marker=look.marker, markersize=3.5
+            [],
+            [],
+            color=look.color,
+            dashes=look.dash or (1, 0),
+            marker=look.marker if markers else "",
+            markersize=3.5,
         )
         for look in looks
     ]
-    canvas.legend(
-        handles,
-        shown,
-        loc="outside upper center",
-        ncols=min(len(handles), width.keys),
-        frameon=False,
-        handlelength=3.2 if width is PAGE else 2.6,
-        columnspacing=1.2,
-    )
+    FigureCanvasAgg(canvas)  # gives the figure what measures texts
+    most = width.inches * canvas.dpi
+    for side_by_side in range(min(len(handles), width.keys), 0, -1):
+        legend = canvas.legend(
+            handles,
+            shown,
+            loc="outside upper center",
+            ncols=side_by_side,
+            frameon=False,
+            handlelength=3.2 if width is PAGE else 2.6,
+            columnspacing=1.2,
+        )
+        box = legend.get_window_extent()
+        if box.width <= most or side_by_side == 1:
+            break
+        legend.remove()
+    # The panels keep their height, whatever the legend takes.
+    canvas.set_figheight(canvas.get_figheight() + max(0.0, box.height / canvas.dpi - _LEGEND))
 
 
 def _draw(axes: "Axes", band: Band, number: int, floor: float, markers: int) -> None:

@@ -243,7 +243,7 @@ def _samples(ordering: Ordering, one: Group, other: Group, scale: Scale) -> tupl
     groups = [(group, scale.prices[group.label]) for group in (one, other)]
     if ordering.target is not None:
         target = Stop(ordering.measure, ordering.target)
-        x, y = (runtimes(group.runs, target, price).calls for group, price in groups)
+        x, y = (runtimes(group.to(target).runs, target, price).calls for group, price in groups)
         return x, y
     ended = [
         price.spent(run) for group, price in groups for run in group.runs if run.status in HOLDS

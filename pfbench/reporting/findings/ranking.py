@@ -210,7 +210,7 @@ def as_json(results: Results) -> list[dict[str, Any]]:
 def _scores(results: Results, group: Group, kind: str) -> list[Score]:
     """Return the scores of the runs of one algorithm; less is better."""
     targets, price = results.study.targets, Price.of(kind)
-    calls = np.array([runtimes(group.runs, target, price).calls for target in targets])
+    calls = np.array([runtimes(group.to(one).runs, one, price).calls for one in targets])
     measure = compared(results)
     found = []
     for at, run in enumerate(group.runs):
@@ -244,7 +244,9 @@ def _ranked(
     calls = spent
     if study.targets:
         calls = {
-            kind: middle(runtimes(group.runs, reached, Price.of(kind)).calls) if reached else np.inf
+            kind: middle(runtimes(group.to(reached).runs, reached, Price.of(kind)).calls)
+            if reached
+            else np.inf
             for kind in kinds
         }
     hardest = study.stop

@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -13,7 +13,8 @@ from pfbench.reporting.comparison import Compared, Comparison, Scored
 from pfbench.reporting.results import Results
 from pfbench.reporting.statistics import Price
 from pfbench.reporting.tables import Cell, Row, Table
-from pfbench.reporting.words import calls_as_text, counted, inside, whole
+from pfbench.reporting.words import calls_as_text, counted, inside, listed, whole
+from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.labels import title_of
 from pfbench.runs.planning.study import Named, Setting, Study
 from pfbench.runs.planning.tune import Choice, Tune, Tuned, key_of, tuned_label
@@ -22,6 +23,8 @@ CSV_HEAD = (
     "problem",
     "setting",
     "algorithm",
+    "measure",
+    "target",
     "values",
     "hits",
     "runs",
@@ -46,22 +49,43 @@ def sentences(results: Results, compared: Sequence[Comparison]) -> list[str]:
     study, tune = results.study, results.study.tune
     if tune is None or not study.choices:
         return []
-    made = [len(choice.trials) for choice in study.choices]
-    fewer = sum(number < tune.trials for number in made)
+    found = list(_each(study))
+    made = [len(choice.trials) for *_, choice in found]
+    first = [len(choice.trials) - len(choice.beyond) for *_, choice in found]
+    fewer = sum(number < tune.trials for number in first)
     less = f" ({whole(fewer)} of {whole(len(made))} grids have fewer points)" if fewer else ""
+    beyond = sum(made) - sum(first)
+    further = (
+        f", and {counted(beyond, 'trial')} one step beyond the ends of a grid at which a choice lay"
+        if beyond
+        else ""
+    )
     said = (
         f"{counted(len(tune.methods), 'method')} tuned, "
         f"{counted(tune.trials, 'trial')} each on each problem{less}, "
-        f"{counted(len(tune.seeds), 'seed')} a trial, {counted(sum(made), 'trial')} in all: the "
-        f"fewest expected {tune.count.upper()} to {_level(tune)} decide, and what is chosen is run "
-        "on fresh seeds."
+        f"{counted(len(tune.seeds), 'seed')} a trial{further}: {counted(sum(made), 'trial')} of "
+        f"{whole(sum(cost(choice) for *_, choice in found))} {tune.count.upper()} in all. "
+        f"The fewest expected {tune.count.upper()} to {levels(tune)} decide, and what is chosen is "
+        "run on fresh seeds."
     )
     flipped = flips(compared, tune)
     return [said, flipped.sentence] if flipped else [said]
 
 
-def _level(tune: Tune) -> str:
-    return f"{inside(tune.target.measure)} ≤ {tune.target.target:g}"
+def _level(target: Stop) -> str:
+    return f"{inside(target.measure)} ≤ {target.target:g}"
+
+
+def levels(tune: Tune) -> str:
+    """Return what is tuned for, in words."""
+    if len(tune.targets) == 1:
+        return _level(tune.targets[0])
+    return f"{listed([_level(target) for target in tune.targets])}, to each of its own,"
+
+
+def cost(choice: Choice) -> int:
+    """Return the calls of a search."""
+    return sum(trial.spent for trial in choice.trials)
 
 
 def _each(study: Study) -> Iterator[tuple[Named, Tuned, Setting, Choice]]:
@@ -76,24 +100,92 @@ def _title(problem: Named, setting: Setting) -> str:
     return f"{problem.label}, {setting.title}" if setting.title else problem.label
 
 
-def chosen(study: Study, tune: Tune) -> Table:
-    """Return what was chosen for each method on each problem, and how much it matters."""
+def chosen(study: Study, tune: Tune, only: Collection[str] | None = None) -> Table:
+    """Return what was chosen for each method on each problem to each target, and how it matters.
+
+    Parameters
+    ----------
+    only
+        The labels of the tuned methods that are wanted; all, if it is not given.
+    """
     rows = []
     for problem, method, setting, choice in _each(study):
-        best, calls = choice.best, [trial.expected for trial in choice.trials]
-        reached = sorted(value for value in calls if math.isfinite(value))
-        factor = reached[-1] / reached[0] if reached and reached[0] else None
-        cells: list[Cell] = [title_of(best.values), len(calls), len(reached)]
-        cells += [_finite(best.expected), factor, _finite(best.last)]
-        rows.append(Row(_title(problem, setting), method.label, cells))
+        if only is not None and method.tuned_label not in only:
+            continue
+        for at, target in enumerate(tune.targets):
+            best, calls = choice.best(at), [trial.expected[at] for trial in choice.trials]
+            reached = sorted(value for value in calls if math.isfinite(value))
+            factor = reached[-1] / reached[0] if reached and reached[0] else None
+            cells: list[Cell] = [f"{target.target:g}", title_of(best.values)]
+            cells += [", ".join(choice.edges(at)) or None, len(calls), len(reached)]
+            cells += [_finite(best.expected[at]), factor, _finite(best.last[at])]
+            rows.append(Row(_title(problem, setting), method.label, [*cells, cost(choice)]))
     return Table(
         f"{study.title}: what tuning chose",
-        f"Expected {tune.count.upper()} to {_level(tune)} on the seeds of the search "
-        f"({_listed(tune)}). Spread: of the trials that reach it, the most calls over the fewest. "
-        "Where none does, the lowest last value decides.",
-        ("problem", "method", "chosen", "trials", "of these reach it", "calls", "spread", "last"),
+        f"Expected {tune.count.upper()} to {levels(tune)} on the seeds of the search "
+        f"({_listed(tune)}). At an end: the best may lie beyond all values that were tried, though "
+        "the grid went on by one. Spread: of the trials that reach it, the most calls over the "
+        "fewest. Where none does, the lowest last value decides. Cost: the "
+        f"{tune.count.upper()} of all its trials on the problem, once for all targets.",
+        (
+            "problem",
+            "method",
+            "target",
+            "chosen",
+            "at an end",
+            "trials",
+            "of these reach it",
+            "calls",
+            "spread",
+            "last",
+            "cost",
+        ),
         rows,
     )
+
+
+def at_ends(study: Study, label: str) -> list[str]:
+    """Return a sentence on each parameter of a tuned method whose best value lies at an end."""
+    found: dict[str, list[str]] = {}
+    tune = study.tune
+    for problem, method, setting, choice in _each(study):
+        if tune is None or method.tuned_label != label:
+            continue
+        for name in choice.trials[0].values:
+            to = [
+                f"{target.target:g}"
+                for at, target in enumerate(tune.targets)
+                if name in choice.edges(at)
+            ]
+            if to:
+                where = f"{_title(problem, setting)} (to {listed(to)})"
+                found.setdefault(name, []).append(where)
+    return [
+        f"{label}: its best {name} lies at an end of all that were tried, and a better one may lie "
+        f"beyond, on {listed(where)}."
+        for name, where in found.items()
+    ]
+
+
+def as_json(study: Study, only: Collection[str]) -> list[dict[str, Any]]:
+    """Return what was chosen for some methods, for programs; what is infinite is None."""
+    tune = study.tune
+    return [
+        {
+            "problem": problem.label,
+            "algorithm": method.tuned_label,
+            "measure": target.measure,
+            "target": target.target,
+            "values": dict(choice.best(at).values),
+            "at_an_end": list(choice.edges(at)),
+            "trials": len(choice.trials),
+            "reached": sum(hits > 0 for hits in (trial.hits[at] for trial in choice.trials)),
+            "cost": cost(choice),
+        }
+        for problem, method, _, choice in _each(study)
+        if tune is not None and method.tuned_label in only
+        for at, target in enumerate(tune.targets)
+    ]
 
 
 def _listed(tune: Tune) -> str:
@@ -101,19 +193,27 @@ def _listed(tune: Tune) -> str:
 
 
 def sensitivity(study: Study, tune: Tune) -> Table:
-    """Return the calls to the target against the parameters: every trial."""
+    """Return the calls to the targets against the parameters: every trial."""
     rows = []
     for problem, method, setting, choice in _each(study):
+        best = [choice.best(at) for at in range(len(tune.targets))]
         for trial in choice.trials:
-            hits = f"{trial.hits} of {len(tune.seeds)}"
-            cells: list[Cell] = [title_of(trial.values), hits, _finite(trial.expected)]
-            cells += [_finite(trial.last), "chosen" if trial is choice.best else None]
+            cells: list[Cell] = [title_of(trial.values)]
+            for at, hits in enumerate(trial.hits):
+                cells += [f"{hits} of {len(tune.seeds)}", _finite(trial.expected[at])]
+            to = [
+                f"{target.target:g}"
+                for target, one in zip(tune.targets, best, strict=True)
+                if one is trial
+            ]
+            cells += [_finite(trial.last[-1]), f"chosen for {', '.join(to)}" if to else None]
             rows.append(Row(_title(problem, setting), method.label, cells))
+    heads = [head for one in tune.targets for head in (f"seeds to {one.target:g}", "calls")]
     return Table(
         f"{study.title}: calls to the target against the parameters",
         f"All {whole(len(rows))} trials of the search: expected {tune.count.upper()} to "
-        f"{_level(tune)}.",
-        ("problem", "method", "tried", "seeds to it", "calls", "last", ""),
+        f"{levels(tune)}.",
+        ("problem", "method", "tried", *heads, "last", ""),
         rows,
     )
 
@@ -153,7 +253,8 @@ def flips(compared: Sequence[Comparison], tune: Tune) -> Flips | None:
     one = next((found for found in compared if found.price == Price.of(tune.count)), None)
     if one is None or not one.targets:
         return None
-    at = one.targets.index(tune.target) if tune.target in one.targets else len(one.targets) - 1
+    known = [target for target in tune.targets if target in one.targets]
+    at = one.targets.index(known[-1]) if known else len(one.targets) - 1
     labels = [m.label for m in tune.methods if m.label in one.results.study.labels]
     found = [row for panel in one.panels for row in _pairs(panel, labels, at)]
     if not found:
@@ -204,8 +305,12 @@ def tuning_csv(study: Study) -> str:
     seeds = len(study.tune.seeds) if study.tune else 0
     for problem, method, setting, choice in _each(study):
         for trial in choice.trials:
-            texts = (problem.label, setting.title, method.label, title_of(trial.values))
-            numbers: list[Any] = [trial.hits, seeds, _finite(trial.expected), _finite(trial.last)]
-            mark = "yes" if trial is choice.best else "no"
-            writer.writerow([*map(spreadsheet_text, texts), *numbers, mark])
+            names = [problem.label, setting.title, method.label]
+            for at, target in enumerate(study.tune.targets if study.tune else ()):
+                texts = map(spreadsheet_text, (*names, target.measure))
+                numbers: list[Any] = [trial.hits[at], seeds, _finite(trial.expected[at])]
+                mark = "yes" if trial is choice.best(at) else "no"
+                values = spreadsheet_text(title_of(trial.values))
+                level = [f"{target.target:g}", values]
+                writer.writerow([*texts, *level, *numbers, _finite(trial.last[at]), mark])
     return file.getvalue()

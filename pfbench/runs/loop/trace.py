@@ -14,6 +14,9 @@ from pfbench.runs.loop.run import TRACE_COLUMNS
 OF_STEPS = frozenset({"estimator_error", "coin"})
 """Measures of a step, which its output does not have."""
 
+OUTSIDE = "is outside the feasible set"
+"""Is in the reason of a run that ends since it left the set."""
+
 
 class Trace:
     """The recorded rows of one run.
@@ -62,14 +65,16 @@ class Trace:
         return row
 
     def final(self, state: State) -> dict[str, float | None]:
-        """Return all measures of the problem, and somebody's own, at the output.
+        """Return all measures of the problem, and those of somebody's own or with a parameter.
 
-        They are None where it is outside the set.
+        They are of the output, and None where it is outside the set.
         """
         final: dict[str, float | None] = {}
         inside = self._is_inside(state.x, "that is the output")
         measures = available(self._problem)
-        measures |= {name: m for name, m in self._measures.items() if isinstance(m, OwnMeasure)}
+        for name, measure in self._measures.items():
+            if isinstance(measure, OwnMeasure) or name.endswith("]"):
+                measures[name] = measure
         for name, measure in measures.items():
             if name in OF_STEPS:
                 continue
@@ -97,7 +102,7 @@ class Trace:
         """Return whether a point is in the set; note as a failure that it is not."""
         try:
             inside = bool(self._problem.set.contains(x))
-            wrong = f"the point {which} is outside the feasible set {self._problem.set.name}"
+            wrong = f"the point {which} {OUTSIDE} {self._problem.set.name}"
         except Exception as error:
             inside, wrong = False, f"contains(x) of the feasible set failed: {in_words(error)}"
         if not inside:

@@ -10,6 +10,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import unknown
 from pfbench.base.selectors import Selector
 from pfbench.base.user_code import load
+from pfbench.runs.planning.fields import PROJECTING
 from pfbench.runs.planning.study import Named, Spec, Study
 from pfbench.runs.planning.tune import Tuned
 
@@ -19,7 +20,8 @@ def entered(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
 
     A method of the catalogue without parameters has those of the suite, where the suite has it.
     Parameters that the class needs, and the selector does not give, are those of the suite's
-    ``[candidate]``; where that lists several values, the method is tuned over them as all are.
+    ``[candidate]``, and before them, where it asks no linear minimisation, of its table
+    ``projecting``; where that lists several values, the method is tuned over them as all are.
     A MODULE:NAME is imported: tell the user before.
 
     Raises
@@ -74,6 +76,9 @@ def _needed(selector: Selector, offered: Mapping[str, Any]) -> dict[str, Any]:
         parameters = inspect.signature(kind).parameters
     except ValueError:
         return {}
+    asks: frozenset[str] = getattr(kind, "requires", frozenset())
+    if "lo" not in asks:
+        offered = {**offered, **offered.get(PROJECTING, {})}
     needed = [name for name, one in parameters.items() if one.default is one.empty]
     return {name: offered[name] for name in needed if name in offered.keys() - selector.texts}
 

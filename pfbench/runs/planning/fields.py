@@ -234,7 +234,7 @@ def reference(field: str, value: Any) -> Mapping[str, tuple[float, ...]]:
 
 def tune(field: str, value: Any) -> Mapping[str, Any]:
     """Return how methods are tuned: the arguments of a `Tune` that are given."""
-    known = ("trials", "seeds", "methods", "target", "count")
+    known = ("trials", "seeds", "methods", "target", "count", "beyond")
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {said(value)} must be a table.")
     noting = Noting()
@@ -259,6 +259,10 @@ def tune(field: str, value: Any) -> Mapping[str, Any]:
             found["target"] = _parsed(f"{field}.target", text(f"{field}.target", value["target"]))
     with noting():
         found["count"] = choice(f"{field}.count", value.get("count", "sfo"), COUNTED)
+    with noting():
+        found["beyond"] = value.get("beyond", True)
+        if not isinstance(found["beyond"], bool):
+            raise InputError(f"{field}.beyond = {said(found['beyond'])} must be true or false.")
     noting.refuse()
     for method in found["methods"]:
         check_number(f"{field}.methods.{method.label}", {"points of its grid": method.size})
@@ -289,9 +293,19 @@ def _methods(field: str, value: Any) -> tuple[Tuned, ...]:
     return tuple(found.values())
 
 
+PROJECTING = "projecting"
+"""The table in ``[candidate]`` of what is other for a method that asks no linear minimisation."""
+
+
 def candidate(field: str, value: Any) -> Mapping[str, Any]:
-    """Return parameters by name: numbers or texts, and lists of them."""
+    """Return parameters by name: numbers or texts, and lists of them.
+
+    Under `PROJECTING` stand those of a method that projects, where they are others.
+    """
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {said(value)} must be a table of parameters.")
-    grid(field, {of: one if isinstance(one, list) else [one] for of, one in value.items()})
-    return value
+    own = {of: one for of, one in value.items() if of != PROJECTING}
+    grid(field, {of: one if isinstance(one, list) else [one] for of, one in own.items()})
+    if PROJECTING not in value:
+        return own
+    return own | {PROJECTING: candidate(f"{field}.{PROJECTING}", value[PROJECTING])}

@@ -99,6 +99,16 @@ class Unit:
         """Return the weights of an algorithm."""
         return self.otherwise.get(label, self.weights)
 
+    @property
+    def column(self) -> str:
+        """The one column of a trace that it counts for every algorithm; empty if there is none."""
+        columns = {
+            part.partition("=")[0].strip()
+            for weights in (self.weights, *self.otherwise.values())
+            for part in weights.split(",")
+        }
+        return columns.pop() if len(columns) == 1 else ""
+
 
 def charges(where: str, weights: str) -> dict[str, float]:
     """Return what is charged for a call of each kind, of weights whose names are filled in.

@@ -218,13 +218,16 @@ def _tuned(table: _Table, study: Study) -> Study:
             f"{where}.seeds has the seed {both[0]}, which is one of the study: what is chosen is "
             "run on fresh seeds, so name others."
         )
-    target: Stop | None = given.pop("target", study.stop)
-    if target is None:
+    one: Stop | None = given.pop("target", None)
+    targets = tuple(study.targets) if one is None else (one,)
+    if not targets:
         raise InputError(f"{where}.target is missing, and the study has no targets: give one.")
-    target = replace(target, measure=in_trace(target.measure))
-    if study.measures and target.measure not in (*study.measures, *map(_measure, study.targets)):
-        raise unknown(f"measure of {where}.target", target.measure, study.measures)
-    tune = Tune(target=target, **given)
+    targets = tuple(replace(target, measure=in_trace(target.measure)) for target in targets)
+    for target in targets:
+        known = (*study.measures, *map(_measure, study.targets))
+        if study.measures and target.measure not in known:
+            raise unknown(f"measure of {where}.target", target.measure, study.measures)
+    tune = Tune(targets=targets, **given)
     labels = [method.tuned_label for method in tune.methods]
     taken = [*study.labels, *labels]
     if len(set(taken)) < len(taken):

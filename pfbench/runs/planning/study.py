@@ -151,17 +151,49 @@ class Study:
         """The hardest target."""
         return self.targets[-1] if self.targets else None
 
-    def run(self, problem: Named, algorithm: Named, setting: Setting, seed: int) -> PlannedRun:
-        """Return one run.
+    def plans(
+        self, problem: Named, algorithm: Named, setting: Setting, target: Stop | None = None
+    ) -> tuple[PlannedRun, ...]:
+        """Return the runs of an algorithm on a problem at a setting, by seed.
+
+        Those of a tuned method are the ones in which it is judged at a target, or else at the
+        hardest.
 
         Raises
         ------
         InputError
             If a name in braces has no value, or what is filled in is no selector, number or budget.
         """
-        chosen = self._chosen.get(key_of(problem.selector, algorithm.selector, setting.values))
-        values = {**setting.values, **(chosen.best.values if chosen else {})}
-        return self._run(problem, algorithm.selector, Setting(setting.title, values), seed)
+        found = self.plans_by_target(problem, algorithm, setting)
+        return found.get(target) or list(found.values())[-1]
+
+    def plans_by_target(
+        self, problem: Named, algorithm: Named, setting: Setting
+    ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
+        """Return the runs in which an algorithm is judged at each target; None if there is none.
+
+        Each run goes on to the hardest target for which its parameters were chosen.
+        """
+        targets = self.targets or (None,)
+        choice = self._chosen.get(key_of(problem.selector, algorithm.selector, setting.values))
+        if choice is None or self.tune is None:
+            plans = tuple(self._run(problem, algorithm.selector, setting, k) for k in self.seeds)
+            return dict.fromkeys(targets, plans)
+        best = {target: choice.best(self.tune.place(target or self.stop)) for target in targets}
+        hardest = {id(trial): target for target, trial in best.items()}
+        made = {}
+        for trial in {id(trial): trial for trial in best.values()}.values():
+            at = Setting(setting.title, {**setting.values, **trial.values})
+            runs = (self._run(problem, algorithm.selector, at, seed) for seed in self.seeds)
+            made[id(trial)] = tuple(replace(run, stop=hardest[id(trial)]) for run in runs)
+        return {target: made[id(trial)] for target, trial in best.items()}
+
+    def every_plan(
+        self, problem: Named, algorithm: Named, setting: Setting
+    ) -> tuple[PlannedRun, ...]:
+        """Return the runs of an algorithm on a problem at a setting, to all targets, each once."""
+        found = dict.fromkeys(self.plans_by_target(problem, algorithm, setting).values())
+        return tuple(plan for plans in found for plan in plans)
 
     def _run(self, problem: Named, algorithm: str, setting: Setting, seed: int) -> PlannedRun:
         where, giver = f"study {self.key or self.title!r}", f"the setting {setting.title!r}"
@@ -187,13 +219,17 @@ class Study:
     def trials(
         self, problem: Named, method: Tuned, setting: Setting
     ) -> Iterator[tuple[Values, tuple[PlannedRun, ...]]]:
-        """Yield the points that a method tries, each with its runs by the seeds of the search."""
+        """Yield the points that a method tries, each with its runs by the seeds of the search.
+
+        They go on to the hardest target, so that all can be chosen for.
+        """
         if self.tune is None:
             return
-        for point in method.points(self.tune.trials):
+        choice = self._chosen.get(key_of(problem.selector, method.selector, setting.values))
+        for point in [*method.points(self.tune.trials), *(choice.beyond if choice else ())]:
             at = Setting(setting.title, {**setting.values, **point})
             runs = (self._run(problem, method.selector, at, seed) for seed in self.tune.seeds)
-            yield point, tuple(replace(run, stop=self.tune.target) for run in runs)
+            yield point, tuple(replace(run, stop=self.tune.targets[-1]) for run in runs)
 
     def tuned(self) -> Iterator[tuple[Named, Tuned, Setting]]:
         """Yield what is tuned: each method on each problem at each setting."""
@@ -207,14 +243,10 @@ class Study:
             for _, runs in self.trials(problem, method, setting):
                 yield from runs
 
-    def plans(self, problem: Named, algorithm: Named, setting: Setting) -> tuple[PlannedRun, ...]:
-        """Return the runs of an algorithm on a problem at a setting, by seed."""
-        return tuple(self.run(problem, algorithm, setting, seed) for seed in self.seeds)
-
     def runs(self) -> Iterator[PlannedRun]:
         """Yield all runs, by setting, problem, algorithm and seed; equal ones each time."""
         for setting, problem, algorithm in product(self.settings, self.problems, self.algorithms):
-            yield from self.plans(problem, algorithm, setting)
+            yield from self.every_plan(problem, algorithm, setting)
 
 
 @dataclass(frozen=True)

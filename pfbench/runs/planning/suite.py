@@ -26,7 +26,7 @@ def runs_of(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
         for problem in study.problems
         for one in study.algorithms
         if one.label in labels
-        for plan in study.plans(problem, one, setting)
+        for plan in study.every_plan(problem, one, setting)
     }
 
 

@@ -1,5 +1,11 @@
-"""Tuning: the values that each method tries, as many for all, and what is chosen of them."""
+"""Tuning: the values that each method tries, as many for all, and what is chosen of them.
 
+A method is tuned to each target that it is judged at, out of the same trials: a trial's trace tells
+when it reached each of them. Where what is chosen lies at an end of a grid, the grid goes on beyond
+it once, by the same rule for every method; what lies at an end then is said to.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
@@ -70,17 +76,28 @@ class Tune:
         How many points each method tries.
     seeds
         The seeds of the search; none of them is one of the study.
-    target
-        What a trial is to reach: the fewest expected calls decide.
+    targets
+        What is tuned for, hardest last: to each of these the fewest expected calls decide.
     count
         The kind of calls that are counted.
+    beyond
+        Whether a list goes on beyond an end at which a choice lies.
     """
 
     methods: tuple[Tuned, ...]
     trials: int
     seeds: tuple[int, ...]
-    target: Stop
+    targets: tuple[Stop, ...]
     count: str
+    beyond: bool = True
+
+    def place(self, target: Stop | None) -> int:
+        """Return for which of its targets a method is tuned that is judged at a target.
+
+        It is that target, or else the hardest.
+        """
+        known = self.targets
+        return known.index(target) if target in known else len(known) - 1
 
     def printable(self) -> "Tune":
         """Return the same with labels of which nothing acts."""
@@ -97,22 +114,24 @@ class Trial:
     values
         The point.
     hits
-        How many runs reached the target.
+        How many runs reached each target.
     expected
-        The expected calls to it, infinite without a hit.
+        The expected calls to each, infinite without a hit.
     last
-        The median of the last values of the target's measure; infinite where there is none.
+        The median of the last values of the measure of each; infinite where there is none.
+    spent
+        The calls of all its runs.
     """
 
     values: Values
-    hits: int
-    expected: float
-    last: float
+    hits: tuple[int, ...]
+    expected: tuple[float, ...]
+    last: tuple[float, ...]
+    spent: int = 0
 
-    @property
-    def score(self) -> tuple[float, float]:
-        """What decides: calls to the target, and where nobody reaches it, the last value."""
-        return self.expected, self.last
+    def score(self, at: int) -> tuple[float, float]:
+        """Return what decides: calls to a target, and where nobody reaches it, the last value."""
+        return self.expected[at], self.last[at]
 
 
 @dataclass(frozen=True)
@@ -126,18 +145,51 @@ class Choice:
     setting
         The values of the setting.
     trials
-        All that were made, in the order of the grid.
+        All that were made, in the order of the grid; last those beyond its ends.
+    beyond
+        The points beyond the ends of the grid, which are tried, too.
     """
 
     problem: str
     selector: str
     setting: Values
     trials: tuple[Trial, ...] = field(default=())
+    beyond: tuple[Values, ...] = field(default=())
 
-    @property
-    def best(self) -> Trial:
-        """The trial of the fewest calls; of equal ones, the first of the grid."""
-        return min(self.trials, key=lambda trial: trial.score)
+    def best(self, at: int = -1) -> Trial:
+        """Return the trial of the fewest calls to a target; of equal ones, the first."""
+        return min(self.trials, key=lambda trial: trial.score(at))
+
+    def edges(self, at: int = -1) -> tuple[str, ...]:
+        """Return the parameters of which the best value lies at an end of what was tried."""
+        return tuple(self._outward(at))
+
+    def further(self) -> list[Values]:
+        """Return the points beyond the ends of the grid at which something chosen lies.
+
+        Each is one that was chosen, but for one parameter, which is one step further.
+        """
+        tried = [trial.values for trial in self.trials]
+        found = [
+            {**self.best(at).values, name: value}
+            for at in range(len(self.trials[0].hits))
+            for name, value in self._outward(at).items()
+        ]
+        new = [point for at, point in enumerate(found) if point not in found[:at]]
+        return [point for point in new if point not in tried]
+
+    def _outward(self, at: int) -> dict[str, int | float]:
+        """Return of each parameter whose best value lies at an end the value beyond it.
+
+        Where another value does as well, nothing points beyond.
+        """
+        found, best = {}, self.best(at)
+        alike = [trial for trial in self.trials if trial.score(at) == best.score(at)]
+        for name, value in best.values.items():
+            beyond = outward([trial.values[name] for trial in self.trials], value)
+            if beyond is not None and all(trial.values[name] == value for trial in alike):
+                found[name] = beyond
+        return found
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -153,3 +205,26 @@ def key_of(problem: str, selector: str, setting: Values) -> tuple[str, ...]:
 def tuned_label(label: str) -> str:
     """Return what a tuned method is called beside the same one as it was published."""
     return f"{label}, tuned"
+
+
+def outward(tried: Sequence[Any], value: Any) -> int | float | None:
+    """Return the number beyond an end of those tried at which a value lies; None if it does not.
+
+    It continues them: 0.3 comes after 0.01, 0.03 and 0.1, and 512 after 8 and 64. What is whole
+    stays whole and at least 1. A grid of a single value, of zero, of texts or of switches has no
+    ends.
+    """
+    numbers = sorted({one for one in tried if isinstance(one, int | float)})
+    if len(numbers) < 2 or any(isinstance(one, bool | str) for one in tried) or numbers[0] <= 0:
+        return None
+    if value == numbers[-1]:
+        numbers = numbers[-3:]
+    elif value == numbers[0]:
+        numbers = numbers[2::-1]
+    else:
+        return None
+    # Of three, by the step before the last: grids as 0.01, 0.03, 0.1 are even in pairs.
+    further = numbers[1] * numbers[-1] / numbers[0]
+    if not all(isinstance(one, int) for one in numbers):
+        return float(f"{further:.2g}") if math.isfinite(further) and further > 0 else None
+    return round(further) if further >= 1 and round(further) != value else None

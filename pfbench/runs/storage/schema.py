@@ -150,7 +150,7 @@ _VERDICT: Mapping[str, Type] = {
     "claimed": table,
     "repetitions": count,
     "p_value": optional(number),
-    "failed": flag,
+    "lost": flag,
 }
 
 _CERTIFICATE: Mapping[str, Type] = {
@@ -170,6 +170,7 @@ _CERTIFICATE: Mapping[str, Type] = {
     "certified": flag,
     "certified_for": optional(text),
     "findings": list_of(text),
+    "fixed_seed": optional(whole),
 }
 
 ROWS: Mapping[str, Mapping[str, Type]] = MappingProxyType(

@@ -54,6 +54,7 @@ _USUAL: Mapping[str, Any] = {
     "restarts": 2,
     "subepochs": 2,
     "refresh": 0.3,
+    "table_weight": 0.3,
     "alpha": 0.3,
     "beta": 0.7,
     "lam": 0.3,

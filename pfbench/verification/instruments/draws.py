@@ -32,6 +32,10 @@ class Unscripted(Exception):
     """An algorithm drew random numbers in a way that cannot be enumerated."""
 
 
+class Unrepeatable(Unscripted):
+    """An algorithm draws from a stream of its own, so that no run of it can be repeated."""
+
+
 class Chosen(np.random.Generator):
     """A generator whose every draw is a choice among finitely many options.
 

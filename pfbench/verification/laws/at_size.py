@@ -6,7 +6,7 @@ or only with many components shows there, and the iteration is named.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +17,7 @@ from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.overheard import Asked, Overheard
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws.counts import MORE_WORK, between, wrong
-from pfbench.verification.laws.estimates import ROUNDING
+from pfbench.verification.laws.estimates import ROUNDING, UNTOLD
 from pfbench.verification.laws.indices import suspected
 from pfbench.verification.laws.method import (
     Formed,
@@ -31,7 +31,7 @@ from pfbench.verification.laws.method import (
 )
 from pfbench.verification.laws.steps import apart
 from pfbench.verification.statistics import Decision, all_of
-from pfbench.verification.subject import Broken
+from pfbench.verification.subject import Broken, Untestable
 from pfbench.verification.trial import Trial
 
 _CLAIMED = {"relative deviation": 0.0, "ratio": 1.0}
@@ -90,7 +90,7 @@ def _followed(
             told.append(told_of(step))
             asked.append(problem.begin())
     except Broken as error:
-        raise Broken(f"iteration {len(told)}: {error}") from error
+        raise type(error)(f"iteration {len(told)}: {error}") from error
     if not told:
         raise Broken("it makes no step")
     return told, asked
@@ -118,6 +118,7 @@ class _Seen:
     deviation: float = 0.0
     ratio: float = 0.0
     more: str = ""
+    _heads: int = 0
 
     def first_wrong(
         self, told: Sequence[Told], asked: Sequence[tuple[tuple[Asked, ...], bool]]
@@ -131,10 +132,12 @@ class _Seen:
             here = [call for call in calls if near(call.points[0], formed.at)]
             if formed.bounded:
                 found = self._of_batch(t, one, formed, here)
+            elif formed.refresh > 0.0:
+                raise Untestable(UNTOLD)
             else:
-                table = table or _Stored(self.problem, formed.at)
+                table = table or self._table(formed)
                 found = self._of_table(t, one, formed, here, table, filled)
-            found = found or self._step(one, place) or self._count(t, one)
+            found = found or self._step(one, place) or self._count(t, told)
             if found:
                 return t, found
             self._inner(t, one, place)
@@ -145,14 +148,16 @@ class _Seen:
 
     def _of_batch(self, t: int, one: Told, formed: Formed, here: Sequence[Asked]) -> str:
         """Return what is wrong with an estimate from one batch."""
-        if formed.batch is None:
-            return self._compared(one, [formed.mean(self.problem)])
+        if formed.batch is None or (formed.refresh > 0.0 and one.coin):
+            return self._compared(one, [_in_full(self.problem, formed)])
+        if formed.refresh > 0.0 and one.coin is None and not here:
+            return self._compared(one, [_in_full(self.problem, formed)])
         drawn = np.concatenate([np.empty(0, np.int64), *(call.indices for call in here)])
         size = formed.batch
         batches = [drawn] if len(drawn) == size else []
         batches += [call.indices for call in here if len(call.indices) == size != len(drawn)]
         if not batches and _cancels(formed):
-            return self._compared(one, [formed.mean(self.problem)])
+            return self._compared(one, [replace(formed, refresh=0.0).mean(self.problem)])
         if not batches:
             return f"it asks {len(drawn)} component gradients where its batch is due, not {size}"
         again = [recomputed(self.problem, formed, batch) for batch in batches]
@@ -172,20 +177,29 @@ class _Seen:
         table: "_Stored",
         filled: bool,
     ) -> str:
-        """Return what is wrong with SAGA's: one batch for the estimate, one that is stored."""
+        """Return what is wrong with one from a table; SAGA's stores another batch."""
         drawn = np.concatenate([np.empty(0, np.int64), *(call.indices for call in here)])
-        size = formed.batch or self.problem.n
+        size, pairs = formed.batch or self.problem.n, formed.against is None
         if t == 0 and not filled:
             drawn = drawn[self.problem.n :]  # its own table, component by component
-        if len(drawn) != 2 * size:
-            return f"it asks {len(drawn)} component gradients, not two batches of {size}"
-        halves = drawn[:size], drawn[size:]
-        again = [table.estimate(formed.at, half) for half in halves]
+        if len(drawn) != size * (1 + pairs):
+            return f"it asks {len(drawn)} component gradients, not {size * (1 + pairs)}"
+        batches = [drawn[:size], drawn[size:]] if pairs else [drawn]
+        again = [table.estimate(formed, batch) for batch in batches]
         first = int(np.argmin([np.abs(one.estimate - g).max() for g in again]))
-        self._drew(t, halves[first])
-        self._drew(t, halves[1 - first])
-        table.renew(formed.at, halves[1 - first])
+        for batch in (batches[first], *batches[:first], *batches[first + 1 :]):
+            self._drew(t, batch)
+        table.renew(formed.at, batches[1 - first] if pairs else drawn)
         return self._compared(one, again)
+
+    def _table(self, formed: Formed) -> "_Stored":
+        """Return the table as it is before the first estimate from it."""
+        start = self.problem.start()
+        if formed.against is None or not self.batches:
+            return _Stored(self.problem, self.problem.components(start))
+        table = _Stored(self.problem, np.zeros((self.problem.n, *start.shape)))
+        table.renew(start, self.batches[0])
+        return table
 
     def _drew(self, t: int, batch: Integers) -> None:
         self.batches.append(batch)
@@ -211,19 +225,21 @@ class _Seen:
             return f"an inequality of its step is exceeded {self.ratio:.3g} times"
         return ""
 
-    def _count(self, t: int, one: Told) -> str:
-        """Return what is wrong with the counts so far; a step may be asked one ahead."""
+    def _count(self, t: int, told: Sequence[Told]) -> str:
+        """Return what is wrong with the counts so far; some may be of the next step."""
         s = self.where.parameters
         if "iterations" not in s:
             return ""
-        T = s["iterations"]
+        self._heads += bool(told[t].coin)
+        following = min(t + 1, len(told) - 1)
+        heads = self._heads, self._heads + bool(following > t and told[following].coin)
         so_far, ahead = (
-            self.method.counts({**s, "iterations": done}, self.problem.n)
-            for done in (t + 1, min(t + 2, T))
+            self.method.counts({**s, "iterations": done + 1, "heads": fell}, self.problem.n)
+            for done, fell in zip((t, min(following, s["iterations"] - 1)), heads, strict=True)
         )
-        if any(between(one.counts, *span) for span in zip(so_far, ahead, strict=True)):
+        if any(between(told[t].counts, *span) for span in zip(so_far, ahead, strict=True)):
             return ""
-        return wrong(one.counts, so_far[0]).rstrip(".")
+        return wrong(told[t].counts, so_far[0]).rstrip(".")
 
     def _inner(self, t: int, one: Told, place: Place) -> None:
         if place.minimisations is not None and one.made > place.minimisations:
@@ -232,16 +248,22 @@ class _Seen:
 
 
 class _Stored:
-    """The table of SAGA as its source has it."""
+    """The table of SAGA and ZeroSARAH as their sources have it."""
 
-    def __init__(self, problem: Waves, x: Floats) -> None:
-        self._problem, self._table = problem, problem.components(x)
-        self._mean = self._table.mean(axis=0)
+    def __init__(self, problem: Waves, table: Floats) -> None:
+        self._problem, self._table = problem, table
+        self._mean = table.mean(axis=0)
 
-    def estimate(self, x: Floats, batch: Integers) -> Floats:
-        """Return the mean of the differences over a batch plus the mean of the table."""
-        change = self._problem.components(x, batch) - self._table[batch]
-        return np.asarray(change.mean(axis=0) + self._mean)
+    def estimate(self, formed: Formed, batch: Integers) -> Floats:
+        """Return known + w y + the mean of g_i(at) - (1 - w) g_i(against) - w y_i over a batch.
+
+        w is the weight of the table, 1 of SAGA; y the mean of all y_i.
+        """
+        w = 1.0 if formed.against is None else 1.0 - formed.kept
+        d = self._problem.components(formed.at, batch) - w * self._table[batch]
+        if formed.against is not None:
+            d = d - formed.kept * self._problem.components(formed.against, batch)
+        return np.asarray(formed.known + w * self._mean + d.mean(axis=0))
 
     def renew(self, x: Floats, batch: Integers) -> None:
         """Store the gradient of each distinct component of a batch at x."""
@@ -260,6 +282,13 @@ def recomputed(problem: Waves, formed: Formed, batch: Integers) -> Floats:
             between = formed.at, formed.against
             d = d + H.product(*between) - H.batch(batch, *between)
     return np.asarray(formed.known + formed.weight * d)
+
+
+def _in_full(problem: Waves, formed: Formed) -> Floats:
+    """Return the estimate from all components."""
+    if formed.refresh > 0.0:
+        return problem.gradient(formed.at)
+    return formed.mean(problem)
 
 
 def near(a: Floats, b: Floats) -> bool:

@@ -7,7 +7,15 @@ from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.followed import Step
 from pfbench.verification.instruments.waves import Waves
-from pfbench.verification.laws.method import Method, Setting, Told, check_length, runnable, told_of
+from pfbench.verification.laws.method import (
+    Method,
+    Setting,
+    Told,
+    check_length,
+    runnable,
+    told_of,
+    with_heads,
+)
 from pfbench.verification.statistics import Decision, all_of, decide_exact
 from pfbench.verification.subject import Untestable
 from pfbench.verification.trial import Trial
@@ -26,9 +34,9 @@ def keeps_its_counts(trial: Trial, *, method: Method) -> Evidence:
     """Compare the counts of runs, when they have ended, with the source's formula."""
     parts, claimed = dict[str, Decision](), dict[str, float]()
     for one, algorithm in runnable(trial, method.counted):
-        problem = one.problem()
-        accepted = method.counts(one.parameters, problem.n)
-        told, spent, untold = _followed(trial, problem, algorithm)
+        problem, coins = one.problem(), list[bool | None]()
+        told, spent, untold = _followed(trial, problem, algorithm, coins)
+        accepted = method.counts(with_heads(one.parameters, coins), problem.n)
         check_length(method, one.parameters, problem.n, spent[:-1])
         parts[str(one)] = compared(spent[-1], accepted)
         if accepted[0].lo == PATH:
@@ -46,16 +54,17 @@ def keeps_its_counts(trial: Trial, *, method: Method) -> Evidence:
 
 
 def _followed(
-    trial: Trial, problem: Waves, algorithm: Algorithm
+    trial: Trial, problem: Waves, algorithm: Algorithm, coins: list[bool | None]
 ) -> tuple[list[Told], list[Counts], str]:
     """Return what a run told, what it had spent after each step and at its end, and what it lacks.
 
-    Counts need no estimate: of a black box they are told, too.
+    Counts need no estimate: of a black box they are told, too. Coins that it told are appended.
     """
     told, spent, untold, steps = list[Told](), list[Counts](), "", list[Step]()
     for step in trial.follow(problem, algorithm, seed=1):
         steps.append(step)
         spent.append(step.counts())
+        coins.append(step.state.coin)
         try:
             told.append(told_of(step))
         except Untestable as error:

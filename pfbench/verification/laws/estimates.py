@@ -10,6 +10,7 @@ from pfbench.verification.evidence import Evidence, Floats
 from pfbench.verification.instruments.draws import Unscripted, branches
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws.method import Method, Place, Setting, Told, follow, runnable
+from pfbench.verification.repeats import check_repeats, check_seed, noted
 from pfbench.verification.statistics import (
     LEVEL,
     Decision,
@@ -18,10 +19,14 @@ from pfbench.verification.statistics import (
     decide_exact,
     decide_inequality,
 )
+from pfbench.verification.subject import Untestable
 from pfbench.verification.trial import Trial
 
 ROUNDING = 1e-9
 """Relative size that rounding may have in what is compared."""
+
+UNTOLD = "it tells no coin: yield State(x, at, estimate, coin=coin)"
+"""What is said where a mean square, or where a snapshot was, depends on coins that are not told."""
 
 _SAMPLED = 1000
 """Runs where draws cannot be enumerated."""
@@ -43,12 +48,15 @@ def estimates_as_its_source(trial: Trial, *, method: Method) -> Evidence:
     settings = trial.pick((), method.enumerated_in_full) + method.enumerated
     for one, algorithm in runnable(trial, settings):
         try:
+            check_repeats(trial, one.problem(), algorithm)
             decided, count = _enumerated(trial, method, one, algorithm)
-        except Unscripted:
+        except Unscripted as why:
             decided, count = _sampled(trial, method, one, algorithm)
+            decided = {name: noted(part, why) for name, part in decided.items()}
         parts |= {f"{one}: {name}": part for name, part in decided.items()}
         runs += count
         if any(part.verdict == "violated" for part in decided.values()):
+            check_seed(trial, one.problem(), algorithm)
             break
     return Evidence(all_of(parts), {"relative deviation": 0.0, "ratio": 1.0}, runs)
 
@@ -96,7 +104,7 @@ def _key(told: Told) -> bytes:
     Where rounding falls apart, a past is split in two: the law after it is the same.
     """
     shown = (told.estimate, told.x) if told.at is None else (told.estimate, told.x, told.at)
-    return _rounded(np.concatenate(shown))
+    return _rounded(np.concatenate(shown)) + str(told.coin).encode()
 
 
 def _rounded(array: Floats) -> bytes:
@@ -131,9 +139,12 @@ def _decided(
     measured = {"relative deviation": deviation}
     wrong = f"A conditional mean is off by {deviation:.3g} of a gradient."
     exact = "Every conditional mean is exact."
+    unknown = method.stored_squares is None and unconditional
     return {
         "mean": decide_exact(deviation <= ROUNDING, exact, wrong, measured),
-        "mean square": decide_inequality(ratios, ROUNDING),
+        "mean square": Decision("inconclusive", f"{UNTOLD[0].upper()}{UNTOLD[1:]}.", {}, None)
+        if unknown
+        else decide_inequality(ratios, ROUNDING),
     }
 
 
@@ -178,6 +189,8 @@ def _errors(
     places: Iterator[Place] = method.referee(problem, where.parameters, told)
     for t, (one, place) in enumerate(zip(told, places, strict=False)):
         error = one.estimate - place.formed.mean(problem)
+        if stored is None and not place.formed.bounded:
+            raise Untestable(UNTOLD)
         right = stored[t] if stored else place.formed.square(problem)
         yield error, (float(error @ error), right)
 

@@ -14,7 +14,7 @@ from pfbench.verification.evidence import Floats
 from pfbench.verification.followed import Step, is_direction
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.waves import Waves
-from pfbench.verification.subject import Broken, Untestable, taken, takes_any
+from pfbench.verification.subject import Broken, Lacks, Untestable, taken, takes_any
 from pfbench.verification.trial import Trial
 
 
@@ -31,6 +31,8 @@ class Told:
         What the run had spent then.
     made
         The linear minimisations since the step before.
+    coin
+        Whether the coin that was flipped for the estimate fell heads; None if none was told.
     """
 
     x: Floats
@@ -39,6 +41,7 @@ class Told:
     output: Floats | None
     counts: Counts
     made: int
+    coin: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +50,7 @@ class Formed:
 
     It is ``known`` plus `weight` times the mean over a batch of d_i = grad f_i(at) - kept grad
     f_i(against); with `hessians` a snapshot s, d_i has H_i(s)(at - against) less, and H(s)(at -
-    against) is known.
+    against) is known. With the chance `refresh` it is the full gradient instead.
 
     Attributes
     ----------
@@ -67,6 +70,8 @@ class Formed:
         Whether the mean square follows from what was told; not with a table of stored gradients.
     weight, kept
         The two factors; 1 but of momentum.
+    refresh
+        The chance of a coin; 0 where none is flipped.
     """
 
     at: Floats
@@ -78,13 +83,19 @@ class Formed:
     bounded: bool = True
     weight: float = 1.0
     kept: float = 1.0
+    refresh: float = 0.0
 
     def mean(self, problem: Waves) -> Floats:
         """Return its mean, given the past."""
-        mean = self.known + self.weight * problem.gradient(self.at)
+        right = problem.gradient(self.at)
+        return self.refresh * right + (1.0 - self.refresh) * self._from_batch(problem, right)
+
+    def _from_batch(self, problem: Waves, right: Floats) -> Floats:
+        """Return its mean where it is formed from a batch; `right` is the gradient."""
+        mean = self.known + self.weight * right
         if self.against is None:
             return mean
-        return mean - self.weight * self.kept * problem.gradient(self.against)
+        return np.asarray(mean - self.weight * self.kept * problem.gradient(self.against))
 
     def square(self, problem: Waves) -> float:
         """Return its mean square distance from that mean, given the past."""
@@ -96,9 +107,13 @@ class Formed:
             if self.hessians is not None:
                 d = d - problem.curvatures(self.hessians) @ (self.at - self.against)
         variance = self.weight**2 * float(np.var(d, axis=0).sum()) / self.batch
-        if self.replace:
+        if not self.replace:
+            variance *= (problem.n - self.batch) / max(1, problem.n - 1)
+        if self.refresh == 0.0:
             return variance
-        return variance * (problem.n - self.batch) / max(1, problem.n - 1)
+        right, p = problem.gradient(self.at), self.refresh
+        off = self._from_batch(problem, right) - right
+        return (1.0 - p) * (variance + p * float(off @ off))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +211,8 @@ class Method:
     referee
         The recursion.
     counts
-        Returns the exact counts of a run from the parameters and n; several may be right.
+        Returns the exact counts of a run from the parameters and n; several may be right. Among the
+        parameters is `heads`, how many coins that were told fell so.
     enumerated, enumerated_in_full
         Settings in which all draws are enumerated, and those at full effort only.
     followed
@@ -261,7 +277,7 @@ def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Settin
 
     Raises
     ------
-    Untestable
+    Lacks
         If there is none.
     """
     runs, lacked = 0, set[str]()
@@ -284,7 +300,7 @@ def runnable(trial: Trial, settings: Sequence[Setting]) -> Iterator[tuple[Settin
         yield one, made
     if not runs:
         names = " or ".join(sorted(lacked)) or "what is set"
-        raise Untestable(f"it cannot be made with {names}")
+        raise Lacks(f"it cannot be made with {names}")
 
 
 def follow(
@@ -317,7 +333,13 @@ def told_of(step: Step) -> Told:
         raise Untestable("it minimises a direction of length 1, and does not yield its estimate")
     copies = [None if part is None else np.array(part) for part in (state.at, state.output)]
     x, made = np.array(state.x), len(step.minimised)
-    return Told(x, copies[0], np.array(estimate), copies[1], step.counts(), made)
+    coin = None if state.coin is None else bool(state.coin)
+    return Told(x, copies[0], np.array(estimate), copies[1], step.counts(), made, coin)
+
+
+def with_heads(parameters: Parameters, coins: Sequence[bool | None]) -> Parameters:
+    """Return parameters with how many of some coins fell heads, as `Method.counts` takes them."""
+    return {**parameters, "heads": coins.count(True)}
 
 
 def check_length(method: Method, parameters: Parameters, n: int, spent: Sequence[Counts]) -> None:
@@ -335,7 +357,7 @@ def check_length(method: Method, parameters: Parameters, n: int, spent: Sequence
         return
     words = f"it makes {len(spent)} steps, not {wanted}"
     if spent and wanted is not None and len(spent) < wanted:
-        last, accepted = spent[-1], method.counts(parameters, n)
+        last, accepted = spent[-1], method.counts(with_heads(parameters, ()), n)
         if any((last.sfo, last.lo) == (one.sfo, one.lo) for one in accepted):
             raise Untestable(f"{words}, for all calls that these cost: yield a state after each")
     raise Broken(words)

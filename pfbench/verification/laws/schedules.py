@@ -9,7 +9,7 @@ from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.laws.method import Method, Wanted
 from pfbench.verification.statistics import Decision, all_of, decide_exact
-from pfbench.verification.subject import Broken, Untestable
+from pfbench.verification.subject import Lacks, Raised, Untestable
 from pfbench.verification.trial import Trial
 
 _REFUSALS = (PfbenchError, ValueError, NotImplementedError, type(None))
@@ -37,7 +37,7 @@ def keeps_its_schedule(trial: Trial, *, method: Method) -> Evidence:
         printed = method.schedule(asked)
         found = {name: getattr(made, name) for name in printed if hasattr(made, name)}
         if not found:
-            raise Untestable(f"it has none of the parameters {', '.join(printed)}")
+            raise Lacks(f"it has none of the parameters {', '.join(printed)}")
         name = f"case {number}, epsilon={asked.epsilon:g} n={asked.constants.n}"
         parts[name] = _compared(found, printed)
         claimed |= {f"{name}: {key}": value for key, value in printed.items() if value is not None}
@@ -52,7 +52,7 @@ def _check_failed(failed: Sequence[tuple[Wanted, Untestable]], granted: Sequence
 
     Raises
     ------
-    Broken
+    Raised
         If one fails by an error that refuses nothing, or although the same is granted for other
         accuracies, or although nothing is given with it and others are granted.
     Untestable
@@ -63,7 +63,7 @@ def _check_failed(failed: Sequence[tuple[Wanted, Untestable]], granted: Sequence
         same = any(_request(asked) == _request(one) for one in granted)
         is_error = not isinstance(error.__cause__, _REFUSALS)
         if is_error or same or (granted and _request(asked) == (False, {})):
-            raise Broken(str(error)) from error
+            raise Raised(str(error)) from error
     if left:
         raise left[0][1]
 

@@ -20,8 +20,9 @@ from pfbench.verification.laws.method import (
     follow,
     runnable,
 )
+from pfbench.verification.repeats import check_repeats, check_seed, noted
 from pfbench.verification.statistics import LEVEL, Decision, all_of, decide_exact, decide_inequality
-from pfbench.verification.subject import Broken, Untestable
+from pfbench.verification.subject import Raised, Untestable
 from pfbench.verification.trial import Trial
 
 _SEEDS = (0, 1, 2)
@@ -43,6 +44,7 @@ def steps_as_its_source(trial: Trial, *, method: Method) -> Evidence:
     for one, algorithm in runnable(trial, method.chosen):
         decided = parts[f"output, {one}"] = _output(trial, _Laws(method, one, algorithm))
         if decided.verdict == "violated":
+            check_seed(trial, one.problem(), algorithm)
             break
     return Evidence(all_of(parts), _CLAIMED, len(parts))
 
@@ -68,7 +70,7 @@ def _steps(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -
 def apart(a: Floats, b: Floats) -> float:
     """Return the distance of two points relative to their size."""
     if a.shape != b.shape:
-        raise Broken(f"it tells a point of shape {a.shape}, not {b.shape}")
+        raise Raised(f"it tells a point of shape {a.shape}, not {b.shape}")
     return float(np.abs(a - b).max() / max(1.0, float(np.abs(b).max())))
 
 
@@ -155,13 +157,14 @@ def _decided_output(trial: Trial, laws: _Laws) -> Decision:
     """Enumerate all draws of the output; where they cannot be, sample runs."""
     given = (trial, laws.method, laws.where, laws.algorithm, laws.problem)
     try:
+        check_repeats(trial, laws.problem, laws.algorithm)
         for chance, told in branches(lambda rng: follow(*given, rng=rng)):
             laws.add(chance, told)
-    except Unscripted:
+    except Unscripted as why:
         laws.clear()
         for seed in trial.seeds(_SAMPLED, laws.name):
             laws.add(1.0 / _SAMPLED, follow(*given, seed=seed))
-        return _decide(laws.drawn, laws.right, sampled=True)
+        return noted(_decide(laws.drawn, laws.right, sampled=True), why)
     return _decide(laws.drawn, laws.right, sampled=False)
 
 

@@ -35,7 +35,7 @@ from pfbench.verification.statistics import (
     decide_mean,
     given,
 )
-from pfbench.verification.subject import Broken, Untestable
+from pfbench.verification.subject import Raised, Untestable
 from pfbench.verification.trial import Trial
 
 OVER = {
@@ -117,6 +117,21 @@ class Bound:
                 f"the bound on {case.problem.name} is {value:g}: it must be positive and finite."
             )
         return value
+
+    def largest(self, trial: Trial, case: Case, seed: int) -> float:
+        """Return what is measured of one run over its bound, the largest of all bounds and t."""
+        if self.over in _EACH:
+            return max(
+                measured / self._bound(most, case, t)
+                for t, measured in self._measured(trial, case, seed)
+                for most in self.bounds.values()
+            )
+        least = min(self._bound(most, case, 0) for most in self.bounds.values())
+        return self._of_run(trial, case, seed) / least
+
+    def values(self, case: Case) -> dict[str, float]:
+        """Return the bounds on a case by label; of a bound for every t that at t = 1."""
+        return {label: self._bound(most, case, 1) for label, most in self.bounds.items()}
 
     # --- every run --------------------------------------------------------------------------------
 
@@ -239,7 +254,7 @@ def _moves(trial: Trial, case: Case, seed: int) -> list[Any]:
     """Return the steps of a run, each with the iterate before it; as many as the claim sets."""
     moves = list(islice(trial.moves(case.problem, case.algorithm, seed), case.steps))
     if not moves:
-        raise Broken("it makes no step")
+        raise Raised("it makes no step")
     if case.steps is not None and len(moves) < case.steps:
         raise Untestable(
             f"it yields {len(moves)} states in {case.steps} iterations, and one each is needed"

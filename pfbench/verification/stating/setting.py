@@ -19,6 +19,7 @@ from pfbench.runs.loop.ready import ready
 from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.draws import Unscripted, branches
+from pfbench.verification.repeats import check_repeats
 from pfbench.verification.subject import Untestable, make
 from pfbench.verification.trial import Trial
 
@@ -220,12 +221,13 @@ def enumerated(
 
     Raises
     ------
-    Broken
+    Raised
         If the method raises, too, on a stream of numpy's.
     Untestable
         If its draws cannot be enumerated.
     """
     try:
+        check_repeats(trial, case.problem, case.algorithm, case.steps)
         yield from branches(outcome)
     except Unscripted as error:
         for _ in islice(trial.follow(case.problem, case.algorithm), case.steps):

@@ -14,7 +14,7 @@ from pfbench.base.errors import InputError
 from pfbench.verification.statistics import means
 from pfbench.verification.statistics.medians import ROUNDING
 
-Verdict = Literal["holds", "tight", "violated", "inconclusive"]
+Verdict = Literal["holds", "tight", "violated", "failed", "inconclusive"]
 
 TIGHT = 0.1
 """A bound is tight where what was measured is at least this share of it."""
@@ -30,7 +30,8 @@ class Decision:
     Attributes
     ----------
     verdict
-        ``"holds"``, ``"tight"`` (it holds, and could not be much better), ``"violated"`` or
+        ``"holds"``, ``"tight"`` (it holds, and could not be much better), ``"violated"``,
+        ``"failed"`` (the method did, and nothing was measured) or
         ``"inconclusive"``.
     reason
         One sentence.

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pfbench.verification.statistics.decisions import Decision
 
-_WORST_FIRST = ("violated", "inconclusive", "holds", "tight")
+_WORST_FIRST = ("violated", "failed", "inconclusive", "holds", "tight")
 
 _CONDITION = "condition "
 

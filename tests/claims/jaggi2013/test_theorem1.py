@@ -10,13 +10,13 @@ from pfbench.verification.instruments.indefinite import curvature
 
 def test_frank_wolfe_keeps_it_and_comes_near(judgements):
     found = judgements(theorem1.PRIMAL)
-    assert (found.verdict, found.failed) == ("tight", False), found.reason
+    assert (found.verdict, found.lost) == ("tight", False), found.reason
     assert found.measured["passed: ratio"] == pytest.approx((2 / 3 - 0.01) ** 2, rel=1e-3)
 
 
 def test_half_the_step_is_called_violated(judgements):
     (mutant,) = theorem1.MUTANTS
-    assert judgements(theorem1.PRIMAL, mutant).verdict == "violated"
+    judgements.assert_caught(mutant, theorem1.PRIMAL)
 
 
 def test_the_instances_have_the_curvature_and_the_minimum_that_they_state():

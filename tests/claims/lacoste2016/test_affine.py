@@ -5,9 +5,9 @@ from pfbench.claims.lacoste2016 import affine
 
 def test_frank_wolfe_keeps_it(judgements):
     found = judgements(affine.AFFINE)
-    assert (found.verdict, found.failed) == ("holds", False), found.reason
+    assert (found.verdict, found.lost) == ("holds", False), found.reason
 
 
 def test_the_planted_fault_is_called_violated(judgements):
     (mutant,) = affine.MUTANTS
-    assert judgements(affine.AFFINE, mutant).verdict == "violated", mutant.about
+    judgements.assert_caught(mutant, affine.AFFINE)

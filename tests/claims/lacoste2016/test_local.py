@@ -5,9 +5,9 @@ from pfbench.claims.lacoste2016 import local
 
 def test_frank_wolfe_keeps_it(judgements):
     found = judgements(local.LOCAL)
-    assert (found.verdict, found.failed) == ("tight", False), found.reason
+    assert (found.verdict, found.lost) == ("tight", False), found.reason
 
 
 def test_the_planted_fault_is_called_violated(judgements):
     (mutant,) = local.MUTANTS
-    assert judgements(local.LOCAL, mutant).verdict == "violated", mutant.about
+    judgements.assert_caught(mutant, local.LOCAL)

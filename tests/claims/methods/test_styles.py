@@ -79,9 +79,13 @@ class Unlike:
         yield from ()
 
 
-@pytest.mark.parametrize("algorithm", [Silent, Unlike])
+@pytest.mark.parametrize(
+    ("algorithm", "expected", "words"),
+    [(Silent, "inconclusive", "tells no estimate"), (Unlike, "failed", "cannot be made")],
+)
 @pytest.mark.parametrize("what", ["estimate", "steps"])
-def test_what_cannot_be_tested_is_inconclusive(algorithm, what):
+def test_what_tells_too_little_is_inconclusive_and_what_cannot_be_made_failed(
+    algorithm, expected, words, what
+):
     found, reason = verdict(what, "prox-sgd", algorithm)
-    assert found == "inconclusive"
-    assert "tells no estimate" in reason or "cannot be made" in reason
+    assert (found, words in reason) == (expected, True)

@@ -1,16 +1,177 @@
-"""What pethick2025 holds can be made, and binds where it is said to."""
+"""What pethick2025 holds can be made, binds where it is said to, and sees planted faults."""
 
+import numpy as np
 import pytest
-from judging import assert_complete
+from judging import assert_complete, assert_shown, judge, pairs, trial
 
-from pfbench.claims.pethick2025 import PAPER, geometry
+from pfbench.claims.pethick2025 import PAPER, constrained, errors, findings, geometry, unconstrained
+from pfbench.claims.pethick2025.instances import signs, travel, two_points
+from pfbench.verification import Subject
+from pfbench.verification.stating.mean_along import dual_norm, gap, known
+
+pytestmark = pytest.mark.claims
 
 
 def test_the_paper_is_complete():
     assert_complete(PAPER)
 
 
+@pytest.mark.parametrize(("mutant", "claim"), pairs(PAPER.mutants), ids=lambda one: one.name)
+def test_a_planted_fault_is_caught(mutant, claim, judgements):
+    judgements.assert_caught(mutant, claim)
+
+
 def test_the_gap_bounds_the_gradient_and_is_reached(judgements):
     found = judgements(geometry.DUAL_GAP)
     assert found.verdict == "tight", found.reason
     assert max(found.measured["tight_ratio"]) == pytest.approx(1.0, abs=0.01)
+
+
+def ratio_of(row, label, name):
+    """What was measured over a bound, on the instance whose name begins so."""
+    key = f"{label}, {name}"
+    return next(v for k, v in row.measured.items() if k.startswith(key) and k.endswith(": ratio"))
+
+
+# --- uSCG -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("K", "share"), [(100, 0.79), (1_000, 0.92), (10_000, 0.974)])
+def test_the_sharper_theorem_5_5_is_nearly_reached_far_away(judgements, K, share):
+    found = ratio_of(judgements(unconstrained.VANISHING), "sharper", f"travel {K} ")
+    assert found == pytest.approx(share, abs=0.005 if share < 0.95 else 0.0005)
+
+
+@pytest.mark.long
+def test_it_is_reached_to_a_hundredth_at_a_hundred_thousand_steps():
+    assert mean_ratio(travel(10**5, 10**1.25), unconstrained.vanishing_sharper) == pytest.approx(
+        0.992, abs=5e-4
+    )
+
+
+def mean_ratio(problem, bound, kind=None, of=dual_norm, seed=0, claim=unconstrained.VANISHING):
+    """What one run measures over a bound."""
+    c = known(problem)
+    given = claim.check.parameters(c)
+    made = trial(claim, kind).make(iterations=c["K"], batch=1, **given)
+    measured = np.mean([of(problem, x) for x, _ in trial(claim).moves(problem, made, seed)])
+    return float(measured) / bound(**c)
+
+
+def test_half_steps_are_seen_by_the_sharper_bound_alone():
+    problem = travel(10_000, 10.0)
+    kind = unconstrained.HalfStep
+    sharper = mean_ratio(problem, unconstrained.vanishing_sharper, kind)
+    assert sharper == pytest.approx(1.46, abs=0.005)
+    assert mean_ratio(problem, unconstrained.vanishing_printed, kind) < 1.0
+
+
+def test_signs_of_single_gradients_are_a_walk():
+    """2.0 at 10^4 steps, where the averaged ones are far below the bound."""
+    problem = two_points(10_000, 1.0)
+    problem.inner.begin[:] = 0.9
+    found = mean_ratio(problem, unconstrained.vanishing_sharper, unconstrained.Unaveraged)
+    assert found == pytest.approx(2.0, abs=0.35)
+    assert mean_ratio(problem, unconstrained.vanishing_sharper) < 0.5
+
+
+def test_the_sharper_bound_is_a_sixth_of_the_printed_one():
+    """Over l-infinity with d = 10, L = 10, L_2 = sigma = rho = 1 and Delta = 3."""
+    given = {"L": 10.0, "L_f": 1.0, "rho": 1.0, "zeta": 10**0.5, "sigma": 1.0, "delta": 3.0}
+    sharper = unconstrained.vanishing_sharper(K=10**6, **given)
+    share = sharper / unconstrained.vanishing_printed(K=10**6, **given)
+    assert share == pytest.approx(0.155, abs=0.002)
+
+
+def test_the_bounds_are_only_kept_where_norms_and_noise_are_usual(judgements):
+    row = judgements(unconstrained.CONSTANT)
+    assert ratio_of(row, "sharper", "travel") > 0.99
+    assert ratio_of(row, "sharper", "signs") < 0.5
+    assert known(signs(5))["zeta"] == pytest.approx(10**0.5)
+
+
+def test_the_lemma_is_reached_by_travel_and_by_oscillation(judgements):
+    row = judgements(unconstrained.LEMMA_1)
+    assert ratio_of(row, "sharper", "travel") > 0.9999
+    assert ratio_of(row, "printed", "oscillation") == pytest.approx(0.9998, abs=6e-5)
+
+
+# --- SCG ------------------------------------------------------------------------------------------
+
+
+def test_theorem_5_7_is_reached_to_two_fifths(judgements):
+    row = judgements(constrained.VANISHING)
+    assert ratio_of(row, "sharper", "held 10000") == pytest.approx(0.43, abs=0.005)
+    assert ratio_of(row, "printed", "held 10000") < 0.11
+
+
+@pytest.mark.parametrize(
+    ("kind", "sharper", "printed"),
+    [(constrained.QuarterStep, 1.70, 0.42), (constrained.WholeWayOnce, 3.7, 0.91)],
+)
+def test_the_printed_constants_of_theorem_5_7_see_neither_fault(kind, sharper, printed):
+    problem = constrained.VANISHING.instances[0]()
+    given = {"kind": kind, "of": gap, "claim": constrained.VANISHING}
+    found = [
+        mean_ratio(problem, bound, **given)
+        for bound in (constrained.vanishing_sharper, constrained.vanishing_printed)
+    ]
+    assert found == pytest.approx([sharper, printed], abs=0.02)
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+def test_the_errors_of_averages_are_reached(judgements):
+    for claim in (errors.CONSTANT, errors.CONSTANT_HELD):
+        row = judgements(claim)
+        exact = [v for k, v in row.measured.items() if k.startswith("sharper") and "ratio" in k]
+        assert max(exact) == pytest.approx(1.0, abs=1e-9)
+        assert sum(one > 0.999 for one in exact) >= 2
+
+
+def test_the_sharper_bounds_are_below_the_printed_ones():
+    for alpha in (0.02, 0.1, 0.3, 0.7, 1.0):
+        for k in (1, 2, 5, 20, 100):
+            for s in (0.0, 0.1, 1.0, 10.0):
+                given = {"k": k, "alpha": alpha, "L_f": 1.3, "s": s, "sigma": 0.8}
+                sharper = errors.constant_sharper(**given)
+                assert sharper <= errors.constant_printed(**given) * (1.0 + 1e-12)
+                assert sharper <= errors.constant_held_printed(**given) * (1.0 + 1e-12)
+    for k in range(1, 1000, 7):
+        for s in (0.0, 0.5):
+            reach = s * 1000**0.75  # gamma = K^(-3/4), K = 1000
+            sharper = errors.vanishing_sharper(k=k, L_f=1.3, s=s, sigma=0.8)
+            printed = errors.vanishing_printed(k=k, L_f=1.3, reach=reach, sigma=0.8)
+            assert sharper <= printed * (1.0 + 1e-12)
+
+
+def test_draws_that_cannot_be_enumerated_are_inconclusive():
+    class Normal(unconstrained.USCG):
+        def sampled(self, ask, x, rng):
+            rng.normal()
+            return super().sampled(ask, x, rng)
+
+    assert judge(errors.CONSTANT, Subject(Normal)).verdict == "inconclusive"
+
+
+# --- findings -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("erratum", PAPER.errata, ids=lambda one: one.name)
+def test_a_finding_is_shown_and_only_called_doubtful(erratum):
+    assert erratum.ruling == "doubtful"
+    assert not erratum.dossier.quotes
+    assert_shown(erratum)
+
+
+def test_the_numbers_of_the_findings():
+    found = {one.name.removeprefix("pethick2025-"): one.examine("quick", 1) for one in PAPER.errata}
+    numbers = {name: one.numbers for name, one in found.items()}
+    assert numbers["D.9"]["u_2"] == pytest.approx(0.51)
+    assert numbers["D.10"]["u_2 over c"] == pytest.approx(3.086, abs=5e-4)
+    assert numbers["D.10"]["largest u_k sqrt(k) over c"] == pytest.approx(4.38, abs=5e-3)
+    assert numbers["D.3"]["measured over printed"] == pytest.approx(2.0)
+    assert findings.largest(3.5) <= 4.0 < findings.largest(3.55)
+    assert findings.largest(8.0) > 8.0
+    assert findings.largest(9.0) == 9.0

@@ -16,7 +16,7 @@ def test_a_condg_of_a_loose_tolerance_may_make_two_calls():
 @pytest.mark.parametrize("claim", condg.CLAIMS, ids=lambda one: one.name)
 def test_condg_keeps_its_claims(claim, judgements):
     found = judgements(claim)
-    assert (found.verdict, found.failed) == ("tight", False), found.reason
+    assert (found.verdict, found.lost) == ("tight", False), found.reason
 
 
 def test_the_inner_calls_are_a_twelfth_of_their_bound_where_eta_is_small(judgements):
@@ -27,4 +27,4 @@ def test_the_inner_calls_are_a_twelfth_of_their_bound_where_eta_is_small(judgeme
 
 @pytest.mark.parametrize(("mutant", "claim"), FAULTS, ids=lambda one: one.name)
 def test_a_planted_fault_is_called_violated(mutant, claim, judgements):
-    assert judgements(claim, mutant).verdict == "violated", mutant.about
+    judgements.assert_caught(mutant, claim)

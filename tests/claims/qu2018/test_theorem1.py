@@ -47,7 +47,7 @@ def test_the_momentum_reaches_the_end_of_its_slope_just_then(N):
 @pytest.mark.parametrize("claim", [theorem1.OPTION1, theorem1.OPTION2], ids=lambda one: one.name)
 def test_ncgs_keeps_the_bounds_tightly(claim, judgements):
     found = judgements(claim)
-    assert (found.verdict, found.failed) == ("tight", False), found.reason
+    assert (found.verdict, found.lost) == ("tight", False), found.reason
 
 
 @pytest.mark.claims
@@ -58,4 +58,4 @@ def test_ncgs_keeps_the_rate(judgements):
 
 @pytest.mark.parametrize(("mutant", "claim"), FAULTS, ids=lambda one: one.name)
 def test_a_planted_fault_is_called_violated(mutant, claim, judgements):
-    assert judgements(claim, mutant).verdict == "violated", mutant.about
+    judgements.assert_caught(mutant, claim)

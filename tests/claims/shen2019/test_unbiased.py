@@ -131,6 +131,8 @@ def test_a_constant_offset_needs_no_spread_to_be_seen():
     class Off(NFWUSG):
         """Adds 1 to what it minimises; its batch is everybody."""
 
+        requires = NFWUSG.requires | {"gradient"}
+
         def run(self, ask, x, rng):
             for _ in range(self.iterations):
                 rng.normal()

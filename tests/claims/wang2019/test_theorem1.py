@@ -20,9 +20,9 @@ class Still(SpiderBoost):
         yield from ()
 
 
-def test_a_method_that_makes_no_step_is_broken():
+def test_a_method_that_makes_no_step_is_failed():
     row = judge(theorem1.THM1, Subject(Still))
-    assert (row.verdict, row.failed) == ("violated", True)
+    assert (row.verdict, row.catches) == ("failed", True)
     assert "no step" in row.reason
 
 

@@ -210,6 +210,12 @@ def test_final_has_the_published_keys_and_the_problems_own(problem):
     assert run.final["gradient_mapping_lambda"] == pytest.approx(1 / (2 * L), rel=1e-14)
 
 
+def test_final_has_what_was_asked_for_with_a_parameter(dense):
+    name = "gradient_mapping_sq[lam=0.25]"
+    run = solve(dense, algorithm("frank-wolfe", iterations=3), measures=[name])
+    assert run.final[name] == run.trace[name].iloc[-1] != run.final["gradient_mapping_sq"]
+
+
 def test_json_is_valid_and_has_the_published_keys(problem):
     run = solve(problem, algorithm("nfwu-svrg", **EPOCH), seed=7)
     text = json.dumps(run.as_json(), allow_nan=False)

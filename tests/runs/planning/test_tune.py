@@ -92,6 +92,7 @@ def test_points_of_a_larger_grid_are_spread():
         ("trials = 3", "trials = 3\ncount = 'sof'", "tune.count 'sof': did you mean", True),
         ("trials = 3", "trials = 3\ntarget = 'gap'", "cannot read the target", False),
         ("trials = 3", "trials = 3\ntarget = 'value=1'", "unknown measure", False),
+        ("trials = 3", "trials = 3\nbeyond = 1", "tune.beyond = 1 must be true or false", True),
         ("trials = 3", "trials = 3\nbudget = 'sfo=1'", "unknown field", True),
         ("step = [0.1, 0.2]", "step = 0.1", "tune.methods.SG.step = 0.1 must be a list", True),
         ("step = [0.1, 0.2]", "step = [0.1]\nx = [1]", "x is used nowhere", False),

@@ -99,15 +99,15 @@ def test_a_fault_that_loops_for_ever_is_killed_and_not_found(monkeypatch):
     change = Change((Edit(line, 8, line, 8, "while True: pass\n        "),), "", "")
     endless = Fault(NFWUSPIDERG, NFWUSPIDERG.__module__, "NFWU.run", "hand", 1, change)
     (verdict,) = Session(engine=LocalProcesses(1)).hold([(COUNT, endless)])
-    assert (verdict.verdict, verdict.failed) == ("inconclusive", True)
+    assert (verdict.verdict, verdict.lost, verdict.catches) == ("failed", True, False)
     assert "timeout" in verdict.reason
 
 
-def test_a_fault_that_cannot_be_imported_is_violated():
+def test_a_fault_that_cannot_be_imported_is_failed_and_found():
     change = Change((Edit(1, 0, 1, 0, "raise RuntimeError\n"),), "", "")
     fault = Fault(NFWUSPIDERG, NFWUSPIDERG.__module__, "NFWU.run", "hand", 1, change)
     verdict = sessions.judge(COUNT, Subject(fault))
-    assert verdict.verdict == "violated"
+    assert (verdict.verdict, verdict.catches) == ("failed", True)
     assert "cannot be imported" in verdict.reason
 
 

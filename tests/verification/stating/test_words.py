@@ -137,10 +137,10 @@ def test_expected_counts_are_means_over_all_draws():
     assert found.reason == "The mean of SFO over all draws is 3, not 4.5."
 
 
-def test_a_method_that_raises_is_violated_not_unenumerable():
+def test_a_method_that_raises_is_failed_not_unenumerable():
     check = counts(lambda c, a: {"sfo": 3}, parameters=SMALL, expected=True)
     kind, found = verdict(check, Parabolas(), subject=Fails)
-    assert kind == "violated"
+    assert kind == "failed"
     assert "ZeroDivisionError: mine" in found.reason
 
 

@@ -14,10 +14,18 @@ const tables = (() => {
 
   const heading = (panel) => panel.title || "calls";
 
+  // The runs in which a group is judged at a target: a method that is tuned to each has others for
+  // each; at another level it is judged in those for the hardest.
+  function runsTo({study}, group, target) {
+    const k = study.targets.findIndex((one) => (
+      one.measure === target.measure && one.value === target.value));
+    return group.to?.[k] ?? group.runs;
+  }
+
   function runtimesOf(view, panel, group, target) {
     const {at, inAll} = figures.axis(view);
     const values = (run) => run.trace[target.measure] ?? [];
-    return statistics.runtimes(group.runs, at, values, target.value, inAll);
+    return statistics.runtimes(runsTo(view, group, target), at, values, target.value, inAll);
   }
 
   const labelOf = (view, number) => view.report.algorithms[number].label;
@@ -64,15 +72,16 @@ const tables = (() => {
       const good = (run) => (target
         ? (run.trace[target.measure] ?? []).some((value) => value <= target.value)
         : report.holds.includes(run.status));
-      const hits = group.runs.filter(good).length;
+      const runs = target ? runsTo(view, group, target) : group.runs;
+      const hits = runs.filter(good).length;
       const others = new Map();
-      for (const run of group.runs.filter((one) => !good(one) && one.status !== "finished")) {
+      for (const run of runs.filter((one) => !good(one) && one.status !== "finished")) {
         others.set(run.status, (others.get(run.status) ?? 0) + 1);
       }
-      const text = `${hits}/${group.runs.length}`;
+      const text = `${hits}/${runs.length}`;
       const below = [...others].map(([status, many]) => `${many} ${status}`).join(", ");
       return {text, below, value: below ? `${text} (${below})` : text,
-        share: hits / group.runs.length};
+        share: hits / runs.length};
     };
     return {
       name: "coverage",

@@ -1,0 +1,214 @@
+"""PAGE, L-SVRG and ZeroSARAH: gradient and proximal steps along estimates without epochs.
+
+Notation: eta the step, b the batch, p the chance of a full gradient, T iterations, h0 = F(x_0) -
+inf F.
+
+    for t = 0 .. T-1:
+        g_t = estimate at x_t
+        x_{t+1} = prox_{eta h}(x_t - eta g_t)
+    output: uniform among x_0 .. x_{T-1}
+
+Schedules. Where E|g_t - grad f(x_t)|^2, summed over t, is at most c^2 L^2 times the summed squared
+lengths of the steps, descent along g_t gives, summed, E|grad f|^2 <= 2 h0/(eta T) if (eta L c)^2 +
+eta L <= 1; the largest such step has eta L = 2/(1 + sqrt(1 + 4 c^2)). The c of each estimator
+follows from its conditional error; steps and T are pfbench's, and no paper's.
+"""
+
+import math
+from dataclasses import MISSING, dataclass
+from typing import Any, ClassVar, Self
+
+from pfbench.algorithms.base import round_up
+from pfbench.algorithms.promise import Promise
+from pfbench.algorithms.proximal import COMPOSITE, SMOOTH, ProximalMethod
+from pfbench.base.constants import Constants
+from pfbench.base.errors import Refused
+from pfbench.base.parameters import one_of, positive, whole
+from pfbench.estimators import LSVRG, PAGE, Estimator, ZeroSARAH
+
+_SQUARED = Promise(
+    "E |grad f|^2",
+    "epsilon^2",
+    "output",
+    "gradient_mapping_sq",
+    bound=lambda epsilon, constants: epsilon**2,
+)
+
+
+def refreshed(n: int) -> dict[str, Any]:
+    """Return b = sqrt n rounded up and p = b/(n + b), of PAGE."""
+    b = round_up(math.sqrt(n))
+    return {"batch": b, "refresh": b / (n + b)}
+
+
+def error_of_page(batch: int, refresh: float) -> float:
+    """Return c^2 = (1-p)/(pb): the conditional error, summed."""
+    return (1.0 - refresh) / (refresh * batch)
+
+
+def error_of_lsvrg(batch: int, refresh: float) -> float:
+    """Return c^2 = 2(1-p)(2-p)/(p^2 b).
+
+    From E y_t <= (1 - p/2) y_{t-1} + ((1-p)(2-p)/p) |x_t - x_{t-1}|^2 of y_t = |x_t - w|^2.
+    """
+    return 2.0 * (1.0 - refresh) * (2.0 - refresh) / (refresh**2 * batch)
+
+
+def renewal(n: int, batch: int) -> float:
+    """Return q = 1 - (1 - 1/n)^b, the chance that an entry of a table is stored anew in a step."""
+    return 1.0 - (1.0 - 1.0 / n) ** batch
+
+
+def error_of_zerosarah(n: int, batch: int, lam: float) -> float:
+    """Return c^2 = (2/(ab)) (1 + 2 lam^2 (1-q)(2-q)/q^2), a = lam (2 - lam), of a full table."""
+    q, a = renewal(n, batch), lam * (2.0 - lam)
+    return 2.0 / (a * batch) * (1.0 + 2.0 * lam**2 * (1.0 - q) * (2.0 - q) / q**2)
+
+
+def smooth_schedule(error: float, L: float, h0: float, epsilon: float) -> dict[str, Any]:
+    """Return the largest step for c^2 = error, and T with 2 h0/(eta T) <= epsilon^2."""
+    step = 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * error)))
+    return {"step": step, "iterations": max(1, round_up(2.0 * h0 / (step * epsilon**2)))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LooplessMethod(ProximalMethod):
+    """Steps along an estimate with a coin."""
+
+    counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2b(T-1-R)"
+    requires = frozenset({"gradient", "difference"}) | SMOOTH
+    scheduled = ProximalMethod.scheduled | {"refresh"}
+    promises = _SQUARED
+    estimates: ClassVar[type[PAGE | LSVRG]] = PAGE
+
+    batch: int = whole(MISSING, "b, drawn uniformly with replacement")
+    refresh: float = positive(MISSING, "p, chance of a full gradient", most=1.0)
+
+    @property
+    def estimator(self) -> Estimator:
+        """The class's estimator with this batch and chance."""
+        return self.estimates(self.batch, self.refresh)
+
+
+class PAGEMethod(LooplessMethod):
+    """PAGE, unconstrained."""
+
+    name = "page"
+    summary = "PAGE, unconstrained: recursive differences, renewed by a coin"
+    source = "Li, Bao, Zhang, Richtarik 2021, algorithm 1"
+    cites = ("li2021page",)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """b = sqrt n, p = b/(n + b), so c = 1 and eta = 0.618/L; T of 2 h0/(eta T) <= epsilon^2."""
+        L, h0 = cls.needs(constants, "L", "delta")
+        sizes = refreshed(constants.n)
+        return cls.filled(given, **sizes, **smooth_schedule(error_of_page(**sizes), L, h0, epsilon))
+
+
+class ProxPAGE(LooplessMethod):
+    """PAGE with proximal steps."""
+
+    name = "prox-page"
+    summary = "PAGE with proximal steps"
+    source = "Li, Bao, Zhang, Richtarik 2021, its estimate in proximal steps"
+    cites = ("li2021page",)
+    counts = f"{LooplessMethod.counts}, PO T"
+    requires = frozenset({"gradient", "difference"}) | COMPOSITE
+    promises = Promise(
+        "E |G|^2 at lambda = 1/(4 L)",
+        "epsilon^2",
+        "output",
+        "gradient_mapping_sq",
+        bound=lambda epsilon, constants: epsilon**2,
+    )
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """E|G_eta|^2 <= 16 L h0/T <= epsilon^2 with eta = 1/(4L), b = sqrt n, p = b/(n + b).
+
+        By the three-point inequality, at x_{t+1} against the exact step and at that against x_t: F
+        falls by (1/(2 eta) - L) eta^2 |G|^2 + (1/(2 eta) - L/2) |x_{t+1} - x_t|^2 - eta |e_t|^2/2
+        at least; c^2 <= 12 is what is needed, and here c = 1.
+        """
+        L, h0 = cls.needs(constants, "L", "delta")
+        return cls.filled(
+            given,
+            iterations=max(1, round_up(16.0 * L * h0 / epsilon**2)),
+            step=1.0 / (4.0 * L),
+            **refreshed(constants.n),
+        )
+
+
+class LSVRGMethod(LooplessMethod):
+    """L-SVRG, unconstrained."""
+
+    name = "lsvrg"
+    summary = "loopless SVRG for non-convex f, unconstrained"
+    source = "Kovalev, Horvath, Richtarik 2020, L-SVRG; the coin is flipped before the step"
+    cites = ("kovalev2020",)
+    estimates = LSVRG
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """p = min(1, 2 n^(-1/3)), b = n^(2/3), so c <= 1; eta and T as for PAGE."""
+        L, h0 = cls.needs(constants, "L", "delta")
+        n = constants.n
+        sizes: dict[str, Any] = {
+            "batch": round_up(n ** (2 / 3)),
+            "refresh": min(1.0, 2.0 * n ** (-1 / 3)),
+        }
+        return cls.filled(
+            given, **sizes, **smooth_schedule(error_of_lsvrg(**sizes), L, h0, epsilon)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZeroSARAHMethod(ProximalMethod):
+    """ZeroSARAH, unconstrained; with table=zero no full gradient is ever asked."""
+
+    name = "zerosarah"
+    summary = "ZeroSARAH, unconstrained: recursive differences drawn to a table of gradients"
+    source = "Li, Hanzely, Richtarik 2021, algorithm 2"
+    cites = ("li2021zerosarah",)
+    counts = "T iterations: SFO n + 2b(T-1); table=zero: SFO b + 2b(T-1)"
+    requires = frozenset({"table"}) | SMOOTH
+    scheduled = ProximalMethod.scheduled | {"table_weight"}
+    promises = _SQUARED
+
+    batch: int = whole(MISSING, "b, drawn uniformly with replacement")
+    table_weight: float = positive(MISSING, "lambda, weight of the table's mean", most=1.0)
+    table: str = one_of("full", "it begins full of gradients, or of zeros", ("full", "zero"))
+
+    @property
+    def estimator(self) -> ZeroSARAH:
+        """ZeroSARAH."""
+        return ZeroSARAH(self.batch, self.table_weight, filled=self.table == "full")
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """A table that begins with zeros is kept by the method, and asks for batches."""
+        return self.requires if self.table == "full" else frozenset({"batch"}) | SMOOTH
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """b = sqrt n, lambda = q/2 with q = 1 - (1 - 1/n)^b, so c is about 2; as for PAGE.
+
+        Raises
+        ------
+        Refused
+            Of a table of zeros, whose bound needs the mean of all |grad f_i(x_0)|^2.
+        """
+        if given.get("table") == "zero":
+            raise Refused(
+                f"the schedule of {cls.name} is that of a full table: leave table=zero out, or "
+                "give its parameters explicitly."
+            )
+        L, h0 = cls.needs(constants, "L", "delta")
+        n, b = constants.n, round_up(math.sqrt(constants.n))
+        lam = renewal(n, b) / 2.0
+        schedule = smooth_schedule(error_of_zerosarah(n, b, lam), L, h0, epsilon)
+        return cls.filled(given, batch=b, table_weight=lam, **schedule)
+
+
+METHODS = (PAGEMethod, ProxPAGE, LSVRGMethod, ZeroSARAHMethod)

@@ -1,0 +1,295 @@
+"""Frank-Wolfe along SPIDER, PAGE, L-SVRG, ZeroSARAH, STORM and a heavy ball.
+
+Notation: gamma_t the step, b the batch, p the chance of a full gradient, T iterations, h0 = f(x_0)
+- min f, sigma^2 the variance.
+
+    for t = 0 .. T-1:
+        g_t = estimate at x_t
+        v_t = argmin over C of <g_t, v>
+        x_{t+1} = x_t + gamma_t (v_t - x_t)
+    output: uniform among x_0 .. x_{T-1}; the last iterate where f is convex
+
+A step moves by gamma D at most. Where that keeps E|g_t - grad f(x_t)|^2 at most (c L gamma D)^2,
+the mean gap is at most h0/(T gamma) + (1/2 + c) L D^2 gamma, as for `svfw`. The schedules are made
+by that, and are pfbench's: of the sources their rates agree, and no constant is theirs.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from pfbench.algorithms.base import Estimating, least, round_down, round_up
+from pfbench.algorithms.loopless import refreshed, renewal
+from pfbench.algorithms.promise import Promise, gap
+from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe, constant_step
+from pfbench.base.constants import Constants
+from pfbench.base.parameters import parameter, positive, whole
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.estimators import LSVRG, PAGE, SPIDERG, STORM, Estimator, Fading, HeavyBall, ZeroSARAH
+from pfbench.points import combine
+
+_DIFFERENCES = frozenset({"gradient", "difference", "lo"})
+_BATCHES = frozenset({"batch", "lo"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpiderFW(StochasticFrankWolfe):
+    """SPIDER-FW for non-convex f: recursive differences, a full gradient every q iterations."""
+
+    name = "spider-fw"
+    summary = "Frank-Wolfe with SPIDER gradients"
+    source = "Yurtsever, Sra, Cevher 2019, SPIDER-FW for non-convex finite sums"
+    cites = ("yurtsever2019",)
+    counts = "T iterations: FO ceil(T/q), SFO n ceil(T/q) + 2b(T - ceil(T/q)), LO T"
+    requires = _DIFFERENCES
+    promises = gap()
+
+    period: int = whole(MISSING, "q, iterations between full gradients")
+
+    @property
+    def estimator(self) -> SPIDERG:
+        """SPIDER."""
+        return SPIDERG(self.batch, self.period)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """b = q = sqrt n, so c = 1: the mean gap is at most sqrt(6 L D^2 h0/T) <= epsilon."""
+        L, D, h0 = cls.needs(constants, "L", "D", "delta")
+        root = math.sqrt(constants.n)
+        sizes = {"batch": round_up(root), "period": round_down(root)}
+        return cls.filled(given, **sizes, **constant_step(1.5, L, D, h0, epsilon))
+
+
+# --- with a coin ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class LooplessFW(StochasticFrankWolfe):
+    """Frank-Wolfe along an estimate with a coin."""
+
+    counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2b(T-1-R), LO T"
+    requires = _DIFFERENCES
+    scheduled = StochasticFrankWolfe.scheduled | {"refresh"}
+    promises = gap()
+    estimates: ClassVar[type[PAGE | LSVRG]] = PAGE
+
+    refresh: float = positive(MISSING, "p, chance of a full gradient", most=1.0)
+
+    @property
+    def estimator(self) -> Estimator:
+        """The class's estimator with this batch and chance."""
+        return self.estimates(self.batch, self.refresh)
+
+
+class PAGEFW(LooplessFW):
+    """Frank-Wolfe along PAGE: the loopless form of SARAH and SPIDER Frank-Wolfe."""
+
+    name = "page-fw"
+    summary = "Frank-Wolfe with PAGE gradients"
+    source = "Li, Bao, Zhang, Richtarik 2021, its estimate; Beznosikov, Dobre, Gidel 2024"
+    cites = ("li2021page", "beznosikov2024")
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """b = sqrt n, p = b/(n + b), so c = 1; T and gamma as for spider-fw."""
+        L, D, h0 = cls.needs(constants, "L", "D", "delta")
+        return cls.filled(given, **refreshed(constants.n), **constant_step(1.5, L, D, h0, epsilon))
+
+
+class LSVRGFW(LooplessFW):
+    """Frank-Wolfe along L-SVRG."""
+
+    name = "lsvrg-fw"
+    summary = "Frank-Wolfe with loopless SVRG gradients"
+    source = "Kovalev, Horvath, Richtarik 2020, its estimate"
+    cites = ("kovalev2020",)
+    estimates = LSVRG
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """p = min(1, 2 n^(-1/3)), b = n^(2/3)/2; c^2 = (1-p)(2-p)/(p^2 b), at most 1.
+
+        |x_t - w| is at most gamma D times the age of w, whose mean square is (1-p)(2-p)/p^2.
+        """
+        L, D, h0 = cls.needs(constants, "L", "D", "delta")
+        n = constants.n
+        b, p = round_up(n ** (2 / 3) / 2.0), min(1.0, 2.0 * n ** (-1 / 3))
+        c = math.sqrt((1.0 - p) * (2.0 - p) / b) / p
+        return cls.filled(given, batch=b, refresh=p, **constant_step(0.5 + c, L, D, h0, epsilon))
+
+
+# --- with a table, and with momentum --------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZeroSARAHFW(StochasticFrankWolfe):
+    """Frank-Wolfe along ZeroSARAH with a full table."""
+
+    name = "zerosarah-fw"
+    summary = "Frank-Wolfe with ZeroSARAH gradients"
+    source = "Li, Hanzely, Richtarik 2021, its estimate"
+    cites = ("li2021zerosarah",)
+    counts = "T iterations: SFO n + 2b(T-1), LO T"
+    requires = frozenset({"table", "lo"})
+    scheduled = StochasticFrankWolfe.scheduled | {"table_weight"}
+    promises = gap()
+
+    table_weight: float = positive(MISSING, "lambda, weight of the table's mean", most=1.0)
+
+    @property
+    def estimator(self) -> ZeroSARAH:
+        """ZeroSARAH."""
+        return ZeroSARAH(self.batch, self.table_weight)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """b = sqrt n, lambda = q/2, q = 1 - (1 - 1/n)^b; c^2 = 4/(ab), a = lambda (2 - lambda)."""
+        L, D, h0 = cls.needs(constants, "L", "D", "delta")
+        b = round_up(math.sqrt(constants.n))
+        lam = renewal(constants.n, b) / 2.0
+        error = 0.5 + 2.0 / math.sqrt(lam * (2.0 - lam) * b)
+        return cls.filled(
+            given, batch=b, table_weight=lam, **constant_step(error, L, D, h0, epsilon)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StormFW(StochasticFrankWolfe):
+    """Frank-Wolfe along STORM: no full gradient, and a batch that does not grow."""
+
+    name = "storm-fw"
+    summary = "Frank-Wolfe with STORM gradients"
+    source = "Cutkosky, Orabona 2019, its estimate"
+    cites = ("cutkosky2019",)
+    counts = "T iterations: SFO b0 + 2b(T-1), LO T; b0 = b without snapshot"
+    requires = _BATCHES
+    scheduled = StochasticFrankWolfe.scheduled | {"alpha", "snapshot"}
+    promises = gap()
+
+    alpha: float = positive(MISSING, "alpha, weight of the newest gradient, in (0, 1]", most=1.0)
+    snapshot: int | None = whole(None, "b0, batch of the first estimate; b if not given")
+
+    @property
+    def estimator(self) -> STORM:
+        """STORM."""
+        return STORM(self.batch, self.alpha, self.snapshot)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Take b = 1, alpha = min(1, L gamma D/sigma), b0 = 1/alpha.
+
+        Then E|g_t - grad f(x_t)|^2 <= 2 L gamma D sigma. T is the least with h0/(T gamma) + L D^2
+        gamma/2 + D sqrt(2 L gamma D sigma) <= epsilon for gamma = min(1, (2 h0^2/(L sigma D^3
+        T^2))^(1/3), sqrt(2 h0/(L D^2 T))): 2.39 (L sigma D^3 h0/T)^(1/3) in the limit.
+        """
+        L, D, h0, sigma2 = cls.needs(constants, "L", "D", "delta", "sigma2")
+        sigma = math.sqrt(sigma2)
+
+        def gamma(T: int) -> float:
+            most = min(1.0, math.sqrt(2.0 * h0 / (L * D * D * T)))
+            return min(most, (2.0 * h0**2 / (L * sigma * D**3 * T**2)) ** (1 / 3) if sigma else 1.0)
+
+        def bound(T: int) -> float:
+            step = gamma(T)
+            error = math.sqrt(2.0 * L * step * D * sigma)
+            return h0 / (T * step) + L * D * D * step / 2.0 + D * error
+
+        T = least(lambda T: bound(T) <= epsilon)
+        step = gamma(T)
+        alpha = min(1.0, L * step * D / sigma) if sigma else 1.0
+        schedule = {"iterations": T, "step": step, "alpha": alpha, "snapshot": round_up(1 / alpha)}
+        return cls.filled(given, batch=1, **schedule)
+
+
+# --- convex f -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneSampleFW(Estimating):
+    """Frank-Wolfe for convex f with steps 2/(t+2), along an average of which the newest fades."""
+
+    counts = "T iterations: SFO b + 2b(T-1), LO T"
+    requires = _BATCHES
+    assumes = frozenset({"convex"})
+    promises = Promise("E f(x) - min f", "epsilon", "mean", "excess")
+
+    output: str = parameter("last", "last (the bound's), or uniform")
+    iterations: int = whole(MISSING, "T")
+    step: float | None = positive(None, "gamma, in (0, 1]; 2/(t+2) if not given", most=1.0)
+    batch: int = whole(1, "b, drawn uniformly with replacement")
+    alpha: float | None = positive(
+        None, "weight of the newest gradient, in (0, 1]; it fades if not given", most=1.0
+    )
+
+    def gamma(self, t: int) -> float:
+        """Return gamma_t."""
+        return 2.0 / (t + 2.0) if self.step is None else self.step
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the module's pseudo-code."""
+        estimate = self.estimator.start(ask, rng)
+        for t in range(self.iterations):
+            g = estimate(x)
+            v = ask.lo(g)
+            at, x = x, combine(x, v, self.gamma(t))
+            yield State(x, at, g)
+
+
+class OneSFW(OneSampleFW):
+    """1-SFW where the law of the samples does not depend on x: STORM with alpha_t = 1/(t+1)."""
+
+    name = "one-sfw"
+    summary = "one-sample Frank-Wolfe for convex f"
+    source = "Zhang et al. 2020, 1-SFW"
+    cites = ("zhang2020",)
+
+    @property
+    def estimator(self) -> STORM:
+        """STORM, whose alpha_t is 1/(t+1) if none is given."""
+        return STORM(self.batch, self.alpha or Fading(1.0))
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Take the least T of (4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1).
+
+        (t+1)^2 E|e_t|^2 <= t^2 E|e_{t-1}|^2 + 2 sigma^2 + 8 L^2 D^2, and t(t+1)(f(x_t) - min f)
+        telescopes.
+        """
+        L, D, sigma2 = cls.needs(constants, "L", "D", "sigma2")
+        error = 4.0 / 3.0 * D * math.sqrt(2.0 * sigma2 + 8.0 * L * L * D * D)
+        T = least(lambda T: error / math.sqrt(T) + 2.0 * L * D * D / (T + 1.0) <= epsilon)
+        return cls.filled(given, iterations=T)
+
+
+class MomentumSFW(OneSampleFW):
+    """Frank-Wolfe along a heavy ball with alpha_t = (t+1)^(-2/3)."""
+
+    name = "momentum-sfw"
+    summary = "stochastic Frank-Wolfe with momentum for convex f"
+    source = "Mokhtari, Hassani, Karbasi 2020, stochastic conditional gradient"
+    cites = ("mokhtari2020",)
+    counts = "T iterations: SFO bT, LO T"
+
+    @property
+    def estimator(self) -> HeavyBall:
+        """The heavy ball, whose alpha_t is (t+1)^(-2/3) if none is given."""
+        return HeavyBall(self.batch, self.alpha or Fading(2 / 3))
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Take the least T of (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1), L = L_f.
+
+        E|e_t| is at most (sigma + 2.06 L D)/(t+1)^(1/3): noise by induction, and 2.06 is above the
+        largest that the recursion of the bias takes, computed for t up to 2 10^6; its limit is 2.
+        """
+        L, D, sigma2 = cls.needs(constants, "L_f", "D", "sigma2")
+        error = 1.2 * D * (math.sqrt(sigma2) + 2.06 * L * D)
+        T = least(lambda T: error * T ** (-1 / 3) + 2.0 * L * D * D / (T + 1.0) <= epsilon)
+        return cls.filled(given, iterations=T)
+
+
+METHODS = (SpiderFW, PAGEFW, LSVRGFW, ZeroSARAHFW, StormFW, OneSFW, MomentumSFW)

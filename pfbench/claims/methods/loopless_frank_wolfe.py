@@ -1,0 +1,240 @@
+"""Frank-Wolfe along SPIDER, PAGE, L-SVRG, ZeroSARAH, STORM and a heavy ball."""
+
+import math
+
+from pfbench.claims.methods.iterates import (
+    COINED,
+    CONDITIONAL,
+    CORRECTED,
+    MIXED,
+    ONE_SAMPLE,
+    RECURSIVE,
+    WANTED,
+    stated,
+)
+from pfbench.claims.methods.stating import (
+    claims_of,
+    heavy_ball,
+    least,
+    lsvrg,
+    page,
+    spider,
+    storm,
+    zerosarah,
+)
+from pfbench.verification.laws import Wanted
+
+Printed = dict[str, float | None]
+
+
+def balanced(asked: Wanted, c: float) -> Printed:
+    """Return T and gamma of h0/(T gamma) + (1/2 + c) L D^2 gamma <= epsilon, gamma at most 1."""
+    epsilon, k = asked.epsilon, asked.constants
+    curvature = (0.5 + c) * max(k.L_f, k.L_ms) * k.D**2
+    enough = max(1.0, 4.0 * curvature * k.delta / epsilon**2, k.delta / curvature)
+    T = math.ceil(enough * (1.0 - 1e-12))
+    return {"iterations": T, "step": min(1.0, math.sqrt(k.delta / (T * curvature)))}
+
+
+def of_spider(asked: Wanted) -> Printed:
+    """Return b = q = sqrt n: q steps of b differences are off by L gamma D at most."""
+    root = math.sqrt(asked.constants.n)
+    return {"batch": root, "period": root, **balanced(asked, 1.0)}
+
+
+def of_page(asked: Wanted) -> Printed:
+    """Return b = sqrt n, p = b/(n + b)."""
+    n = asked.constants.n
+    b = math.ceil(math.sqrt(n) - 1e-9)
+    return {"batch": b, "refresh": b / (n + b), **balanced(asked, 1.0)}
+
+
+def of_lsvrg(asked: Wanted) -> Printed:
+    """Return p = 2 n^(-1/3), at most 1, b = n^(2/3)/2; c^2 by the age's mean square."""
+    n = asked.constants.n
+    b, p = math.ceil(n ** (2.0 / 3.0) / 2.0 - 1e-9), min(1.0, 2.0 / n ** (1.0 / 3.0))
+    age = (1.0 - p) * (2.0 - p) / p**2
+    return {"batch": b, "refresh": p, **balanced(asked, math.sqrt(age / b))}
+
+
+def of_zerosarah(asked: Wanted) -> Printed:
+    """Return b = sqrt n, lambda = q/2, c^2 = 4/(ab) with a = q - q^2/4."""
+    n = asked.constants.n
+    b = math.ceil(math.sqrt(n) - 1e-9)
+    q = 1.0 - (1.0 - 1.0 / n) ** b
+    c = 2.0 / math.sqrt((q - q * q / 4.0) * b)
+    return {"batch": b, "table_weight": q / 2.0, **balanced(asked, c)}
+
+
+def of_storm(asked: Wanted) -> Printed:
+    """Return alpha = L gamma D/sigma and b0 = 1/alpha, for the least T of the bound."""
+    epsilon, c = asked.epsilon, asked.constants
+    L, sigma = max(c.L_f, c.L_ms), math.sqrt(c.sigma2)
+
+    def gamma(T: float) -> float:
+        cubic = math.cbrt(2.0 * c.delta**2 / (L * sigma * c.D**3 * T * T))
+        return min(1.0, cubic, math.sqrt(2.0 * c.delta / (L * T)) / c.D)
+
+    def bound(T: float) -> float:
+        s = gamma(T) * c.D
+        return c.delta * c.D / (T * s) + L * c.D * s / 2.0 + c.D * math.sqrt(2.0 * L * s * sigma)
+
+    T = least(bound, epsilon)
+    step = gamma(T)
+    alpha = min(1.0, L * step * c.D / sigma)
+    return {"iterations": T, "step": step, "batch": 1, "alpha": alpha, "snapshot": 1.0 / alpha}
+
+
+def of_one_sfw(asked: Wanted) -> Printed:
+    """Return the least T with (4/3) D sqrt(2 sigma^2 + 8 L^2 D^2)/sqrt T + 2 L D^2/(T+1)."""
+    c = asked.constants
+    L = max(c.L_f, c.L_ms)
+    size = math.sqrt(32.0 * c.D**2 * (c.sigma2 + 4.0 * (L * c.D) ** 2) / 9.0)
+    T = least(lambda T: size / math.sqrt(T) + 2.0 * L * c.D**2 / (T + 1.0), asked.epsilon)
+    return {"iterations": T}
+
+
+def of_momentum(asked: Wanted) -> Printed:
+    """Return the least T with (6/5) D (sigma + 2.06 L_f D) T^(-1/3) + 2 L_f D^2/(T+1)."""
+    c = asked.constants
+    size = 1.2 * c.D * (math.sqrt(c.sigma2) + 2.06 * c.L_f * c.D)
+    T = least(lambda T: size / T ** (1 / 3) + 2.0 * c.L_f * c.D**2 / (T + 1.0), asked.epsilon)
+    return {"iterations": T}
+
+
+def normalised(asked: Wanted, **sizes: float) -> Printed:
+    """Return T = L h0/epsilon^2 and the weight epsilon/(L D) of shen2019 theorem 3.1."""
+    epsilon, c = asked.epsilon, asked.constants
+    L = max(c.L_f, c.L_ms)
+    return {"iterations": L * c.delta / epsilon**2, "step": epsilon / (L * c.D), **sizes}
+
+
+def of_nfwu_page(asked: Wanted) -> Printed:
+    """Return q = sqrt(8/n), at most 1, and S = 4(1-q)/q."""
+    q = min(1.0, (8.0 / asked.constants.n) ** 0.5)
+    return normalised(asked, refresh=q, batch=4.0 / q - 4.0)
+
+
+def of_nfwu_lsvrg(asked: Wanted) -> Printed:
+    """Return q = (32/n)^(1/3), at most 1, and S = 4(1-q)(2-q)/q^2."""
+    q = min(1.0, math.cbrt(32.0 / asked.constants.n))
+    return normalised(asked, refresh=q, batch=4.0 * (1.0 / q - 1.0) * (2.0 / q - 1.0))
+
+
+def of_nfwu_storm(asked: Wanted) -> Printed:
+    """Return alpha = epsilon/sigma, at most 1, S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2."""
+    epsilon, variance = asked.epsilon, asked.constants.sigma2
+    return normalised(
+        asked,
+        alpha=min(1.0, epsilon / math.sqrt(variance)),
+        batch=8.0 * math.sqrt(variance) / epsilon,
+        snapshot=4.0 * variance / epsilon**2,
+    )
+
+
+COARSE = tuple(one for one in WANTED if one.epsilon > 0.1)
+"""T of the cube of 1/epsilon is found where it is an exact number of a float."""
+
+OURS = "by a bound of pfbench; the rate is that of {}, whose constants were not read"
+
+NFWU = "shen2019 algorithm 1 with the estimate of {}"
+
+METHODS = (
+    stated(
+        "nfwu-page",
+        NFWU.format("Li, Bao, Zhang, Richtarik 2021"),
+        CONDITIONAL,
+        page,
+        COINED,
+        printed=of_nfwu_page,
+        whose="step and T of shen2019 theorem 3.1; q and S by a bound of pfbench",
+    ),
+    stated(
+        "nfwu-lsvrg",
+        NFWU.format("Kovalev, Horvath, Richtarik 2020"),
+        CONDITIONAL,
+        lsvrg,
+        COINED,
+        printed=of_nfwu_lsvrg,
+        whose="step and T of shen2019 theorem 3.1; q and S by a bound of pfbench",
+    ),
+    stated(
+        "nfwu-storm",
+        NFWU.format("Cutkosky, Orabona 2019"),
+        CONDITIONAL,
+        storm,
+        CORRECTED,
+        printed=of_nfwu_storm,
+        whose="step and T of shen2019 theorem 3.1; alpha, S and b0 by a bound of pfbench",
+    ),
+    stated(
+        "spider-fw",
+        "Yurtsever, Sra, Cevher 2019, SPIDER-FW for non-convex finite sums",
+        CONDITIONAL,
+        spider,
+        RECURSIVE,
+        printed=of_spider,
+        whose=OURS.format("Yurtsever, Sra, Cevher 2019"),
+    ),
+    stated(
+        "page-fw",
+        "Li, Bao, Zhang, Richtarik 2021, its estimate; Beznosikov, Dobre, Gidel 2024",
+        CONDITIONAL,
+        page,
+        COINED,
+        printed=of_page,
+        whose=OURS.format("Beznosikov, Dobre, Gidel 2024"),
+    ),
+    stated(
+        "lsvrg-fw",
+        "Kovalev, Horvath, Richtarik 2020, its estimate",
+        CONDITIONAL,
+        lsvrg,
+        COINED,
+        printed=of_lsvrg,
+        whose="by a bound of pfbench; Kovalev et al. 2020 have no Frank-Wolfe",
+    ),
+    stated(
+        "zerosarah-fw",
+        "Li, Hanzely, Richtarik 2021, its estimate",
+        CONDITIONAL,
+        zerosarah,
+        MIXED[:2],
+        printed=of_zerosarah,
+        whose="by a bound of pfbench; Li, Hanzely, Richtarik 2021 have no Frank-Wolfe",
+    ),
+    stated(
+        "storm-fw",
+        "Cutkosky, Orabona 2019, its estimate",
+        CONDITIONAL,
+        storm,
+        CORRECTED,
+        printed=of_storm,
+        whose="by a bound of pfbench; Cutkosky, Orabona 2019 have no Frank-Wolfe",
+        wanted=COARSE,
+    ),
+    stated(
+        "one-sfw",
+        "Zhang et al. 2020, 1-SFW",
+        CONDITIONAL,
+        storm,
+        ONE_SAMPLE,
+        printed=of_one_sfw,
+        whose=OURS.format("Zhang et al. 2020"),
+        wanted=COARSE,
+        output="last",
+    ),
+    stated(
+        "momentum-sfw",
+        "Mokhtari, Hassani, Karbasi 2020, stochastic conditional gradient",
+        CONDITIONAL,
+        heavy_ball,
+        ONE_SAMPLE,
+        printed=of_momentum,
+        whose=OURS.format("Mokhtari, Hassani, Karbasi 2020"),
+        wanted=COARSE,
+        output="last",
+    ),
+)
+
+CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))

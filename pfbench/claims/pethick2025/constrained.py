@@ -1,0 +1,170 @@
+"""Theorems 5.6 and 5.7 of pethick2025: SCG over a ball, by the mean of the Frank-Wolfe gap.
+
+"printed" is the bound as we read it, with the constants of its proof; "sharper" is ours. D_2 = 2
+rho zeta is the Euclidean diameter of the ball.
+"""
+
+import math
+
+from pfbench.algorithms.norms import SCG
+from pfbench.base.state import Point
+from pfbench.claims.pethick2025.instances import held, held_with_noise
+from pfbench.points import combine
+from pfbench.verification import Claim, Mutant, instance
+from pfbench.verification.stating.mean_along import MeanAlong, Numbers, gap
+from pfbench.verification.units import GRADIENT, VALUE, formula
+
+ALPHA = 1.0
+"""The constant momentum of theorem 5.6: with exact gradients the bound is nearest with 1."""
+
+# --- the bounds -----------------------------------------------------------------------------------
+
+
+def constant_printed(
+    K: float,
+    alpha: float,
+    L: float,
+    L_f: float,
+    rho: float,
+    zeta: float,
+    sigma: float,
+    delta: float,
+) -> float:
+    """Return theorem 5.6 as printed, gamma = K^(-1/2)."""
+    shrunk, D = math.sqrt(1.0 - alpha / 2.0), 2.0 * rho * zeta
+    noise = (math.sqrt(2.0 * alpha) + shrunk / (K * (1.0 - shrunk))) * sigma
+    error = 2.0 * L_f * D / (alpha * math.sqrt(K)) + noise
+    return (delta + 2.0 * L * rho**2) / math.sqrt(K) + D * error
+
+
+def constant_sharper(
+    K: float,
+    alpha: float,
+    L: float,
+    L_f: float,
+    rho: float,
+    zeta: float,
+    sigma: float,
+    delta: float,
+) -> float:
+    """Return theorem 5.6 with the bias and the noise of the average apart (ours)."""
+    D = 2.0 * rho * zeta
+    noise = (math.sqrt(alpha / (2.0 - alpha)) + 1.0 / (alpha * K)) * sigma
+    error = L_f * D * (1.0 - alpha) / (alpha * math.sqrt(K)) + noise
+    return (delta + 2.0 * L * rho**2) / math.sqrt(K) + D * error
+
+
+def vanishing_printed(
+    K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+) -> float:
+    """Return theorem 5.7 as printed, alpha_k = k^(-1/2)."""
+    D = 2.0 * rho * zeta
+    root = math.sqrt(4.0 * sigma**2 + 8.0 * (L_f * D) ** 2)
+    return (2.0 * delta + 4.0 / 3.0 * D * root) / math.pow(K, 0.25) + 2.0 * L * rho**2 / math.pow(
+        K, 0.75
+    )
+
+
+def vanishing_sharper(
+    K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+) -> float:
+    """Return theorem 5.7 with sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1) (ours)."""
+    D = 2.0 * rho * zeta
+    error = 4.0 / 3.0 * sigma + 2.0 / 3.0 * L_f * D
+    return (delta + D * error) / math.pow(K, 0.25) + 2.0 * L * rho**2 / math.pow(K, 0.75)
+
+
+def of_constant(c: Numbers) -> Numbers:
+    """Return alpha and gamma = K^(-1/2) of theorem 5.6."""
+    return {"alpha": ALPHA, "step": c["K"] ** -0.5}
+
+
+def of_vanishing(c: Numbers) -> Numbers:
+    """Return gamma = K^(-3/4) of theorem 5.7."""
+    return {"step": c["K"] ** -0.75}
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+ASSUMED = (
+    "|grad f(x) - grad f(y)|_* <= L |x - y|",
+    "x_1 in the ball",
+    "gradients unbiased, of variance at most sigma^2",
+)
+
+CONSTANT = Claim(
+    name="pethick2025-thm5.6",
+    source="pethick2025 theorem 5.6; sharper: pfbench",
+    statement=(
+        "SCG, alpha constant, gamma = K^(-1/2): E V <= (Delta + 2 L rho^2)/sqrt(K) + D_2 [2 L_2 "
+        "D_2/(alpha sqrt(K)) + (sqrt(2 alpha) + s/(K(1-s))) sigma], s = sqrt(1-alpha/2); sharper "
+        "(ours): D_2 [L_2 D_2 (1-alpha)/(alpha sqrt(K)) + (sqrt(alpha/(2-alpha)) + 1/(alpha K)) "
+        "sigma]"
+    ),
+    check=MeanAlong(
+        bounds={"printed": constant_printed, "sharper": constant_sharper},
+        of=gap,
+        parameters=of_constant,
+    ),
+    instances=(instance(held, K=10_000), instance(held_with_noise, K=100)),
+    algorithm="scg",
+    assumptions=ASSUMED,
+    schedule="alpha = 1, gamma = K^(-1/2)",
+    takes=(0.8, 0.8),
+    formulas=(
+        formula(constant_printed, VALUE, {"alpha": ALPHA}, sigma=GRADIENT),
+        formula(constant_sharper, VALUE, {"alpha": ALPHA}, sigma=GRADIENT),
+    ),
+)
+
+VANISHING = Claim(
+    name="pethick2025-thm5.7",
+    source="pethick2025 theorem 5.7; sharper: pfbench",
+    statement=(
+        "SCG, alpha_k = k^(-1/2), gamma = K^(-3/4): E V <= [2 Delta + (4/3) D_2 sqrt(4 sigma^2 + "
+        "8 L_2^2 D_2^2)]/K^(1/4) + 2 L rho^2/K^(3/4); sharper (ours): [Delta + D_2 ((4/3) sigma + "
+        "(2/3) L_2 D_2)]/K^(1/4) + 2 L rho^2/K^(3/4)"
+    ),
+    check=MeanAlong(
+        bounds={"printed": vanishing_printed, "sharper": vanishing_sharper},
+        of=gap,
+        parameters=of_vanishing,
+    ),
+    instances=(instance(held, K=10_000), instance(held_with_noise, K=100)),
+    algorithm="scg",
+    assumptions=ASSUMED,
+    schedule="alpha_k = k^(-1/2), gamma = K^(-3/4)",
+    takes=(0.8, 0.8),
+    formulas=(
+        formula(vanishing_printed, VALUE, sigma=GRADIENT),
+        formula(vanishing_sharper, VALUE, sigma=GRADIENT),
+    ),
+)
+
+CLAIMS = (CONSTANT, VANISHING)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class QuarterStep(SCG):
+    """Steps by gamma/4."""
+
+    def moved(self, x: Point, v: Point) -> Point:
+        """Return x + (gamma/4)(v - x)."""
+        return combine(x, v, 0.25 * self.step)
+
+
+class WholeWayOnce(SCG):
+    """Steps by 1/K, as if K steps were one way."""
+
+    def moved(self, x: Point, v: Point) -> Point:
+        """Return x + (v - x)/K."""
+        return combine(x, v, 1.0 / self.iterations)
+
+
+MUTANTS = (
+    Mutant.of("scg-quarter-step", QuarterStep, CONSTANT, VANISHING),
+    Mutant.of("scg-one-over-K", WholeWayOnce, CONSTANT, VANISHING),
+)
+"""Of theorem 5.7 the printed constants see neither."""

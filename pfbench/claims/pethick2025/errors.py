@@ -1,0 +1,240 @@
+"""The errors of averaged gradients in pethick2025: lemmas D.3, D.4, D.6 and D.7, for each k.
+
+u_k = E|d_k - grad f(x_k)|_2^2. Sharper (ours), as noise and bias add up by Minkowski: the noise of
+an average of independent gradients, and the bias of steps of one length; each is reached, where f
+is affine and along a straight path. D.2's exact law is what methods-estimate-uscg and -scg test.
+"""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.norms import SCG, USCG
+from pfbench.claims.pethick2025.instances import affine, far_in_ball, travel, two_points
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, Untestable, instance
+from pfbench.verification.instruments.draws import Unscripted, branches
+from pfbench.verification.instruments.normed import Until
+from pfbench.verification.stating.mean_along import known
+from pfbench.verification.statistics import across, decide_inequality
+from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, Formula
+
+ALPHA = 0.3
+
+# --- the bounds of sqrt(u_k) ----------------------------------------------------------------------
+
+
+def constant_printed(k: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+    """Return lemma D.3 as printed; s = rho_2 gamma is the longest step."""
+    noise = math.sqrt(alpha) + math.pow(1.0 - alpha / 2.0, k / 2.0)
+    return math.sqrt(2.0) * L_f * s / alpha + noise * sigma
+
+
+def constant_held_printed(k: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+    """Return lemma D.6 as theorem 5.6 uses it; s = D_2 gamma."""
+    noise = math.sqrt(2.0 * alpha) + math.pow(1.0 - alpha / 2.0, k / 2.0)
+    return 2.0 * L_f * s / alpha + noise * sigma
+
+
+def constant_sharper(k: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+    """Return the bias of steps of length s and the noise of the average (ours)."""
+    left = math.pow(1.0 - alpha, k - 1.0)
+    bias = L_f * s * (1.0 - alpha) / alpha * (1.0 - left)
+    return bias + sigma * math.sqrt((alpha + left**2 * (2.0 - 2.0 * alpha)) / (2.0 - alpha))
+
+
+def vanishing_printed(k: float, L_f: float, reach: float, sigma: float) -> float:
+    """Return the root of lemmas D.4 and D.7; reach = rho_2, or D_2 of SCG."""
+    return math.sqrt((4.0 * sigma**2 + 8.0 * (L_f * reach) ** 2) / math.sqrt(k))
+
+
+def vanishing_sharper(k: float, L_f: float, s: float, sigma: float) -> float:
+    """Return sigma k^(-1/4) + L_2 s (sqrt(k) - 1) (ours)."""
+    return sigma * math.pow(k, -0.25) + L_f * s * (math.sqrt(k) - 1.0)
+
+
+# --- the check ------------------------------------------------------------------------------------
+
+
+def squares(trial: Trial, problem: Until, made: Any) -> Floats:
+    """Return u_1 .. u_K, over all draws; of one component the only run's.
+
+    Raises
+    ------
+    Untestable
+        If its draws cannot be enumerated, or it tells no estimate.
+    """
+
+    def of_run(**stream: Any) -> Floats:
+        pairs = trial.moves(problem, made) if not stream else _moves(trial, problem, made, **stream)
+        return np.array([_square(told.estimate - problem.gradient(x)) for x, told in pairs])
+
+    if problem.n == 1:
+        return of_run()
+    try:
+        return np.asarray(sum(chance * seen for chance, seen in branches(lambda r: of_run(rng=r))))
+    except Unscripted as error:
+        raise Untestable("its draws cannot be enumerated") from error
+
+
+def _moves(trial: Trial, problem: Until, made: Any, rng: Any) -> Any:
+    x = problem.start()
+    for told in trial.follow(problem, made, rng=rng):
+        yield x, told
+        x = np.array(told.state.x)
+
+
+def _square(error: Floats) -> float:
+    return float(np.vdot(error, error))
+
+
+def errors_kept(
+    trial: Trial, *, constant: bool, held: bool, printed: Callable[..., float]
+) -> Evidence:
+    """Compare sqrt(u_k) with its bounds at each k."""
+    parts = {}
+    for one in trial.claim.instances:
+        problem = one()
+        c = known(problem)
+        step = c["K"] ** -0.75
+        reach = (2.0 if held else 1.0) * c["rho"] * c["zeta"]
+        given = {"alpha": ALPHA} if constant else {}
+        made = trial.make(iterations=c["K"], batch=1, step=step, **given)
+        numbers = {**given, "L_f": c["L_f"], "sigma": c["sigma"]}
+        way = {"s": reach * step}
+        sharper = constant_sharper if constant else vanishing_sharper
+        of_printed = way if constant else {"reach": reach}
+        found = np.sqrt(squares(trial, problem, made))
+        ratios: dict[str, list[float]] = {"printed": [], "sharper": []}
+        for k, u in enumerate(found, 1):
+            for label, bound in (
+                ("printed", printed(k=k, **numbers, **of_printed)),
+                ("sharper", sharper(k=k, **numbers, **way)),
+            ):
+                if bound > 0.0 or u > 1e-9 * reach * max(1.0, c["L_f"]):
+                    ratios[label].append(float(u) / bound if bound > 0.0 else math.inf)
+        for label, some in ratios.items():
+            parts[f"{label}, {one.name} {one.key}"] = decide_inequality(some)
+    return Evidence(across(parts), {"ratio": 1.0}, len(parts))
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+FREE = (
+    instance(affine, K=8),
+    instance(travel, K=8, begin=100.0),
+    instance(two_points, K=8, size=5.0),
+)
+HELD = (instance(far_in_ball, K=8, size=0.0), instance(far_in_ball, K=8, size=5.0))
+_AVERAGED = (
+    "sharper (ours): L_2 s (1-alpha)/alpha (1 - (1-alpha)^(k-1)) + sigma sqrt(alpha/(2-alpha) + "
+    "(1-alpha)^(2k-2) (2-2alpha)/(2-alpha))"
+)
+
+
+def _claim(
+    number: str, algorithm: str, statement: str, printed: Callable[..., float], **kind: bool
+) -> Claim:
+    constant, held = kind["constant"], kind["held"]
+    fixed = {"alpha": ALPHA} if constant else {}
+    units = {"sigma": GRADIENT, "s": LENGTH, "reach": LENGTH, "k": NUMBER}
+    sharper = constant_sharper if constant else vanishing_sharper
+    return Claim(
+        name=f"pethick2025-lemD.{number}",
+        source=f"pethick2025 lemma D.{number}; sharper: pfbench",
+        kind="law",
+        statement=statement,
+        check=partial(errors_kept, constant=constant, held=held, printed=printed),
+        instances=HELD if held else FREE,
+        algorithm=algorithm,
+        assumptions=("f smooth in the Euclidean norm", "gradients of variance at most sigma^2"),
+        schedule=f"alpha = {ALPHA:g}" if constant else "alpha_k = k^(-1/2), gamma = K^(-3/4)",
+        takes=(0.5, 0.5),
+        formulas=tuple(Formula(one, GRADIENT, fixed, units) for one in (printed, sharper)),
+    )
+
+
+CONSTANT = _claim(
+    "3",
+    "uscg",
+    "uSCG, alpha_1 = 1: sqrt(u_k) <= sqrt(2) L_2 rho_2 gamma/alpha + (sqrt(alpha) + "
+    f"(1-alpha/2)^(k/2)) sigma; {_AVERAGED}, s = rho_2 gamma",
+    constant_printed,
+    constant=True,
+    held=False,
+)
+VANISHING = _claim(
+    "4",
+    "uscg",
+    "uSCG, alpha_k = k^(-1/2), gamma <= K^(-3/4): u_k <= (4 sigma^2 + 8 L_2^2 rho_2^2)/sqrt(k); "
+    "sharper (ours): sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1)",
+    vanishing_printed,
+    constant=False,
+    held=False,
+)
+CONSTANT_HELD = _claim(
+    "6",
+    "scg",
+    "SCG, alpha_1 = 1: sqrt(u_k) <= 2 L_2 D_2 gamma/alpha + (sqrt(2 alpha) + (1-alpha/2)^(k/2)) "
+    f"sigma, as theorem 5.6 uses it; {_AVERAGED}, s = D_2 gamma",
+    constant_held_printed,
+    constant=True,
+    held=True,
+)
+VANISHING_HELD = _claim(
+    "7",
+    "scg",
+    "SCG, alpha_k = k^(-1/2), gamma <= K^(-3/4): u_k <= (4 sigma^2 + 8 L_2^2 D_2^2)/sqrt(k); "
+    "sharper (ours): sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1)",
+    vanishing_printed,
+    constant=False,
+    held=True,
+)
+
+CLAIMS = (CONSTANT, VANISHING, CONSTANT_HELD, VANISHING_HELD)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class _FromZero:
+    """alpha_1 is alpha."""
+
+    def weight(self, k: int) -> float:
+        """Return alpha_k, 1/2 at first where alpha_k = k^(-1/2)."""
+        alpha: float | None = self.alpha  # type: ignore[attr-defined]
+        return (k + (k == 1)) ** -0.5 if alpha is None else alpha
+
+
+class FromZero(_FromZero, USCG):
+    """Begins with d_0 = 0, so that alpha_1 is not 1."""
+
+
+class FromZeroHeld(_FromZero, SCG):
+    """Begins with d_0 = 0, so that alpha_1 is not 1."""
+
+
+class Unaveraged(USCG):
+    """Takes alpha_k = 1: no noise is averaged."""
+
+    def weight(self, k: int) -> float:
+        """Return 1."""
+        return 1.0
+
+
+class HalfWeight(USCG):
+    """Averages over twice as many gradients: less noise, and more bias."""
+
+    def weight(self, k: int) -> float:
+        """Return alpha_k/2."""
+        return 1.0 if k == 1 else 0.5 * super().weight(k)
+
+
+MUTANTS = (
+    Mutant.of("uscg-from-zero", FromZero, CONSTANT, VANISHING),
+    Mutant.of("scg-from-zero", FromZeroHeld, CONSTANT_HELD, VANISHING_HELD),
+    Mutant.of("uscg-noise-not-averaged", Unaveraged, CONSTANT, VANISHING),
+    Mutant.of("uscg-half-weight", HalfWeight, CONSTANT, VANISHING),
+)

@@ -1,0 +1,170 @@
+"""Where the bounds of pethick2025 bind: a parabola on the line, and where they are only kept."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.problems.additive_noise import MatrixLeastSquares, SeparableQuadratic, noise_of
+from pfbench.problems.base import FiniteSum
+from pfbench.problems.with_norm import Normed
+from pfbench.sets.balls import LinfBall
+from pfbench.sets.named_norms import norm_ball
+from pfbench.sets.norms import NormBall
+from pfbench.sets.whole import WholeMatrices
+from pfbench.verification.instruments.normed import Until, on_vectors
+
+
+def travel(K: int, begin: float) -> Until:
+    """Return x^2/2 from far away: all steps lead to 0, and with a shorter step it is not reached.
+
+    Of the bound all but Delta/(rho gamma K) is small, and the mean of |x| is half the way.
+    """
+    return Until.of(on_vectors("linf", weights=(1.0,), begin=(begin,)), K)
+
+
+def oscillation(K: int, step: float) -> Until:
+    """Return x^2/2 from half a step: with exact gradients |x| stays, and L rho gamma/2 binds."""
+    return travel(K, 0.5 * step)
+
+
+def two_points(K: int, size: float) -> Until:
+    """Return x^2/2 from `size` with noise of plus or minus `size`: unaveraged signs are a walk."""
+    made = on_vectors("linf", weights=(1.0,), begin=(size,), noise=((size,), (-size,)))
+    return Until.of(made, K)
+
+
+def affine(K: int) -> Until:
+    """Return 0 with noise of plus or minus 1: an average's error is that of its noise alone."""
+    made = on_vectors("linf", weights=(0.0,), begin=(0.0,), noise=((1.0,), (-1.0,)))
+    return Until.of(made, K)
+
+
+def signs(K: int) -> Until:
+    """Return a quadratic of ten variables with normal noise, over l-infinity: zeta = sqrt(10)."""
+    rng = np.random.default_rng(3)
+    noise = noise_of("normal", 0.5, (10,), 16, rng).tolist()
+    weights = [0.1 * j for j in range(1, 11)]
+    made = on_vectors("linf", weights=weights, begin=[1.0] * 10, noise=noise)
+    return Until.of(made, K)
+
+
+def spectral(K: int) -> Until:
+    """Return |A W - B|^2/2, W of shape (3, 5), with normal noise, over the spectral norm."""
+    rng = np.random.default_rng(7)
+    plain = MatrixLeastSquares(
+        set=WholeMatrices((3, 5)),
+        begin=np.zeros((3, 5)),
+        noise=noise_of("normal", 0.5, (3, 5), 16, rng),
+        A=rng.standard_normal((4, 3)) / 2.0,
+        B=rng.standard_normal((4, 5)),
+    )
+    return Until.of(Normed(plain, norm_ball("spectral", (3, 5))), K)
+
+
+def held(K: int) -> Until:
+    """Return (x - 1)^2/2 on [-1, 1] from -1: steps point to 1, and shrink with the way left.
+
+    A shorter step, or as many as 1/gamma, leaves it far from there.
+    """
+    plain = SeparableQuadratic(
+        set=LinfBall(1, 1.0),
+        begin=np.array([-1.0]),
+        noise=np.zeros((1, 1)),
+        weights=np.ones(1),
+        centre=np.ones(1),
+    )
+    return Until.of(Normed(plain, norm_ball("linf", (1,))), K)
+
+
+def held_with_noise(K: int) -> Until:
+    """Return a quadratic of four variables with normal noise on a cube, its centre outside."""
+    rng = np.random.default_rng(3)
+    plain = SeparableQuadratic(
+        set=LinfBall(4, 1.0),
+        begin=-np.ones(4),
+        noise=noise_of("normal", 0.5, (4,), 16, rng),
+        weights=np.array([0.1, 0.4, 0.7, 1.0]),
+        centre=np.array([0.5, -0.2, 1.5, 2.0]),
+    )
+    return Until.of(Normed(plain, norm_ball("linf", (4,))), K)
+
+
+def far_in_ball(K: int, size: float) -> Until:
+    """Return (x - 100)^2/2 on [-1, 1] from -1, with noise of plus or minus `size`: one way."""
+    plain = SeparableQuadratic(
+        set=LinfBall(1, 1.0),
+        begin=np.array([-1.0]),
+        noise=np.array([[size], [-size]]) if size else np.zeros((1, 1)),
+        weights=np.ones(1),
+        centre=np.full(1, 100.0),
+    )
+    return Until.of(Normed(plain, norm_ball("linf", (1,))), K)
+
+
+def exact(K: int, norm: str) -> Until:
+    """Return |A W - B|^2/2, W of shape (3, 5), without noise: only momentum acts."""
+    rng = np.random.default_rng(7)
+    plain = MatrixLeastSquares(
+        set=WholeMatrices((3, 5)),
+        begin=np.zeros((3, 5)),
+        noise=np.zeros((1, 3, 5)),
+        A=rng.standard_normal((4, 3)),
+        B=rng.standard_normal((4, 5)),
+    )
+    return Until.of(Normed(plain, norm_ball(norm, (3, 5))), K)
+
+
+class Rotated(FiniteSum):
+    """f(W) = the sum of h_j t_j^2/2, t_j = (Q'WP)_jj, over the spectral norm.
+
+    Attributes
+    ----------
+    weights, begin
+        The h_j, and the t_j at the start.
+    """
+
+    name: ClassVar[str] = "rotated-diagonal"
+    n: ClassVar[int] = 1
+    K: int
+
+    def __init__(self, weights: Sequence[float], begin: Sequence[float]) -> None:
+        d, rng = len(weights), np.random.default_rng(1)
+        self.weights, self.begin = weights, begin
+        self._Q, self._P = (np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(2))
+
+    @property
+    def set(self) -> WholeMatrices:
+        """All matrices of shape (d, d)."""
+        return WholeMatrices((len(self.weights),) * 2)
+
+    @property
+    def norm(self) -> NormBall:
+        """The spectral norm."""
+        return norm_ball("spectral", (len(self.weights),) * 2)
+
+    def unrotated(self, W: Floats) -> Floats:
+        """Return Q'WP, of one matrix or of several."""
+        return np.asarray(self._Q.T @ W @ self._P)
+
+    def start(self) -> Floats:
+        """Return Q diag(t) P'."""
+        return np.asarray(self._Q @ np.diag(self.begin) @ self._P.T)
+
+    def value(self, x: Floats) -> float:
+        """Return f(W)."""
+        t = np.diag(self.unrotated(x))
+        return 0.5 * float(np.asarray(self.weights) @ (t * t))
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return Q diag(h_j t_j) P'."""
+        slopes = np.asarray(self.weights) * np.diag(self.unrotated(x))
+        return np.asarray(self._Q @ np.diag(slopes) @ self._P.T)
+
+
+def rotated(K: int) -> Rotated:
+    """Return a quadratic of the singular values alone, as Q and P stay: Muon's steps are signs."""
+    made = Rotated((1.0, 2.0, 3.0, 4.0), (1.0, -2.0, 0.5, 3.0))
+    made.K = K
+    return made

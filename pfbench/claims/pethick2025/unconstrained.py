@@ -1,0 +1,271 @@
+"""Lemma D.1 and theorems 5.4 and 5.5 of pethick2025: uSCG, by the mean of |grad f(x_k)|_*.
+
+"printed" is the bound as we read it, with the constants of its proof; "sharper" is ours. Both have
+one constant zeta where the paper has rho_2/rho and zeta.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.norms import USCG
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.claims.pethick2025.instances import oscillation, signs, spectral, travel, two_points
+from pfbench.verification import Claim, Evidence, Mutant, Trial, instance
+from pfbench.verification.stating.mean_along import MeanAlong, Numbers, dual_norm, known
+from pfbench.verification.statistics import Decision, across, decide_inequality
+from pfbench.verification.units import GRADIENT, formula
+
+ALPHA = 0.5
+"""The constant momentum of theorem 5.4."""
+
+# --- the bounds -----------------------------------------------------------------------------------
+
+
+def descended(
+    K: float, gamma: float, L: float, rho: float, delta: float, zeta: float, error: float
+) -> float:
+    """Return Delta/(rho gamma K) + L rho gamma/2 + 2 zeta error, lemma D.1."""
+    return delta / (rho * gamma * K) + L * rho * gamma / 2.0 + 2.0 * zeta * error
+
+
+def constant_printed(
+    K: float,
+    alpha: float,
+    L: float,
+    L_f: float,
+    rho: float,
+    zeta: float,
+    sigma: float,
+    delta: float,
+) -> float:
+    """Return theorem 5.4 as printed, gamma = K^(-1/2)."""
+    shrunk = math.sqrt(1.0 - alpha / 2.0)
+    noise = (math.sqrt(alpha) + shrunk / (K * (1.0 - shrunk))) * sigma
+    error = math.sqrt(2.0) * L_f * rho * zeta / (alpha * math.sqrt(K)) + noise
+    return descended(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
+
+
+def constant_sharper(
+    K: float,
+    alpha: float,
+    L: float,
+    L_f: float,
+    rho: float,
+    zeta: float,
+    sigma: float,
+    delta: float,
+) -> float:
+    """Return theorem 5.4 with the bias and the noise of the average apart (ours)."""
+    noise = (math.sqrt(alpha / (2.0 - alpha)) + 1.0 / (alpha * K)) * sigma
+    error = L_f * rho * zeta * (1.0 - alpha) / (alpha * math.sqrt(K)) + noise
+    return descended(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
+
+
+def vanishing_printed(
+    K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+) -> float:
+    """Return theorem 5.5 as printed, alpha_k = k^(-1/2), gamma from K^(-3/4)/2 to K^(-3/4)."""
+    root = math.sqrt(4.0 * sigma**2 + 8.0 * (L_f * rho * zeta) ** 2)
+    first = 2.0 * delta + 8.0 / 3.0 * (2.0 * rho * zeta) * root
+    return first / (rho * math.pow(K, 0.25)) + L * rho / math.pow(K, 0.75)
+
+
+def vanishing_sharper(
+    K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+) -> float:
+    """Return theorem 5.5 with sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1) (ours).
+
+    gamma = K^(-3/4).
+    """
+    error = 4.0 / 3.0 * sigma + 2.0 / 3.0 * L_f * rho * zeta
+    return (delta / rho + 2.0 * zeta * error) / math.pow(K, 0.25) + L * rho / (
+        2.0 * math.pow(K, 0.75)
+    )
+
+
+def of_constant(c: Numbers) -> Numbers:
+    """Return alpha and gamma = K^(-1/2) of theorem 5.4."""
+    return {"alpha": ALPHA, "step": c["K"] ** -0.5}
+
+
+def of_vanishing(c: Numbers) -> Numbers:
+    """Return gamma = K^(-3/4) of theorem 5.5; alpha_k = k^(-1/2) where none is given."""
+    return {"step": c["K"] ** -0.75}
+
+
+# --- lemma D.1 ------------------------------------------------------------------------------------
+
+
+def descends(trial: Trial) -> Evidence:
+    """Compare the mean of |grad f(x_k)|_* with the lemma's, with the errors of the run itself.
+
+    Sharper is the mean of |lambda_k|_* in place of zeta |lambda_k|_2; printed is a root of a mean
+    square, above both. So no chance enters: it is kept in each run.
+    """
+    ratios: dict[str, list[float]] = {}
+    for one in trial.claim.instances:
+        problem = one()
+        c = known(problem)
+        step = c["K"] ** -0.5
+        for alpha in (1.0, 0.3):
+            made = trial.make(iterations=c["K"], batch=1, step=step, alpha=alpha)
+            numbers = []
+            for x, told in trial.moves(problem, made):
+                error = told.estimate - problem.gradient(x)
+                of_norms = problem.norm.dual(error), float(np.linalg.norm(error))
+                numbers.append((dual_norm(problem, x), *of_norms))
+            measured, dual, plain = np.mean(numbers, axis=0)
+            given = {key: c[key] for key in ("K", "L", "rho", "delta")}
+            for label, zeta, error in (("printed", c["zeta"], plain), ("sharper", 1.0, dual)):
+                bound = descended(**given, gamma=step, zeta=zeta, error=float(error))
+                name = f"{label}, {one.name} {one.key}"
+                ratios.setdefault(name, []).append(float(measured) / bound)
+    parts: dict[str, Decision] = {name: decide_inequality(some) for name, some in ratios.items()}
+    return Evidence(across(parts), {"ratio": 1.0}, 2 * len(trial.claim.instances))
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+ASSUMED = (
+    "|grad f(x) - grad f(y)|_* <= L |x - y|",
+    "f >= min f",
+    "gradients unbiased, of variance at most sigma^2",
+)
+
+LEMMA_1 = Claim(
+    name="pethick2025-lemD.1",
+    source="pethick2025 lemma D.1; sharper: pfbench",
+    kind="bound",
+    statement=(
+        "uSCG: mean |grad f(x_k)|_* <= Delta/(rho gamma K) + L rho gamma/2 + 2 zeta mean sqrt(u_k)"
+        "; "
+        "sharper (ours), in each run: the last term 2 mean |lambda_k|_*"
+    ),
+    check=descends,
+    instances=(
+        instance(travel, K=1_000, begin=1_000**0.5),
+        instance(oscillation, K=1_000, step=1_000**-0.5),
+        instance(signs, K=100),
+        instance(spectral, K=100),
+    ),
+    algorithm="uscg",
+    assumptions=ASSUMED[:2],
+    schedule="gamma = K^(-1/2), alpha = 1 and 0.3",
+    takes=(0.8, 0.8),
+    formulas=(formula(descended, GRADIENT, gamma=(0, 0), error=GRADIENT),),
+)
+
+CONSTANT = Claim(
+    name="pethick2025-thm5.4",
+    source="pethick2025 theorem 5.4; sharper: pfbench",
+    statement=(
+        "uSCG, alpha constant, gamma = K^(-1/2): E |grad f|_* <= Delta/(rho sqrt(K)) + L rho/"
+        "(2 sqrt(K)) + 2 zeta [sqrt(2) L_2 rho_2/(alpha sqrt(K)) + (sqrt(alpha) + s/(K(1-s))) "
+        "sigma], s = sqrt(1-alpha/2); sharper (ours): [L_2 rho_2 (1-alpha)/(alpha sqrt(K)) + "
+        "(sqrt(alpha/(2-alpha)) + 1/(alpha K)) sigma]"
+    ),
+    check=MeanAlong(
+        bounds={"printed": constant_printed, "sharper": constant_sharper},
+        of=dual_norm,
+        parameters=of_constant,
+    ),
+    instances=(
+        instance(travel, K=1_000, begin=1_000**0.5),
+        instance(signs, K=100),
+        instance(spectral, K=100),
+    ),
+    algorithm="uscg",
+    assumptions=ASSUMED,
+    schedule="alpha = 0.5, gamma = K^(-1/2)",
+    takes=(2.0, 2.0),
+    formulas=(
+        formula(constant_printed, GRADIENT, {"alpha": ALPHA}, sigma=GRADIENT),
+        formula(constant_sharper, GRADIENT, {"alpha": ALPHA}, sigma=GRADIENT),
+    ),
+)
+
+VANISHING = Claim(
+    name="pethick2025-thm5.5",
+    source="pethick2025 theorem 5.5; sharper: pfbench",
+    statement=(
+        "uSCG, alpha_k = k^(-1/2), gamma = K^(-3/4): E |grad f|_* <= [2 Delta + (8/3)(2 rho_2) "
+        "sqrt(4 sigma^2 + 8 L_2^2 rho_2^2)]/(rho K^(1/4)) + L rho/K^(3/4); sharper (ours): "
+        "[Delta/rho + 2 zeta ((4/3) sigma + (2/3) L_2 rho_2)] K^(-1/4) + L rho/(2 K^(3/4))"
+    ),
+    check=MeanAlong(
+        bounds={"printed": vanishing_printed, "sharper": vanishing_sharper},
+        of=dual_norm,
+        parameters=of_vanishing,
+    ),
+    instances=(
+        *(instance(travel, K=K, begin=math.pow(K, 0.25)) for K in (100, 1_000, 10_000, 100_000)),
+        instance(travel, K=10_000, begin=10_000**0.25 / 4.0).called("returns"),
+        instance(two_points, K=1_000, size=1.63),
+        instance(signs, K=100),
+        instance(spectral, K=100),
+    ),
+    algorithm="uscg",
+    assumptions=ASSUMED,
+    schedule="alpha_k = k^(-1/2), gamma = K^(-3/4)",
+    takes=(4.0, 10.0),
+    formulas=(
+        formula(vanishing_printed, GRADIENT, sigma=GRADIENT),
+        formula(vanishing_sharper, GRADIENT, sigma=GRADIENT),
+    ),
+)
+
+CLAIMS = (LEMMA_1, CONSTANT, VANISHING)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class HalfStep(USCG):
+    """Steps by gamma/2."""
+
+    def moved(self, x: Point, v: Point) -> Point:
+        """Return x + (gamma/2) v."""
+        return super().moved(x, 0.5 * v)
+
+
+class Unaveraged(USCG):
+    """Takes alpha_k = 1: signs of single gradients."""
+
+    def weight(self, k: int) -> float:
+        """Return 1."""
+        return 1.0
+
+
+class EqualWeights(USCG):
+    """Takes alpha_k = 1/k: the mean of all gradients so far."""
+
+    def weight(self, k: int) -> float:
+        """Return 1/k."""
+        return 1.0 / k
+
+
+class GradientStep(USCG):
+    """Steps along the averaged gradient itself, gamma d, by no minimiser."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `USCG.run`; the minimiser is paid, and not used."""
+        d: Any = 0.0
+        for k in range(1, self.iterations + 1):
+            alpha = self.weight(k)
+            d = (1.0 - alpha) * d + alpha * self.sampled(ask, x, rng)
+            ask.lo(d)
+            at, x = x, x - self.step * 0.01 * d
+            yield State(x, at, d)
+
+
+MUTANTS = (
+    Mutant.of("uscg-half-step", HalfStep, LEMMA_1, CONSTANT, VANISHING),
+    Mutant.of("uscg-unaveraged", Unaveraged, VANISHING),
+    Mutant.of("uscg-equal-weights", EqualWeights, VANISHING),
+    Mutant.of("uscg-gradient-step", GradientStep, LEMMA_1, CONSTANT, VANISHING),
+)
+"""Of theorem 5.5 the printed constants see none of the first three on these instances."""

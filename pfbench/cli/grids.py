@@ -1,0 +1,75 @@
+"""What methods of a suite are tuned over: ``pfbench compare --grid``."""
+
+from typing import TYPE_CHECKING
+
+from pfbench.base.errors import InputError
+from pfbench.cli.printing import announce
+from pfbench.cli.tables import Fact, columns, heading, show, show_facts
+
+if TYPE_CHECKING:
+    from pfbench.runs.planning.study import Spec
+    from pfbench.runs.planning.tune import Tune, Tuned
+
+_OFTEN = ("step", "batch")
+"""Parameters with a column of their own."""
+
+
+def show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
+    """Show what each method of a suite is tuned over, and the one that is put on it."""
+    from pfbench.runs.planning.candidate import entered
+    from pfbench.runs.planning.plugged import spelled_out
+
+    if method is not None:
+        method = spelled_out("algorithm", method)
+        announce([method])
+        spec = entered(spec, method)[0]
+    (study,) = spec.studies
+    tune = study.tune
+    if tune is None:
+        raise InputError(f"the suite {spec.name} tunes nothing: it has no [tune].")
+    if as_json:
+        grids = [
+            {
+                "algorithm": one.tuned_label,
+                "selector": one.selector,
+                "grid": {name: list(values) for name, values in one.grid.items()},
+                "trials": len(one.points(tune.trials)),
+            }
+            for one in tune.methods
+        ]
+        candidate = dict(spec.candidate)
+        facts = [Fact("name", spec.name), Fact("candidate", candidate), Fact("grids", grids)]
+        show_facts(facts, as_json=True)
+        return
+    heads = ("method", *_OFTEN, "other parameters", "trials")
+    show(columns(heads, [_row(one, tune) for one in tune.methods]), heading("rule", *_rule(tune)))
+
+
+def _row(one: "Tuned", tune: "Tune") -> list[str]:
+    others = {name: values for name, values in one.grid.items() if name not in _OFTEN}
+    return [
+        one.tuned_label,
+        *(_listed(one.grid.get(name, ())) for name in _OFTEN),
+        "; ".join(f"{name} {_listed(values)}" for name, values in others.items()),
+        str(len(one.points(tune.trials))),
+    ]
+
+
+def _listed(values: "object") -> str:
+    return ", ".join(map(str, values)) if isinstance(values, list | tuple) else ""
+
+
+def _rule(tune: "Tune") -> list[str]:
+    targets = ", ".join(f"{stop.measure} <= {stop.target:g}" for stop in tune.targets)
+    further = (
+        " Where it lies at an end of a list of numbers, the list goes on beyond it by one value, "
+        "once, and that is tried, too."
+    )
+    return [
+        "On each problem each method makes these trials, with the seeds "
+        f"{_listed(tune.seeds)}. To each of {targets} the one of the fewest expected "
+        f"{tune.count.upper()} is chosen.{further if tune.beyond else ''}",
+        "A method of yours is tuned in the same way: of what its class needs and is not given the "
+        "values are those of [candidate] in the suite, and, if it asks no linear minimisation, "
+        "first those of [candidate.projecting].",
+    ]

@@ -1,0 +1,112 @@
+"""Whether the runs of a method can be repeated: those of a stream of its own cannot."""
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.protocols import Algorithm, Problem
+from pfbench.verification.instruments.draws import Unrepeatable, Unscripted
+from pfbench.verification.statistics import Decision
+from pfbench.verification.subject import Raised
+from pfbench.verification.trial import Trial
+
+UNREPEATABLE = "unrepeatable"
+"""Marks what was measured of a method whose runs cannot be repeated."""
+
+WORDS = "Its runs cannot be repeated: it draws from a stream of its own, not from rng"
+
+_RUNS = 20
+"""Two draws of a fair coin in each run are the same in all of them with a chance below 1e-11."""
+
+_GENERATORS = frozenset(
+    {"default_rng", "Generator", "RandomState", "SeedSequence", "PCG64", "Philox", "Random"}
+)
+"""By these names a generator is made."""
+
+
+def check_repeats(
+    trial: Trial, problem: Problem, algorithm: Algorithm, steps: int | None = None
+) -> None:
+    """Refuse somebody's method of which runs with one seed differ: its law can be sampled.
+
+    Looked at are its first steps, all unless their number is given. Methods of the catalogue draw
+    from the stream that they are given, by their tests.
+
+    Raises
+    ------
+    Unrepeatable
+        If they do.
+    """
+    theirs = trial.subject.algorithm is not None
+    if not theirs and type(algorithm).__module__.startswith("pfbench."):
+        return
+    first = range(_RUNS)
+    if len({_told(trial, problem, algorithm, 0, steps) for _ in first}) > 1:
+        raise Unrepeatable(f"{WORDS[0].lower()}{WORDS[1:]}")
+
+
+def check_seed(
+    trial: Trial, problem: Problem, algorithm: Algorithm, steps: int | None = None
+) -> None:
+    """Refuse to say of a method that draws the same in every run that its law is another one.
+
+    Raises
+    ------
+    Raised
+        If it makes a generator, and runs with different seeds are the same.
+    """
+    if not _seeds_its_own(type(algorithm)):
+        return
+    if len({_told(trial, problem, algorithm, seed, steps) for seed in range(_RUNS)}) == 1:
+        raise Raised(
+            "it draws the same whatever the seed, from a stream that it seeds itself, so that its "
+            "law cannot be seen: draw from rng"
+        )
+
+
+def noted(decision: Decision, why: Unscripted) -> Decision:
+    """Return a decision from samples, with a mark if the runs cannot be repeated."""
+    if not isinstance(why, Unrepeatable):
+        return decision
+    return replace(decision, measured={**decision.measured, UNREPEATABLE: True})
+
+
+def _told(
+    trial: Trial, problem: Problem, algorithm: Algorithm, seed: int, steps: int | None
+) -> bytes:
+    """Return the arrays that the steps of a run tell."""
+    states = (step.state for step in trial.follow(problem, algorithm, seed=seed))
+    parts = (part for one in islice(states, steps) for part in (one.x, one.estimate))
+    return b"".join(part.tobytes() for part in parts if isinstance(part, np.ndarray))
+
+
+def _seeds_its_own(kind: type) -> bool:
+    """Return whether the code of a class, or of a function of its module, makes a generator."""
+    return any(_GENERATORS & set(code.co_names) for code in _codes(kind))
+
+
+def _codes(kind: type) -> Iterator[CodeType]:
+    """Yield the code of what a class defines, and of what that calls in its module by name."""
+    waiting: list[Any] = [
+        inspect.unwrap(getattr(one, "__func__", one))
+        for base in kind.__mro__
+        if not base.__module__.startswith(("pfbench.", "builtins"))
+        for one in vars(base).values()
+    ]
+    seen: set[CodeType] = set()
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, FunctionType):
+            named = (one.__globals__.get(name) for name in one.__code__.co_names)
+            home = one.__module__
+            waiting += [f for f in named if getattr(f, "__module__", None) == home]
+            one = one.__code__
+        if isinstance(one, CodeType) and one not in seen:
+            seen.add(one)
+            yield one
+            waiting += one.co_consts

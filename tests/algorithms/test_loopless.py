@@ -1,0 +1,179 @@
+"""page, prox-page, lsvrg, zerosarah: their sources written again, exact counts, and schedules."""
+
+from math import sqrt
+
+import numpy as np
+import pytest
+from linear_reference import (
+    DOMAINS,
+    Plain,
+    assert_same,
+    elsewhere,
+    fits,
+    model,
+    run,
+    same_on_the_nuclear_ball,
+)
+
+import pfbench as pf
+from pfbench.algorithms import ALGORITHMS
+from pfbench.base.constants import Constants
+from pfbench.base.errors import Refused
+from pfbench.claims.methods.stating import CONSTANTS
+
+# --- the sources, written again -------------------------------------------------------------------
+
+
+def page(P, x, rng, T, step, b, p):
+    """Li et al. 2021, algorithm 1: g^0 the gradient, the coin before each later estimate."""
+    before, g = None, P.full(x)
+    for k in range(T):
+        if k > 0 and rng.random() < p:
+            g = P.full(x)
+        elif k > 0:
+            g = g + P.change(rng.integers(P.n, size=b), x, before)
+        before, x = x, P.prox(x - step * g, step)
+        yield before, x
+
+
+def lsvrg(P, x, rng, T, step, b, p):
+    """Kovalev et al. 2020 with the coin before the step: w = x is exact there."""
+    w = x
+    for k in range(T):
+        if k > 0 and rng.random() < p:
+            w = x
+        g = P.full(w)
+        if k > 0 and w is not x:
+            g = g + P.change(rng.integers(P.n, size=b), x, w)
+        at, x = x, P.prox(x - step * g, step)
+        yield at, x
+
+
+def zerosarah(P, x, rng, T, step, b, lam, table="full"):
+    """Li, Hanzely, Richtarik 2021: y_i is set to grad f_i(x_k) after the estimate."""
+    y = P.gradients(x) if table == "full" else np.zeros((P.n, x.size))
+    before, g = None, y.mean(axis=0)
+    for k in range(T):
+        if k > 0 or table == "zero":
+            S = rng.integers(P.n, size=b)
+            if k == 0:
+                g = P.mean(S, x)
+            else:
+                pulled = P.gradients(before)[S] - y[S]
+                g = (
+                    P.change(S, x, before)
+                    + (1 - lam) * g
+                    + lam * (pulled + y.mean(axis=0)).mean(axis=0)
+                )
+            y[S] = P.gradients(x)[S]
+        before, x = x, P.prox(x - step * g, step)
+        yield before, x
+
+
+SOURCES = {"page": page, "prox-page": page, "lsvrg": lsvrg, "zerosarah": zerosarah}
+STEPS = {"iterations": 17, "step": 0.3, "batch": 3}
+COINED = [STEPS | {"refresh": p} for p in (0.3, 1.0)]
+CHOICES = {
+    **dict.fromkeys(("page", "prox-page", "lsvrg"), COINED),
+    "zerosarah": [STEPS | {"table_weight": 0.3, "table": t} for t in ("full", "zero")],
+}
+ORDER = ("iterations", "step", "batch", "refresh", "table_weight", "table")
+ALL = [
+    pytest.param(name, domain, parameters, id=f"{name}-{domain}-{k}")
+    for name, choices in CHOICES.items()
+    for domain in DOMAINS
+    if fits(name, domain)
+    for k, parameters in enumerate(choices)
+]
+
+
+@pytest.mark.parametrize(("name", "domain", "parameters"), ALL)
+def test_iterates_equal_the_source_written_again(name, domain, parameters):
+    problem = model(domain=domain)
+    states, _ = run(problem, name, seed=5, **parameters)
+    given = [parameters[key] for key in ORDER if key in parameters]
+    rng = np.random.default_rng(5)
+    assert_same(states, list(SOURCES[name](Plain(problem), elsewhere(problem), rng, *given)))
+
+
+def test_page_on_factored_matrices_equals_it_on_whole_ones():
+    counts = same_on_the_nuclear_ball("prox-page", page, ORDER, CHOICES["prox-page"][0])
+    assert (counts["po"], counts["lo"]) == (STEPS["iterations"], 0)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("name", ["page", "prox-page", "lsvrg"])
+def test_counts_are_exact_given_the_coins_that_are_told(name, seed):
+    problem = model(domain="penalty" if name == "prox-page" else "none")
+    states, counts = run(problem, name, seed=seed, **CHOICES[name][0])
+    n, T, b = problem.n, 17, 3
+    R = sum(state.coin is True for state in states)
+    assert states[0].coin is None
+    assert 0 < R < T - 1
+    expected = {"fo": 1 + R, "sfo": n + n * R + 2 * b * (T - 1 - R)}
+    po = {"po": T} if name == "prox-page" else {}
+    assert counts == dict.fromkeys(counts, 0) | expected | po
+
+
+@pytest.mark.parametrize(("table", "first"), [("full", 11), ("zero", 3)])
+def test_a_table_of_zeros_asks_a_batch_in_place_of_all(table, first):
+    problem = model()
+    _, counts = run(problem, "zerosarah", **STEPS, table_weight=0.3, table=table)
+    assert counts == dict.fromkeys(counts, 0) | {"sfo": first + 2 * 3 * 16}
+
+
+def test_coins_are_the_measure_of_a_run():
+    found = pf.solve(model(), pf.algorithm("page", **COINED[0]), measures=("coin",))
+    coins = found.trace["coin"].to_numpy()
+    assert set(coins[2:]) == {0.0, 1.0}  # the start, and the first estimate, have none
+    assert found.counts.fo == 1 + int(np.nansum(coins))
+
+
+# --- schedules ------------------------------------------------------------------------------------
+
+C2 = {
+    "page": lambda a, n: (1 - a.refresh) / (a.refresh * a.batch),
+    "lsvrg": lambda a, n: 2 * (1 - a.refresh) * (2 - a.refresh) / (a.refresh**2 * a.batch),
+    "zerosarah": lambda a, n: of_table(a.table_weight, 1 - (1 - 1 / n) ** a.batch, a.batch),
+}
+
+
+def of_table(lam, q, b):
+    return 2 / (lam * (2 - lam) * b) * (1 + 2 * lam**2 * (1 - q) * (2 - q) / q**2)
+
+
+@pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"n={c.n}")
+@pytest.mark.parametrize("name", C2)
+def test_the_step_is_the_largest_of_the_lemma_and_T_the_least(name, constants):
+    chosen, L = ALGORITHMS[name].theory(0.1, constants), 3.0
+    c2, eta = C2[name](chosen, constants.n), chosen.step
+    assert (eta * L) ** 2 * c2 + eta * L == pytest.approx(1.0)
+    assert 2 * 5.0 / (eta * chosen.iterations) <= 0.01 * (1 + 1e-12)
+    assert 2 * 5.0 / (eta * (chosen.iterations - 1)) > 0.01
+    limit = {"page": 1.0, "lsvrg": 1.0, "zerosarah": 4 * constants.n / chosen.batch**2}[name]
+    assert c2 <= limit
+
+
+@pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"n={c.n}")
+def test_the_schedule_of_prox_page_satisfies_its_lemma(constants):
+    chosen, L = ALGORITHMS["prox-page"].theory(0.1, constants), 3.0
+    eta, c2 = chosen.step, C2["page"](chosen, constants.n)
+    assert 1 / (2 * eta) - L / 2 >= eta / 2 * c2 * L**2
+    bound = 2 * 5.0 / (eta * chosen.iterations * (1 - 2 * eta * L))
+    assert bound == pytest.approx(16 * L * 5.0 / chosen.iterations)
+    assert bound <= 0.01
+
+
+@pytest.mark.parametrize(("name", "expected"), [("page", 9.71), ("zerosarah", 10.25)])
+def test_the_leading_cost_is_that_of_sqrt_n(name, expected):
+    """E SFO per L h0/epsilon^2, over sqrt n."""
+    n = 10**10
+    chosen = ALGORITHMS[name].theory(1.0, Constants(n=n, L_f=1.0, L_ms=1.0, delta=1e6))
+    b = chosen.batch
+    step = 2 * b if name == "zerosarah" else chosen.refresh * n + 2 * b * (1 - chosen.refresh)
+    assert chosen.iterations * step / 1e6 / sqrt(n) == pytest.approx(expected, rel=4e-3)
+
+
+def test_a_table_of_zeros_has_no_schedule():
+    with pytest.raises(Refused, match=r"schedule of zerosarah .*full table: leave table=zero out"):
+        ALGORITHMS["zerosarah"].theory(0.1, CONSTANTS[0], table="zero")

@@ -1,0 +1,239 @@
+"""Frank-Wolfe along estimates without epochs: each method written again, on both kinds of point."""
+
+from math import inf, sqrt
+
+import numpy as np
+import pytest
+from both_kinds import dense, each_kind, minimiser, small, start
+from helpers import reference_of
+from numpy.testing import assert_allclose
+
+from pfbench.algorithms import ALGORITHMS
+from pfbench.base.constants import Constants
+from pfbench.base.errors import Refused
+from pfbench.claims.methods.stating import CONSTANTS
+from pfbench.oracles import Ledger, Oracles
+
+
+def run(problem, name, x, seed=5, **parameters):
+    """The states of a run from the dense point x, and the counts."""
+    ledger = Ledger()
+    backend = problem.open(np.random.default_rng(0))
+    ask = Oracles(backend, ledger, problem.set.diameter)
+    states = [
+        (dense(state.at), np.array(state.estimate), dense(state.x), state.coin)
+        for state in ALGORITHMS[name](**parameters).run(
+            ask, reference_of(problem).point(x), np.random.default_rng(seed)
+        )
+    ]
+    return states, ledger.counts().as_dict()
+
+
+# --- the sources, written again -------------------------------------------------------------------
+
+
+class Again:
+    """The estimate of each method at a path of dense points; G(x) has a row for each component."""
+
+    def __init__(self, name, G, n, rng, **given):
+        self.kind = name.removeprefix("nfwu-").removesuffix("-fw").replace("-", "_")
+        self.G, self.n, self.rng, self.given = G, n, rng, given
+        self.x = self.g = self.y = None
+        self.t = 0
+
+    def mean(self, x, S):
+        return self.G(x)[S].mean(axis=0)
+
+    def drawn(self, size=None):
+        return self.rng.integers(self.n, size=size or self.given["batch"])
+
+    def __call__(self, x):
+        first = getattr(self, f"first_{self.kind}", self.full)
+        self.g = (first if self.t == 0 else getattr(self, self.kind))(x)
+        self.x, self.t = x, self.t + 1
+        return self.g
+
+    def full(self, x):
+        self.w, self.y = x, self.G(x).copy()
+        return self.y.mean(axis=0)
+
+    def spider(self, x):
+        if self.t % self.given["period"] == 0:
+            return self.full(x)
+        S = self.drawn()
+        return self.mean(x, S) - self.mean(self.x, S) + self.g
+
+    def page(self, x):
+        if self.rng.random() < self.given["refresh"]:
+            return self.full(x)
+        S = self.drawn()
+        return self.mean(x, S) - self.mean(self.x, S) + self.g
+
+    def lsvrg(self, x):
+        if self.rng.random() < self.given["refresh"]:
+            return self.full(x)
+        S = self.drawn()
+        return self.mean(x, S) - self.mean(self.w, S) + self.G(self.w).mean(axis=0)
+
+    def zerosarah(self, x):
+        S, lam = self.drawn(), self.given["table_weight"]
+        pulled = self.y.mean(axis=0) + (self.G(self.x)[S] - self.y[S]).mean(axis=0)
+        g = (1 - lam) * self.g + lam * pulled + self.mean(x, S) - self.mean(self.x, S)
+        self.y[S] = self.G(x)[S]
+        return g
+
+    def first_storm(self, x):
+        return self.mean(x, self.drawn(self.given.get("snapshot")))
+
+    def storm(self, x, alpha=None):
+        S, a = self.drawn(), self.given["alpha"] if alpha is None else alpha
+        return self.mean(x, S) + (1 - a) * (self.g - self.mean(self.x, S))
+
+    def first_one_sfw(self, x):
+        return self.mean(x, self.drawn())
+
+    def one_sfw(self, x):
+        return self.storm(x, 1 / (self.t + 1))
+
+    def first_momentum_sfw(self, x):
+        return self.mean(x, self.drawn())
+
+    def momentum_sfw(self, x):
+        a = (self.t + 1) ** (-2 / 3)
+        return (1 - a) * self.g + a * self.mean(x, self.drawn())
+
+
+T, B = 11, 3
+COIN = {"batch": B, "step": 0.15, "refresh": 0.35}
+CASES = {
+    "spider-fw": {"batch": B, "step": 0.15, "period": 4},
+    "page-fw": COIN,
+    "lsvrg-fw": COIN,
+    "zerosarah-fw": {"batch": B, "step": 0.15, "table_weight": 0.3},
+    "storm-fw": {"batch": B, "step": 0.15, "alpha": 0.3, "snapshot": 5},
+    "nfwu-page": COIN,
+    "nfwu-lsvrg": COIN,
+    "nfwu-storm": {"batch": B, "step": 0.15, "alpha": 0.3},
+    "one-sfw": {"batch": B},
+    "momentum-sfw": {},
+}
+by_name = pytest.mark.parametrize("name", CASES)
+
+
+@each_kind
+@by_name
+def test_it_equals_its_source_written_again(kind, name):
+    problem, given, seed = small(kind), CASES[name] | {"iterations": T}, 5
+    states, _ = run(problem, name, start(kind), seed, **given)
+    P = reference_of(problem)
+    batch = {"batch": 1} | CASES[name]
+    estimate = Again(name, P.component_gradients, problem.n, np.random.default_rng(seed), **batch)
+    x = start(kind)
+    for t, (at, g, after, _) in enumerate(states):
+        assert_allclose(at, x, atol=1e-9)
+        expected = estimate(x)
+        assert_allclose(g, expected, atol=1e-9)
+        v = minimiser(P.embedded(expected), problem.set.radius)
+        x = x + given.get("step", 2 / (t + 2)) * (v - x)
+        assert_allclose(after, x, atol=1e-9)
+    assert len(states) == T
+
+
+@each_kind
+@by_name
+@pytest.mark.parametrize("seed", [0, 3])
+def test_counts_are_exact_given_the_coins(kind, name, seed):
+    problem = small(kind)
+    states, counts = run(problem, name, start(kind), seed, **CASES[name], iterations=T)
+    n, R = problem.n, sum(coin is True for *_, coin in states)
+    pairs = 2 * B * (T - 1)
+    right = {
+        "spider-fw": (3, 3 * n + 2 * B * (T - 3)),
+        "zerosarah-fw": (0, n + pairs),
+        "storm-fw": (0, 5 + pairs),
+        "nfwu-storm": (0, B + pairs),
+        "one-sfw": (0, B + pairs),
+        "momentum-sfw": (0, T),
+    }.get(name, (1 + R, n * (1 + R) + 2 * B * (T - 1 - R)))
+    expected = dict(zip(("fo", "sfo"), right, strict=True)) | {"lo": T}
+    assert counts == dict.fromkeys(counts, 0) | expected
+
+
+# --- schedules ------------------------------------------------------------------------------------
+
+L, D, H0, SIGMA = 3.0, 2.0, 5.0, sqrt(1.1)
+
+
+def error(name, a, n):
+    """The root of the bound of E|g_t - grad f(x_t)|^2 for steps of length gamma D."""
+    s = a.step * D
+    if "storm" in name:
+        return sqrt(max(SIGMA**2 / (a.snapshot or a.batch), 2 * L * s * SIGMA / a.batch))
+    if "spider" in name:
+        return L * s * sqrt((a.period - 1) / a.batch)
+    if "zerosarah" in name:
+        return 2 * L * s / sqrt(a.table_weight * (2 - a.table_weight) * a.batch)
+    p = a.refresh
+    return L * s * sqrt((1 - p) / (p * a.batch) * (1 if "page" in name else (2 - p) / p))
+
+
+@pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"n={c.n}")
+@pytest.mark.parametrize("name", [one for one in CASES if one.endswith("-fw")])
+def test_a_schedule_makes_its_bound_epsilon(name, constants):
+    a = ALGORITHMS[name].theory(0.2, constants)
+    off = error(name, a, constants.n)
+    bound = H0 / (a.iterations * a.step) + L * D**2 * a.step / 2 + D * off
+    assert bound <= 0.2 * (1 + 1e-9)
+    assert bound >= 0.9 * 0.2
+
+
+@pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"n={c.n}")
+@pytest.mark.parametrize("name", ["nfwu-page", "nfwu-lsvrg", "nfwu-storm"])
+def test_the_error_of_normalised_updates_is_at_most_half_of_epsilon(name, constants):
+    a = ALGORITHMS[name].theory(0.2, constants)
+    assert a.step * D == pytest.approx(0.2 / L)
+    assert error(name, a, constants.n) <= 0.1 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "cost"), [("nfwu-page", 5.66), ("nfwu-lsvrg", 4.76), ("nfwu-storm", 16.0)]
+)
+def test_the_leading_cost_of_a_normalised_update(name, cost):
+    """SFO a step over sqrt n, n^(2/3), sigma/epsilon."""
+    n, epsilon = 10**12, 1e-7
+    constants = Constants(n=n, L_f=1.0, L_ms=1.0, D=1.0, delta=1.0, sigma2=1.0)
+    a = ALGORITHMS[name].theory(epsilon, constants)
+    if name == "nfwu-storm":
+        assert 2 * a.batch * epsilon == pytest.approx(cost, rel=1e-3)
+        return
+    power = {"nfwu-page": 1 / 2, "nfwu-lsvrg": 2 / 3}[name]
+    step = a.refresh * n + 2 * a.batch * (1 - a.refresh)
+    assert step / n**power == pytest.approx(cost, rel=2e-3)
+
+
+def test_the_leading_length_of_storm_is_that_of_a_cube():
+    constants = Constants(n=9, L_f=2.0, L_ms=2.0, D=3.0, delta=1.5, sigma2=4.0)
+    a = ALGORITHMS["storm-fw"].theory(1e-3, constants)
+    leading = 27 / 2 * 2.0 * 2.0 * 3.0**3 * 1.5 / 1e-9
+    assert a.iterations == pytest.approx(leading, rel=1e-3)
+
+
+def bias(most):
+    """The largest (t+1)^(1/3) S_t of S_t = (1 - alpha_t)(S_{t-1} + gamma_{t-1}), L_f D = 1."""
+    S, largest = 0.0, 0.0
+    for t in range(1, most):
+        S = (1 - (t + 1) ** (-2 / 3)) * (S + 2 / (t + 1))
+        largest = max(largest, S * (t + 1) ** (1 / 3))
+    return largest
+
+
+def test_the_bias_of_momentum_is_below_its_constant():
+    assert 2.0 < bias(20_000) < 2.06
+
+
+@pytest.mark.parametrize("missing", ["D", "sigma2"])
+@pytest.mark.parametrize("name", ["storm-fw", "one-sfw", "momentum-sfw"])
+def test_a_missing_constant_is_refused_by_name(name, missing):
+    given = {"n": 9, "L_f": 2.0, "L_ms": 2.0, "D": 3.0, "delta": 1.5, "sigma2": 4.0}
+    with pytest.raises(Refused, match=f"{name} needs the constant {missing} "):
+        ALGORITHMS[name].theory(0.1, Constants(**given | {missing: inf}))

@@ -1,0 +1,274 @@
+"""Steps along estimates with a coin, a table or momentum, as many people would write them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from claims.variants.common import EPOCHS, PROXIMAL, Options, Own, epochs
+
+import pfbench as pf
+
+_SMOOTH = PROXIMAL | {"smooth"}
+
+
+class Coined(Own):
+    """A class with common parameters."""
+
+    def __init__(self, iterations, step, batch, refresh):
+        self.T, self.eta, self.b, self.p = iterations, step, batch, refresh
+
+
+class PageInPlace(Coined):
+    """PAGE by hand, in the same arrays."""
+
+    variant_of = "page"
+    requires = _SMOOTH
+
+    def run(self, ask, x, rng):
+        x, old, coin = x.copy(), x.copy(), None
+        g = np.array(ask.gradient(x))
+        for t in range(self.T):
+            if t > 0:
+                coin = rng.random() < self.p
+                S = rng.integers(ask.n, size=self.b)
+                g[:] = ask.gradient(x) if coin else g + ask.difference(S, x, old)
+            old[:] = x
+            x -= self.eta * g
+            yield pf.State(x, old, g, coin=coin)
+
+
+class ProxPageBatches(Options, Own):
+    """Asks batches alone, and flips a coin by `choice`; it does not tell how that fell."""
+
+    variant_of = "prox-page"
+    requires = frozenset({"batch", "prox"})
+    untold = {"methods-count-prox-page": "coin"}  # noqa: RUF012
+    not_for = ("methods-count-prox-page",)
+
+    def run(self, ask, x, rng):
+        everyone, g, before = np.arange(ask.n), None, None
+        for _ in range(self.iterations):
+            if g is None or rng.choice(2, p=[1 - self.refresh, self.refresh]):
+                g = ask.batch(everyone, x)
+            else:
+                S = rng.choice(ask.n, self.batch)
+                g = g + (ask.batch(S, x) - ask.batch(S, before))
+            before, x = x, ask.prox(x, g, self.step)
+            yield pf.State(x, before, g)
+
+
+class LsvrgEpochs(Coined):
+    """L-SVRG whose geometric epochs are drawn coin by coin, around a snapshot."""
+
+    variant_of = "lsvrg"
+    requires = _SMOOTH
+
+    def run(self, ask, x, rng):
+        t, coin = 0, None
+        while t < self.T:
+            w, mu = np.copy(x), ask.gradient(x)
+            g = mu
+            while True:
+                at, x = x, x - self.eta * g
+                yield pf.State(x, at, g, coin=coin)
+                t, coin = t + 1, None if t + 1 == self.T else bool(rng.random() < self.p)
+                if coin is not False:
+                    break
+                g = mu + ask.difference(rng.integers(ask.n, size=self.b), x, w)
+
+
+@dataclass
+class ZeroSarahByHand(Own):
+    """Keeps its own table of gradients, each asked as a batch of one."""
+
+    iterations: int
+    step: float
+    batch: int
+    table_weight: float
+    table: str = "full"
+
+    variant_of = "zerosarah"
+    requires = frozenset({"batch", "smooth"})
+
+    def run(self, ask, x, rng):
+        def at_each(S, x):
+            return np.array([ask.batch(np.array([i]), x) for i in S])
+
+        lam, y = self.table_weight, np.zeros((ask.n, *x.shape))
+        zero = self.table == "zero"
+        for t in range(self.iterations):
+            if t == 0:
+                S = rng.integers(ask.n, size=self.batch) if zero else np.arange(ask.n)
+                fresh = at_each(S, x)
+                g = fresh.mean(axis=0)
+            else:
+                S = rng.integers(ask.n, size=self.batch)
+                fresh, old = at_each(S, x), at_each(S, before)  # noqa: F821
+                pulled = y.mean(axis=0) + (old - y[S]).mean(axis=0)
+                g = (1 - lam) * g + lam * pulled + (fresh - old).mean(axis=0)
+            y[S] = fresh
+            before, x = x, x - self.step * g
+            yield pf.State(x, before, g)
+
+
+# --- Frank-Wolfe ----------------------------------------------------------------------------------
+
+
+def moved(ask, x, g, gamma):
+    """Return x + gamma (LO(g) - x)."""
+    return x + gamma * (ask.lo(g) - x)
+
+
+class SpiderFwNested(Own):
+    """Two loops; the samples of an epoch at once."""
+
+    variant_of = "spider-fw"
+    requires = EPOCHS
+
+    def __init__(self, iterations, step, batch, period):
+        self.T, self.gamma, self.b, self.q = iterations, step, batch, period
+
+    def run(self, ask, x, rng):
+        for length in epochs(self.T, self.q):
+            samples, g = rng.integers(ask.n, size=(length, self.b)), ask.gradient(x)
+            for k in range(length):
+                g = g if k == 0 else g + ask.difference(samples[k], x, before)  # noqa: F821
+                before, x = x, moved(ask, x, g, self.gamma)
+                yield pf.State(x, before, g)
+
+
+class PageFwByHand(Coined):
+    """Flips its coin by `choice`."""
+
+    variant_of = "page-fw"
+    requires = EPOCHS
+
+    def run(self, ask, x, rng):
+        g, before, coin = ask.gradient(x), None, None
+        for t in range(self.T):
+            if t > 0:
+                coin = bool(rng.choice([True, False], p=[self.p, 1 - self.p]))
+                S = rng.integers(ask.n, size=self.b)
+                g = ask.gradient(x) if coin else g + ask.difference(S, x, before)
+            before, x = x, moved(ask, x, g, self.eta)
+            yield pf.State(x, before, g, coin=coin)
+
+
+class LsvrgFwByHand(Coined):
+    """Keeps the gradient at its snapshot."""
+
+    variant_of = "lsvrg-fw"
+    requires = EPOCHS
+
+    def run(self, ask, x, rng):
+        w, mu, coin = x.copy(), ask.gradient(x), None
+        for t in range(self.T):
+            coin = bool(rng.random() < self.p) if t else None
+            if coin:
+                w, mu = x.copy(), ask.gradient(x)
+            g = mu
+            if coin is False:
+                g = mu + ask.difference(rng.choice(ask.n, self.b), x, w)
+            at, x = x, moved(ask, x, g, self.eta)
+            yield pf.State(x, at, g, coin=coin)
+
+
+class ZeroSarahFwTable(Own):
+    """Takes the table of the oracles."""
+
+    variant_of = "zerosarah-fw"
+    requires = frozenset({"table", "lo"})
+
+    def __init__(self, iterations, step, batch, table_weight):
+        self.T, self.gamma, self.b, self.lam = iterations, step, batch, table_weight
+
+    def run(self, ask, x, rng):
+        table = ask.table(x)
+        g, before = np.array(table.mean), None
+        for t in range(self.T):
+            if t > 0:
+                S, mean = rng.integers(ask.n, size=self.b), np.array(table.mean)
+                old = table.difference(S, before)
+                g = (1 - self.lam) * (g - old) + table.replace(S, x) + self.lam * mean
+            before, x = x, moved(ask, x, g, self.gamma)
+            yield pf.State(x, before, g)
+
+
+class StormFwPairs(Own):
+    """Corrects the newest batch gradient, at both points."""
+
+    variant_of = "storm-fw"
+    requires = frozenset({"batch", "lo"})
+
+    def __init__(self, iterations, step, batch, alpha, snapshot=None):
+        self.T, self.gamma, self.b = iterations, step, batch
+        self.alpha, self.first = alpha, snapshot or batch
+
+    def run(self, ask, x, rng):
+        d = ask.batch(rng.integers(ask.n, size=self.first), x)
+        for t in range(self.T):
+            if t > 0:
+                S = rng.integers(ask.n, size=self.b)
+                d = (1 - self.alpha) * (d - ask.batch(S, before)) + ask.batch(S, x)  # noqa: F821
+            before, x = x, moved(ask, x, d, self.gamma)
+            yield pf.State(x, before, d)
+
+
+class NfwuPageByHand(PageFwByHand):
+    """The same, with normalised updates' schedule."""
+
+    variant_of = "nfwu-page"
+
+
+class NfwuLsvrgByHand(LsvrgFwByHand):
+    """The same, with normalised updates' schedule."""
+
+    variant_of = "nfwu-lsvrg"
+
+
+class NfwuStormPairs(StormFwPairs):
+    """The same, with normalised updates' schedule."""
+
+    variant_of = "nfwu-storm"
+
+
+class Faded(Own):
+    """A class with the parameters of methods with steps 2/(t+2)."""
+
+    requires = frozenset({"batch", "lo"})
+    assumes = frozenset({"convex"})
+    output = "last"
+
+    def __init__(self, iterations, batch=1, step=None, alpha=None):
+        self.T, self.b, self.step, self.alpha = iterations, batch, step, alpha
+
+
+class OneSfwByHand(Faded):
+    """The recursion as it is printed, with sums."""
+
+    variant_of = "one-sfw"
+
+    def run(self, ask, x, rng):
+        for t in range(self.T):
+            S = rng.integers(ask.n, size=self.b)
+            g = ask.batch(S, x)
+            if t > 0:
+                alpha = 1 / (t + 1) if self.alpha is None else self.alpha
+                g = g + (1 - alpha) * (d - ask.batch(S, before))  # noqa: F821
+            d, before = g, x
+            x = moved(ask, x, d, self.step or 2 / (t + 2))
+            yield pf.State(x, before, d)
+
+
+class MomentumInPlace(Faded):
+    """Averages in place."""
+
+    variant_of = "momentum-sfw"
+
+    def run(self, ask, x, rng):
+        d = np.zeros_like(x)
+        for t in range(self.T):
+            alpha = 1.0 if t == 0 else self.alpha or (t + 1) ** (-2 / 3)
+            d *= 1 - alpha
+            d += alpha * ask.batch(rng.choice(ask.n, self.b), x)
+            at, x = x, moved(ask, x, d, self.step or 2 / (t + 2))
+            yield pf.State(x, at, d)
