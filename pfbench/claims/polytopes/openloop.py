@@ -19,7 +19,7 @@ from pfbench.verification.instruments.indefinite import Hull, Indefinite
 from pfbench.verification.stating.bound import bound
 from pfbench.verification.statistics import Decision, all_of, decide_exact
 from pfbench.verification.trial import Trial
-from pfbench.verification.units import VALUE
+from pfbench.verification.units import NUMBER, VALUE, formula
 
 TRIANGLE = np.array([[0.0, 1.0], [-1.0, 0.0], [1.0, 0.0]])
 
@@ -96,6 +96,11 @@ def slope(trial: Trial, problem: Indefinite, given: dict[str, Any], T: int) -> f
     return float(np.polyfit(np.log(t[last]), np.log(h[last]), 1)[0])
 
 
+def fastest(t: int) -> float:
+    """Return what of h_1 the open loop leaves after t steps, up to a constant: t^-2."""
+    return float(t) ** -2
+
+
 def separates(trial: Trial, *, lengths: tuple[int, int]) -> Evidence:
     """Compare the slopes of the open loop and of line search on each triangle."""
     parts: dict[str, Decision] = {}
@@ -125,6 +130,7 @@ SEPARATION = Claim(
     assumptions=("f strongly convex", "strict complementarity", "x* inside a face"),
     schedule="step = open-loop, 4/(t+4), and line-search",
     takes=(2.0, 2.0),
+    formulas=(formula(fastest, NUMBER),),
 )
 
 CLAIMS = (GENERAL, SEPARATION)

@@ -68,8 +68,10 @@ def test_a_pyramidal_width_is_the_least_distance_of_a_face_and_the_other_vertice
     [("simplex", 4, 1 / 8), ("cube", 3, 1 / 36), ("l1", 3, 1 / 32), ("l1", 4, 1 / 48)],
 )
 def test_the_rate_is_that_of_the_formulas(kind, d, rho):
-    """mu/(2 L d) on a simplex with even d, mu/(4 L d^2) on a cube, mu/(16 L (d-1)) on an l1 ball."""
-    assert contraction.rate(on_a_face(kind, d), kind, 0.25) == pytest.approx(rho)
+    """mu/(2 L d) on a simplex, d even; mu/(4 L d^2) on a cube, mu/(16 L (d-1)) on an l1 ball."""
+    D = on_a_face(kind, d).set.diameter
+    left = contraction.height(1.0, 1.0, 1.0, width(kind, d), D, 2)
+    assert 1.0 - left == pytest.approx(rho)
 
 
 # --- claims ---------------------------------------------------------------------------------------
