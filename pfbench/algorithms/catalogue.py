@@ -7,6 +7,7 @@ from typing import Any
 
 from pfbench.algorithms import (
     accelerated,
+    active_set,
     frank_wolfe,
     loopless,
     loopless_frank_wolfe,
@@ -39,6 +40,7 @@ _FAMILIES = (
     natasha.METHODS,
     loopless.METHODS,
     loopless_frank_wolfe.METHODS,
+    active_set.METHODS,
     norms.METHODS,
 )
 

@@ -28,7 +28,7 @@ from pfbench.problems.rows import synthetic_rows
 from pfbench.problems.with_norm import Normed
 from pfbench.runs.loop.ready import OF_PROBLEMS, ready
 from pfbench.runs.loop.solve import solve
-from pfbench.sets import L2Ball, WholeSpace
+from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.sets.named_norms import norm_of_vectors
 from pfbench.verification.subject import Untestable, make, takes_any
 
@@ -119,7 +119,8 @@ def small_problem(algorithm: Algorithm) -> Problem:
     features, labels = synthetic_rows(rows=23, columns=4, seed=1)
     normed = "norm" in algorithm.requires
     whole = normed or "smooth" in algorithm.requires
-    found = LogCosh(features, labels, WholeSpace(4) if whole else L2Ball(4, 1.5))
+    ball = L1Ball(4, 1.5) if "polytope" in algorithm.requires else L2Ball(4, 1.5)
+    found = LogCosh(features, labels, WholeSpace(4) if whole else ball)
     if not normed:
         return found
     kinds = (kind for kind in KINDS if f"norm {kind}" in algorithm.requires)

@@ -13,6 +13,7 @@ from pfbench.base.selectors import is_own
 from pfbench.base.user_code import load
 from pfbench.claims import (
     jaggi2013,
+    kim2026,
     lacoste2016,
     li2019,
     methods,
@@ -42,6 +43,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
             lacoste2016,
             jaggi2013,
             pethick2025,
+            kim2026,
             methods,
         )
     }

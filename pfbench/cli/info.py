@@ -30,6 +30,7 @@ _PROBLEMS: Mapping[str, str] = MappingProxyType(
     {
         "smooth": "a problem without set and penalty",
         "set": "a problem with a feasible set",
+        "polytope": "a problem over a polytope",
         "norm": "a problem with a norm in place of a set",
     }
 )

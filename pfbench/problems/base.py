@@ -162,6 +162,10 @@ class FiniteSum(ABC):
             found["set"] = "it has no feasible set"
         else:
             found |= dict.fromkeys(("lo", "set"), "it has no feasible set")
+        if "set" in found:
+            found["polytope"] = found["set"]
+        elif not getattr(self.set, "polytope", False):
+            found["polytope"] = f"the set {self.set.name} is none"
         found |= lacking_norms(self)
         if self.n > 1 and not (self._states("batch") or self._states("component")):
             reason = "it states neither component(i, x) nor batch(sample, x)"

@@ -18,6 +18,7 @@ class L1Ball(VectorSet, NormBall):
 
     name = "l1"
     summary = "vectors whose moduli sum to at most radius"
+    polytope = True
     zeta: ClassVar[float] = 1.0
 
     @property
@@ -110,6 +111,7 @@ class LinfBall(VectorSet, NormBall):
 
     name = "linf"
     summary = "vectors with every modulus at most radius"
+    polytope = True
     omega: ClassVar[float] = 1.0
 
     @property

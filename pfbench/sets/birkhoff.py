@@ -23,6 +23,7 @@ class Birkhoff(Body):
     """
 
     name: ClassVar[str] = "birkhoff"
+    polytope: ClassVar[bool] = True
     summary: ClassVar[str] = "doubly stochastic matrices: convex hull of the permutation matrices"
     source: ClassVar[str] = "Birkhoff 1946; Crouse 2016 (linear assignment)"
     points: ClassVar[str] = "square matrices"

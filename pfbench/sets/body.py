@@ -117,6 +117,8 @@ class Body(Described, ABC):
         What it needs from Python, with the call that makes it; empty if a selector can say all.
     diameter_is_exact
         Whether `diameter` is the diameter, or an upper bound of it.
+    polytope
+        Whether it is one, so that `lo` returns one of finitely many vertices.
     """
 
     name: ClassVar[str]
@@ -125,6 +127,7 @@ class Body(Described, ABC):
     points: ClassVar[str] = "vectors"
     needs: ClassVar[str] = ""
     diameter_is_exact: ClassVar[bool] = True
+    polytope: ClassVar[bool] = False
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
@@ -215,6 +218,8 @@ class VectorBody(Body):
 
 class GreedyBody(VectorBody):
     """A polytope whose vertices come from orders of the entries, by a greedy algorithm."""
+
+    polytope: ClassVar[bool] = True
 
     def lo(self, g: Any) -> Floats:
         """Return the greedy vertex along increasing g, shape (d,); O(d log d) and its own work.

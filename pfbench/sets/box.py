@@ -32,6 +32,7 @@ class Box(VectorBody):
     """
 
     name: ClassVar[str] = "box"
+    polytope: ClassVar[bool] = True
     summary: ClassVar[str] = "vectors between a lower and an upper bound"
     source: ClassVar[str] = "separable: each entry on its own"
     has_projection: ClassVar[bool] = True
@@ -121,6 +122,7 @@ class KSparse(VectorSet):
     """
 
     name = "k-sparse"
+    polytope = True
     summary = "convex hull of the vectors with k entries +-radius and 0 elsewhere"
     source = "Argyriou, Foygel, Srebro 2012; Jaggi 2013 section 4"
 

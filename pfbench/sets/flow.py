@@ -57,6 +57,7 @@ class UnitFlow(VectorBody):
     """
 
     name: ClassVar[str] = "unit-flow"
+    polytope: ClassVar[bool] = True
     summary: ClassVar[str] = "unit flows through a directed acyclic graph: convex hull of its paths"
     needs: ClassVar[str] = "a graph: UnitFlow(edges, origin, destination)"
     source: ClassVar[str] = "shortest path in topological order: Cormen et al. 2022, chapter 22"

@@ -33,6 +33,7 @@ class Simplex(VectorSet):
 
     name = "simplex"
     summary = "nonnegative vectors that sum to radius"
+    polytope = True
 
     @property
     def diameter(self) -> float:

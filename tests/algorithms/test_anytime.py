@@ -84,6 +84,8 @@ CASES = [
     ("prox-katyusha-ns", STEP | EPOCHS),
     ("rsag", STEP | BATCH),
     ("prox-rsag", STEP | BATCH | {"output": "weighted"}),
+    *((name, SLIDING) for name in ("afw", "pfw", "bpfw")),
+    ("bpfw", SLIDING | {"lazy": True}),
     ("nfwu-page", STEP | COIN),
     ("nfwu-lsvrg", STEP | COIN),
     ("nfwu-storm", STEP | BATCH | {"alpha": 0.3}),

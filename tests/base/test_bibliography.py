@@ -1,6 +1,7 @@
 """The bibliography: every method of ours cites what it says it comes from."""
 
 import re
+import unicodedata
 
 import pytest
 
@@ -99,8 +100,9 @@ def test_an_entry_is_whole(key):
     fields = REFERENCES[key].fields
     assert {"author", "title", "year"} <= fields.keys()
     surname = fields["author"].partition(",")[0]
-    surname = re.sub("[^a-z]", "", plain(surname).lower().replace("í", "i"))
-    assert surname in key or key == "lacoste2016"
+    letters = unicodedata.normalize("NFKD", plain(surname)).lower()
+    surname = re.sub("[^a-z]", "", letters)
+    assert surname in key or (surname, key[:7]) == ("lacostejulien", "lacoste")
 
 
 def test_entries_are_read_as_they_are_written():

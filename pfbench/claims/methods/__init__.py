@@ -5,6 +5,7 @@ A file for each family, as `pfbench/algorithms/` has them; `stating.py` has what
 
 from pfbench.claims.methods import (
     accelerated,
+    active_set,
     faults,
     frank_wolfe,
     loopless,
@@ -26,6 +27,6 @@ PAPER = Paper.of(
     (
         *(frank_wolfe, stochastic_frank_wolfe, nfwu, sliding, restarted),
         *(proximal, spider, accelerated, natasha),
-        *(loopless, loopless_frank_wolfe, norms, faults),
+        *(loopless, loopless_frank_wolfe, active_set, norms, faults),
     ),
 )

@@ -6,13 +6,20 @@ K iterations, L the smoothness from |.| to |.|_*, L_2 the Euclidean one. The pap
 copy made by machine: a statement that fails as it was read there is *doubtful*, not wrong.
 """
 
-from pfbench.claims.pethick2025 import constrained, errors, geometry, unconstrained
+from pfbench.claims.pethick2025 import (
+    almond,
+    constrained,
+    errors,
+    geometry,
+    identities,
+    unconstrained,
+)
 from pfbench.verification import Paper
 
 PAPER = Paper.of(
     "pethick2025",
     "Pethick, Xie, Antonakopoulos, Zhu, Silveti-Falls, Cevher: Training Deep Learning Models with "
     "Norm-Constrained LMOs, ICML 2025",
-    (geometry, errors, unconstrained, constrained),
+    (geometry, identities, errors, unconstrained, constrained, almond),
 )
 """All that is said of the paper."""

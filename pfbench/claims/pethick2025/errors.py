@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.norms import SCG, USCG
-from pfbench.claims.pethick2025.instances import Until, affine, far_in_ball, travel, two_points
+from pfbench.claims.pethick2025.instances import affine, far_in_ball, travel, two_points
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, Untestable, instance
 from pfbench.verification.instruments.draws import Unscripted, branches
+from pfbench.verification.instruments.normed import Until
 from pfbench.verification.stating.mean_along import known
 from pfbench.verification.statistics import across, decide_inequality
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, Formula

@@ -1,28 +1,19 @@
 """Where the bounds of pethick2025 bind: a parabola on the line, and where they are only kept."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
+from pfbench.base.arrays import Floats
 from pfbench.problems.additive_noise import MatrixLeastSquares, SeparableQuadratic, noise_of
+from pfbench.problems.base import FiniteSum
 from pfbench.problems.with_norm import Normed
 from pfbench.sets.balls import LinfBall
 from pfbench.sets.named_norms import norm_ball
+from pfbench.sets.norms import NormBall
 from pfbench.sets.whole import WholeMatrices
-from pfbench.verification.instruments.normed import on_vectors
-
-
-class Until(Normed):
-    """A problem with a norm, and the horizon K of runs on it."""
-
-    K: int
-
-    @classmethod
-    def of(cls, problem: Any, K: int) -> "Until":
-        """Return the problem of a norm with a horizon."""
-        made = cls(problem.inner, problem.norm)
-        made.K = K
-        return made
+from pfbench.verification.instruments.normed import Until, on_vectors
 
 
 def travel(K: int, begin: float) -> Until:
@@ -110,3 +101,70 @@ def far_in_ball(K: int, size: float) -> Until:
         centre=np.full(1, 100.0),
     )
     return Until.of(Normed(plain, norm_ball("linf", (1,))), K)
+
+
+def exact(K: int, norm: str) -> Until:
+    """Return |A W - B|^2/2, W of shape (3, 5), without noise: only momentum acts."""
+    rng = np.random.default_rng(7)
+    plain = MatrixLeastSquares(
+        set=WholeMatrices((3, 5)),
+        begin=np.zeros((3, 5)),
+        noise=np.zeros((1, 3, 5)),
+        A=rng.standard_normal((4, 3)),
+        B=rng.standard_normal((4, 5)),
+    )
+    return Until.of(Normed(plain, norm_ball(norm, (3, 5))), K)
+
+
+class Rotated(FiniteSum):
+    """f(W) = the sum of h_j t_j^2/2, t_j = (Q'WP)_jj, over the spectral norm.
+
+    Attributes
+    ----------
+    weights, begin
+        The h_j, and the t_j at the start.
+    """
+
+    name: ClassVar[str] = "rotated-diagonal"
+    n: ClassVar[int] = 1
+    K: int
+
+    def __init__(self, weights: Sequence[float], begin: Sequence[float]) -> None:
+        d, rng = len(weights), np.random.default_rng(1)
+        self.weights, self.begin = weights, begin
+        self._Q, self._P = (np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(2))
+
+    @property
+    def set(self) -> WholeMatrices:
+        """All matrices of shape (d, d)."""
+        return WholeMatrices((len(self.weights),) * 2)
+
+    @property
+    def norm(self) -> NormBall:
+        """The spectral norm."""
+        return norm_ball("spectral", (len(self.weights),) * 2)
+
+    def unrotated(self, W: Floats) -> Floats:
+        """Return Q'WP, of one matrix or of several."""
+        return np.asarray(self._Q.T @ W @ self._P)
+
+    def start(self) -> Floats:
+        """Return Q diag(t) P'."""
+        return np.asarray(self._Q @ np.diag(self.begin) @ self._P.T)
+
+    def value(self, x: Floats) -> float:
+        """Return f(W)."""
+        t = np.diag(self.unrotated(x))
+        return 0.5 * float(np.asarray(self.weights) @ (t * t))
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return Q diag(h_j t_j) P'."""
+        slopes = np.asarray(self.weights) * np.diag(self.unrotated(x))
+        return np.asarray(self._Q @ np.diag(slopes) @ self._P.T)
+
+
+def rotated(K: int) -> Rotated:
+    """Return a quadratic of the singular values alone, as Q and P stay: Muon's steps are signs."""
+    made = Rotated((1.0, 2.0, 3.0, 4.0), (1.0, -2.0, 0.5, 3.0))
+    made.K = K
+    return made

@@ -27,6 +27,7 @@ OF_PROBLEMS: Mapping[str, str] = MappingProxyType(
     {
         "smooth": "is for problems without set and penalty",
         "set": "is for problems with a feasible set",
+        "polytope": "is for problems over a polytope",
         "norm": "is for problems with a norm in place of a set",
         **{f"norm {kind}": f"is for the norm {kind}" for kind in KINDS},
     }

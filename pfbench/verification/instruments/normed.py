@@ -42,3 +42,16 @@ def on_vectors(
         centre=np.asarray(centre, dtype=np.float64) if np.ndim(centre) else float(centre),
     )
     return Normed(problem, norm_ball(norm, (d,)))
+
+
+class Until(Normed):
+    """A problem with a norm, and the horizon K of runs on it."""
+
+    K: int
+
+    @classmethod
+    def of(cls, problem: Any, K: int) -> "Until":
+        """Return the problem of a norm with a horizon."""
+        made = cls(problem.inner, problem.norm)
+        made.K = K
+        return made

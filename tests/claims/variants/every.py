@@ -2,6 +2,7 @@
 
 from claims.variants import (
     accelerated,
+    active_set,
     frank_wolfe,
     loopless,
     nfwu_batches,
@@ -15,7 +16,8 @@ from claims.variants.common import variants_in
 from pfbench.claims.catalogue import CLAIMS
 
 VARIANTS = variants_in(
-    *(nfwu_batches, nfwu_epochs, proximal, frank_wolfe, sliding, accelerated), *(loopless, norms)
+    *(nfwu_batches, nfwu_epochs, proximal, frank_wolfe, sliding, accelerated),
+    *(loopless, active_set, norms),
 )
 
 QUICK = 0.5

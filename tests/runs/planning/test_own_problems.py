@@ -154,7 +154,7 @@ def test_a_batch_follows_from_component_gradients_and_one_from_the_other():
 def test_without_component_gradients_a_method_that_needs_them_is_refused():
     problem = own("NoComponents")
     lacks = {name for name in problem.lacks if not name.startswith("norm")}
-    assert lacks == {"smooth", "hessian", "batch", "difference", "table"}
+    assert lacks == {"smooth", "polytope", "hessian", "batch", "difference", "table"}
     with pytest.raises(Refused, match="states neither component"):
         solve(problem, algorithm("sfw", iterations=2, step=0.1, batch=3))
     with pytest.raises(Refused, match="no component gradients"):

@@ -1,0 +1,166 @@
+"""Frank-Wolfe on polytopes with away steps, pairwise steps, and blended pairwise steps.
+
+Notation: x_t = sum over S_t of lambda_v v, S_t the active set, L >= L_f.
+
+    S_1 = {x_1}, x_1 = LO(grad f(x_0))
+    for t = 1 .. T-1:
+        g = grad f(x_t),  w = LO(g),  a = argmax over S_t of <g, v>,  l = argmin over S_t of <g, v>
+        afw:   <g, x_t - w> >= <g, a - x_t>:  d = w - x_t, gamma_max = 1
+               else:                          d = x_t - a, gamma_max = lambda_a/(1 - lambda_a)
+        pfw:   d = w - a, gamma_max = lambda_a
+        bpfw:  <g, a - l> >= <g, x_t - w>:    d = l - a, gamma_max = lambda_a
+               else:                          d = w - x_t, gamma_max = 1
+        gamma = min(gamma_max, <g, -d>/(L |d|^2)),  x_{t+1} = x_t + gamma d
+
+Lazy bpfw asks LO only where S_t has no pair that is good enough;
+what S_t answers is no LO (the form of it is of pfbench):
+
+    <g, a - l> >= phi/2:          d = l - a
+    else w = LO(g), V = <g, x_t - w>;  phi = min(phi, V) where V < phi/2;
+        V >= phi/2:  d = w - x_t; else the step is 0.    phi = V of the first LO
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm
+from pfbench.base.constants import Constants
+from pfbench.base.parameters import parameter, positive, whole
+from pfbench.base.protocols import Asked, Gradient
+from pfbench.base.state import Point, State
+from pfbench.points import inner
+from pfbench.points.active import ActiveSet
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActiveSetMethod(Algorithm):
+    """Frank-Wolfe that keeps the vertices its iterate is made of; a subclass says how it moves."""
+
+    counts = "T iterations: FO T, SFO nT, LO T"
+    requires = frozenset({"gradient", "lo", "polytope"})
+    deterministic = True
+    scheduled = frozenset()
+
+    iterations: int = whole(MISSING, "T; the first goes to a vertex")
+    smoothness: float = positive(MISSING, "L of the short step; the problem's L_f if not given")
+
+    @property
+    def anytime(self) -> bool:
+        """See `Algorithm.anytime`."""
+        return True
+
+    @classmethod
+    def explicit(cls, constants: Constants, **given: Any) -> Self:
+        """Return the algorithm; a smoothness that is not given is L_f."""
+        if "smoothness" not in given:
+            given["smoothness"] = constants.need("L_f", f"{cls.name} without smoothness")
+        return super().explicit(constants, **given)
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the module's pseudo-code."""
+        for t in range(self.iterations):
+            g = ask.gradient(x)
+            if t == 0:
+                S = ActiveSet(ask.lo(g))
+            else:
+                self.move(S, x, g, ask.lo(g))
+            at, x = x, S.point()
+            yield State(x, at, g)
+
+    @abstractmethod
+    def move(self, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+        """Move S from x, w = LO(g)."""
+
+    def short(self, g: Gradient, d: Point) -> float:
+        """Return <g, -d>/(L |d|^2), and 0 where d does not descend."""
+        descent = -inner(g, d)
+        return descent / (self.smoothness * inner(d, d)) if descent > 0.0 else 0.0
+
+
+class AwayStepFW(ActiveSetMethod):
+    """Away-step Frank-Wolfe."""
+
+    name = "afw"
+    summary = "away-step Frank-Wolfe on polytopes"
+    source = "Guelat, Marcotte 1986; Lacoste-Julien, Jaggi 2015, algorithm 1, with the short step"
+    cites = ("guelat1986", "lacoste2015")
+
+    def move(self, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+        """Move toward w, or away from a, whichever descends more."""
+        a, _ = S.extremes(g)
+        if len(S) == 1 or inner(g, x - w) >= inner(g, S.vertex(a) - x):
+            S.toward(w, min(1.0, self.short(g, w - x)))
+        else:
+            S.away(a, self.short(g, x - S.vertex(a)))
+
+
+class PairwiseFW(ActiveSetMethod):
+    """Pairwise Frank-Wolfe."""
+
+    name = "pfw"
+    summary = "pairwise Frank-Wolfe on polytopes"
+    source = "Lacoste-Julien, Jaggi 2015, algorithm 2, with the short step"
+    cites = ("lacoste2015",)
+
+    def move(self, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+        """Move weight from a to w."""
+        a, _ = S.extremes(g)
+        S.transfer(a, w, self.short(g, w - S.vertex(a)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlendedPairwiseFW(ActiveSetMethod):
+    """Blended pairwise Frank-Wolfe; lazy, LO is asked only where the active set is not enough."""
+
+    name = "bpfw"
+    summary = "blended pairwise Frank-Wolfe on polytopes"
+    source = "Tsuji, Tanaka, Pokutta 2022, with the short step"
+    cites = ("tsuji2022",)
+    counts = "T iterations: FO T, SFO nT, LO T; lazy: LO at most T"
+
+    lazy: bool = parameter(False, "true: answers of the active set take the place of LO")
+
+    def move(self, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+        """Move weight from a to l, or toward w, whichever descends more."""
+        a, low = S.extremes(g)
+        pair = S.vertex(low) - S.vertex(a)
+        if -inner(g, pair) >= inner(g, x - w):
+            S.transfer(a, S.vertex(low), self.short(g, pair))
+        else:
+            S.toward(w, min(1.0, self.short(g, w - x)))
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the module's pseudo-code."""
+        if not self.lazy:
+            yield from super().run(ask, x, rng)
+            return
+        for t in range(self.iterations):
+            g = ask.gradient(x)
+            if t == 0:
+                w = ask.lo(g)
+                S, phi = ActiveSet(w), inner(g, x - w)
+            else:
+                phi = self.move_lazily(ask, S, x, g, phi)
+            at, x = x, S.point()
+            yield State(x, at, g)
+
+    def move_lazily(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, phi: float) -> float:
+        """Move S as `move` does where its own pair is not enough; return phi."""
+        a, low = S.extremes(g)
+        pair = S.vertex(low) - S.vertex(a)
+        if len(S) > 1 and -inner(g, pair) >= phi / 2.0:
+            S.transfer(a, S.vertex(low), self.short(g, pair))
+            return phi
+        w = ask.lo(g)
+        gap = inner(g, x - w)
+        if gap >= phi / 2.0:
+            S.toward(w, min(1.0, self.short(g, w - x)))
+            return phi
+        return max(gap, 0.0)
+
+
+METHODS = (AwayStepFW, PairwiseFW, BlendedPairwiseFW)

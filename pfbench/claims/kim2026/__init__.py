@@ -1,0 +1,15 @@
+"""Muon with Newton-Schulz in place of the polar factor, and with the quintic that is in use.
+
+Notation: M_t = beta M_{t-1} + G_t, M_0 = 0; X_0 = M_t/|M_t|_F, q times X <- p(XX')X; eta is the
+step. The paper was read in part, and in a copy made by machine.
+"""
+
+from pfbench.claims.kim2026 import orthogonal, separation, theorem1
+from pfbench.verification import Paper
+
+PAPER = Paper.of(
+    "kim2026",
+    "Kim, Oh: Convergence of Muon with Newton-Schulz, ICLR 2026",
+    (orthogonal, theorem1, separation),
+)
+"""All that is said of the paper."""

@@ -1,0 +1,282 @@
+"""What pethick2025 says is the same: Signum, Muon and normalised steps are uSCG; decay is SCG.
+
+And how far both methods go. With one component nothing is drawn, so that methods that draw in other
+ways have the same iterates.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.norms import SCG, USCG, Muon, NormalisedSGD, Signum
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.claims.pethick2025.instances import exact, rotated, spectral, travel
+from pfbench.points import combine
+from pfbench.sets.named_norms import norm_ball
+from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, instance
+from pfbench.verification.instruments.normed import on_vectors
+from pfbench.verification.stating.mean_along import known
+from pfbench.verification.statistics import across, all_of, decide_exact, decide_inequality
+from pfbench.verification.units import LENGTH, NUMBER, formula
+
+ROUNDING = 1e-9
+"""How far two iterates may be apart, relative to their size."""
+
+ALPHA, STEP, DECAY = 0.3, 0.5, 0.4
+
+# --- the same iterates ----------------------------------------------------------------------------
+
+
+def iterates(trial: Trial, problem: Any, made: Any) -> Floats:
+    """Return x_2, x_3, ... of a run."""
+    return np.array([np.array(told.state.x) for told in trial.follow(problem, made)])
+
+
+def same(parts: dict[str, tuple[Floats, Floats]]) -> Evidence:
+    """Decide that pairs of paths are the same."""
+    decided = {}
+    for name, (found, expected) in parts.items():
+        shaped = found.shape == expected.shape
+        off = float(np.abs(found - expected).max() / np.abs(expected).max()) if shaped else np.inf
+        decided[name] = decide_exact(
+            off <= ROUNDING,
+            "The iterates are the same.",
+            f"They are {off:.3g} apart.",
+            {"off": off},
+        )
+    return Evidence(all_of(decided), {"off": 0.0}, len(decided))
+
+
+def is_uscg(trial: Trial, *, begin: str) -> Evidence:
+    """Compare the iterates with those of uSCG of the same weight, d_0 = 0 or d_1 = g."""
+    parts = {}
+    for one in trial.claim.instances:
+        problem = one()
+        common: Any = {"iterations": problem.K, "batch": 1, "step": STEP}
+        made = trial.make(**common, beta=1.0 - ALPHA)
+        other = USCG(**common, alpha=ALPHA, begin=begin)
+        parts[one.name] = iterates(trial, problem, made), iterates(trial, problem, other)
+    return same(parts)
+
+
+def decays_as_held(trial: Trial) -> Evidence:
+    """Compare each step of uSCG with decay with SCG's over the ball of radius rho/mu."""
+    parts = {}
+    for one in trial.claim.instances:
+        problem = one()
+        ball = norm_ball(f"{problem.norm.name}[radius={1.0 / DECAY}]", problem.shape)
+        made = trial.make(iterations=problem.K, batch=1, step=STEP, alpha=ALPHA, decay=DECAY)
+        pairs = [
+            (told.state.x, combine(x, ball.steepest(told.estimate), STEP * DECAY))
+            for x, told in trial.moves(problem, made)
+        ]
+        found, expected = zip(*pairs, strict=True)
+        parts[f"{one.name} {one.key}"] = np.array(found), np.array(expected)
+    return same(parts)
+
+
+def is_signum_on_diagonals(trial: Trial) -> Evidence:
+    """Compare Q'W_k P with the diagonal matrix of Signum's x_k, on the sum of the f_j."""
+    parts = {}
+    for one in trial.claim.instances:
+        problem = one()
+        common: Any = {"iterations": problem.K, "batch": 1, "step": 0.1, "beta": 1.0 - ALPHA}
+        vectors = on_vectors("linf", weights=problem.weights, begin=problem.begin)
+        signs = iterates(trial, vectors, Signum(**common))
+        matrices = problem.unrotated(iterates(trial, problem, trial.make(**common)))
+        parts[f"{one.name} {one.key}"] = matrices, signs[:, :, None] * np.eye(signs.shape[1])
+    return same(parts)
+
+
+# --- how far --------------------------------------------------------------------------------------
+
+
+def within(rho: float) -> float:
+    """Return rho, the bound of |x_k| of SCG."""
+    return rho
+
+
+def away(rho: float, gammas: float) -> float:
+    """Return rho times the sum of all steps, the bound of |x_k - x_1| of uSCG."""
+    return rho * gammas
+
+
+def stays_near(trial: Trial, *, held: bool) -> Evidence:
+    """Compare |x_k| with rho, or |x_k - x_1| with rho gamma (k - 1), in the norm."""
+    parts = {}
+    for one in trial.claim.instances:
+        problem = one()
+        rho, first = known(problem)["rho"], problem.start()
+        step = 0.1 if held else STEP
+        made = trial.make(iterations=problem.K, batch=1, step=step, alpha=ALPHA)
+        points = [np.array(told.state.x) for told in trial.follow(problem, made)]
+        ratios = [
+            problem.norm.norm(x) / within(rho)
+            if held
+            else problem.norm.norm(x - first) / away(rho, step * k)
+            for k, x in enumerate(points, 1)
+        ]
+        parts[f"{one.name} {one.key}"] = decide_inequality(ratios)
+    return Evidence(across(parts), {"ratio": 1.0}, len(parts))
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+
+def _same(algorithm: str, norm: str, begin: str) -> Claim:
+    start = "d_0 = 0" if begin == "zero" else "d_1 = g_1"
+    return Claim(
+        name=f"pethick2025-identity-{algorithm}",
+        source="pethick2025, examples of uSCG",
+        kind="identity",
+        statement=(
+            f"uSCG over {norm} with alpha = 1 - beta and {start} has the iterates of {algorithm}"
+        ),
+        check=partial(is_uscg, begin=begin),
+        instances=(instance(exact, K=30, norm=norm),),
+        algorithm=algorithm,
+        schedule="beta = 0.7, gamma = 0.5",
+        takes=(0.05, 0.05),
+    )
+
+
+SIGNUM = _same("signum", "linf", "zero")
+MUON = _same("muon", "spectral", "zero")
+LENGTHS = _same("normalised-sgd", "l2", "gradient")
+
+DECAYS = Claim(
+    name="pethick2025-decay",
+    source="pethick2025, on weight decay",
+    kind="identity",
+    statement=(
+        "x + gamma lmo_rho(d) - gamma mu x = (1 - gamma mu) x + gamma mu lmo_(rho/mu)(d): uSCG "
+        "with weight decay is SCG over a ball of radius rho/mu"
+    ),
+    check=decays_as_held,
+    instances=(instance(spectral, K=20), instance(exact, K=20, norm="linf")),
+    algorithm="uscg",
+    schedule="gamma = 0.5, mu = 0.4",
+    takes=(0.05, 0.05),
+)
+
+DIAGONAL = Claim(
+    name="pethick2025-muon-diagonal",
+    source="on uSCG of pethick2025; pfbench",
+    kind="identity",
+    statement=(
+        "on f(W) = sum f_j((Q'WP)_jj) from W_1 = Q diag(x_1) P', Q'W_k P of Muon is the diagonal "
+        "matrix of Signum's x_k (ours): every instance of signs is one of Muon"
+    ),
+    check=is_signum_on_diagonals,
+    instances=(instance(rotated, K=200),),
+    algorithm="muon",
+    schedule="beta = 0.7, gamma = 0.1",
+    takes=(0.1, 0.1),
+)
+
+HELD = Claim(
+    name="pethick2025-radius-scg",
+    source="pethick2025, on SCG",
+    kind="bound",
+    statement="SCG from a point of the ball: |x_k| <= rho in the norm, for every k",
+    check=partial(stays_near, held=True),
+    instances=(instance(spectral, K=60), instance(exact, K=60, norm="linf")),
+    algorithm="scg",
+    schedule="alpha = 0.3, gamma = 0.1",
+    takes=(0.05, 0.05),
+    formulas=(formula(within, LENGTH),),
+)
+
+FREE = Claim(
+    name="pethick2025-radius-uscg",
+    source="pethick2025, on uSCG",
+    kind="bound",
+    statement="uSCG: |x_k - x_1| <= rho times the sum of the steps before, in the norm",
+    check=partial(stays_near, held=False),
+    instances=(instance(spectral, K=20), instance(travel, K=20, begin=100.0)),
+    algorithm="uscg",
+    schedule="alpha = 0.3, gamma = 0.5",
+    takes=(0.05, 0.05),
+    formulas=(formula(away, LENGTH, gammas=NUMBER),),
+)
+
+CLAIMS = (SIGNUM, MUON, LENGTHS, DECAYS, DIAGONAL, HELD, FREE)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class Nesterov(Muon):
+    """Muon with Nesterov's momentum on."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `Muon.run`, at g + beta M."""
+        M: Any = 0.0
+        for _ in range(self.iterations):
+            g = self.sampled(ask, x, rng)
+            M = self.beta * M + g
+            at, x = x, self.moved(x, ask.lo(g + self.beta * M))
+            yield State(x, at, (1.0 - self.beta) * M)
+
+
+class SignsOfEntries(Muon):
+    """Takes the signs of all entries for the polar factor."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `Muon.run`, by signs."""
+        M: Any = 0.0
+        for _ in range(self.iterations):
+            M = self.beta * M + self.sampled(ask, x, rng)
+            ask.lo(M)
+            at, x = x, self.moved(x, -np.sign(M))
+            yield State(x, at, (1.0 - self.beta) * M)
+
+
+class DecayAhead(USCG):
+    """Decays the new point in place of the old one."""
+
+    def moved(self, x: Point, v: Point) -> Point:
+        """Return (1 - gamma mu)(x + gamma v)."""
+        return (1.0 - self.step * self.decay) * (x + self.step * v)
+
+
+class OneBegins(Signum):
+    """Begins with m_1 = g_1."""
+
+    begins = "gradient"
+
+
+class ZeroBegins(NormalisedSGD):
+    """Begins with m_0 = 0."""
+
+    begins = "zero"
+
+
+class LeavesTheBall(SCG):
+    """Steps along the vertex, and does not leave its point."""
+
+    def moved(self, x: Point, v: Point) -> Point:
+        """Return x + gamma v."""
+        return x + self.step * v
+
+
+class TwiceAsFar(USCG):
+    """Steps by 2 gamma."""
+
+    def moved(self, x: Point, v: Point) -> Point:
+        """Return x + 2 gamma v."""
+        return x + 2.0 * self.step * v
+
+
+MUTANTS = (
+    Mutant.of("muon-nesterov-on", Nesterov, MUON),
+    Mutant.of("muon-signs-of-entries", SignsOfEntries, MUON, DIAGONAL),
+    Mutant.of("uscg-decay-ahead", DecayAhead, DECAYS),
+    Mutant.of("signum-gradient-begins", OneBegins, SIGNUM),
+    Mutant.of("normalised-sgd-zero-begins", ZeroBegins, LENGTHS),
+    Mutant.of("scg-leaves-the-ball", LeavesTheBall, HELD),
+    Mutant.of("uscg-twice-as-far", TwiceAsFar, FREE),
+)

@@ -1,0 +1,101 @@
+"""A convex combination of vertices that stays one exactly, however many steps change it."""
+
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+
+_WHOLE = 1 << 52
+"""What the weights sum to: whole numbers that floats hold, so that no rounding adds up."""
+
+
+class ActiveSet:
+    """The vertices that a point is made of, with their weights: x = sum of lambda_v v.
+
+    Weights are multiples of 2^-52 that sum to 1 exactly; one that becomes 0 leaves with its vertex.
+    A step's length is rounded to such a multiple.
+
+    Parameters
+    ----------
+    v
+        The first vertex, whose weight is 1.
+    """
+
+    def __init__(self, v: Floats) -> None:
+        self._shape = v.shape
+        self._vertices: Floats = v.reshape(1, -1).copy()
+        self._weights: Integers = np.array([_WHOLE])
+
+    def __len__(self) -> int:
+        return len(self._weights)
+
+    @property
+    def weights(self) -> Floats:
+        """The weights, all above 0, shape (vertices,)."""
+        return self._weights / _WHOLE
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the weights are above 0 and sum to 1, in whole numbers."""
+        return bool(self._weights.min() > 0) and int(self._weights.sum()) == _WHOLE
+
+    def point(self) -> Floats:
+        """Return the combination, computed from all weights anew."""
+        return np.asarray((self.weights @ self._vertices).reshape(self._shape))
+
+    def vertex(self, place: int) -> Floats:
+        """Return the vertex at a place."""
+        return np.asarray(self._vertices[place].reshape(self._shape))
+
+    def extremes(self, g: Any) -> tuple[int, int]:
+        """Return the places of the largest and of the least <g, v>; ties to the lowest."""
+        products = self._vertices @ np.asarray(g).ravel()
+        return int(np.argmax(products)), int(np.argmin(products))
+
+    def place(self, v: Floats) -> int:
+        """Return the place of a vertex, which enters with the weight 0 if it is not there."""
+        found = np.flatnonzero((self._vertices == v.ravel()).all(axis=1))
+        if found.size:
+            return int(found[0])
+        self._vertices = np.vstack([self._vertices, v.ravel()])
+        self._weights = np.append(self._weights, 0)
+        return len(self._weights) - 1
+
+    def toward(self, v: Floats, gamma: float) -> None:
+        """Move to (1 - gamma) x + gamma v, gamma in [0, 1]."""
+        to = self.place(v)
+        self._weights = np.floor((1.0 - gamma) * self._weights).astype(np.int64)
+        self._give(to)
+
+    def away(self, place: int, gamma: float) -> None:
+        """Move to x + gamma (x - v), v the vertex at a place; from the largest gamma on it leaves.
+
+        That is lambda_v/(1 - lambda_v).
+        """
+        share = float(self.weights[place])
+        others = self._weights.copy()
+        others[place] = 0
+        leaves = gamma * (1.0 - share) >= share
+        factor = 1.0 + (share / (1.0 - share) if leaves else gamma)
+        self._weights = np.floor(factor * others).astype(np.int64)
+        self._give(int(np.argmax(self._weights)) if leaves else place)
+
+    def transfer(self, place: int, v: Floats, gamma: float) -> None:
+        """Move to x + gamma (v - a), a the vertex at a place; at gamma = lambda_a it leaves."""
+        to = self.place(v)
+        moved = min(round(gamma * _WHOLE), int(self._weights[place]))
+        self._weights[place] -= moved
+        self._weights[to] += moved
+        self._drop()
+
+    def _give(self, place: int) -> None:
+        """Give what the weights lack of 1 to one of them; what they have too much the largest."""
+        rest = _WHOLE - int(self._weights.sum())
+        self._weights[place if rest >= 0 else int(np.argmax(self._weights))] += rest
+        self._drop()
+
+    def _drop(self) -> None:
+        kept = self._weights > 0
+        if not kept.all():
+            self._vertices, self._weights = self._vertices[kept], self._weights[kept]

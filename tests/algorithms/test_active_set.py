@@ -1,0 +1,98 @@
+"""afw, pfw, bpfw: counts, steps by definition, and linear convergence where Frank-Wolfe has 1/t."""
+
+import numpy as np
+import pytest
+
+import pfbench as pf
+from pfbench.base.errors import Refused
+from pfbench.problems.base import FiniteSum
+from pfbench.sets import Birkhoff
+from pfbench.verification.instruments.quadratics import face_of_l1_ball, face_of_simplex
+
+NAMES = ("afw", "pfw", "bpfw")
+by_name = pytest.mark.parametrize("name", NAMES)
+
+
+def heights(problem, name, T, **given):
+    run = pf.solve(problem, pf.algorithm(name, iterations=T, **given), measures=("objective",))
+    assert run.status == "finished", run.message
+    return run, run.trace["objective"].to_numpy()
+
+
+@by_name
+@pytest.mark.parametrize("T", [1, 2, 23])
+def test_counts(name, T):
+    problem = face_of_simplex(np.random.default_rng(0), 7, 4.0)
+    run, _ = heights(problem, name, T)
+    counts = run.counts.as_dict()
+    assert counts == dict.fromkeys(counts, 0) | {"fo": T, "sfo": problem.n * T, "lo": T}
+
+
+def test_what_the_active_set_answers_is_no_linear_minimisation():
+    problem = face_of_simplex(np.random.default_rng(0), 10, 4.0)
+    lazy, low = heights(problem, "bpfw", 300, lazy=True)
+    whole, lowest = heights(problem, "bpfw", 300)
+    assert (lazy.counts.fo, whole.counts.lo) == (300, 300)
+    assert lazy.counts.lo < 100
+    assert max(low[-1], lowest[-1]) < 1e-14
+
+
+@by_name
+@pytest.mark.parametrize("make", [face_of_simplex, face_of_l1_ball])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_it_is_linear_where_frank_wolfe_is_not(name, make, seed):
+    problem = make(np.random.default_rng(seed), 8, 3.0)
+    _, h = heights(problem, name, 400)
+    _, slow = heights(problem, "frank-wolfe", 400, step="adaptive")
+    assert h[-1] < 1e-12
+    assert slow[-1] > 1e-5
+    assert (np.diff(h) <= 1e-15).all()
+
+
+@by_name
+def test_it_stays_in_the_set_and_ends_where_the_gap_is_0(name):
+    problem = pf.problem("log-cosh", source="synthetic", rows=30, columns=4, set="l1", radius=1)
+    run = pf.solve(problem, pf.algorithm(name, iterations=400), measures=("fw_gap",))
+    assert run.status == "finished"
+    assert run.final["fw_gap"] < 1e-9
+
+
+@by_name
+def test_it_runs_on_matrices(name):
+    rng = np.random.default_rng(0)
+    target = rng.random((4, 4))
+
+    class Near(FiniteSum):
+        """|X - B|^2/2 over doubly stochastic matrices."""
+
+        name = "near"
+        n = 1
+        set = Birkhoff(4)
+        penalty = None
+        parameters = {}  # noqa: RUF012
+
+        def value(self, x):
+            return float(((x - target) ** 2).sum() / 2.0)
+
+        def gradient(self, x):
+            return x - target
+
+        def batch(self, sample, x):
+            return x - target
+
+    run = pf.solve(Near(), pf.algorithm(name, iterations=300, smoothness=1.0), measures=("fw_gap",))
+    assert run.final["fw_gap"] < 1e-9
+
+
+@by_name
+@pytest.mark.parametrize(
+    ("over", "words"),
+    [
+        ({"set": "l2", "radius": 1}, "is for problems over a polytope, .*: the set l2 is none"),
+        ({"set": "none"}, "asks for lo, .*it has no feasible set"),
+    ],
+)
+def test_what_is_no_polytope_is_refused(name, over, words):
+    problem = pf.problem("log-cosh", source="synthetic", rows=30, columns=4, **over)
+    with pytest.raises(Refused, match=rf"^{name} {words}"):
+        pf.solve(problem, pf.algorithm(name, iterations=3, smoothness=1.0))

@@ -1,0 +1,144 @@
+"""What kim2026 holds can be made, binds where it is said to, and sees planted faults."""
+
+import math
+
+import numpy as np
+import pytest
+from judging import assert_complete, pairs, trial
+
+from pfbench.claims.kim2026 import PAPER, orthogonal, separation, theorem1
+from pfbench.sets.orthogonal import QUINTIC, quintic_scalar
+from pfbench.verification.stating.mean_along import known
+
+pytestmark = pytest.mark.claims
+
+
+def test_the_paper_is_complete():
+    assert_complete(PAPER)
+
+
+@pytest.mark.parametrize(("mutant", "claim"), pairs(PAPER.mutants), ids=lambda one: one.name)
+def test_a_planted_fault_is_caught(mutant, claim, judgements):
+    judgements.assert_caught(mutant, claim)
+
+
+# --- theorem 1 ------------------------------------------------------------------------------------
+
+
+def ratios(problem, kind=None, seeds=(0,)):
+    """The means of what is measured over the corrected and over the printed bound."""
+    c = known(problem)
+    numbers = {key: c[key] for key in ("K", "L", "sigma", "delta")} | {"r": min(problem.shape)}
+    beta, eta = theorem1.schedule(**numbers)
+    found = trial(theorem1.THEOREM, kind)
+    made = found.make(iterations=problem.K, batch=1, step=eta, beta=beta)
+    every = []
+    for seed in seeds:
+        measured, lo, hi = theorem1.seen(found, problem, made, seed)
+        bounds = theorem1.corrected(**numbers, lo=lo, hi=hi), theorem1.printed(**numbers, lo=lo)
+        every.append([measured / bound for bound in bounds])
+    return np.mean(every, axis=0)
+
+
+def test_without_noise_the_corrected_bound_is_reached_and_the_printed_one_is_a_third():
+    problem = theorem1.parabola(100)
+    assert known(problem)["delta"] == 0.5
+    corrected, printed = ratios(problem)
+    assert corrected == pytest.approx(0.9999, abs=5e-5)
+    assert corrected / printed == pytest.approx(1.0 / 3.0, rel=1e-12)
+    numbers = {"K": 100, "r": 1, "L": 1.0, "sigma": 0.0, "delta": 0.5}
+    assert theorem1.corrected(**numbers, lo=1.0, hi=1.0) == pytest.approx(0.1061, abs=5e-5)
+    assert theorem1.printed(**numbers, lo=1.0) == pytest.approx(0.0354, abs=5e-5)
+    corrected, printed = ratios(theorem1.least_squares(400, 0.0))
+    assert corrected > 0.999
+    assert printed > 2.9
+
+
+def test_with_little_noise_beta_is_capped_and_the_printed_form_fails():
+    problem = theorem1.least_squares(400, 0.02)
+    assert theorem1.schedule(**dict(zip("Kr", (400, 3), strict=True)), **of(problem))[0] == 0.0
+    corrected, printed = ratios(problem, seeds=range(3))
+    assert corrected == pytest.approx(0.90, abs=0.02)
+    assert printed == pytest.approx(1.09, abs=0.02)
+    for kind in (theorem1.LongStep, theorem1.ShortStep):
+        assert ratios(problem, kind)[0] > 2.4
+
+
+def of(problem):
+    c = known(problem)
+    return {key: c[key] for key in ("L", "sigma", "delta")}
+
+
+class EighthStep(theorem1.Muon):
+    """Steps by eta/8."""
+
+    def moved(self, x, v):
+        return super().moved(x, v / 8.0)
+
+
+def test_with_much_noise_both_forms_hold():
+    problem = theorem1.least_squares(2_000, 3.0)
+    corrected, printed = ratios(problem)
+    assert corrected == pytest.approx(0.34, abs=0.02)
+    assert printed < corrected
+    assert ratios(problem, EighthStep)[0] > 1.3
+
+
+# --- products of matrices -------------------------------------------------------------------------
+
+
+def test_the_residual_is_nearly_the_bound(judgements):
+    row = judgements(orthogonal.RESIDUAL)
+    found = [v for k, v in row.measured.items() if k.startswith("newton") and "ratio" in k]
+    assert len(found) == 6
+    assert min(found) > 0.98
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_one_step_of_the_residual_is_a_polynomial(degree):
+    """kappa = 1: u^2 (3 + u)/4, and kappa = 2: u^3 (40 + 15 u + 9 u^2)/64."""
+    u = np.linspace(0.0, 1.0, 101)
+    exact = u**2 * (3 + u) / 4 if degree == 1 else u**3 * (40 + 15 * u + 9 * u**2) / 64
+    after = 1.0 - orthogonal.scalar(np.sqrt(1.0 - u), degree) ** 2
+    np.testing.assert_allclose(after, exact, rtol=0, atol=1e-14)
+    assert (exact <= u ** (degree + 1) + 1e-15).all()
+
+
+@pytest.mark.parametrize(("degree", "growth"), [(1, 1.5), (2, 1.875)])
+def test_the_largest_loss_falls_linearly(degree, growth):
+    """c_q <= 0.272 growth^(-q) for q <= 10."""
+    losses = [orthogonal.deficit_bound(1, degree, q) * growth**q for q in range(1, 11)]
+    assert max(losses) <= 0.2725
+
+
+def test_the_numbers_of_the_quintic():
+    first, second = orthogonal.critical()
+    assert quintic_scalar(first) == pytest.approx(1.2024, abs=5e-5)
+    assert quintic_scalar(second) == pytest.approx(0.6818, abs=5e-5)
+    for steps, least in orthogonal.REACHED.items():
+        assert orthogonal.least_reaching(steps) == pytest.approx(least, rel=0.005)
+        s = 0.99 * orthogonal.least_reaching(steps)
+        for _ in range(steps):
+            s = quintic_scalar(s)
+        assert s < orthogonal.LOW
+    assert sum(QUINTIC) != pytest.approx(1.0, abs=0.2)  # 1 is no fixed point
+
+
+# --- the separation -------------------------------------------------------------------------------
+
+
+def least_steps(d, size):
+    """Of gradient descent with a step until a point of the target; all but one x_j are equal."""
+    for k in range(d):
+        if d * abs(1.0 - size * d) ** k + (d - 1.0) * (1.0 - size) ** k <= (d - 1.0) / 2.0:
+            return k
+    return math.inf
+
+
+@pytest.mark.parametrize(("d", "floor", "best"), [(101, 35, 38), (1001, 347, 355)])
+def test_gradient_descent_needs_a_third_of_d(d, floor, best):
+    assert math.ceil(separation.descent_needs(d)) == floor
+    assert separation.signs_need(d) == 17
+    sizes = np.linspace(0.0, 1.0, 401)[1:] * 2.0 / d
+    found = min(least_steps(d, size) for size in sizes)
+    assert floor < found <= best

@@ -1,0 +1,94 @@
+"""Frank-Wolfe with away and pairwise steps, with weights in dictionaries and in lists."""
+
+import numpy as np
+from claims.variants.common import Own
+
+import pfbench as pf
+
+
+class ByKey(Own):
+    """Weights by the bytes of a vertex; the point is moved, not computed anew."""
+
+    requires = frozenset({"gradient", "lo", "polytope"})
+    deterministic = True
+    output = "last"
+
+    def __init__(self, iterations, smoothness):
+        self.T, self.L = iterations, smoothness
+
+    def walk(self, ask, x, rng):
+        g = ask.gradient(x)
+        at, x = x, np.array(ask.lo(g))
+        S = {x.tobytes(): (x.copy(), 1.0)}
+        yield pf.State(x, at, g)
+        for _ in range(self.T - 1):
+            g = ask.gradient(x)
+            w = ask.lo(g)
+            S, d, gamma = self.turn(S, x, g, w)
+            at, x = x, x + gamma * d
+            S = {k: (v, m) for k, (v, m) in S.items() if m > 1e-14}
+            yield pf.State(x, at, g)
+
+    def length(self, g, d, most):
+        descent = max(0.0, -float(np.sum(g * d)))
+        return min(most, descent / (self.L * np.sum(d * d))) if descent else 0.0
+
+    def sorted(self, S, g):
+        return sorted(S, key=lambda k: -float(np.sum(g * S[k][0])))
+
+    def shifted(self, S, out, into, vertex, gamma):
+        S = dict(S)
+        S[out] = (S[out][0], S[out][1] - gamma)
+        S[into] = (vertex, S.get(into, (vertex, 0.0))[1] + gamma)
+        return S
+
+    def toward(self, S, x, g, w):
+        gamma = self.length(g, w - x, 1.0)
+        S = {k: (v, (1 - gamma) * m) for k, (v, m) in S.items()}
+        key = w.tobytes()
+        S[key] = (w, S.get(key, (w, 0.0))[1] + gamma)
+        return S, w - x, gamma
+
+
+class AwayByKey(ByKey):
+    """Away steps."""
+
+    variant_of = "afw"
+    run = ByKey.walk
+
+    def turn(self, S, x, g, w):
+        a = self.sorted(S, g)[0]
+        v, m = S[a]
+        if np.sum(g * (x - w)) >= np.sum(g * (v - x)):
+            return self.toward(S, x, g, w)
+        gamma = self.length(g, x - v, m / (1 - m))
+        S = {k: (u, (1 + gamma) * c) for k, (u, c) in S.items()}
+        S[a] = (v, S[a][1] - gamma)
+        return S, x - v, gamma
+
+
+class PairwiseByKey(ByKey):
+    """Pairwise steps."""
+
+    variant_of = "pfw"
+    run = ByKey.walk
+
+    def turn(self, S, x, g, w):
+        a = self.sorted(S, g)[0]
+        gamma = self.length(g, w - S[a][0], S[a][1])
+        return self.shifted(S, a, w.tobytes(), w, gamma), w - S[a][0], gamma
+
+
+class BlendedByKey(ByKey):
+    """Blended pairwise steps."""
+
+    variant_of = "bpfw"
+    run = ByKey.walk
+
+    def turn(self, S, x, g, w):
+        first, *_, last = [*self.sorted(S, g), self.sorted(S, g)[-1]]
+        d = S[last][0] - S[first][0]
+        if -np.sum(g * d) >= np.sum(g * (x - w)):
+            gamma = self.length(g, d, S[first][1])
+            return self.shifted(S, first, last, S[last][0], gamma), d, gamma
+        return self.toward(S, x, g, w)
