@@ -41,7 +41,7 @@ SMALLEST = {
     "pfbench store list": "",
     "pfbench store export csv-long -o tables": "",
     "pfbench pack sweep.toml -o sweep.zip": "pack sweep.toml -o sweep.zip --jobs 0",
-    "pfbench pack --check sweep.zip": "pack --check sweep.zip --jobs 0",
+    "pfbench pack --check sweep.zip": "pack --check sweep.zip --jobs 1",
     "pfbench solve -p log-cosh[rows=200,columns=10,set=none] -a pfbench.adapters:Scipy": "",
     "pfbench check pfbench.adapters:CoptFrankWolfe[iterations=20,smoothness=1]": "",
     "pfbench new benchopt my-study": "",
