@@ -43,7 +43,6 @@ SMALLEST = {
     "pfbench pack sweep.toml -o sweep.zip": "pack sweep.toml -o sweep.zip --jobs 0",
     "pfbench pack --check sweep.zip": "pack --check sweep.zip --jobs 1",
     "pfbench solve -p log-cosh[rows=200,columns=10,set=none] -a pfbench.adapters:Scipy": "",
-    "pfbench check pfbench.adapters:CoptFrankWolfe[iterations=20,smoothness=1]": "",
     "pfbench new benchopt my-study": "",
     "pfbench check l1": "",
     "pfbench check penalty:nuclear": "",
@@ -97,6 +96,7 @@ LEFT_OUT = {
     "pfbench compare my_methods.py:Mine": "docs/compare.md, by a test of tests/test_docs.py",
     "pfbench run epochs.toml --scheduler": "needs a cluster: tests/runs/engines",
     "pfbench data fetch": "downloads",
+    "pfbench check pfbench.adapters:CoptFrankWolfe": "needs copt: tests/adapters",
     "pfbench info robust-matrix-recovery[source=movielens,edition=my/ratings.csv]": (
         "needs that file: test_where_to_put_a_file_by_hand"
     ),
