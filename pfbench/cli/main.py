@@ -27,6 +27,7 @@ from pfbench.cli import (
     listing,
     new,
     pack,
+    receipt,
     report,
     run,
     solve,
@@ -121,6 +122,7 @@ app.command("compare")(compare.compare)
 app.command("pack")(pack.pack)
 app.command("adversary")(adversary.adversary)
 app.command("verify")(verify.verify)
+app.command("receipt")(receipt.receipt)
 app.command("new")(new.new)
 app.command("check")(check.check)
 app.add_typer(store.app, name="store")

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MOST = 12
 """So many generated faults of a method are studied if neither --full nor --faults is given."""
 
+MOST_OF_RECEIPTS = 20
+"""So many for a receipt."""
+
 
 def verify_mutants(work: "Work", most: int | None) -> None:
     """Hold planted faults to the claims that must catch them, and generated ones to all claims."""
@@ -29,10 +32,10 @@ def verify_mutants(work: "Work", most: int | None) -> None:
     from pfbench.verification.session import Verification
 
     planted = mutants_of(work.names)
-    faults, claims, drawn = _generated(work, most)
+    faults, claims, drawn = generated(work, _most(work, most))
     with work.steps("mutants", sum(len(one.expected) for one in planted)) as steps:
         caught = work.session(steps).catch(planted)
-    studied = _studied(work, faults, claims)
+    studied = studied_faults(work, faults, claims)
     nothing = Verification().as_json() | {"findings": []}
     found = {
         "mutants": [one.as_json() for one in caught],
@@ -70,7 +73,7 @@ def verify_faults_of(work: "Work", algorithm: str, most: int | None) -> None:
         raise InputError(f"no faults can be made in {algorithm}: its modules hold nothing of it.")
     faults = drawn(every, _most(work, most))
     words = f"{len(faults)} of {len(every)}"
-    studied = _studied(work, faults, claims)
+    studied = studied_faults(work, faults, claims)
     nothing = Verification().as_json() | {"findings": []}
     work.write(nothing | {"generated": [one.as_json() for one in studied]})
     _write_report(work, studied, words)
@@ -82,8 +85,11 @@ def _most(work: "Work", most: int | None) -> int:
     return most or (10**9 if work.effort == "full" else MOST)
 
 
-def _generated(work: "Work", most: int | None) -> "tuple[list[Fault], list[Claim], str]":
-    """Return faults of the methods of the named claims, these claims, and how many there are."""
+def generated(work: "Work", most: int) -> "tuple[list[Fault], list[Claim], str]":
+    """Return faults of the methods of the named claims, these claims, and how many there are.
+
+    At most so many of each method.
+    """
     from pfbench.claims.catalogue import CLAIMS, selected
     from pfbench.verification.faults.generate import drawn, faults_of
     from pfbench.verification.trial import method_of
@@ -91,11 +97,13 @@ def _generated(work: "Work", most: int | None) -> "tuple[list[Fault], list[Claim
     claims = selected(work.names, work.effort) if work.names else list(CLAIMS.values())
     about = dict.fromkeys(method_of(one) for one in claims if one.algorithm)
     every = [faults_of(method) for method in about]
-    chosen = [one for faults in every for one in drawn(faults, _most(work, most))]
+    chosen = [one for faults in every for one in drawn(faults, most)]
     return chosen, claims, f"{len(chosen)} of {sum(map(len, every))}"
 
 
-def _studied(work: "Work", faults: "Sequence[Fault]", claims: "Sequence[Claim]") -> "list[Studied]":
+def studied_faults(
+    work: "Work", faults: "Sequence[Fault]", claims: "Sequence[Claim]"
+) -> "list[Studied]":
     """Hold faults to the claims about their method; somebody's to all."""
     from pfbench.claims.admissible import ADMISSIBLE
     from pfbench.verification.fault_study import study

@@ -1,5 +1,6 @@
 """``pfbench verify --power``: the smallest planted error that each claim's check finds."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -10,6 +11,7 @@ from pfbench.cli.tables import show
 
 if TYPE_CHECKING:
     from pfbench.cli.work import Work
+    from pfbench.verification.claim import Claim
     from pfbench.verification.power import Search
 
 
@@ -19,26 +21,9 @@ def measure_power(work: "Work", longest: float | None) -> None:
     Checks that take longer than so many seconds are not asked.
     """
     from pfbench.claims.catalogue import selected
-    from pfbench.verification.power import SEEDS, measure, searches
-    from pfbench.verification.session import of_effort
     from pfbench.verification.tables import power_table
 
-    claims = selected(work.names, work.effort)
-    found: dict[str, list[Search]] = {}
-    for effort in ("quick", "full") if work.effort == "full" else ("quick",):
-        begun = searches(claims)
-        if found:
-            for one, known in zip(begun, found["quick"], strict=True):
-                one.begin_from(known)
-        found[effort] = begun
-        of_this = of_effort(claims, effort)
-        for one in begun:
-            takes = one.claim.seconds(effort)
-            one.asked = one.claim in of_this and (longest is None or takes <= longest)
-        tried = [one for one in begun if one.asked]
-        with work.steps(f"power, {effort}", None) as steps:
-            seeds = range(work.seeds[0], work.seeds[0] + SEEDS)
-            measure(tried, [work.session(steps, seed, effort) for seed in seeds])
+    found = searched(work, selected(work.names, work.effort), longest)
     rows = [
         {
             "claim": same[0].claim.name,
@@ -56,3 +41,28 @@ def measure_power(work: "Work", longest: float | None) -> None:
         printing.write(text, work.table)
     elif not work.quiet:
         show(Text(text))
+
+
+def searched(
+    work: "Work", claims: "Sequence[Claim]", longest: float | None
+) -> "dict[str, list[Search]]":
+    """Return the searches for the least errors, at their end, by effort."""
+    from pfbench.verification.power import SEEDS, measure, searches
+    from pfbench.verification.session import of_effort
+
+    found: dict[str, list[Search]] = {}
+    for effort in ("quick", "full") if work.effort == "full" else ("quick",):
+        begun = searches(claims)
+        if found:
+            for one, known in zip(begun, found["quick"], strict=True):
+                one.begin_from(known)
+        found[effort] = begun
+        of_this = of_effort(claims, effort)
+        for one in begun:
+            takes = one.claim.seconds(effort)
+            one.asked = one.claim in of_this and (longest is None or takes <= longest)
+        tried = [one for one in begun if one.asked]
+        with work.steps(f"power, {effort}", None) as steps:
+            seeds = range(work.seeds[0], work.seeds[0] + SEEDS)
+            measure(tried, [work.session(steps, seed, effort) for seed in seeds])
+    return found

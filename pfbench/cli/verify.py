@@ -17,6 +17,7 @@ from pfbench.cli.claims import explain as explain_one
 from pfbench.cli.mutants import verify_faults_of, verify_mutants
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power import measure_power
+from pfbench.cli.receipt import check_receipt, make_receipt
 from pfbench.cli.report import command_line
 from pfbench.cli.tables import columns, heading, show
 from pfbench.cli.units import of_claims, say_first, show_units
@@ -57,6 +58,9 @@ def verify(
         "Say which bounds and schedules keep the units of f and x, without any run.", "--units"
     ),
     longest: float | None = option("SECONDS", "Of --power: leave out checks that take longer."),
+    receipt: Path | None = option(
+        "OUT.zip", "Of FILE.py: put it to every test, and write all into one archive."
+    ),
     listing: bool = flag("List the claims and the time.", "--list"),
     explain: str | None = option("NAME", "Say all of a claim or an erratum."),
     seed: int = option("N", "Seed of every random stream.", default=0),
@@ -88,8 +92,10 @@ def verify(
         raise InputError("--within goes with --worst-case FILE.py:NAME: give both.")
     if longest is not None and not power:
         raise InputError("--longest goes with --power: give both.")
-    if faults is not None and not mutants:
+    if faults is not None and not (mutants or receipt):
         raise InputError("--faults goes with --mutants: give both.")
+    if receipt is not None and (algorithm or mutants or worst_case or power or units or repeat > 1):
+        raise InputError("--receipt makes every test: leave the other option out.")
     options.check_place(jobs, scheduler)
     algorithm = algorithm and spelled_out("algorithm", algorithm)
     claims = [_spelled_out(name) for name in claims or ()]
@@ -112,13 +118,17 @@ def verify(
         else:
             show(_listed(selected(claims, effort), effort))
         return
+    if receipt is not None:
+        check_receipt(claims, receipt)
     for name, target in (("--json", as_json), ("--table", table)):
         if target is not None and target != printing.STANDARD_OUTPUT:
             check_writable(target, f"{name} {target}", error=StorageError)
     with closing(options.engine_of(jobs, scheduler)) as engine, printing.keeping("check", store):
         work = Work(claims, effort, range(seed, seed + repeat), engine, store, as_json, table)
         try:
-            if mutants and algorithm is not None:
+            if receipt is not None:
+                make_receipt(work, receipt, faults)
+            elif mutants and algorithm is not None:
                 if not work.quiet:
                     printing.announce([algorithm])
                 verify_faults_of(work, algorithm, faults)

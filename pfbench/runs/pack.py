@@ -268,20 +268,27 @@ def check(content: Unpacked, share: float, engine: Engine, told: Callable[[str],
 
     Its modules are imported here: tell the user before.
     """
+    with at_hand(content):
+        return rerun(
+            content.store,
+            share,
+            engine,
+            told=told,
+            modules=content.modules,
+            anywhere=True,
+            about=content.about,
+        )
+
+
+@contextmanager
+def at_hand(content: Unpacked) -> Iterator[None]:
+    """Let the modules of an archive be found, and its files as they name them."""
     code = str(content.folder / CODE)
     # First, also where Python was started in a folder that has a module of the same name.
     sys.path.insert(0, code)
     try:
         with chdir(code):
-            return rerun(
-                content.store,
-                share,
-                engine,
-                told=told,
-                modules=content.modules,
-                anywhere=True,
-                about=content.about,
-            )
+            yield
     finally:
         sys.path.remove(code)
 

@@ -39,7 +39,7 @@ def macros(studies: Iterable[Sequence[Comparison]]) -> str:
                 begin = [results.study.key, *_distinct(results, panel), group.label]
                 scored = [one.panels[number].scored[at] for one in compared]
                 for words, text in [*_results(compared, scored), *_counts(group)]:
-                    name = _free(_name([*begin, *words]), taken)
+                    name = _free(macro_name([*begin, *words]), taken)
                     lines.append(f"\\newcommand{{\\{name}}}{{{latex_text(text)}}}\n")
     return "".join(lines)
 
@@ -75,7 +75,7 @@ def _counts(group: Group) -> Iterator[tuple[list[str], str]]:
             yield ["counts", kind], whole(low) if low == high else f"{whole(low)}–{whole(high)}"
 
 
-def _name(texts: Sequence[str]) -> str:
+def macro_name(texts: Sequence[str]) -> str:
     """Return a name of letters alone, as TeX wants: digits and some signs are spelled out."""
     found = []
     for text in texts:

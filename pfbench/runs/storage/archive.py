@@ -1,8 +1,9 @@
-"""One file that holds a whole sweep, and is opened as carefully as a store: it may be anybody's.
+"""One file that holds a whole sweep, or a theorem; it may be anybody's, and is opened as such.
 
-It is a zip file. ``pack.json`` says what is inside, with the hash of every other file;
-``spec.toml`` is the spec; ``code/`` has the modules of its author, never imported by reading it,
-with the files that they read; ``lock.txt`` the versions; ``runs/`` is that of a store.
+It is a zip file. Its manifest (of a sweep ``pack.json``) says what is inside, with the hash of
+every other file; ``code/`` has the modules of its author, never imported by reading it, with the
+files that they read; ``lock.txt`` the versions. A sweep has its spec, ``spec.toml``, and ``runs/``
+as a store has them.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
@@ -28,7 +30,7 @@ from pfbench.runs.storage.schema import Type, count, list_of, table, table_of, t
 from pfbench.runs.storage.schema import whole as integer
 
 SCHEMA = 1
-"""Version of ``pack.json``; archives of another version are not read."""
+"""Version of a manifest; archives of another version are not read."""
 
 MANIFEST, SPEC, LOCK, CODE = "pack.json", "spec.toml", "lock.txt", "code/"
 """The names inside."""
@@ -45,27 +47,14 @@ MOST_OF_FILE = 50_000_000
 _MODULE = r"[A-Za-z_][A-Za-z0-9_]{0,99}"
 _FOLDER = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}"
 _READ = rf"({_FOLDER}/){{0,19}}(?!.*\.(py.?|so|dll|dylib|pth)$){_FOLDER}"
-_LIMITS: Mapping[str, int] = MappingProxyType(
-    {
-        r"pack\.json": 2**26,
-        r"spec\.toml": 2**22,
-        r"lock\.txt": 2**20,
-        rf"code(/{_MODULE}){{1,20}}\.py": 2**22,
-        rf"code/{_READ}": MOST_OF_FILE,
-        r"runs/([0-9a-zA-Z_-]{2})/\1[0-9a-zA-Z_-]{6,126}\.parquet": KINDS["run"].most_bytes,
-    }
+_SHARED: Mapping[str, int] = MappingProxyType(
+    {r"lock\.txt": 2**20, rf"code(/{_MODULE}){{1,20}}\.py": 2**22, rf"code/{_READ}": MOST_OF_FILE}
 )
-"""Bytes of the largest file of each form of name; nothing else is in an archive."""
-
 _FIELDS: Mapping[str, Type] = MappingProxyType(
     {
         "schema": integer,
         "pfbench": text,
         "name": text,
-        "planned": count,
-        "own": list_of(text),
-        "environments": list_of(table_of(text)),
-        "problems": table_of(text),
         "data": table_of(text),
         "files": table_of(text),
     }
@@ -74,6 +63,47 @@ _SINCE: Mapping[str, Type] = MappingProxyType(
     {"reads": table_of(text), "origins": table_of(text), "lock": table_of(table_of(text))}
 )
 """Fields that archives of before 0.2 lack."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A kind of archive.
+
+    Attributes
+    ----------
+    manifest
+        The name of its manifest.
+    limits
+        Bytes of the largest file of each form of name, beside code and versions; nothing else is
+        in an archive.
+    fields
+        The types of the fields of the manifest, beside those that all have.
+    needs
+        Names without which it is none.
+    """
+
+    manifest: str
+    limits: Mapping[str, int]
+    fields: Mapping[str, Type]
+    needs: frozenset[str] = field(default_factory=frozenset)
+
+
+PACK = Form(
+    MANIFEST,
+    {
+        r"pack\.json": 2**26,
+        r"spec\.toml": 2**22,
+        r"runs/([0-9a-zA-Z_-]{2})/\1[0-9a-zA-Z_-]{6,126}\.parquet": KINDS["run"].most_bytes,
+    },
+    {
+        "planned": count,
+        "own": list_of(text),
+        "environments": list_of(table_of(text)),
+        "problems": table_of(text),
+    },
+    frozenset({SPEC}),
+)
+"""A sweep."""
 
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same content has the same bytes
 _FORMS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
@@ -85,7 +115,9 @@ def can_hold(name: str) -> bool:
     return re.fullmatch(_READ, name) is not None
 
 
-def write_archive(path: Path, files: Mapping[str, bytes], about: Mapping[str, Any]) -> None:
+def write_archive(
+    path: Path, files: Mapping[str, bytes], about: Mapping[str, Any], form: Form = PACK
+) -> None:
     """Write an archive, whole or not at all.
 
     Parameters
@@ -93,7 +125,9 @@ def write_archive(path: Path, files: Mapping[str, bytes], about: Mapping[str, An
     files
         What is in it, by its name there.
     about
-        The fields of ``pack.json`` but ``schema`` and ``files``.
+        The fields of its manifest but ``schema`` and ``files``.
+    form
+        The kind of archive.
 
     Raises
     ------
@@ -102,8 +136,9 @@ def write_archive(path: Path, files: Mapping[str, bytes], about: Mapping[str, An
     """
     hashes = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
     said = json.dumps({"schema": SCHEMA, **about, "files": hashes}, indent=1, allow_nan=False)
+    inside = {form.manifest: said.encode() + b"\n", **dict(sorted(files.items()))}
     with whole(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in {MANIFEST: said.encode() + b"\n", **dict(sorted(files.items()))}.items():
+        for name, data in inside.items():
             entry = zipfile.ZipInfo(name, _WHEN)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
@@ -116,12 +151,12 @@ class Archive:
     Attributes
     ----------
     about
-        ``pack.json``, with checked types.
+        Its manifest, with checked types.
     names
         The names of all files but that.
     """
 
-    def __init__(self, file: BinaryIO, path: Path) -> None:
+    def __init__(self, file: BinaryIO, path: Path, form: Form = PACK) -> None:
         self._path = path
         with self._refusing():
             check_size(file, MOST_BYTES)
@@ -133,17 +168,18 @@ class Archive:
             if len(self._entries) < len(entries):
                 raise Damaged("unreadable", "two files in it have the same name")
             for entry in entries:
-                _check(entry)
+                _check(entry, {**_SHARED, **form.limits})
             unpacked = sum(entry.file_size for entry in entries)
             if unpacked > MOST_BYTES:
                 raise Damaged("too large", f"{unpacked:,} bytes once it is unpacked")
-            if not {MANIFEST, SPEC} <= self._entries.keys():
-                raise Damaged("incomplete", f"it lacks {MANIFEST} or {SPEC}")
-            self.about = _about(self._read(MANIFEST))
-        self.names = tuple(name for name in self._entries if name != MANIFEST)
+            needs = {form.manifest, *form.needs}
+            if not needs <= self._entries.keys():
+                raise Damaged("incomplete", f"it lacks {' or '.join(sorted(needs))}")
+            self.about = _about(self._read(form.manifest), form)
+        self.names = tuple(name for name in self._entries if name != form.manifest)
         with self._refusing():
             if set(self.names) != set(self.about["files"]):
-                raise Damaged("incomplete", f"{MANIFEST} names other files than are in it")
+                raise Damaged("incomplete", f"{form.manifest} names other files than are in it")
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file inside.
@@ -214,8 +250,8 @@ class Archive:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Archive]:
-    """Open an archive for reading.
+def opened(path: Path, form: Form = PACK) -> Iterator[Archive]:
+    """Open an archive of a kind for reading.
 
     Raises
     ------
@@ -229,13 +265,13 @@ def opened(path: Path) -> Iterator[Archive]:
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): name an archive.") from error
     with file:
-        yield Archive(file, path)
+        yield Archive(file, path, form)
 
 
-def _check(entry: zipfile.ZipInfo) -> None:
+def _check(entry: zipfile.ZipInfo, limits: Mapping[str, int]) -> None:
     """Refuse a file of another name, form or size than an archive of pfbench has."""
     name = entry.filename
-    most = next((most for form, most in _LIMITS.items() if re.fullmatch(form, name)), None)
+    most = next((most for form, most in limits.items() if re.fullmatch(form, name)), None)
     if most is None or entry.orig_filename != name:
         raise Damaged("unreadable", f"it has a file {name!r}, which no archive of pfbench has")
     if entry.file_size > most:
@@ -247,18 +283,18 @@ def _check(entry: zipfile.ZipInfo) -> None:
         raise Damaged("not a file", f"{name} is a link or a device")
 
 
-def _about(data: bytes) -> Mapping[str, Any]:
+def _about(data: bytes, form: Form) -> Mapping[str, Any]:
     about: Mapping[str, Any] = decoded(data)
     if not table(about):
-        raise Damaged("unreadable", f"{MANIFEST} is no table")
+        raise Damaged("unreadable", f"{form.manifest} is no table")
     if about.get("schema") != SCHEMA:
         raise Damaged("wrong schema version", f"{about.get('schema')!r}, where {SCHEMA} is known")
-    for name, kind in _FIELDS.items():
+    needed = {**_FIELDS, **form.fields}
+    for name, kind in {**needed, **_SINCE}.items():
+        if name not in about and name in _SINCE:
+            continue
         if name not in about or not kind(about[name]):
-            raise Damaged("incomplete", f"the field {name} of {MANIFEST}")
-    for name, kind in _SINCE.items():
-        if name in about and not kind(about[name]):
-            raise Damaged("incomplete", f"the field {name} of {MANIFEST}")
+            raise Damaged("incomplete", f"the field {name} of {form.manifest}")
     if any(not re.fullmatch(_READ, name) for name in about.get("reads", {})):
         raise Damaged("unreadable", "a file that its code reads has a name that is not read here")
     return about

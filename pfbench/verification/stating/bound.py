@@ -118,6 +118,21 @@ class Bound:
             )
         return value
 
+    def largest(self, trial: Trial, case: Case, seed: int) -> float:
+        """Return what is measured of one run over its bound, the largest of all bounds and t."""
+        if self.over in _EACH:
+            return max(
+                measured / self._bound(most, case, t)
+                for t, measured in self._measured(trial, case, seed)
+                for most in self.bounds.values()
+            )
+        least = min(self._bound(most, case, 0) for most in self.bounds.values())
+        return self._of_run(trial, case, seed) / least
+
+    def values(self, case: Case) -> dict[str, float]:
+        """Return the bounds on a case by label; of a bound for every t that at t = 1."""
+        return {label: self._bound(most, case, 1) for label, most in self.bounds.items()}
+
     # --- every run --------------------------------------------------------------------------------
 
     def _in_every_run(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:

@@ -68,7 +68,7 @@ class Rate:
             drawn = chance(trial, one)
 
             def row(pair: tuple[int, int], one: Instance = one) -> list[float]:
-                return [self._calls(trial, one, at, *pair) for at in self.values]
+                return [self.calls(trial, one, at, *pair) for at in self.values]
 
             rows = Rows(row, drawn_seeds(trial, one, max(self.seeds, MOST_SEEDS)))
 
@@ -86,11 +86,11 @@ class Rate:
     def check(self, trial: Trial) -> None:
         """Refuse what cannot be tested, before any run; errors are those of `Bound.check`."""
         for _, one in instances(trial):
-            case = self._case(trial, one, self.values[0], 0)
+            case = self.case(trial, one, self.values[0], 0)
             check_fit(trial, case)
             at_points(case.problem, self.measure)(case.problem.start())
 
-    def _case(self, trial: Trial, one: Instance, value: float, seed: int) -> Case:
+    def case(self, trial: Trial, one: Instance, value: float, seed: int) -> Case:
         """Return the case of a value and a seed."""
         if self.grows == EPSILON:
             told = {"epsilon": value} if "epsilon" in one.takes else {}
@@ -98,9 +98,9 @@ class Rate:
         whole = int(value) if float(value).is_integer() else value
         return self.setting.on(trial, one.of_seed(seed, **{self.grows: whole}))
 
-    def _calls(self, trial: Trial, one: Instance, value: float, data: int, seed: int) -> float:
+    def calls(self, trial: Trial, one: Instance, value: float, data: int, seed: int) -> float:
         """Return the calls until the measure is at most epsilon; infinite if it never is."""
-        case = self._case(trial, one, value, data)
+        case = self.case(trial, one, value, data)
         measured = at_points(case.problem, self.measure)
 
         def measure(_: Problem, state: State) -> float:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -113,7 +114,7 @@ def asked(reference: str, within: str = "", *, full: bool = False) -> Iterator[A
     given = dict(Selector.parse(f"within[{within}]").parameters) if within else {}
     check_known("--within", given, (*_CLASS, "measure", "over"))
     if isinstance(found, Claim):
-        yield from _of_claim(stated(selector.name).claims[0], given, full)
+        yield from of_claim(stated(selector.name).claims[0], given, full)
     else:
         yield from _of_method(found, selector, given, full)
 
@@ -136,8 +137,16 @@ def _of_method(
         yield _asked(method, given, {**selector.parameters, **more}, None)
 
 
-def _of_claim(claim: Claim, given: dict[str, Any], full: bool) -> Iterator[Asked]:
-    """Yield those of a claim's method, with its bound."""
+def of_claim(
+    claim: Claim, given: Mapping[str, Any] = MappingProxyType({}), full: bool = False
+) -> Iterator[Asked]:
+    """Yield those of a claim's method, with its bound; `given` as `within` says it.
+
+    Raises
+    ------
+    InputError
+        If it has no worst case that can be computed.
+    """
     check = claim.check
     if not isinstance(check, Bound) or check.of not in MEASURES or check.over not in _OVER:
         raise InputError(
@@ -153,7 +162,7 @@ def _of_claim(claim: Claim, given: dict[str, Any], full: bool) -> Iterator[Asked
             "case has none before it is computed."
         )
     own = method_of(claim)
-    told = {"measure": check.of, "over": _OVER[check.over]} | given
+    told = {"measure": check.of, "over": _OVER[check.over]} | dict(given)
     for N in range(1, (FULL if full else QUICK) + 1):
         constants = _constants(_within(told, own))
         with blamed(f"the claim {claim.name}"):

@@ -1,0 +1,273 @@
+"""Receipts: ``pfbench verify FILE.py --receipt OUT.zip``, and ``pfbench receipt --check``."""
+
+import hashlib
+import random
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pfbench import __version__
+from pfbench.base.errors import InputError, StorageError
+from pfbench.base.files import check_writable
+from pfbench.base.selectors import is_own
+from pfbench.cli import options, printing
+from pfbench.cli.mutants import MOST_OF_RECEIPTS, generated, studied_faults
+from pfbench.cli.options import option
+from pfbench.cli.power import searched
+from pfbench.cli.tables import Fact, show_facts
+from pfbench.cli.units import say_first
+from pfbench.cli.words import size, whole
+
+if TYPE_CHECKING:
+    from pfbench.cli.work import Work
+    from pfbench.receipts.checking import Checked
+    from pfbench.receipts.content import Found
+    from pfbench.runs.storage.archive import Archive
+    from pfbench.verification.claim import Claim
+
+_WORST_LIMIT, _RUNS_LIMIT = 120.0, 600.0
+"""Seconds after which the worst cases of a claim, and the runs of a cell, are given up."""
+
+
+def check_receipt(names: Sequence[str], path: Path) -> None:
+    """Refuse what no receipt is made of, before any work."""
+    if len(names) != 1 or not is_own(names[0]):
+        raise InputError("--receipt takes one FILE.py, FILE.py:NAME or MODULE:NAME.")
+    check_writable(path, f"--receipt {path}", error=StorageError)
+
+
+def make_receipt(work: "Work", path: Path, faults: int | None) -> None:
+    """Put a theorem to every test, and write what was found into an archive."""
+    from pfbench.claims.catalogue import selected
+    from pfbench.receipts.content import about, write
+    from pfbench.receipts.page import shown, summary
+
+    claims = selected(work.names, work.effort)
+    say_first(claims, work)
+    found = _found(work, claims, faults)
+    said = about(
+        work.names[0],
+        claims,
+        found,
+        environment=work.engine.environment(),
+        version=__version__,
+        seed=work.seeds[0],
+        effort=work.effort,
+    )
+    short = summary(said, found.rows)
+    written = write(path, work.names[0], said, found.rows, shown(said, found.rows))
+    work.write({"schema": 1, "receipt": str(path), **written})
+    if not work.quiet:
+        facts = [
+            Fact("receipt", str(path), "receipt"),
+            Fact("says", " · ".join(short.words), "says"),
+            Fact("runs", len(found.rows), "runs", whole(len(found.rows))),
+            Fact("bytes", path.stat().st_size, "size", size(path.stat().st_size)),
+        ]
+        show_facts(facts, as_json=False)
+    printing.exit_if(any(one["verdict"] == "violated" for one in found.verdicts))
+
+
+def _found(work: "Work", claims: "Sequence[Claim]", most: int | None) -> "Found":
+    from pfbench.claims.catalogue import mutants_of
+    from pfbench.receipts.content import Found, worst_cases
+    from pfbench.receipts.runs import cells, tried
+    from pfbench.runs.engines.workers import Task
+
+    with work.steps("verification", len(claims)) as steps:
+        done = work.session(steps).verify(claims)
+    planted = mutants_of(work.names)
+    with work.steps("planted faults", sum(len(one.expected) for one in planted)) as steps:
+        caught = work.session(steps).catch(planted)
+    faults, _, drawn = generated(work, most or MOST_OF_RECEIPTS)
+    studied = studied_faults(work, faults, claims)
+    power = searched(work, claims, None)["quick"]
+    every = [(cell, cell.seeds(work.seeds[0])) for one in claims for cell in cells(one)]
+    tasks = [
+        *(Task(worst_cases, (one,), _WORST_LIMIT) for one in claims if one.kind == "bound"),
+        *(Task(tried, (*pair, at), _RUNS_LIMIT) for at, pair in enumerate(every)),
+    ]
+    worst, made = dict[int, Any](), dict[int, Any]()
+    bounds = len(tasks) - len(every)
+    if not work.quiet:
+        printing.note(f"worst cases and runs: {len(tasks)} tasks")
+    for result in work.engine.do(tasks):
+        ended = result.value if result.status == "done" else f"{result.status}: {result.reason}"
+        (worst if result.index < bounds else made)[result.index] = ended
+    return Found(
+        verdicts=[one.as_json() for one in done.rows],
+        faults={
+            "planted": [one.as_json() for one in caught],
+            "generated": [one.as_json() for one in studied],
+            "drawn": drawn,
+        },
+        power=_least(power),
+        worst=[
+            one
+            for _, of in sorted(worst.items())
+            for one in ([{"claim": "", "why": of}] if isinstance(of, str) else of)
+        ],
+        rows=[row for _, of in sorted(made.items()) if not isinstance(of, str) for row in of],
+        without={
+            every[at - bounds][0].name: of for at, of in sorted(made.items()) if isinstance(of, str)
+        },
+    )
+
+
+def _least(searches: "Sequence[Any]") -> list[dict[str, Any]]:
+    """Return of each parameter the least error that is found, and by which claim."""
+    found: dict[tuple[str, str], Any] = {}
+    for one in searches:
+        key = (one.claim.method, one.parameter)
+        best = found.setdefault(key, one)
+        if (one.least or float("inf")) < (best.least or float("inf")):
+            found[key] = one
+    return [
+        {
+            "method": method,
+            "parameter": parameter,
+            "least": one.least,
+            "claim": one.claim.name if one.least else "",
+        }
+        for (method, parameter), one in found.items()
+    ]
+
+
+# --- the other way --------------------------------------------------------------------------------
+
+
+def receipt(
+    check: Path = option("FILE.zip", "The receipt to put to the test.", default=...),
+    salt: str | None = option("TEXT", "Draws what is made again (drawn if not given)."),
+    seconds: float = option("S", "The time that it may take.", default=100.0),
+    files: Path | None = option(
+        "DIR", "Where files lie that are not in the receipt (the current folder)."
+    ),
+    jobs: int | None = options.JOBS,
+    as_json: bool = options.AS_JSON,
+) -> None:
+    """Check a receipt: make its runs, verdicts and faults again, and runs with new seeds.
+
+    What comes first is drawn by the hash of the receipt and the salt, which its author cannot know.
+    Where versions and machine are the same, runs must have the same bits; elsewhere the same
+    counts, and the same measures to 1e-6. Runs with new seeds must have the law of the old ones, by
+    rank tests at a level of 1e-4 all together. The modules in the receipt are imported for that in
+    processes of their own, and named before. Exit status 1 if something is not as it says, could
+    not be made again, or was changed.
+    """
+    from pfbench.base.checks import integer, real
+    from pfbench.receipts.content import RECEIPT
+    from pfbench.runs.storage.archive import opened
+
+    real("--seconds", seconds, above=0.0)
+    slots = options.cpus() if jobs is None else integer("--jobs", jobs, least=1)
+    salt = salt or secrets.token_hex(8)
+    with opened(check, RECEIPT) as archive:
+        changed = archive.damaged(archive.names)
+        for name in changed:
+            printing.complain(f"{name} in {check} does not match its hash: it was changed.")
+        printing.exit_if(changed)
+        found, same = _checked(archive, check, salt, seconds, slots, files or Path())
+    for text in found.off:
+        printing.complain(f"{text}.")
+    for text in found.unreached:
+        printing.complain(f"not checked: {text.rstrip('.')}.")
+    digest = hashlib.sha256(check.read_bytes()).hexdigest()
+    text = _paragraph(check, digest, archive.about, salt, found, same=same)
+    facts = [
+        Fact("receipt", str(check), "receipt"),
+        Fact("sha256", digest),
+        Fact("salt", salt),
+        Fact("same", same, "versions and machine", "the same" if same else "others"),
+        Fact("runs", found.runs, "runs made again", _of(found.runs)),
+        Fact("new", found.new, "runs with new seeds", whole(found.new)),
+        Fact(
+            "least_p", found.least, "least p-value", f"{found.least:.2g} of {len(found.laws)} tests"
+        ),
+        Fact("verdicts", found.verdicts, "verdicts made again", _of(found.verdicts)),
+        Fact("faults", found.faults, "faults found again", _of(found.faults)),
+        Fact("off", found.off, "not as it says", whole(len(found.off))),
+        Fact("unreached", found.unreached, "not checked", whole(len(found.unreached))),
+        Fact("text", text, "for a review"),
+    ]
+    show_facts(facts, as_json=as_json)
+    printing.exit_if(found.off or found.unreached)
+
+
+def _checked(
+    archive: "Archive", path: Path, salt: str, seconds: float, slots: int, beside: Path
+) -> "tuple[Checked, bool]":
+    """Return what became of a receipt, and whether versions and machine are its author's."""
+    from pfbench.receipts.checking import check
+    from pfbench.receipts.content import RUNS
+    from pfbench.receipts.page import shown
+    from pfbench.receipts.runs import read
+    from pfbench.runs.engines.engine import LocalProcesses
+    from pfbench.runs.lock import other
+    from pfbench.runs.pack import at_hand, unpacked
+    from pfbench.runs.storage.damaged import Damaged
+
+    about, engine = archive.about, LocalProcesses(slots)
+    try:
+        rows = read(archive.read(RUNS), len(about["cells"]))
+        pages = shown(about, rows)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, Damaged) as error:
+        raise InputError(
+            f"{path} is no whole receipt ({type(error).__name__}: {error}): get it again from its "
+            "author."
+        ) from error
+    differ = {**other(about.get("lock", {})), **_elsewhere(about, engine.environment())}
+    for name, how in differ.items():
+        printing.complain(f"{name}: {how}.")
+    with unpacked(archive) as content:
+        for name, why in content.take(beside).items():
+            raise InputError(f"{name}, which is not in {path}, {why}.")
+        for module in content.modules:
+            printing.complain(f"importing {module}, which is in {path}, in processes of its own.")
+        rng = random.Random(f"{hashlib.sha256(path.read_bytes()).hexdigest()} {salt}")
+        with at_hand(content):
+            found = check(about, rows, engine, rng, same=not differ, seconds=seconds)
+        for name, state in content.other_data().items():
+            found.unreached.append(f"the data set {name} is {state}")
+    same_source = "pfbench" not in differ
+    for name, text in pages.items():
+        if same_source and (name not in archive.names or archive.read(name) != text.encode()):
+            found.off.append(f"{name} is not what its numbers give")
+    return found, not differ
+
+
+def _elsewhere(about: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, str]:
+    there = about["environment"]
+    return {
+        name: f"{there.get(name, 'nothing')} there, {environment.get(name, 'nothing')} here"
+        for name in dict.fromkeys([*there, *environment])
+        if there.get(name) != environment.get(name)
+    }
+
+
+def _of(numbers: Sequence[int]) -> str:
+    return f"{numbers[0]} of {numbers[1]}"
+
+
+def _paragraph(
+    path: Path, digest: str, about: Mapping[str, Any], salt: str, found: "Checked", *, same: bool
+) -> str:
+    """Return what a reviewer can say of it."""
+    bits = (
+        "counts and bits" if same else "counts (versions or machine differ), and measures to 1e-6"
+    )
+    good = not (found.off or found.unreached)
+    end = (
+        "Statements, constants, units and pages were computed anew and are those of the receipt."
+        if good
+        else f"NOT AS IT SAYS, or not checked: {'; '.join([*found.off, *found.unreached])}."
+    )
+    return (
+        f"The receipt {path.name} (sha256 {digest[:16]}) of {about['theorem']} was checked with "
+        f"pfbench {__version__}. In an order drawn by its hash and the salt {salt}, "
+        f"{_of(found.runs)} runs were made again and compared in their {bits}; so were "
+        f"{_of(found.verdicts)} verdicts, and {_of(found.faults)} faults that its checks find. "
+        f"{found.new} runs with new seeds were compared with the old ones by {len(found.laws)} "
+        f"rank tests (least p = {found.least:.2g}, level 1e-4 together). {end}"
+    )

@@ -1,0 +1,1 @@
+"""Receipts: a theorem with all its evidence in one archive, which anybody can check."""

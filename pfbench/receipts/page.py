@@ -1,0 +1,316 @@
+"""A receipt as people read it: HTML, Markdown, macros of LaTeX and a badge."""
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import Any
+
+from pfbench.base.counts import COUNTED
+from pfbench.base.visible import visible
+from pfbench.receipts.content import BADGE, MACROS, MARKDOWN, PAGE
+from pfbench.receipts.runs import Row
+from pfbench.reporting.documents.macros import macro_name
+from pfbench.reporting.latex import latex_text
+
+_MOST = 6
+"""Lines of a list that has more; the rest is counted."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A table of the page, with its title."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """A receipt in a line.
+
+    Attributes
+    ----------
+    verdict
+        "holds", "violated", "inconclusive" or "disputed": the worst of its claims.
+    ratio
+        The largest share of its bound that is reached, in the mean of a cell's runs; None if it
+        bounds nothing.
+    binding
+        The cell where that is.
+    units
+        Whether every claim keeps its units or says why not.
+    found, faults
+        How many faults are found of those that should be, planted and generated.
+    """
+
+    verdict: str
+    ratio: float | None
+    binding: str
+    units: bool
+    found: int
+    faults: int
+
+    @property
+    def words(self) -> list[str]:
+        """What a badge says."""
+        ratio = [] if self.ratio is None else [f"{self.ratio:.2f} of it"]
+        units = "units ✓" if self.units else "units ✗"
+        said = {"holds": "bound holds" if ratio else "holds"}.get(self.verdict, self.verdict)
+        return [said, *ratio, units, f"{self.found}/{self.faults} faults"]
+
+
+def summary(about: Mapping[str, Any], rows: Sequence[Row]) -> Summary:
+    """Return the summary of a receipt."""
+    verdicts = {one["verdict"] for one in about["verdicts"]}
+    order = ("violated", "inconclusive", "disputed", "holds")
+    means = {about["cells"][at]: value for at, value in _means(about, rows).items()}
+    binding = max(means, key=lambda name: means[name], default="")
+    counted = [
+        one["found_by"]
+        for one in about["faults"]["generated"]
+        if not (one["equivalent"] or one["admissible"])
+    ]
+    found = [*(bool(one["caught_by"]) for one in about["faults"]["planted"]), *map(bool, counted)]
+    return Summary(
+        verdict=next((one for one in order if one in verdicts), "holds"),
+        ratio=means.get(binding),
+        binding=binding,
+        units=all(one["homogeneous"] is not False or one["normalised"] for one in about["claims"]),
+        found=sum(found),
+        faults=len(found),
+    )
+
+
+def _means(about: Mapping[str, Any], rows: Sequence[Row]) -> dict[int, float]:
+    """Return the mean share of its bound of each cell of a bound, by its number."""
+    bounds = {
+        name for one in about["claims"] for name, of in one["settings"].items() if of["bounds"]
+    }
+    found: dict[int, list[float]] = {}
+    for row in rows:
+        if about["cells"][int(row["cell"])] in bounds:
+            found.setdefault(int(row["cell"]), []).append(row["measured"])
+    return {at: mean(values) for at, values in found.items()}
+
+
+def shown(about: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, str]:
+    """Return the pages of a receipt by their names in it."""
+    short, parts, lines = summary(about, rows), list(_parts(about, rows)), _lines(about, rows)
+    return {
+        PAGE: _html(about, short, parts, lines),
+        MARKDOWN: _markdown(about, short, parts, lines),
+        MACROS: _macros(about, short, rows),
+        BADGE: _badge(short),
+    }
+
+
+# --- what is said ---------------------------------------------------------------------------------
+
+
+def _parts(about: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Part]:
+    claims, verdicts = about["claims"], about["verdicts"]
+    pairs = list(zip(claims, verdicts, strict=True))
+    yield Part(
+        "claims", ("claim", "says", "verdict", "measured", "units"), list(map(_claim, pairs))
+    )
+    yield Part("constants", ("of", "values"), list(_constants(claims)))
+    counts = [
+        row for claim, verdict in pairs if claim["kind"] == "count" for row in _counts(verdict)
+    ]
+    yield Part("counts", ("formula", "says", "counted"), counts[:_MOST])
+    yield Part("runs", ("runs of", "runs", "calls of a run", "measured"), list(_runs(about, rows)))
+    worst = [
+        (str(one["steps"]), _number(one["worst_case"]), _number(one["bound"]), _share(one))
+        for one in about["worst"]
+        if "steps" in one
+    ]
+    yield Part("the worst case of few steps", ("steps", "worst", "bound", "share"), worst)
+    power = [(one["parameter"], _least(one["least"]), one["claim"]) for one in about["power"]]
+    head = ("wrong", "least factor that is seen", "by")
+    yield Part("the smallest error that would be seen", head, power)
+
+
+def _claim(pair: tuple[Mapping[str, Any], Mapping[str, Any]]) -> tuple[str, ...]:
+    claim, verdict = pair
+    measured = verdict["measured"]
+    ratio = measured.get("ratio", measured.get("median", measured.get("exponent")))
+    limits = [measured.get(f"{side}_limit") for side in ("lower", "upper")]
+    text = _number(ratio) if ratio is not None else verdict["reason"].rstrip(".")
+    if None not in limits:
+        text += f" [{_number(limits[0])}, {_number(limits[1])}]"
+    words = {True: "✓", False: "✗", None: "none"}[claim["homogeneous"]]
+    units = f"{words} {claim['normalised']}".strip()
+    return claim["name"], claim["statement"], verdict["verdict"], text, units
+
+
+def _constants(claims: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    seen: dict[str, dict[str, None]] = {}
+    for claim in claims:
+        for name, instance in claim["instances"].items():
+            known = ", ".join(f"{key} = {_number(v)}" for key, v in instance["constants"].items())
+            seen.setdefault(known, {})[f"{claim['name']}: {name}"] = None
+    for known, names in seen.items():
+        yield "; ".join(names), known
+
+
+def _counts(verdict: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the numbers of a claim on counts that are not 0, as stated and as counted."""
+    measured, claimed = verdict["measured"], verdict["claimed"]
+    for name, number in claimed.items():
+        place, _, kind = name.rpartition(": ")
+        counted = next((v for k, v in measured.items() if k in (kind, f"{place}: {kind}")), None)
+        if number or counted:
+            yield f"{verdict['claim']} {place} {kind}", _number(number), _number(counted)
+
+
+def _runs(about: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+    for at, name in enumerate(about["cells"]):
+        own = [row for row in rows if row["cell"] == at]
+        if not own:
+            yield name, "0", about["without"].get(name, ""), ""
+            continue
+        spent = {kind: [row[kind] for row in own] for kind in COUNTED}
+        calls = ", ".join(f"{_range(of)} {kind.upper()}" for kind, of in spent.items() if any(of))
+        measured = [row["measured"] for row in own if row["measured"] == row["measured"]]
+        yield name, str(len(own)), calls, _range(measured) if measured else ""
+
+
+def _lines(about: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
+    faults, short = about["faults"], summary(about, rows)
+    planted = sum(bool(one["caught_by"]) for one in faults["planted"])
+    missed = [
+        f"{one['where']}: {one['before']} → {one['after']}"
+        for one in faults["generated"]
+        if not (one["found_by"] or one["equivalent"] or one["admissible"])
+    ]
+    found = sum(bool(one["found_by"]) for one in faults["generated"])
+    more = f" and {len(missed) - _MOST} more" if len(missed) > _MOST else ""
+    why = {one["why"] for one in about["worst"] if "why" in one}
+    versions = ", ".join(f"{name} {of}" for name, of in sorted(about["environment"].items()))
+    return [
+        f"Faults found: {planted} of {len(faults['planted'])} planted; {found} of "
+        f"{found + len(missed)} generated ({faults['drawn']} drawn)"
+        + (f"; missed: {'; '.join(missed[:_MOST])}{more}." if missed else "."),
+        *([f"The bound is nearest on {short.binding}."] if short.binding else []),
+        *([f"No worst case is computed: {'; '.join(sorted(why))}."] if why else []),
+        f"{len(rows)} runs, seed {about['seed']}, {about['effort']}; pfbench {about['pfbench']}; "
+        f"{versions}. Hashes of all files and versions: receipt.json.",
+        "Check it: pfbench receipt --check FILE.zip runs its code again, with new seeds, too.",
+    ]
+
+
+def _share(one: Mapping[str, Any]) -> str:
+    known = one["worst_case"] is not None and one["bound"]
+    return f"{one['worst_case'] / one['bound']:.4f}" if known else ""
+
+
+def _least(factor: float | None) -> str:
+    return "none up to 10" if factor is None else f"{factor:g}"
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = _number(min(values)), _number(max(values))
+    return low if low == high else f"{low} – {high}"
+
+
+def _number(value: Any) -> str:
+    return "" if value is None else f"{value:.0f}" if float(value).is_integer() else f"{value:.4g}"
+
+
+# --- how ------------------------------------------------------------------------------------------
+
+_STYLE = """
+body { font: 13px/1.35 system-ui, sans-serif; max-width: 76rem; margin: 1rem auto; padding: 0 1rem }
+h1 { font-size: 1.2rem; margin: 0 0 .4rem } h2 { font-size: .85rem; margin: .7rem 0 .1rem }
+table { border-collapse: collapse } td, th { text-align: left; vertical-align: top;
+padding: .08rem .9rem .08rem 0; overflow-wrap: anywhere } th { font-weight: 600; color: #555 }
+p { margin: .3rem 0; overflow-wrap: anywhere } main { columns: 1 }
+"""
+
+
+def _html(about: Mapping[str, Any], short: Summary, parts: Sequence[Part], said: list[str]) -> str:
+    def cells(kind: str, row: Sequence[str]) -> str:
+        return "".join(f"<{kind}>{_safe(cell)}</{kind}>" for cell in row)
+
+    tables = [
+        f"<h2>{_safe(part.title)}</h2><table><tr>{cells('th', part.head)}</tr>"
+        + "".join(f"<tr>{cells('td', row)}</tr>" for row in part.rows)
+        + "</table>"
+        for part in parts
+        if part.rows
+    ]
+    return "\n".join(
+        [
+            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
+            '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
+            "style-src 'unsafe-inline'\">",
+            f"<title>{_safe(about['name'])}: receipt</title><style>{_STYLE}</style></head><body>",
+            f"<h1>Receipt of {_safe(about['theorem'])}</h1>{_badge(short)}",
+            *tables,
+            *(f"<p>{_safe(line)}</p>" for line in said),
+            "</body></html>\n",
+        ]
+    )
+
+
+def _safe(value: str) -> str:
+    return html.escape(visible(value))
+
+
+def _markdown(
+    about: Mapping[str, Any], short: Summary, parts: Sequence[Part], said: list[str]
+) -> str:
+    def line(row: Sequence[str]) -> str:
+        return "| " + " | ".join(_plain(cell) for cell in row) + " |"
+
+    found = [f"# Receipt of {_plain(about['theorem'])}", "", f"**{' · '.join(short.words)}**", ""]
+    for part in parts:
+        if part.rows:
+            rule = "| " + " | ".join("---" for _ in part.head) + " |"
+            found += [f"## {part.title}", "", line(part.head), rule, *map(line, part.rows), ""]
+    return "\n".join([*found, *(f"{_plain(text)}\n" for text in said)])
+
+
+def _plain(text: str) -> str:
+    return visible(text).replace("|", "\\|").replace("<", "&lt;").replace("`", "'")
+
+
+def _macros(about: Mapping[str, Any], short: Summary, rows: Sequence[Row]) -> str:
+    """Return its numbers as commands of LaTeX."""
+    worst = [one for one in about["worst"] if one.get("bound") and one["worst_case"] is not None]
+    numbers = {
+        "Verdict": short.verdict,
+        "Ratio": "" if short.ratio is None else f"{short.ratio:.2f}",
+        "Found": str(short.found),
+        "Faults": str(short.faults),
+        "Runs": str(len(rows)),
+        "Worst": f"{max(map(_quotient, worst)):.2f}" if worst else "",
+    }
+    named = {
+        macro_name([*about["name"].split("_"), name]): text
+        for name, text in numbers.items()
+        if text
+    }
+    lines = [f"\\newcommand{{\\{name}}}{{{latex_text(text)}}}" for name, text in named.items()]
+    return "\n".join([f"% Receipt of {latex_text(about['theorem'])}", *lines, ""])
+
+
+def _quotient(one: Mapping[str, Any]) -> float:
+    return float(one["worst_case"] / one["bound"])
+
+
+def _badge(short: Summary) -> str:
+    """Return the summary as a picture."""
+    colour = {"holds": "#2e7d32", "violated": "#b71c1c"}.get(short.verdict, "#8d6e00")
+    text = " · ".join(short.words)
+    width = 62 + 6 * len(text)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" '
+        f'aria-label="{_safe(text)}"><rect width="54" height="20" fill="#444"/>'
+        f'<rect x="54" width="{width - 54}" height="20" fill="{colour}"/>'
+        '<g fill="#fff" font-family="DejaVu Sans,Verdana,sans-serif" font-size="11">'
+        f'<text x="6" y="14">pfbench</text><text x="59" y="14" textLength="{width - 64}">'
+        f"{_safe(text)}</text></g></svg>\n"
+    )

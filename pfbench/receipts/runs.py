@@ -1,0 +1,183 @@
+"""The runs of a receipt: of each claim with a setting, on each of its instances, a row for a seed.
+
+A run is followed step by step, as checks do. Its row has what it cost, what was measured of it, and
+a hash of its iterates, so that whoever makes it again sees whether it is the same.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from pfbench.runs.storage.content import INTEGERS, packed, unpacked
+from pfbench.runs.storage.damaged import Damaged
+from pfbench.verification.claim import Claim
+from pfbench.verification.instances import Instance
+from pfbench.verification.stating.bound import Bound
+from pfbench.verification.stating.counts import ExactCounts
+from pfbench.verification.stating.error_law import ErrorLaw
+from pfbench.verification.stating.rate import Rate
+from pfbench.verification.stating.setting import Case, drawn_seeds, titles
+from pfbench.verification.subject import Broken, Untestable
+from pfbench.verification.trial import Trial
+
+SEEDS, SEEDS_OF_RATES = 20, 10
+"""How many runs a cell has where chance enters."""
+
+_TRACE = ("iteration", "fo", "sfo", "sso", "hvp", "lo", "po", "fv", "seconds")
+_MORE = ("cell", "data", "seed", "measured", "iterates")
+COLUMNS = (*_TRACE, *_MORE)
+"""The columns of the file: the trace of a run in a store, a row for a run, and some more."""
+
+_BITS = 48
+"""Bits of a hash, which a float holds exactly."""
+
+Row = Mapping[str, float]
+"""A run, by `COLUMNS`: its steps, its counts, its seconds; its cell and seeds; what was measured of
+it, NaN if nothing is; the hash of its iterates."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Runs that differ in their seeds alone.
+
+    Attributes
+    ----------
+    claim
+        The claim.
+    index
+        Which of its instances.
+    label
+        Which of its settings; of a rate the value of what grows.
+    """
+
+    claim: Claim
+    index: int
+    label: str
+
+    @property
+    def name(self) -> str:
+        """What it is called, apart from all others."""
+        title = titles(self.claim)[self.index] or self.instance.name
+        return ", ".join(filter(None, (self.claim.name, title, self.label)))
+
+    @property
+    def instance(self) -> Instance:
+        """The instance."""
+        found: Instance = self.claim.instances[self.index]
+        return found
+
+    def seeds(self, seed: int) -> list[tuple[int, int]]:
+        """Return the seeds of data and runs that a verification of this seed has."""
+        many = SEEDS_OF_RATES if isinstance(self.claim.check, Rate) else SEEDS
+        return drawn_seeds(Trial(self.claim, seed=seed), self.instance, many)
+
+    def case(self, data: int) -> Case:
+        """Return the problem of a seed with the method made for it."""
+        check, trial = self.claim.check, Trial(self.claim)
+        if isinstance(check, Rate):
+            value = next(one for one in check.values if _of_rate(check, one) == self.label)
+            return check.case(trial, self.instance, value, data)
+        setting = check.setting if isinstance(check, ErrorLaw) else check.settings[self.label]  # type: ignore[attr-defined]
+        return setting.on(trial, self.instance.of_seed(data))
+
+
+def cells(claim: Claim) -> list[Cell]:
+    """Return the cells of a claim; none if its check states no setting."""
+    check = claim.check
+    if isinstance(check, Rate):
+        labels = [_of_rate(check, value) for value in check.values]
+    elif isinstance(check, Bound | ExactCounts):
+        labels = list(check.settings)
+    else:
+        labels = [""] if isinstance(check, ErrorLaw) else []
+    return [Cell(claim, k, label) for k in range(len(claim.instances)) for label in labels]
+
+
+def _of_rate(check: Rate, value: float) -> str:
+    return f"{check.grows.removeprefix('1/')} = {value:g}"
+
+
+def made(cell: Cell, seeds: Sequence[tuple[int, int]], at: int = 0) -> list[dict[str, float]]:
+    """Make the runs of a cell, one for each pair of seeds; `at` is its number in the file.
+
+    Raises
+    ------
+    Broken, Untestable
+        If a run comes to no end that a check would take.
+    """
+    return [_row(cell, data, seed, at) for data, seed in seeds]
+
+
+def tried(cell: Cell, seeds: Sequence[tuple[int, int]], at: int) -> "list[dict[str, float]] | str":
+    """Return the runs of a cell, or why they cannot be made."""
+    try:
+        return made(cell, seeds, at)
+    except (Broken, Untestable) as error:
+        return f"{error}."
+
+
+def _row(cell: Cell, data: int, seed: int, at: int) -> dict[str, float]:
+    started = perf_counter()
+    trial, case = Trial(cell.claim), cell.case(data)
+    digest, steps, counts = hashlib.sha256(), 0, [0] * 7
+    for step in islice(trial.follow(case.problem, case.algorithm, seed=seed), case.steps):
+        steps, counts = steps + 1, list(step.counts().as_dict().values())
+        digest.update(_bits(case.problem, step.state.x))
+    measured, check = float("nan"), cell.claim.check
+    if isinstance(check, Bound):
+        measured = check.largest(trial, case, seed)
+    elif isinstance(check, Rate):
+        value = next(one for one in check.values if _of_rate(check, one) == cell.label)
+        measured = check.calls(trial, cell.instance, value, data, seed)
+    iterates = float(int.from_bytes(digest.digest()[: _BITS // 8]))
+    row = (steps, *counts, perf_counter() - started, at, data, seed, measured, iterates)
+    return dict(zip(COLUMNS, row, strict=True))
+
+
+def _bits(problem: Any, x: Any) -> bytes:
+    """Return the bytes of a point; of a factored one those of the value there."""
+    return bytes(np.ascontiguousarray(x if isinstance(x, np.ndarray) else problem.value(x)).data)
+
+
+# --- their file -----------------------------------------------------------------------------------
+
+
+def written(rows: Sequence[Row]) -> bytes:
+    """Return the runs as a Parquet file, in which a changed byte is seen."""
+    columns = {
+        name: np.array([row[name] for row in rows], np.int64 if name in INTEGERS else np.float64)
+        for name in COLUMNS
+    }
+    return packed(json.dumps({"schema": 1}).encode(), columns)
+
+
+def read(data: bytes, number: int) -> list[Row]:
+    """Return the runs of a file, which may be anybody's.
+
+    Raises
+    ------
+    Damaged
+        If it is not one, or names another cell than one of so many.
+    """
+    _, columns, _ = unpacked(data)
+    if tuple(columns) != COLUMNS:
+        raise Damaged("incomplete", "its table has other columns than the runs of a receipt")
+    rows: list[Row] = [dict(zip(COLUMNS, row, strict=True)) for row in _numbers(columns)]
+    for row in rows:
+        if not (row["cell"] in range(number) and _is_seed(row["data"]) and _is_seed(row["seed"])):
+            raise Damaged("unreadable", "a row is of no cell, or has no seed")
+    return rows
+
+
+def _numbers(columns: Mapping[str, Any]) -> Iterator[tuple[float, ...]]:
+    return zip(*(columns[name].tolist() for name in COLUMNS), strict=True)
+
+
+def _is_seed(value: float) -> bool:
+    return 0 <= value < 2**32 and float(value).is_integer()

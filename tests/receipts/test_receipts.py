@@ -1,0 +1,305 @@
+"""A receipt of a theorem: whole, checked by running it again, and each way to cheat is seen."""
+
+import json
+import random
+import sys
+import zipfile
+from importlib.resources import files
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from pfbench.cli.main import app
+from pfbench.receipts.checking import Checked, _Law, check
+from pfbench.receipts.content import RECEIPT, RUNS
+from pfbench.receipts.page import shown, summary
+from pfbench.receipts.runs import COLUMNS, read, written
+from pfbench.runs.engines.engine import ThisProcess
+from pfbench.runs.storage.archive import opened, write_archive
+from pfbench.runs.storage.damaged import Damaged
+
+THEOREM = """
+from dataclasses import dataclass
+
+import pfbench as pf
+from pfbench.claims import Claim, Mutant, bound, counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lazy(pf.Algorithm):
+    "Gradient descent that rests with probability 1/2."
+
+    name = "lazy"
+    requires = frozenset({"gradient", "smooth"})
+    iterations: int
+    step: float
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            if rng.random() < 0.5:
+                x = x - self.step * ask.gradient(x)
+            yield pf.State(x)
+
+
+class Eager(Lazy):
+    "Never rests."
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            x = x - self.step * ask.gradient(x)
+            yield pf.State(x)
+
+
+def steps(c):
+    return {"iterations": 4, "step": 1 / c.L_f}
+
+
+SUMS = "quadratic[rows=20,columns=3,source=synthetic,set=none]"
+FALLS = Claim(
+    name="lazy-falls",
+    statement="f(x_t) - min f <= Delta",
+    algorithm=Lazy,
+    instances=(SUMS,),
+    check=bound(
+        lambda c, a, t: c.delta, "suboptimality", over="every", parameters=steps, runs=(30, 30)
+    ),
+)
+COUNT = Claim(
+    name="lazy-count",
+    statement="n T/2 SFO in expectation",
+    algorithm=Lazy,
+    instances=(SUMS,),
+    check=counts(lambda c, a: {"sfo": c.n * a.iterations / 2}, parameters=steps, expected=True),
+)
+FAULTS = [Mutant.of("lazy-eager", Eager, COUNT)]
+"""
+
+
+SCHEMA = Path(str(files("pfbench.cli"))) / "schemas" / "receipt.json"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(one) for one in arguments], prog_name="pfbench")
+
+
+@pytest.fixture(scope="module")
+def receipt(tmp_path_factory):
+    """The receipt of a small theorem, made by the command; its code is not at hand."""
+    folder = tmp_path_factory.mktemp("author")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "path", list(sys.path))
+        Path("lazy_descent.py").write_text(THEOREM)
+        done = run(
+            *("verify", "lazy_descent.py", "--receipt", "lazy.zip", "--faults", 3),
+            *("--store", "store", "--jobs", 1),
+        )
+        sys.modules.pop("lazy_descent", None)
+    assert done.exit_code == 0, done.output
+    assert "holds" in done.stdout
+    (folder / "lazy_descent.py").rename(folder / "elsewhere.txt")
+    return folder / "lazy.zip"
+
+
+def content(path):
+    with opened(path, RECEIPT) as archive:
+        inside = {name: archive.read(name) for name in archive.names}
+        about = dict(archive.about)
+    return about, read(inside[RUNS], len(about["cells"])), inside
+
+
+def forged(path, to, about=lambda about: None, rows=lambda rows: rows):
+    """Write a receipt anew, with right hashes and pages, after a change of what it says."""
+    said, old, inside = content(path)
+    about(said)
+    new = rows([dict(row) for row in old])
+    fields = {name: of for name, of in said.items() if name not in ("schema", "files")}
+    pages = {name: text.encode() for name, text in shown(said, new).items()}
+    write_archive(to, {**inside, **pages, RUNS: written(new)}, fields, RECEIPT)
+    return to
+
+
+@pytest.fixture
+def checked(tmp_path, monkeypatch):
+    """Check a receipt in this process; return what is not as it says."""
+
+    def of(path):
+        about, rows, inside = content(path)
+        (tmp_path / "lazy_descent.py").write_bytes(inside["code/lazy_descent.py"])
+        return check(about, rows, ThisProcess(), random.Random(1), same=True, seconds=60.0)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    yield of
+    sys.modules.pop("lazy_descent", None)
+
+
+def test_it_holds_all_that_it_should(receipt):
+    about, rows, inside = content(receipt)
+    assert {"receipt.html", "receipt.md", "receipt.tex", "badge.svg", "lock.txt"} <= inside.keys()
+    assert [one["name"] for one in about["claims"]] == ["lazy-falls", "lazy-count"]
+    falls = about["claims"][0]
+    (constants,) = (one["constants"] for one in falls["instances"].values())
+    (bounds,) = (one["bounds"] for one in falls["settings"].values())
+    assert bounds == {"": constants["delta"]}
+    assert falls["homogeneous"] is True
+    assert [one["verdict"] for one in about["verdicts"]] == ["tight", "holds"]
+    assert (
+        about["verdicts"][1]["measured"]["sfo"] == 40.0 == about["verdicts"][1]["claimed"][": sfo"]
+    )
+    (planted,) = about["faults"]["planted"]
+    assert planted["caught_by"] == ["lazy-count"]
+    assert len(about["faults"]["generated"]) == 3
+    assert {one["parameter"] for one in about["power"]} == {"step", "estimate"}
+    assert len(rows) == 2 * 20
+    assert {row["sfo"] % 20 for row in rows} == {0}
+    assert len({row["iterates"] for row in rows}) > 5
+    short = summary(about, rows)
+    assert short.verdict == "holds"
+    assert 0.5 < short.ratio <= 1.0
+    assert f"{short.found}/{short.faults} faults" in inside["badge.svg"].decode()
+    assert "\\newcommand{\\pfLazyDescentVerdict}{holds}" in inside["receipt.tex"].decode()
+
+
+def test_an_honest_one_passes_elsewhere(receipt, tmp_path, monkeypatch):
+    """In an empty folder, by the command, in other processes: equal bits."""
+    monkeypatch.chdir(tmp_path)
+    done = run("receipt", "--check", receipt, "--salt", "a", "--jobs", 1, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    jsonschema.validate(found, json.loads(SCHEMA.read_text()))
+    assert found["same"]
+    assert found["runs"] == [40, 40]
+    assert found["verdicts"] == [2, 2]
+    assert found["new"] == 40
+    assert found["off"] == found["unreached"] == []
+    assert found["sha256"][:16] in found["text"]
+    assert "lazy_descent" not in sys.modules
+
+
+def test_a_changed_byte_is_named_and_nothing_runs(receipt, tmp_path):
+    with opened(receipt, RECEIPT) as archive:
+        name = "code/lazy_descent.py"
+        right = archive.read(name)
+        inside = {one: archive.read(one) for one in archive.names}
+        about = {k: v for k, v in archive.about.items() if k not in ("schema", "files")}
+    path = tmp_path / "changed.zip"
+    write_archive(path, inside, about, RECEIPT)
+    whole = zipfile.ZipFile(path)
+    with zipfile.ZipFile(tmp_path / "byte.zip", "w") as other:
+        for entry in whole.infolist():
+            data = whole.read(entry)
+            changed = right.replace(b"self.step *", b"self.step +")
+            other.writestr(entry, changed if entry.filename == name else data)
+    done = run("receipt", "--check", tmp_path / "byte.zip")
+    assert done.exit_code == 1
+    assert f"{name} in" in done.stderr
+    assert "importing" not in done.stderr
+
+
+def lowered(rows):
+    rows[7]["sfo"] -= 20
+    return rows
+
+
+def without_the_worst(rows):
+    return sorted(rows, key=lambda row: row["measured"])[:-1]
+
+
+def smaller(rows):
+    return [row | {"measured": row["measured"] / 2} for row in rows]
+
+
+def constant(about):
+    (instance,) = about["claims"][0]["instances"].values()
+    instance["constants"]["delta"] /= 2
+
+
+def statement(about):
+    about["claims"][0]["statement"] = "f(x_t) - min f <= Delta/t"
+
+
+def verdict(about):
+    about["verdicts"][0]["measured"]["ratio"] = 0.9
+
+
+def fault(about):
+    about["faults"]["planted"][0]["caught_by"] = ["lazy-falls"]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"rows": lowered}, "sfo"),
+        ({"rows": smaller}, "measured"),
+        ({"rows": without_the_worst}, "other seeds"),
+        ({"about": constant}, "delta"),
+        ({"about": statement}, "Delta/t"),
+        ({"about": verdict}, "ratio"),
+        ({"about": fault}, "lazy-eager is not found by lazy-falls"),
+    ],
+)
+def test_a_forged_one_is_seen(receipt, tmp_path, checked, change, says):
+    assert checked(receipt).off == []
+    found = checked(forged(receipt, tmp_path / "forged.zip", **change))
+    assert any(says in text for text in found.off), found.off
+
+
+def test_runs_of_another_law_are_seen_by_new_seeds_alone(receipt):
+    """At the level that is promised; equal laws pass."""
+    _, rows, _ = content(receipt)
+    old = [row for row in rows if row["cell"] == 1]
+    rng = np.random.default_rng(0)
+    new = [row | {"sfo": 20.0 * rng.binomial(4, 0.5)} for row in old]
+    honest, wrong = Checked(), Checked()
+    _Law(old, "lazy-count", honest)(new)
+    _Law([row | {"sfo": row["sfo"] - 81.0} for row in old], "lazy-count", wrong)(new)
+    for one in (honest, wrong):
+        one.compare()
+    assert honest.laws
+    assert honest.off == []
+    assert "sfo of lazy-count has another law" in wrong.off[0]
+
+
+def test_pages_that_lie_are_seen(receipt, tmp_path, monkeypatch):
+    about, _, inside = content(receipt)
+    fields = {name: of for name, of in about.items() if name not in ("schema", "files")}
+    page = inside["receipt.html"].replace(b"tight", b"proved")
+    path = tmp_path / "page.zip"
+    write_archive(path, {**inside, "receipt.html": page}, fields, RECEIPT)
+    monkeypatch.chdir(tmp_path)
+    done = run("receipt", "--check", path, "--jobs", 1)
+    assert done.exit_code == 1
+    assert "receipt.html is not what its numbers give" in done.stderr
+
+
+@pytest.mark.parametrize("what", [b"", b"PAR1", b"no table"])
+def test_a_file_of_runs_that_is_none_is_refused(what):
+    with pytest.raises(Damaged):
+        read(what, 1)
+
+
+def test_rows_of_no_cell_are_refused(receipt):
+    _, rows, _ = content(receipt)
+    with pytest.raises(Damaged, match="of no cell"):
+        read(written([{**rows[0], "cell": 5.0}]), 2)
+    assert tuple(rows[0]) == COLUMNS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["verify", "page-count", "--receipt", "a.zip"], "takes one FILE.py"),
+        (["verify", "a.py", "b.py", "--receipt", "a.zip"], "takes one FILE.py"),
+        (["verify", "a.py", "--receipt", "a.zip", "--mutants"], "makes every test"),
+        (["receipt", "--check", "none.zip"], "none.zip"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path, monkeypatch, arguments, says):
+    monkeypatch.chdir(tmp_path)
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert says in done.stderr
