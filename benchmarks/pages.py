@@ -1,11 +1,11 @@
-"""How long a page of `pfbench compare` takes with nothing left to run: ``python -m benchmarks.pages``.
+"""How long a page of `pfbench compare` takes, nothing left to run: ``python -m benchmarks.pages``.
 
     git worktree add ../before COMMIT
     python -m benchmarks.pages --suite quick --method frank-wolfe --before ../before
 
-compares a method on a suite, in a store of its own, and then again, when all runs are there: what is
-timed is the second time, in a process of its own, by the clock of the processor and that on the
-wall. With `--before` the package of that checkout is timed, too.
+compares a method on a suite, in a store of its own, and then again, when all runs are there: what
+is timed is the second time, in a process of its own, by the clock of the processor and that on
+the wall. With `--before` the package of that checkout is timed, too.
 """
 
 import argparse
