@@ -76,7 +76,7 @@ SCRIPTS = {
     "benchmarks/peers": "--help",
     "benchmarks.history": "--help",
 }
-"""Scripts of `benchmarks` at their smallest; peers and pages take minutes, and history clones commits."""
+"""Scripts of `benchmarks` at their smallest; peers and pages take minutes, history clones."""
 
 LEFT_OUT = {
     "benchmarks.arrays": "needs PyTorch: tests/problems hold array libraries to ours",
