@@ -97,6 +97,8 @@ LEFT_OUT = {
     "pfbench compare my_methods.py:Mine": "docs/compare.md, by a test of tests/test_docs.py",
     "pfbench run epochs.toml --scheduler": "needs a cluster: tests/runs/engines",
     "pfbench data fetch": "downloads",
+    "pfbench verify my_theorem.py --receipt": "tests/receipts makes one",
+    "pfbench receipt --check": "tests/receipts checks one",
     "pfbench check pfbench.adapters:CoptFrankWolfe": "needs copt: tests/adapters",
     "pfbench info robust-matrix-recovery[source=movielens,edition=my/ratings.csv]": (
         "needs that file: test_where_to_put_a_file_by_hand"
