@@ -84,7 +84,7 @@ class _Link:
 
     def _thing(self, number: int, kind: type) -> Any:
         if number not in self._things:
-            self._know(number, kind.__new__(kind))
+            self._know(number, object.__new__(kind))
         return self._things[number]
 
     def _packed(self, what: Any, trails: dict[int, Trail], patterns: dict[int, Pattern]) -> bytes:
@@ -105,7 +105,7 @@ class _Link:
 
         buffer = io.BytesIO()
         pickler = pickle.Pickler(buffer, pickle.HIGHEST_PROTOCOL)
-        pickler.persistent_id = number  # type: ignore[method-assign,assignment]
+        pickler.persistent_id = number  # type: ignore[method-assign]
         pickler.dump(what)
         return buffer.getvalue()
 
@@ -120,7 +120,7 @@ class _Link:
             return found
 
         unpickler = pickle.Unpickler(io.BytesIO(data))
-        unpickler.persistent_load = thing  # type: ignore[method-assign,assignment]
+        unpickler.persistent_load = thing  # type: ignore[method-assign]
         return unpickler.load()
 
 
@@ -278,7 +278,7 @@ def _serve(pipe: Connection, number: int) -> None:
     link = _Link(pipe, 1)
     try:
         algorithm, x, rng, n, D = link.receive()
-        for state in algorithm.run(_Asked(link, n, D), x, rng):  # type: ignore[arg-type]
+        for state in algorithm.run(_Asked(link, n, D), x, rng):
             link.send("state", state)
             link.receive()
         link.send("end")
