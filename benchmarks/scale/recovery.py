@@ -15,8 +15,11 @@ import numpy as np
 import pfbench as pf
 from pfbench.kernels.compiled import compiled_parallel, prange
 from pfbench.kernels.libraries import one_blas_thread
+from pfbench.oracles import Ledger
 from pfbench.points import RankOne
 from pfbench.points.operators import SparseOperator
+from pfbench.runs.loop.drive import drive
+from pfbench.runs.loop.ready import ready
 from pfbench.sets.lanczos import leading_triple
 
 SIZES = {
@@ -105,7 +108,7 @@ def least(call, *given, calls=5):
 
 
 class InTurn:
-    """What each iteration of a run takes, told by `solve`, with pairs timed in between.
+    """What each iteration of a run takes, told by the loop, with pairs timed in between.
 
     The first `skipped` iterations do not count: they are those in which the start is still near.
     `pairs` is by the clock on the wall, `processor` by that of the processor, all threads added
@@ -146,10 +149,21 @@ def clocks():
     return np.array([perf_counter(), process_time()])
 
 
+def watched(problem, algorithm, told, *, measures, every):
+    """Run an algorithm as `solve` does; `told` gets the number of iterations after each."""
+    drive(
+        ready(problem, algorithm, measures),
+        Ledger(),
+        seed=0,
+        every=every,
+        watch=lambda at: told(at.iterations),
+    )
+
+
 def in_turn(problem, algorithm, pair, **given):
     """Run an algorithm without rows between the first and the last; return its times in pairs."""
     turn = InTurn(pair, **given)
-    pf.solve(problem, algorithm, every=10**6, measures=("objective",), progress=turn)
+    watched(problem, algorithm, turn, measures=("objective",), every=10**6)
     return turn
 
 
@@ -275,7 +289,7 @@ def recorded(size):
     def told(iterations):
         times.append(perf_counter())
 
-    pf.solve(problem, open_loop(31), measures=("fw_gap",), every=10, progress=told)
+    watched(problem, open_loop(31), told, measures=("fw_gap",), every=10)
     with one_blas_thread():
         one = least(pair)
     # Two of these twenty iterations are recorded before the next one begins.

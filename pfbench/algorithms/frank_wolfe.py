@@ -6,7 +6,8 @@ constant (C_f <= L_f D^2), h0 = f(x_0) - min f.
     for t = 0 .. T-1:
         v = argmin over C of <grad f(x_t), v>
         g_t = <grad f(x_t), x_t - v>
-        gamma by option I (line search on [0, 1]), option II min(g_t/C, 1), 2/(t+2), or backtracking
+        gamma by option I (line search on [0, 1]), option II min(g_t/C, 1), the open loop l/(t+l), l
+        = 2 unless given, the log-adaptive l = 2 + log(t+1), or backtracking
         x_{t+1} = (1 - gamma) x_t + gamma v
 
 Backtracking, with an estimate M of the smoothness L_f (Pedregosa, Negiar, Askari, Jaggi, AISTATS
@@ -37,7 +38,7 @@ from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
 from pfbench.points import combine, distance, inner, keep
 
-STEPS = ("line-search", "adaptive", "open-loop", "backtracking")
+STEPS = ("line-search", "adaptive", "open-loop", "log-adaptive", "backtracking")
 
 _LINE_SEARCH_TOLERANCE = 1e-10
 
@@ -58,10 +59,11 @@ class FrankWolfe(Algorithm):
     name = "frank-wolfe"
     summary = "Frank-Wolfe: full gradients, one linear minimisation an iteration"
     source = (
-        "lacoste2016 algorithm 1, options I and II; open loop of Jaggi 2013; backtracking of "
-        "Pedregosa, Negiar, Askari, Jaggi 2020, algorithm 2"
+        "lacoste2016 algorithm 1, options I and II; open loop of Jaggi 2013 and Wirth, Kerdreux, "
+        "Pokutta 2023; log-adaptive of Pokutta 2024; backtracking of Pedregosa, Negiar, Askari, "
+        "Jaggi 2020, algorithm 2"
     )
-    cites = ("lacoste2016", "jaggi2013", "pedregosa2020")
+    cites = ("lacoste2016", "jaggi2013", "wirth2023", "pokutta2024", "pedregosa2020")
     counts = (
         "T iterations: FO T, SFO nT, LO T; line-search and backtracking also n FV for each value "
         "they ask, backtracking without smoothness one FO, n SFO more"
@@ -78,8 +80,12 @@ class FrankWolfe(Algorithm):
         None, "backtracking: first estimate of L_f; from two gradients if not given"
     )
 
+    offset: float = positive(2.0, "open loop: l of the step l/(t+l)")
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.step != "open-loop" and self.offset != 2.0:
+            raise InputError(f"step={self.step} takes no offset: that is for the open loop.")
         if self.step == "adaptive" and self.curvature is None:
             raise InputError("step=adaptive needs curvature, a number C >= C_f.")
         if self.step == "backtracking" and self.curvature is not None:
@@ -137,8 +143,9 @@ class FrankWolfe(Algorithm):
         for t in count() if self.iterations is None else range(self.iterations):
             gradient = ask.gradient(x)
             v = ask.lo(gradient)
-            if self.step == "open-loop":
-                gamma = 2.0 / (t + 2.0)
+            if self.step in ("open-loop", "log-adaptive"):
+                l = self.offset if self.step == "open-loop" else 2.0 + math.log(t + 1.0)  # noqa: E741
+                gamma = l / (t + l)
             else:
                 gap = inner(gradient, x) - inner(gradient, v)
                 if self.step == "backtracking":

@@ -18,6 +18,7 @@ from pfbench.claims import (
     li2019,
     methods,
     pethick2025,
+    polytopes,
     qu2018,
     shen2019,
     wang2019,
@@ -43,6 +44,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
             lacoste2016,
             jaggi2013,
             pethick2025,
+            polytopes,
             kim2026,
             methods,
         )

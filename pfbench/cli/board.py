@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pfbench.base.visible import visible
 from pfbench.cli.printing import FAILURES, console
-from pfbench.cli.progress import BETWEEN_LINES
+from pfbench.cli.progress import Pace
 from pfbench.cli.words import duration
 
 
@@ -34,7 +34,7 @@ class Board:
         self._title, self._total, self._slots = visible(title), total, slots
         self._console = console(error=True)
         self._quiet = quiet
-        self._started = self._told = time.monotonic()
+        self._started, self._pace = time.monotonic(), Pace()
         self.origins: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
         self._live: Live | None = None
@@ -61,9 +61,7 @@ class Board:
             self._started = time.monotonic()
         self.origins[origin] += 1
         self.statuses[status] += 1
-        now = time.monotonic()
-        if self._live is None and not self._quiet and now - self._told >= BETWEEN_LINES:
-            self._told = now
+        if self._live is None and not self._quiet and self._pace.is_due(self.left):
             self._console.print(f"{self._title}: {self.in_words()}")
 
     @property

@@ -45,6 +45,9 @@ def compare(
     archive: Path | None = option(
         "FILE", "Compare nothing; make the suite's own runs, and write them to this archive."
     ),
+    price: str | None = option(
+        "PRICE", "What a call costs, as in sfo=1,lo=20: all is compared by that, in one scale."
+    ),
     grid: bool = flag("Compare nothing; show what each method is tuned over.", "--grid"),
     as_json: bool = options.AS_JSON,
 ) -> None:
@@ -55,6 +58,7 @@ def compare(
     on every machine. At the end stands where the method wins and loses.
     """
     from pfbench.reporting import prepare
+    from pfbench.reporting.statistics import Price
     from pfbench.runs.planning.plugged import spelled_out
     from pfbench.runs.planning.spec import read_spec
     from pfbench.runs.storage.store import Store
@@ -64,6 +68,9 @@ def compare(
     if not grid and (method is None) == (archive is None):
         raise InputError("give a METHOD, or --archive FILE.")
     spec, kept = read_spec(path), Store(store)
+    if price is not None:
+        weights = dict(Price.parse(price).weights)
+        spec = replace(spec, studies=tuple(replace(study, price=weights) for study in spec.studies))
     announce(spec.own_selectors, path)
     if grid:
         show_grids(spec, method, as_json=as_json)
@@ -211,20 +218,23 @@ class _Runs:
 def _tell(compared: _Compared, output: Path | None, *, as_json: bool) -> None:
     """Say where a method wins and loses, and write the report."""
     from pfbench.cli.report_text import table_of
-    from pfbench.reporting import write_report
+    from pfbench.reporting.documents.contents import contents
     from pfbench.reporting.findings import tuning, versus
+    from pfbench.reporting.findings.front import front_in_words
+    from pfbench.reporting.writing import write_contents
 
-    report, labels = compared.report, compared.labels
-    comparison = versus.dominating(*report.results)
-    said = [text for one in labels for text in versus.sentences(comparison, one, labels)]
+    report, labels = replace(compared.report, mine=compared.labels), compared.labels
+    everything = contents(report, command_line(), commit(), datetime.now(UTC))
+    about = everything.parts[0].front
+    if about is None:
+        raise AssertionError("a report on one method begins with it")
+    comparison = about.compared[0]
+    said = [about.sentence, *front_in_words(about)]
     (study,) = report.spec.studies
-    said += [text for one in labels for text in tuning.at_ends(study, one)]
-    about = "\n\n".join([*said, report.spec.about])
-    report = replace(report, spec=replace(report.spec, about=about))
     files: list[Path] = []
     if output is not None:
-        files = write_report(report, output, command=command_line(), commit=commit())
-    tables = [versus.table(comparison, one, labels) for one in labels]
+        files = write_contents(everything, output)
+    tables = [about.table, *(versus.table(comparison, one, labels) for one in labels)]
     chosen = tuning.chosen(study, study.tune, labels) if study.tune else None
     tables += [chosen] if chosen and chosen.rows else []
     facts = [
@@ -238,7 +248,7 @@ def _tell(compared: _Compared, output: Path | None, *, as_json: bool) -> None:
     if as_json:
         show_facts(facts, as_json=True)
         return
-    show(*map(table_of, tables), heading("in words", *said), *map(str, files))
+    show(said[0], *map(table_of, tables), heading("in words", *said[1:]), *map(str, files))
 
 
 # --- the archive ----------------------------------------------------------------------------------

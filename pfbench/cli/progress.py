@@ -8,12 +8,45 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from pfbench.base.visible import visible
 from pfbench.cli.printing import console
-from pfbench.cli.words import plural, size
+from pfbench.cli.words import duration, plural, size
 
 _REFRESH = 0.1
 
-BETWEEN_LINES = 5.0
-"""Seconds between two plain lines."""
+FIRST_LINE, BETWEEN_LINES = 5.0, 60.0
+"""Seconds before the first plain line, and between two."""
+
+WRONG = 2.0
+"""An expected time that is wrong by more than this factor is told again."""
+
+
+class Pace:
+    """When a plain line is due: soon, where the time that was told is wrong, and now and then."""
+
+    def __init__(self) -> None:
+        self._begun = self._told = time.monotonic()
+        self._lines = 0
+        self._expected: float | None = None
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the work began."""
+        return time.monotonic() - self._begun
+
+    def is_due(self, left: float | None) -> bool:
+        """Return whether to tell now that so many seconds are left; None if that is not known."""
+        since = time.monotonic() - self._told
+        whole = None if left is None else self.elapsed + left
+        wrong = (
+            whole is not None
+            and self._expected is not None
+            and not self._expected / WRONG <= whole <= self._expected * WRONG
+        )
+        soon = since >= FIRST_LINE and (wrong or not self._lines)
+        if not (soon or since >= BETWEEN_LINES):
+            return False
+        self._told, self._expected = time.monotonic(), whole
+        self._lines += 1
+        return True
 
 
 class Steps:
@@ -36,7 +69,7 @@ class Steps:
         self._done = self.made = 0
         self._console: Console = console(error=True)
         self._bar = _bar(self._console) if self._console.is_terminal else None
-        self._told = time.monotonic()
+        self._told, self._pace = time.monotonic(), Pace()
 
     def __enter__(self) -> Self:
         if self._bar:
@@ -52,17 +85,26 @@ class Steps:
     def reach(self, done: int, total: int | None = None) -> None:
         """Say that so many steps are done; it may be called very often."""
         self._done = done
-        now = time.monotonic()
-        if now - self._told < (_REFRESH if self._bar else BETWEEN_LINES):
-            return
-        self._told = now
         if total is not None:
             self._total = total
-        if self._bar:
+        if self._bar is None:
+            left = None if self._quiet else self._left()
+            if not self._quiet and self._pace.is_due(left):
+                eta = f", about {duration(left)} left" if left else ""
+                self._console.print(f"{self._title}: {self._so_far()}{eta}")
+            return
+        now = time.monotonic()
+        if now - self._told >= _REFRESH:
+            self._told = now
             self._bar.update(self._task, completed=done, total=self._total, so_far=self._so_far())
             self._bar.refresh()
-        elif not self._quiet:
-            self._console.print(f"{self._title}: {self._so_far()}")
+
+    def _left(self) -> float | None:
+        """Return the seconds that are left at the pace so far; what was there already took none."""
+        fresh = self.made or self._done
+        if not fresh or self._total is None:
+            return None
+        return self._pace.elapsed / fresh * (self._total - self._done)
 
     def advance(self) -> None:
         """Say that one more step is done."""

@@ -15,11 +15,12 @@ from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable, whole
 from pfbench.base.selectors import Selector
 from pfbench.cli import printing
-from pfbench.cli.options import AS_JSON, DRY_RUN, option
+from pfbench.cli.options import AS_JSON, DRY_RUN, flag, option
 from pfbench.cli.progress import Steps
 from pfbench.cli.promised import promised, promised_lines
 from pfbench.cli.tables import Line, columns, fields, heading, numbers, show
 from pfbench.cli.words import duration, number, parameters_in_words, plural, unmet_in_words
+from pfbench.cli.words import whole as whole_number
 
 if TYPE_CHECKING:
     from pfbench.runs.loop.ready import Ready
@@ -30,6 +31,9 @@ TRACED = "objective,fw_gap"
 """What a trace records if nothing else is asked for."""
 
 _SUFFIXES = (".csv", ".parquet")
+
+_LONG = 1e8
+"""A schedule of more iterations needs a limit, or a yes: nobody waits for it unawares."""
 
 _AS_IN = 'As in "{}", or your own, FILE.py:NAME[...].'
 
@@ -56,6 +60,9 @@ def solve(
     ),
     every: int = option("K", "Record, and look at the target, every K iterations.", default=1),
     trace: Path | None = option("FILE", "Write the trace to this .csv or .parquet file."),
+    yes: bool = flag(
+        f"Begin a schedule of more than {_LONG:.0e} iterations without a limit.", "--yes"
+    ),
     dry_run: bool = DRY_RUN,
     as_json: bool = AS_JSON,
 ) -> None:
@@ -97,6 +104,8 @@ def solve(
     if dry_run:
         show_expected(ready, seeds=seeds, budget=limits, time_limit=time_limit, as_json=as_json)
         return
+    if limits is None and time_limit is None and not yes:
+        _check_length(ready, seeds)
     runs = _run_all(ready, plan, seeds, quiet=as_json)
     if as_json:
         described = [_described(run, promised(ready, [run])) for run in runs]
@@ -108,6 +117,23 @@ def solve(
     if trace is not None:
         _write_trace(runs, trace, with_seed=repeat is not None)
     printing.exit_if(any(run.status in printing.FAILURES for run in runs), _status(runs))
+
+
+def _check_length(ready: "Ready", seeds: range) -> None:
+    """Refuse a schedule of very many iterations, and say how long it would take."""
+    length = ready.length
+    if length is None or length <= _LONG:
+        return
+    from pfbench.runs.forecast import forecast
+
+    found = forecast(ready, seed=seeds[0], budget=None, time_limit=None)
+    if found.iterations is None or found.iterations <= _LONG:
+        return
+    time = f", about {duration(found.seconds)}" if found.seconds else ""
+    raise InputError(
+        f"{ready.selector} would make {whole_number(length)} iterations{time} a run: give it "
+        "--budget or --time-limit, other parameters, or --yes."
+    )
 
 
 def _described(run: "Run", promise: object) -> dict[str, object]:

@@ -151,9 +151,20 @@ class Comparison:
         return measures(self.results)
 
 
-def compare(results: Results, price: Price) -> Comparison:
-    """Return the comparison of a study, in a price of calls."""
-    scored = [_scored(results, panel, price) for panel in results.panels]
+Equal = Sequence[tuple[Limits, Panel]]
+"""The panels of a study within the budgets that all of their runs have, and these."""
+
+
+def compare(results: Results, price: Price, equal: Equal | None = None) -> Comparison:
+    """Return the comparison of a study, in a price of calls.
+
+    Parameters
+    ----------
+    equal
+        Its panels at equal counts, where they are known already.
+    """
+    equal = equal or list(map(at_equal_counts, results.panels))
+    scored = [(limits, _scored(results, panel, price)) for limits, panel in equal]
     columns: list[_Column] = []
     for _, several in scored:
         columns += [_to_target(several, k) for k in range(len(results.study.targets))]
@@ -206,9 +217,8 @@ def _measured(group: Group) -> Iterator[Run]:
     return (with_suboptimality(run, known) for run, known in zip(group.runs, best, strict=True))
 
 
-def _scored(results: Results, panel: Panel, price: Price) -> tuple[Limits, tuple[Scored, ...]]:
+def _scored(results: Results, equal: Panel, price: Price) -> tuple[Scored, ...]:
     study = results.study
-    limits, equal = at_equal_counts(panel)
     found = []
     for group in equal.groups:
         to = tuple(map(group.to, study.targets))
@@ -219,7 +229,7 @@ def _scored(results: Results, panel: Panel, price: Price) -> tuple[Limits, tuple
             measure: tuple(run.last(measure) for run in group.runs) for measure in measures(results)
         }
         found.append(Scored(group, to, calls, tuple(map(_expected, calls)), last))
-    return limits, tuple(found)
+    return tuple(found)
 
 
 def _expected(calls: Runtimes) -> Expected | None:

@@ -30,6 +30,8 @@ class Report:
     results: tuple[Results, ...]
     environments: tuple[Environment, ...]
     theory: Theory | None = None
+    mine: tuple[str, ...] = ()
+    """The labels of the one method that the report is about; empty if it is about all alike."""
 
     def _repr_html_(self) -> str:
         """Return the results as Jupyter shows them: who needs how many calls to each target."""

@@ -163,10 +163,7 @@ def _groups(
 ) -> Iterator[Group]:
     for algorithm in study.algorithms:
         labels = problem.label, setting.title, algorithm.label
-        planned = {
-            target: study.plans(problem, algorithm, setting, target)
-            for target in study.targets or (None,)
-        }
+        planned = study.plans_by_target(problem, algorithm, setting)
         last = list(planned.values())[-1]
         if not last:
             continue

@@ -37,11 +37,12 @@ class Found(Study):
 
     found: Mapping[tuple[str, str], tuple[PlannedRun, ...]] = field(default_factory=dict)
 
-    def plans(
-        self, problem: Named, algorithm: Named, setting: Setting, target: Stop | None = None
-    ) -> tuple[PlannedRun, ...]:
+    def plans_by_target(
+        self, problem: Named, algorithm: Named, setting: Setting
+    ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
         """Return the runs of an algorithm on a problem; none, if there are none."""
-        return self.found.get((problem.selector, algorithm.selector), ())
+        plans = self.found.get((problem.selector, algorithm.selector), ())
+        return dict.fromkeys(self.targets or (None,), plans)
 
 
 def stored(

@@ -17,7 +17,7 @@ from pfbench.base.visible import spreadsheet_text, visible
 from pfbench.reporting.comparison import Expected
 from pfbench.reporting.results import Group, Results
 from pfbench.reporting.statistics import HOLDS, Final, Interval, even
-from pfbench.reporting.words import ABSENT, significant, whole
+from pfbench.reporting.words import ABSENT, WORDS, significant, whole
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import in_trace
 from pfbench.runs.planning.plan import PlannedRun
@@ -185,8 +185,8 @@ def counts_csv(results: Results) -> str:
 
 
 def meaning(head: str) -> str:
-    """Return what a counted oracle is, by the head of its column; empty for other columns."""
-    return MEANING.get(head.lower(), "")
+    """Return what an oracle, or a word of ours, means by the head of its column; or nothing."""
+    return MEANING.get(head.lower(), WORDS.get(head.lower(), ""))
 
 
 def _span(values: Sequence[int]) -> Cell:

@@ -33,6 +33,19 @@ MEASURES: Mapping[str, str] = MappingProxyType(
 )
 """What a figure can have on its y-axis; a measure that is not here goes by its own name."""
 
+WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "place": "1 and how many others need fewer expected calls",
+        "told apart": "told by a rank test over the seeds, with Holm's correction over its family",
+        "ratio": "expected calls of the method over those of the best other, and its 95 % interval",
+        "at an end": "the best value is the least or the greatest that was tried",
+        "cost": "the calls of all trials of the search, once for all targets",
+        "spread": "of the trials that reach the target, the most calls over the fewest",
+        "trials": "points of the grid that were tried, with those beyond its ends",
+    }
+)
+"""What heads of tables mean; docs/words.md has all words."""
+
 SEPARATOR = "\N{NARROW NO-BREAK SPACE}"
 ABSENT = "–"
 

@@ -15,8 +15,11 @@ from pfbench.reporting.documents.contents import Contents, Part, contents, stem
 from pfbench.reporting.documents.macros import macros
 from pfbench.reporting.documents.markdown import document
 from pfbench.reporting.documents.page import page
+from pfbench.reporting.documents.paper import Paper
 from pfbench.reporting.figures import svg
+from pfbench.reporting.figures.front import drawn
 from pfbench.reporting.figures.reached import profiles, reached
+from pfbench.reporting.findings.front import Front
 from pfbench.reporting.findings.result_tables import results_csv
 from pfbench.reporting.findings.tuning import tuning_csv
 from pfbench.reporting.latex import latex
@@ -58,8 +61,12 @@ def write_report(
     is stated (``NAME-STUDY-profile``), each as SVG and PDF in the width of a page and of a column
     (``-column``); the tables ``NAME-STUDY-results`` and ``NAME-STUDY-counts`` as LaTeX, Markdown
     and CSV; ``NAME-macros.tex`` with every number by a name; and ``NAME.bib``. It is without
-    ``-STUDY`` where a study is the only one and has no key. No file is put in its place before all
-    are written. The same runs give the same bytes, up to the last three arguments.
+    ``-STUDY`` where a study is the only one and has no key. Of a report on one method (`mine`)
+    these are, for papers, ``NAME-compare.tex``, a table of it and the strongest of its class;
+    ``NAME-compare`` as SVG and PDF, its profile in the width of a column; ``NAME-figure.tex``,
+    which shows it with its caption; and ``NAME-macros.tex`` with the numbers of the table; all else
+    is CSV. No file is put in its place before all are written. The same runs give the same bytes,
+    up to the last three arguments.
 
     Parameters
     ----------
@@ -88,7 +95,11 @@ def write_report(
     """
     prepare(folder)
     made = (made or datetime.now(UTC)).astimezone(UTC)
-    everything = contents(report, command, commit, made)
+    return write_contents(contents(report, command, commit, made), folder)
+
+
+def write_contents(everything: Contents, folder: Path) -> list[Path]:
+    """Write a report of which the contents are known already; as `write_report`."""
     return _write(folder, _files(everything))
 
 
@@ -98,9 +109,14 @@ def _files(everything: Contents) -> dict[str, bytes]:
     pictures: dict[str, bytes] = {}
     for part in everything.parts:
         begin = stem(everything.spec, part.study)
+        if part.front is not None:
+            texts |= _csv(begin, part) | _paper(begin, part.front)
+            pictures |= _front_pictures(begin, part, part.front, everything.labels)
+            continue
         pictures |= _pictures(begin, part, everything.labels)
         texts |= _tables(begin, part)
-    texts[f"{name}-macros.tex"] = macros(part.compared for part in everything.parts)
+    if any(part.front is None for part in everything.parts):
+        texts[f"{name}-macros.tex"] = macros(part.compared for part in everything.parts)
     texts[f"{name}.bib"] = bibliography(everything.spec)
     return {file: text.encode("utf-8") for file, text in texts.items()} | pictures
 
@@ -122,14 +138,41 @@ def _pictures(begin: str, part: Part, labels: Sequence[str]) -> dict[str, bytes]
     return found
 
 
-def _tables(begin: str, part: Part) -> dict[str, str]:
-    """Return the tables of a study in each format, by the names of their files."""
-    shown = {"results": part.results_tables, "counts": [tables.counts(part.results)]}
-    found = {
+def _paper(begin: str, front: Front) -> dict[str, str]:
+    """Return what goes into a paper of one method, by the names of the files."""
+    paper = Paper(front, begin)
+    return {
+        f"{begin}-compare.tex": paper.table(),
+        f"{begin}-figure.tex": paper.figure(),
+        f"{begin}-macros.tex": paper.macros(),
+    }
+
+
+def _front_pictures(
+    begin: str, part: Part, front: Front, labels: Sequence[str]
+) -> dict[str, bytes]:
+    """Return the curves of the few that are shown, and the profile, by the names of their files."""
+    profile = drawn(front)
+    return {
+        f"{begin}.svg": svg.svg(svg.curves(part.figure, labels, svg.PAGE)),
+        f"{begin}-compare.svg": svg.svg(profile),
+        f"{begin}-compare.pdf": svg.pdf(profile),
+    }
+
+
+def _csv(begin: str, part: Part) -> dict[str, str]:
+    """Return the numbers of a study, by the names of their files."""
+    return {
         f"{begin}-results.csv": results_csv(part.compared),
         f"{begin}-counts.csv": tables.counts_csv(part.results),
         **({f"{begin}-tuning.csv": tuning_csv(part.study)} if part.study.choices else {}),
     }
+
+
+def _tables(begin: str, part: Part) -> dict[str, str]:
+    """Return the tables of a study in each format, by the names of their files."""
+    shown = {"results": part.results_tables, "counts": [tables.counts(part.results)]}
+    found = _csv(begin, part)
     for name, several in shown.items():
         found[f"{begin}-{name}.tex"] = "\n".join(map(latex, several))
         found[f"{begin}-{name}.md"] = "\n\n".join(map(tables.section, several)) + "\n"

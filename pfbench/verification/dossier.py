@@ -15,6 +15,8 @@ RULINGS = {
     "that was tried makes it right",
     "unclear": "there is a reading under which it is right, and one under which it is not",
     "ours": "the paper is silent, and this is our choice",
+    "doubtful": "it fails as it was read in a copy made by machine, which was not compared with "
+    "the print",
 }
 """How an erratum is classed."""
 
@@ -61,8 +63,8 @@ class Dossier:
     Raises
     ------
     InputError
-        If the ruling is unknown, nothing is quoted though the paper is not silent, or the
-        derivation is missing or too long.
+        If the ruling is unknown, nothing is quoted of a paper that is called wrong or unclear, or
+        the derivation is missing or too long.
     """
 
     ruling: str
@@ -74,7 +76,7 @@ class Dossier:
 
     def __post_init__(self) -> None:
         choice("ruling", self.ruling, RULINGS)
-        if not self.quotes and self.ruling != "ours":
+        if not self.quotes and self.ruling in ("wrong", "unclear"):
             raise InputError("a paper that is called wrong or unclear must be quoted.")
         if not 0 < len(self.derivation) <= MOST_LINES:
             raise InputError(f"a derivation has 1 to {MOST_LINES} lines.")
@@ -87,4 +89,6 @@ class Dossier:
         """
         if set(readings) != set(self.readings):
             return False
-        return self.ruling == "ours" or any(readings.values()) == (self.ruling == "unclear")
+        return self.ruling in ("ours", "doubtful") or any(readings.values()) == (
+            self.ruling == "unclear"
+        )

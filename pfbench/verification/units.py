@@ -59,7 +59,7 @@ PARAMETERS: Mapping[str, tuple[Unit, ...]] = MappingProxyType(
         **dict.fromkeys(
             ("iterations", "batch", "period", "snapshot", "restarts", "subepochs"), (NUMBER,)
         ),
-        **dict.fromkeys(("refresh", "alpha", "beta", "table_weight"), (NUMBER,)),
+        **dict.fromkeys(("refresh", "alpha", "beta", "table_weight", "offset"), (NUMBER,)),
         "step": (STEP, NUMBER, LENGTH),
         "lam": (STEP, NUMBER),
         "smoothness": (CURVATURE,),

@@ -45,7 +45,10 @@ RESTARTS = {"restarts": 5, "period": 3, "smoothness": 2.0, "curvature": 0.5, "de
 
 # Every algorithm, with what it needs beside `iterations`.
 CASES = [
-    *(("frank-wolfe", {"step": step}) for step in ("line-search", "open-loop", "backtracking")),
+    *(
+        ("frank-wolfe", {"step": step})
+        for step in ("line-search", "open-loop", "log-adaptive", "backtracking")
+    ),
     ("frank-wolfe", {"step": "adaptive", "curvature": 3.0}),
     ("sfw", BATCH | STEP),
     ("svfw", EPOCHS | STEP),

@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from pfbench.cli import board as module
+from pfbench.cli import progress
 from pfbench.cli.board import Board
 
 
@@ -36,6 +37,7 @@ def clock(monkeypatch):
 
     found = Clock()
     monkeypatch.setattr(module, "time", found)
+    monkeypatch.setattr(progress, "time", found)
     return found
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-import pfbench.reporting
+import pfbench.reporting.writing
 from pfbench.cli.catalogue import suites
-from pfbench.reporting.findings.result_tables import comparisons, results_csv
+from pfbench.reporting.findings.result_tables import results_csv
 from pfbench.runs.engines.making import make
 from pfbench.runs.execute import Outcome
 from pfbench.runs.planning.candidate import entered
@@ -151,11 +151,11 @@ def pages(monkeypatch):
     """What would be drawn, in place of drawing it."""
     drawn = []
 
-    def write_report(report, folder, *, command, commit):
-        drawn.append(report)
+    def write_contents(everything, folder):
+        drawn.append(everything)
         return []
 
-    monkeypatch.setattr(pfbench.reporting, "write_report", write_report)
+    monkeypatch.setattr(pfbench.reporting.writing, "write_contents", write_contents)
     return drawn
 
 
@@ -166,7 +166,7 @@ def results(pfbench, pages, conforms):
     def compared(method, *more):
         outcome = compare(pfbench, method, "--json", *more)
         conforms(outcome.json, "compare.json")
-        return outcome.json, results_csv(comparisons(*pages[-1].results)).splitlines()
+        return outcome.json, results_csv(pages[-1].parts[0].compared).splitlines()
 
     return compared
 
@@ -200,7 +200,10 @@ def test_one_of_the_catalogue_under_another_name_is_equal_to_it_on_every_pair(re
 def test_who_does_nothing_is_last_everywhere(results, archived):
     found, _ = results("mine:Idle")
     assert [duel["place"] for duel in found["duels"]] == [None] * 4
-    assert all("fewest SFO on 0 of 2 problems" in text for text in found["sentences"])
+    first, *others = found["sentences"]
+    assert "is first on 0" in first
+    assert "does not arrive on 3 (of 1 further pair nobody arrives)" in first
+    assert all("fewest SFO on 0 of 2 problems" in text for text in others)
 
 
 def test_who_fits_no_problem_of_the_suite_is_told_so(pfbench, pages, archived):
@@ -243,6 +246,14 @@ def test_a_known_method_is_compared_as_stated_and_tuned(results, archived):
     assert {duel["best"] for duel in found["duels"]} <= {"frank-wolfe", None}
 
 
+def test_all_is_compared_by_a_stated_price(results, archived):
+    plain, _ = results("sfw")
+    found, _ = results("sfw", "--price", "lo=20,sfo=1")
+    assert {duel["count"] for duel in found["duels"]} == {"20 lo + sfo"}
+    assert "by 20 LO + SFO among" in found["sentences"][0]
+    assert found["chosen"] == plain["chosen"]
+
+
 def test_known_methods_take_parameters(results, archived):
     found, _ = results("svfw[iterations=30,step=0.1,batch=3,period=4]")
     assert {duel["of"] for duel in found["duels"]} == {4}
@@ -253,6 +264,8 @@ def test_known_methods_take_parameters(results, archived):
     [
         (("sfww",), "unknown algorithm 'sfww': did you mean 'sfw'"),
         ((), "give a METHOD, or --archive FILE"),
+        (("sfw", "--price", "sfo"), "cannot read the price 'sfo': write COUNT=NUMBER"),
+        (("sfw", "--price", "sof=1"), "unknown count in the price 'sof'"),
         (("sfw", "--archive", "x"), "give a METHOD, or --archive FILE"),
         (("mine:Steps[step=0.1,stop=3]",), "stop"),
         (("mine:Step",), "did you mean 'Steps'"),

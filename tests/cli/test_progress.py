@@ -38,13 +38,34 @@ def work(clock, *, quiet=False, unit="runs", seconds=20):
 
 def test_away_from_a_terminal_a_plain_line_now_and_then(clock, told):
     stream = told(terminal=False)
-    work(clock)
+    work(clock, seconds=200)
     assert stream.getvalue().splitlines() == [
-        "report: 5 of 20 runs",
-        "report: 10 of 20 runs",
-        "report: 15 of 20 runs",
-        "report: 20 of 20 runs",
+        "report: 1 of 20 runs, about 3.17 min left",
+        "report: 7 of 20 runs, about 2.17 min left",
+        "report: 13 of 20 runs, about 70 s left",
+        "report: 19 of 20 runs, about 10 s left",
     ]
+
+
+def test_a_time_that_was_wrong_by_more_than_two_times_is_told_again(clock, told):
+    """The first ten take a second each, the others ten: that is seen before a minute is over."""
+    stream = told(terminal=False)
+    with progress.Steps("report", 20, "runs") as steps:
+        for k in range(20):
+            clock[0] += 1 if k < 10 else 10
+            steps.advance()
+    first, again, *_ = stream.getvalue().splitlines()
+    assert first == "report: 5 of 20 runs, about 15 s left"
+    assert again == "report: 12 of 20 runs, about 20 s left"
+
+
+def test_runs_that_were_there_already_take_no_time(clock, told):
+    stream = told(terminal=False)
+    with progress.Steps("report", 20, "runs") as steps:
+        for k in range(20):
+            clock[0] += 3 if k >= 10 else 0
+            steps.count(None, k >= 10)
+    assert stream.getvalue().splitlines()[0] == "report: 12 of 20 runs, about 24 s left"
 
 
 def test_short_work_is_not_worth_a_line(clock, told):
@@ -72,7 +93,7 @@ def test_bytes_are_told_in_their_units(clock, told):
     with progress.Steps("a9a", None, "bytes") as steps:
         clock[0] += 6
         steps.reach(2_300_000, 2_345_678)
-    assert stream.getvalue() == "a9a: 2.3 MB of 2.35 MB\n"
+    assert stream.getvalue() == "a9a: 2.3 MB of 2.35 MB, about 0.119 s left\n"
 
 
 def test_telling_very_often_costs_little(told):

@@ -41,7 +41,9 @@ def path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Place]
             yield searched(problem, formed, v, one.x)
         else:
             if s["step"] == "open-loop":
-                gamma = 2.0 / (t + 2.0)
+                gamma = 1.0 / (1.0 + t / s.get("offset", 2.0))
+            elif s["step"] == "log-adaptive":
+                gamma = 1.0 / (1.0 + t / (2.0 + math.log1p(t)))
             elif s["step"] == "adaptive":
                 gamma = min(1.0, max(0.0, gap) / s["curvature"])
             else:
@@ -118,6 +120,8 @@ def schedule(asked: Wanted) -> dict[str, float | None]:
 
 RULES: tuple[dict[str, Any], ...] = (
     {"step": "open-loop"},
+    {"step": "open-loop", "offset": 4.0},
+    {"step": "log-adaptive"},
     {"step": "adaptive", "curvature": 6.0},
     {"step": "adaptive", "curvature": 1.5},
     {"step": "line-search"},
@@ -144,7 +148,8 @@ WANTED = tuple(
 
 FRANK_WOLFE = Method(
     name="frank-wolfe",
-    source="lacoste2016 algorithm 1; Jaggi 2013; Pedregosa, Negiar, Askari, Jaggi 2020",
+    source="lacoste2016 algorithm 1; Jaggi 2013; Wirth, Kerdreux, Pokutta 2023; Pokutta 2024; "
+    "Pedregosa, Negiar, Askari, Jaggi 2020",
     referee=path,
     counts=counts,
     enumerated=(setting(BALL, step="open-loop", iterations=4),),

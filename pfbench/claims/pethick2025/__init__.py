@@ -10,6 +10,7 @@ from pfbench.claims.pethick2025 import (
     almond,
     constrained,
     errors,
+    findings,
     geometry,
     identities,
     unconstrained,
@@ -20,6 +21,6 @@ PAPER = Paper.of(
     "pethick2025",
     "Pethick, Xie, Antonakopoulos, Zhu, Silveti-Falls, Cevher: Training Deep Learning Models with "
     "Norm-Constrained LMOs, ICML 2025",
-    (geometry, identities, errors, unconstrained, constrained, almond),
+    (geometry, identities, errors, unconstrained, constrained, almond, findings),
 )
 """All that is said of the paper."""

@@ -16,6 +16,7 @@ from pfbench.reporting.comparison import Comparison, all_at_equal_counts
 from pfbench.reporting.figures.panels import Figure, figure
 from pfbench.reporting.findings import orderings, orders_in_words, summary, tuning
 from pfbench.reporting.findings.answers import answers
+from pfbench.reporting.findings.front import Front, front, front_in_words
 from pfbench.reporting.findings.orderings import Tested
 from pfbench.reporting.findings.ranking import foremost
 from pfbench.reporting.findings.result_tables import comparisons, results_tables
@@ -41,6 +42,8 @@ class Part:
     figure: Figure
     picture: str
     """Name of the file that holds its figure as SVG."""
+    front: Front | None = None
+    """The one method that the report is about, against its class."""
 
     @property
     def study(self) -> Study:
@@ -63,6 +66,19 @@ class Part:
         return [*orders_in_words.in_brief(self.tested), *self.answers]
 
     @cached_property
+    def in_words(self) -> list[str]:
+        """Where the one method stands to each target, what failed, and what tuning chose."""
+        return front_in_words(self.front) + self.tuned if self.front else []
+
+    @property
+    def chosen(self) -> Table | None:
+        """What tuning chose for the one method; None without either."""
+        if self.front is None or self.study.tune is None:
+            return None
+        table = tuning.chosen(self.study, self.study.tune, self.front.mine)
+        return table if table.rows else None
+
+    @cached_property
     def answers(self) -> list[str]:
         """Who needs the fewest calls for what, in words."""
         return answers(self.compared)
@@ -80,6 +96,8 @@ class Part:
     @property
     def said(self) -> list[str]:
         """All that is said of the study in words."""
+        if self.front is not None:
+            return self.in_words
         return [*self.judging, *self.orders, *self.answers, *self.sentences, *self.tuned]
 
     @cached_property
@@ -136,7 +154,9 @@ class Contents:
     @property
     def labels(self) -> list[str]:
         """All algorithms, in the order in which they get their colours."""
-        return list(dict.fromkeys(label for part in self.parts for label in part.study.labels))
+        first = [label for part in self.parts if part.front for label in part.front.shown]
+        every = [label for part in self.parts for label in part.study.labels]
+        return list(dict.fromkeys([*first, *every]))
 
     @property
     def date(self) -> str:
@@ -171,7 +191,7 @@ def contents(report: Report, command: str, commit: str | None, made: datetime) -
     """Return everything that a report says."""
     return Contents(
         spec=report.spec,
-        parts=tuple(_part(report.spec, results) for results in report.results),
+        parts=tuple(_part(report.spec, results, report.mine) for results in report.results),
         environments=report.environments,
         command=visible(command),
         commit=commit or "unknown (not a git checkout)",
@@ -181,15 +201,18 @@ def contents(report: Report, command: str, commit: str | None, made: datetime) -
     )
 
 
-def _part(spec: Spec, results: Results) -> Part:
-    shown = all_at_equal_counts(results).only(foremost(results))
+def _part(spec: Spec, results: Results, mine: tuple[str, ...]) -> Part:
+    compared = tuple(comparisons(results))
+    about = front(compared, mine) if mine else None
+    shown = all_at_equal_counts(results).only(about.shown if about else foremost(results))
     return Part(
         results,
-        tuple(comparisons(results)),
+        compared,
         tuple(orderings.tested(results)),
         shown,
         figure(shown),
         f"{stem(spec, results.study)}.svg",
+        about,
     )
 
 

@@ -42,7 +42,7 @@ def document(contents: Contents) -> str:
 
 def _study(part: Part, *, alone: bool) -> list[str]:
     """Return the blocks of a study; the title of the report is enough for one that has it alone."""
-    results, study = part.results, part.study
+    results, study, front = part.results, part.study, part.front
     blocks = [] if alone else [f"## {markdown_text(study.title)}"]
     blocks += map(markdown_text, paragraphs(study.about))
     blocks.append("\n".join(f"- {markdown_text(text)}" for text in part.said))
@@ -51,6 +51,12 @@ def _study(part: Part, *, alone: bool) -> list[str]:
     told = f"{band_means(len(study.seeds))}{part.left_out}{part.start}{part.certified}"
     caption = f"{told} {failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
+    if front is not None:
+        blocks.insert(0, markdown_text(front.sentence))
+        for one in [front.table, *([part.chosen] if part.chosen else [])]:
+            blocks += [f"### {markdown_text(_short(one, study))}", markdown(one)]
+            blocks += [markdown_text(one.note)] if one.note else []
+        return [*blocks, "All other numbers are in the CSV files beside this one."]
     for table in (
         orders_in_words.table(study, part.tested),
         *part.results_tables,

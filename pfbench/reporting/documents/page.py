@@ -1,6 +1,8 @@
 """The page: one HTML file that holds everything it needs."""
 
 import re
+from collections.abc import Collection
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -8,9 +10,12 @@ from pfbench.base.visible import visible
 from pfbench.reporting import tables
 from pfbench.reporting.documents.contents import Contents, Part, failure_sentence, seeds_in_words
 from pfbench.reporting.figures import html
+from pfbench.reporting.figures.front import profile
 from pfbench.reporting.figures.style import style
 from pfbench.reporting.findings import orders_in_words, summary
 from pfbench.reporting.findings.claims import claims_table
+from pfbench.reporting.findings.front import Front
+from pfbench.reporting.findings.result_tables import results_table
 from pfbench.reporting.statistics import Final
 from pfbench.reporting.theory import Theory
 from pfbench.reporting.words import measure_name
@@ -88,6 +93,8 @@ def _own(name: str) -> str:
 
 def _shown(part: Part, theory: Theory) -> dict[str, Any]:
     """Return what the template shows of one study, by the names that it has there."""
+    if part.front is not None:
+        return _front(part, part.front)
     results = part.results
     return {
         "id": f"study-{part.study.key or 'only'}",
@@ -112,3 +119,27 @@ def _shown(part: Part, theory: Theory) -> dict[str, Any]:
         "failure": failure_sentence(results),
         "picture": part.picture,
     }
+
+
+def _front(part: Part, front: Front) -> dict[str, Any]:
+    """Return what the template shows of a study of which one method is the subject."""
+    few = {*front.shown}
+    return {
+        "id": f"study-{part.study.key or 'only'}",
+        "study": part.study,
+        "front": front,
+        "profile": profile(front),
+        "in_words": part.in_words,
+        "chosen": part.chosen,
+        "results": [_only(results_table(part.compared[0]), few)],
+        "runs": tables.runs(part.results.only(front.mine)),
+        "early": tables.ended_early(part.results.only(front.mine)),
+        "seeds": seeds_in_words(part.study),
+        "certified": part.certified,
+        "failure": failure_sentence(part.results),
+        "picture": part.picture,
+    }
+
+
+def _only(table: tables.Table, labels: Collection[str]) -> tables.Table:
+    return replace(table, rows=[row for row in table.rows if row.name in labels])

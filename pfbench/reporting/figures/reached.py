@@ -120,7 +120,7 @@ def _fill(
     low, high = (float(x.min()), float(x.max())) if x.size else (1.0, 10.0)
     for label, share in found.items():
         _draw(axes, share, labels.index(label), _LEFT * low, high / _LEFT)
-    _frame(axes, _LEFT * low, high / _LEFT, title)
+    frame(axes, _LEFT * low, high / _LEFT, title)
 
 
 def _draw(axes: "Axes", share: Distribution, number: int, low: float, high: float) -> None:
@@ -144,7 +144,8 @@ def _draw(axes: "Axes", share: Distribution, number: int, low: float, high: floa
     )
 
 
-def _frame(axes: "Axes", low: float, high: float, title: str) -> None:
+def frame(axes: "Axes", low: float, high: float, title: str) -> None:
+    """Lay out the axes of a share against calls, which stand on a logarithmic axis."""
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     axes.set_ylim(-0.02, 1.02)

@@ -203,7 +203,14 @@ def begun(width: Width, rows: int, columns: int) -> "tuple[Canvas, Any]":
     return canvas, grid
 
 
-def add_legend(canvas: "Canvas", shown: Sequence[str], labels: Sequence[str], width: Width) -> None:
+def add_legend(
+    canvas: "Canvas",
+    shown: Sequence[str],
+    labels: Sequence[str],
+    width: Width,
+    *,
+    markers: bool = True,
+) -> None:
     """Write above a figure which line is which algorithm, as many side by side as it has room."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.lines import Line2D
@@ -211,7 +218,12 @@ def add_legend(canvas: "Canvas", shown: Sequence[str], labels: Sequence[str], wi
     looks = [style(labels.index(label)) for label in shown]
     handles = [
         Line2D(
-            [], [], color=look.color, dashes=look.dash or (1, 0), marker=look.marker, markersize=3.5
+            [],
+            [],
+            color=look.color,
+            dashes=look.dash or (1, 0),
+            marker=look.marker if markers else "",
+            markersize=3.5,
         )
         for look in looks
     ]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.visible import spreadsheet_text
-from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
+from pfbench.reporting.comparison import Compared, Comparison, Scored, at_equal_counts, compare
 from pfbench.reporting.findings.ranking import Ranking, ranked_by, ranking
 from pfbench.reporting.findings.seeds import too_few
 from pfbench.reporting.results import Results
@@ -42,7 +42,9 @@ def comparisons(results: Results) -> list[Comparison]:
     prices = [Price.of(kind) for kind in kinds or ["sfo"]]
     stated = [Price.of(results.study.price)] if results.study.price else []
     several = list(dict.fromkeys([*stated, *prices]))
-    return [compare(results, price) for price in several[: None if results.study.targets else 1]]
+    equal = list(map(at_equal_counts, results.panels))
+    prices = several[: None if results.study.targets else 1]
+    return [compare(results, price, equal) for price in prices]
 
 
 def results_tables(compared: Sequence[Comparison]) -> list[Table]:

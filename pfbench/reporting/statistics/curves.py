@@ -52,7 +52,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Ending:
-    """Where a run that did not finish its schedule ends."""
+    """Where a run ends that ends otherwise than planned."""
 
     x: float
     y: float
@@ -122,12 +122,19 @@ def band(runs: Sequence[Run], axis: str, measure: str) -> Band:
     return Band(np.maximum.accumulate(x), median, low, high, number)
 
 
+AS_PLANNED = frozenset({"finished", "target", "budget"})
+"""How a run ends that ends as planned."""
+
+
 def endings(runs: Sequence[Run], axis: str, measure: str) -> list[Ending]:
-    """Return the last points of the runs whose status is not ``finished``."""
+    """Return the last points of the runs that end otherwise than planned.
+
+    They end by neither their schedule nor their target nor their budget.
+    """
     found = []
     for run in runs:
         x, y = _curve(run, axis, measure)
-        if run.status != "finished" and x.size:
+        if run.status not in AS_PLANNED and x.size:
             found.append(Ending(float(x[-1]), float(y[-1]), run.seed, run.status))
     return found
 

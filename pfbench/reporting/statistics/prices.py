@@ -47,6 +47,26 @@ class Price:
             raise InputError("a price needs a count that costs something, as in sfo=1,lo=50.")
         return cls(found)
 
+    @classmethod
+    def parse(cls, given: str) -> "Price":
+        """Read ``"sfo=1,lo=20"``.
+
+        Raises
+        ------
+        InputError
+            If the text does not have that form, or is no price.
+        """
+        weights = {}
+        for part in given.split(","):
+            name, _, number = (piece.strip() for piece in part.partition("="))
+            try:
+                weights[name] = float(number)
+            except ValueError:
+                raise InputError(
+                    f"cannot read the price {given!r}: write COUNT=NUMBER, as in sfo=1,lo=20."
+                ) from None
+        return cls.of(weights)
+
     def __str__(self) -> str:
         return " + ".join(_term(name, weight) for name, weight in self.weights)
 

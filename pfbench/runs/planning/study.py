@@ -157,31 +157,43 @@ class Study:
         """Return the runs of an algorithm on a problem at a setting, by seed.
 
         Those of a tuned method are the ones in which it is judged at a target, or else at the
-        hardest. Each goes on to the hardest target for which its parameters were chosen.
+        hardest.
 
         Raises
         ------
         InputError
             If a name in braces has no value, or what is filled in is no selector, number or budget.
         """
+        found = self.plans_by_target(problem, algorithm, setting)
+        return found.get(target) or list(found.values())[-1]
+
+    def plans_by_target(
+        self, problem: Named, algorithm: Named, setting: Setting
+    ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
+        """Return the runs in which an algorithm is judged at each target; None if there is none.
+
+        Each run goes on to the hardest target for which its parameters were chosen.
+        """
+        targets = self.targets or (None,)
         choice = self._chosen.get(key_of(problem.selector, algorithm.selector, setting.values))
         if choice is None or self.tune is None:
-            return tuple(self._run(problem, algorithm.selector, setting, k) for k in self.seeds)
-        best = choice.best(self.tune.place(target or self.stop))
-        alike = [
-            one for one in self.targets if choice.best(self.tune.place(one)).values == best.values
-        ]
-        at = Setting(setting.title, {**setting.values, **best.values})
-        runs = (self._run(problem, algorithm.selector, at, seed) for seed in self.seeds)
-        return tuple(replace(run, stop=alike[-1] if alike else run.stop) for run in runs)
+            plans = tuple(self._run(problem, algorithm.selector, setting, k) for k in self.seeds)
+            return dict.fromkeys(targets, plans)
+        best = {target: choice.best(self.tune.place(target or self.stop)) for target in targets}
+        hardest = {id(trial): target for target, trial in best.items()}
+        made = {}
+        for trial in {id(trial): trial for trial in best.values()}.values():
+            at = Setting(setting.title, {**setting.values, **trial.values})
+            runs = (self._run(problem, algorithm.selector, at, seed) for seed in self.seeds)
+            made[id(trial)] = tuple(replace(run, stop=hardest[id(trial)]) for run in runs)
+        return {target: made[id(trial)] for target, trial in best.items()}
 
     def every_plan(
         self, problem: Named, algorithm: Named, setting: Setting
     ) -> tuple[PlannedRun, ...]:
         """Return the runs of an algorithm on a problem at a setting, to all targets, each once."""
-        targets = self.targets or (None,)
-        found = (self.plans(problem, algorithm, setting, target) for target in targets)
-        return tuple(dict.fromkeys(plan for plans in found for plan in plans))
+        found = dict.fromkeys(self.plans_by_target(problem, algorithm, setting).values())
+        return tuple(plan for plans in found for plan in plans)
 
     def _run(self, problem: Named, algorithm: str, setting: Setting, seed: int) -> PlannedRun:
         where, giver = f"study {self.key or self.title!r}", f"the setting {setting.title!r}"

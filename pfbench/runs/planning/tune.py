@@ -160,14 +160,9 @@ class Choice:
         """Return the trial of the fewest calls to a target; of equal ones, the first."""
         return min(self.trials, key=lambda trial: trial.score(at))
 
-    def chosen(self) -> list[Trial]:
-        """Return the best trial to each target, each once."""
-        found = (self.best(at) for at in range(len(self.trials[0].hits)))
-        return list({id(trial): trial for trial in found}.values())
-
     def edges(self, at: int = -1) -> tuple[str, ...]:
         """Return the parameters of which the best value lies at an end of what was tried."""
-        return tuple(self._outward(self.best(at)))
+        return tuple(self._outward(at))
 
     def further(self) -> list[Values]:
         """Return the points beyond the ends of the grid at which something chosen lies.
@@ -176,20 +171,23 @@ class Choice:
         """
         tried = [trial.values for trial in self.trials]
         found = [
-            {**best.values, name: value}
-            for best in self.chosen()
-            for name, value in self._outward(best).items()
+            {**self.best(at).values, name: value}
+            for at in range(len(self.trials[0].hits))
+            for name, value in self._outward(at).items()
         ]
         new = [point for at, point in enumerate(found) if point not in found[:at]]
         return [point for point in new if point not in tried]
 
-    def _outward(self, best: Trial) -> dict[str, int | float]:
-        """Return of each parameter at an end the value beyond it."""
-        found = {}
+    def _outward(self, at: int) -> dict[str, int | float]:
+        """Return of each parameter whose best value lies at an end the value beyond it.
+
+        Where another value does as well, nothing points beyond.
+        """
+        found, best = {}, self.best(at)
+        alike = [trial for trial in self.trials if trial.score(at) == best.score(at)]
         for name, value in best.values.items():
-            every = [trial.values[name] for trial in self.trials]
-            beyond = outward(every, value)
-            if beyond is not None:
+            beyond = outward([trial.values[name] for trial in self.trials], value)
+            if beyond is not None and all(trial.values[name] == value for trial in alike):
                 found[name] = beyond
         return found
 

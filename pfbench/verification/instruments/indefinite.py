@@ -44,6 +44,7 @@ class Hull:
 
     name: ClassVar[str] = "hull"
     has_projection: ClassVar[bool] = False
+    polytope: ClassVar[bool] = True
 
     vertices: Floats
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from judging import assert_complete, pairs, trial
+from judging import assert_complete, assert_shown, pairs, trial
 
 from pfbench.claims.kim2026 import PAPER, orthogonal, separation, theorem1
 from pfbench.sets.orthogonal import QUINTIC, quintic_scalar
@@ -142,3 +142,13 @@ def test_gradient_descent_needs_a_third_of_d(d, floor, best):
     sizes = np.linspace(0.0, 1.0, 401)[1:] * 2.0 / d
     found = min(least_steps(d, size) for size in sizes)
     assert floor < found <= best
+
+
+# --- findings -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("erratum", PAPER.errata, ids=lambda one: one.name)
+def test_a_finding_is_shown_and_only_called_doubtful(erratum):
+    assert erratum.ruling == "doubtful"
+    assert not erratum.dossier.quotes
+    assert_shown(erratum)

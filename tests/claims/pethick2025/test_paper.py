@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from judging import assert_complete, judge, pairs, trial
+from judging import assert_complete, assert_shown, judge, pairs, trial
 
-from pfbench.claims.pethick2025 import PAPER, constrained, errors, geometry, unconstrained
+from pfbench.claims.pethick2025 import PAPER, constrained, errors, findings, geometry, unconstrained
 from pfbench.claims.pethick2025.instances import signs, travel, two_points
 from pfbench.verification import Subject
 from pfbench.verification.stating.mean_along import dual_norm, gap, known
@@ -153,3 +153,25 @@ def test_draws_that_cannot_be_enumerated_are_inconclusive():
             return super().sampled(ask, x, rng)
 
     assert judge(errors.CONSTANT, Subject(Normal)).verdict == "inconclusive"
+
+
+# --- findings -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("erratum", PAPER.errata, ids=lambda one: one.name)
+def test_a_finding_is_shown_and_only_called_doubtful(erratum):
+    assert erratum.ruling == "doubtful"
+    assert not erratum.dossier.quotes
+    assert_shown(erratum)
+
+
+def test_the_numbers_of_the_findings():
+    found = {one.name.removeprefix("pethick2025-"): one.examine("quick", 1) for one in PAPER.errata}
+    numbers = {name: one.numbers for name, one in found.items()}
+    assert numbers["D.9"]["u_2"] == pytest.approx(0.51)
+    assert numbers["D.10"]["u_2 over c"] == pytest.approx(3.086, abs=5e-4)
+    assert numbers["D.10"]["largest u_k sqrt(k) over c"] == pytest.approx(4.38, abs=5e-3)
+    assert numbers["D.3"]["measured over printed"] == pytest.approx(2.0)
+    assert findings.largest(3.5) <= 4.0 < findings.largest(3.55)
+    assert findings.largest(8.0) > 8.0
+    assert findings.largest(9.0) == 9.0

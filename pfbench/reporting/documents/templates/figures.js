@@ -154,9 +154,9 @@ const figures = (() => {
     };
   }
 
-  const ENDED_WELL = ["finished", "target"];
+  const ENDED_WELL = ["finished", "target", "budget"];
 
-  // A cross where a run ends that neither finishes nor reaches its target.
+  // A cross where a run ends otherwise than by its schedule, its target or its budget.
   function crosses(view, panel, group, measure) {
     const {at} = axis(view);
     const values = valuesOf(view, panel, measure);

@@ -351,8 +351,8 @@ const workbench = (() => {
         parts.push(`Dotted: the target, ${words.significant(target.value)}.`);
       }
       if (panels.some((panel) => panel.groups.some((group) => group.runs.some(
-        (run) => !["finished", "target"].includes(run.status))))) {
-        parts.push("A cross marks a run that ends otherwise than by its schedule or target.");
+        (run) => !["finished", "target", "budget"].includes(run.status))))) {
+        parts.push("A cross marks a run that ends otherwise than by its schedule, target or budget.");
       }
       return parts.join(" ");
     }

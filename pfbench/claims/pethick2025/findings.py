@@ -1,0 +1,225 @@
+"""Steps of pethick2025's proofs that fail as we read them; its theorems stand.
+
+The text was read in a copy made by machine. So each is *doubtful* until it is compared with the
+print.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from pfbench.algorithms.norms import USCG, Almond
+from pfbench.claims.pethick2025.errors import ALPHA, constant_printed
+from pfbench.claims.pethick2025.instances import oscillation, travel
+from pfbench.claims.pethick2025.unconstrained import descended
+from pfbench.verification import Dossier, Erratum
+from pfbench.verification.contrast import Contrast, compared
+
+_LONG = 2_000
+"""So many steps of a recursion are looked at."""
+
+# --- recursions -----------------------------------------------------------------------------------
+
+
+def power(effort: str, seed: int) -> Contrast:
+    """D.9 with u_k = (1-beta) u_(k-1) + eta, beta = 0.5, eta = 0.01, u_1 = 1, at k = 2."""
+    beta, eta, first = 0.5, 0.01, 1.0
+    u, limit = (1.0 - beta) * first + eta, eta / beta
+    bound = {k: (1.0 - beta) ** k * first + limit for k in (1, 2)}
+    # Counted from u_0 = 1, u_1 is one step.
+    return compared(u / bound[2], u / bound[1], u_2=u).under({"k from 0": u / bound[1]})
+
+
+def largest(first: float) -> float:
+    """Return the largest u_k sqrt(k)/c of u_k = (1 - 1/(2 sqrt(k))) u_(k-1) + c/k, c = 1."""
+    u, most = first, first
+    for k in range(2, _LONG):
+        u = (1.0 - 0.5 / math.sqrt(k)) * u + 1.0 / k
+        most = max(most, u * math.sqrt(k))
+    return most
+
+
+def maximum(effort: str, seed: int) -> Contrast:
+    """D.10 from u_1 = 4 c, and from all u_1 up to 3.5 c."""
+    found = largest(4.0)
+    starts = np.linspace(0.0, 3.5, 36)
+    kept = max(largest(float(one)) for one in starts) / 4.0
+    second = (1.0 - 0.5 / math.sqrt(2.0)) * 4.0 + 0.5
+    numbers = {"u_2 over c": second, "largest u_k sqrt(k) over c": found}
+    return compared(found / 4.0, kept, **numbers).under({"u_1 at most c": largest(1.0) / 4.0})
+
+
+def halved(effort: str, seed: int) -> Contrast:
+    """D.2's recursion followed to its limit, against the eta/beta of D.3's proof."""
+    L, s, sigma = 1.0, 1.0, 1.0
+    eta = 2.0 * (L * s) ** 2 / ALPHA + ALPHA**2 * sigma**2
+    u = 0.0
+    for _ in range(_LONG):
+        u = (1.0 - ALPHA / 2.0) * u + eta
+    whole = 4.0 * (L * s / ALPHA) ** 2 + 2.0 * ALPHA * sigma**2
+    return compared(2.0 * u / whole, u / whole).under({"up to a factor of 2": u / whole})
+
+
+def young(effort: str, seed: int) -> Contrast:
+    """Step (e) of D.2: (1 + 2/alpha)(1 - alpha) over 1 - alpha/2, then with alpha/2 for 2/alpha."""
+    alphas = np.linspace(0.01, 0.99, 99)
+    printed = (1.0 + 2.0 / alphas) * (1.0 - alphas) / (1.0 - alphas / 2.0)
+    exchanged = (1.0 + alphas / 2.0) * (1.0 - alphas) / (1.0 - alphas / 2.0)
+    # The other weight then goes with the square of a step: (1+2/alpha)(1-alpha)^2 <= 2/alpha.
+    other = (1.0 + 2.0 / alphas) * (1.0 - alphas) ** 2 / (2.0 / alphas)
+    most = float(max(exchanged.max(), other.max()))
+    near = float(printed[alphas >= 0.9].max())
+    told = compared(float(printed.max()), most, at_one_half=float(printed[49]))
+    return told.under({"alpha near 1": near})
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def longest(effort: str, seed: int) -> Contrast:
+    """D.8: the steps of Almond on x^2/2 from far away, over alpha rho gamma/(1-alpha)."""
+    step, ratios = 0.1, {}
+    problem = travel(20, 100.0)
+    for alpha in (0.1, 0.7):
+        made = Almond(iterations=20, step=step, batch=1, alpha=alpha)
+        states = list(made.run(problem, problem.start(), np.random.default_rng(seed)))  # type: ignore[arg-type]
+        way = max(abs(float((state.x - state.at)[0])) for state in states)
+        ratios[alpha] = way / (alpha * step / (1.0 - alpha))
+    true = ratios[0.1] * 0.1 / 0.9
+    return compared(ratios[0.1], true).under({"alpha above 1/2": ratios[0.7]})
+
+
+def divided(effort: str, seed: int) -> Contrast:
+    """(13): oscillation around 0, against L rho gamma/(2 n) and L rho gamma/2."""
+    K = 400
+    step = K**-0.5
+    problem = oscillation(K, step)
+    made = USCG(iterations=K, step=step, batch=1, alpha=1.0)
+    states = made.run(problem, problem.start(), np.random.default_rng(seed))  # type: ignore[arg-type]
+    found = float(np.mean([abs(float(state.at[0])) for state in states]))
+    delta = 0.125 * step**2
+    right = descended(K, step, 1.0, 1.0, delta, 1.0, 0.0)
+    printed = right - step / 2.0 + step / (2.0 * K)
+    return compared(found / printed, found / right).under({"n the term's own": found / right})
+
+
+def beginning(effort: str, seed: int) -> Contrast:
+    """D.3 of a run from d_0 = 0: |d_1 - grad f(x_1)| = (1-alpha)|grad f(x_1)|, far from 0."""
+    K, begin = 8, 100.0
+    step, ratios = K**-0.75, {}
+    problem = travel(K, begin)
+    for start in ("zero", "gradient"):
+        made = USCG(iterations=K, step=step, batch=1, alpha=ALPHA, begin=start)
+        states = made.run(problem, problem.start(), np.random.default_rng(seed))  # type: ignore[arg-type]
+        errors = [abs(float((state.estimate - problem.gradient(state.at))[0])) for state in states]
+        bounds = [constant_printed(k, ALPHA, 1.0, step, 0.0) for k in range(1, K + 1)]
+        more = [(1.0 - ALPHA) ** k * begin for k in range(1, K + 1)]
+        ratios[start] = max(e / b for e, b in zip(errors, bounds, strict=True))
+        if start == "zero":
+            corrected = max(e / (b + m) for e, b, m in zip(errors, bounds, more, strict=True))
+    return compared(ratios["zero"], corrected).under({"alpha_1 = 1": ratios["gradient"]})
+
+
+# --- what is said ---------------------------------------------------------------------------------
+
+Examination = Callable[[str, int], Contrast]
+
+
+def _finding(
+    place: str,
+    printed: str,
+    corrected: str,
+    examine: Examination,
+    derivation: tuple[str, ...],
+    instance: str,
+    readings: Mapping[str, str],
+) -> Erratum:
+    dossier = Dossier(
+        ruling="doubtful",
+        quotes=(),
+        assumed="that the copy made by machine has what is printed",
+        derivation=derivation,
+        instance=instance,
+        readings=readings,
+    )
+    return Erratum(
+        name=f"pethick2025-{place}",
+        as_printed=printed,
+        corrected=corrected,
+        examine=examine,
+        dossier=dossier,
+    )
+
+
+ERRATA = (
+    _finding(
+        "D.9",
+        "u_k <= (1-beta) u_(k-1) + eta gives u_k <= (1-beta)^k u_1 + eta/beta",
+        "with (1-beta)^(k-1)",
+        power,
+        ("from u_1 to u_k there are k - 1 steps",),
+        "beta = 0.5, eta = 0.01, u_1 = 1: u_2 = 0.51, and 0.27 is printed",
+        {"k from 0": "the sequence begins with u_0, which is called u_1"},
+    ),
+    _finding(
+        "D.10",
+        "u_k <= (1 - 1/(2 sqrt(k))) u_(k-1) + c/k gives u_k <= max(u_1, 4c)/sqrt(k)",
+        "where u_1 <= 3.5 c; lemmas D.4 and D.7 have u_1 <= c, and stand",
+        maximum,
+        (
+            "the induction's step holds from k = 4 on alone",
+            "from u_1 = 4 c: u_2 = 3.086 c is above 2.828 c",
+        ),
+        "u_1 = 4 c, k = 2: 3.086 c for 2.828 c, and 4.38 c/sqrt(3) at k = 3",
+        {"u_1 at most c": "it is meant for the sequences of D.4 and D.7"},
+    ),
+    _finding(
+        "D.3",
+        "D.2 gives eta/beta = 2 L_2^2 rho_2^2 gamma^2/alpha^2 + alpha sigma^2",
+        "twice that; lemma D.3 itself is true, by another way",
+        halved,
+        ("beta = alpha/2 and eta = 2 L_2^2 rho_2^2 gamma^2/alpha + alpha^2 sigma^2",),
+        "alpha = 0.3 and all other numbers 1: the recursion tends to twice what is printed",
+        {"up to a factor of 2": "constants do not matter in that step"},
+    ),
+    _finding(
+        "D.2e",
+        "(1 + 2/alpha)(1 - alpha) <= 1 - alpha/2",
+        "with the weights of Young's inequality exchanged; lemma D.2 stands",
+        young,
+        (
+            "at alpha = 1/2 it says 2.5 <= 0.75",
+            "(1 + alpha/2)(1 - alpha) <= 1 - alpha/2, (1 + 2/alpha)(1 - alpha)^2 <= 2/alpha",
+        ),
+        "alpha = 1/2: 2.5 on the left, 0.75 on the right",
+        {"alpha near 1": "it is meant for alpha of 0.9 or more"},
+    ),
+    _finding(
+        "D.8",
+        "the steps of Almond have |x_k - x_(k-1)| <= alpha rho gamma/(1-alpha)",
+        "they have rho gamma, with which the printed bound follows",
+        longest,
+        ("an average of points of the ball is in the ball, and no closer to 0",),
+        "x^2/2 from 100 with alpha = 0.1: steps of gamma, and a ninth of that is printed",
+        {"alpha above 1/2": "it is meant for alpha >= 1/2, where the right side is larger"},
+    ),
+    _finding(
+        "(13)",
+        "the mean of |grad f(x_k)|_* has a term L rho gamma/(2 n)",
+        "L rho gamma/2, as lemma D.1 has it",
+        divided,
+        ("each of the n steps adds L rho^2 gamma^2/2, and the sum is divided by rho gamma n",),
+        "x^2/2 from half a step with exact gradients: |x| stays at gamma/2",
+        {"n the term's own": "the term is that of the sum, and n is 1"},
+    ),
+    _finding(
+        "box",
+        "the algorithm begins with d_0 = 0, and D.3 holds for it",
+        "with alpha_1 = 1; from d_0 = 0 (1-alpha)^k |grad f(x_1)|_2 is to be added",
+        beginning,
+        ("d_1 = alpha g_1 is off by (1-alpha) grad f(x_1), and that fades as (1-alpha)^k",),
+        "x^2/2 from 100, alpha = 0.3: the first error is 70",
+        {"alpha_1 = 1": "the analysis says so by convention"},
+    ),
+)

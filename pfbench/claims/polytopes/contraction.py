@@ -1,0 +1,111 @@
+"""Linear convergence of away-step and blended pairwise Frank-Wolfe, by the pyramidal width."""
+
+import numpy as np
+
+from pfbench.algorithms.active_set import AwayStepFW, BlendedPairwiseFW
+from pfbench.base.protocols import Gradient, Point
+from pfbench.points.active import ActiveSet
+from pfbench.verification import Claim, Evidence, Mutant, instance
+from pfbench.verification.instruments.widths import on_a_face, width
+from pfbench.verification.statistics import Decision, all_of, decide_inequality
+from pfbench.verification.trial import Trial
+from pfbench.verification.units import VALUE, formula
+
+INSTANCES = tuple(
+    instance(on_a_face, kind=kind, d=d, kappa=kappa, turn=turn).called(f"{kind} {d}")
+    for kind, d, kappa, turn in (
+        *(("simplex", 4, 3.0, 3), ("simplex", 3, 1.0, 0)),
+        *(("cube", 3, 2.0, 1), ("l1", 3, 2.0, 3)),
+    )
+)
+"""Plain Frank-Wolfe zigzags on these: half a million times the bound is reached on the first."""
+
+_LONGEST = 1500
+
+_FLOOR = 1e-11
+"""Below this part of f(x_1) - min f, rounding may decide a step."""
+
+
+def height(h0: float, L_f: float, sigma_hat: float, rho: float, D: float, t: int) -> float:
+    """Return the bound after t steps of which half shrink: rho the width, sigma_hat the modulus."""
+    shrinks = min(0.5, sigma_hat * (rho / D) ** 2 / (4.0 * L_f))
+    return h0 * (1.0 - shrinks) ** -(-t // 2)
+
+
+def contracts(trial: Trial) -> Evidence:
+    """Compare f(x_t) - min f with its bound from the first vertex on."""
+    parts: dict[str, Decision] = {}
+    for one in INSTANCES:
+        problem = one()
+        least, *_, L = map(float, np.linalg.eigvalsh(problem.A))
+        delta = width(one.parameters["kind"], one.parameters["d"])
+        shrinks = 1.0 - height(1.0, L, least, delta, problem.set.diameter, 2)
+        algorithm = trial.make(iterations=min(_LONGEST, int(40.0 / shrinks)), smoothness=L)
+        steps = trial.follow(problem, algorithm)
+        h = [problem.value(np.asarray(step.state.x)) - problem.least for step in steps]
+        bounds = [height(h[0], L, least, delta, problem.set.diameter, t) for t in range(1, len(h))]
+        ratios = np.array(h[1:]) / np.array(bounds)
+        parts[one.name] = decide_inequality(ratios[np.array(bounds) > _FLOOR * h[0]])
+    return Evidence(all_of(parts), {"ratio": 1.0}, len(parts))
+
+
+_HALF = (
+    "f(x_t) - min f <= (1 - rho)^((t-1)/2) (f(x_1) - min f), rho = min(1/2, mu delta^2/(4 L M^2)), "
+    "delta the pyramidal width, M the diameter: at least half of the steps shrink by 1 - rho, and "
+    "no other step grows (the constant is derived by pfbench)"
+)
+
+
+def _claim(name: str, source: str) -> Claim:
+    return Claim(
+        name=f"polytopes-contraction-{name}",
+        source=source,
+        kind="bound",
+        statement=_HALF,
+        check=contracts,
+        instances=INSTANCES,
+        algorithm=name,
+        assumptions=("f strongly convex", "a polytope"),
+        schedule="short steps with L = L_f",
+        takes=(1.2, 1.2),
+        formulas=(formula(height, VALUE),),
+    )
+
+
+AWAY = _claim("afw", "Lacoste-Julien, Jaggi 2015; pfbench")
+
+BLENDED = _claim("bpfw", "Tsuji, Tanaka, Pokutta 2022; pfbench")
+
+CLAIMS = (AWAY, BLENDED)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class NoAway(AwayStepFW):
+    """Takes no away step: plain Frank-Wolfe with short steps."""
+
+    def move(self, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+        """Move toward w."""
+        S.toward(w, min(1.0, self.short(g, w - x)))
+
+
+class NoPairs(BlendedPairwiseFW):
+    """Takes no pairwise step."""
+
+    move = NoAway.move
+
+
+class TwiceAsFar(AwayStepFW):
+    """Steps twice as far where a vertex allows it."""
+
+    def short(self, g: Gradient, d: Point) -> float:
+        """Return twice the short step."""
+        return 2.0 * super().short(g, d)
+
+
+MUTANTS = (
+    Mutant.of("afw-no-away", NoAway, AWAY),
+    Mutant.of("afw-twice-as-far", TwiceAsFar, AWAY),
+    Mutant.of("bpfw-no-pairs", NoPairs, BLENDED),
+)

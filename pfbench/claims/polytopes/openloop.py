@@ -1,0 +1,175 @@
+"""Open-loop steps against line search where the minimiser lies inside a face.
+
+h_t = f(x_t) - min f. The papers on open loops state their rates with constants that were not read;
+what stands here is derived by pfbench: f convex, L-smooth, on a set of diameter D, eta_t = 4/(t+4).
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Asked, Point, State
+from pfbench.points import combine, inner
+from pfbench.verification import Claim, Evidence, Mutant, instance
+from pfbench.verification.instruments.indefinite import Hull, Indefinite
+from pfbench.verification.stating.bound import bound
+from pfbench.verification.statistics import Decision, all_of, decide_exact
+from pfbench.verification.trial import Trial
+from pfbench.verification.units import NUMBER, VALUE, formula
+
+TRIANGLE = np.array([[0.0, 1.0], [-1.0, 0.0], [1.0, 0.0]])
+
+
+def triangle(along: float, below: float) -> Indefinite:
+    """Return |x - z|^2/2 on the triangle (0, 1), (-1, 0), (1, 0), from its tip.
+
+    z = (along, -below) lies below an inner point of the lower edge, so that the minimiser is
+    (along, 0), and only the tip is off its face.
+    """
+    z = np.array([along, -below])
+    least = 0.5 * below**2 - 0.5 * float(z @ z)
+    return Indefinite(Hull(TRIANGLE), np.eye(2), -z, TRIANGLE[0].copy(), least, 1.0)
+
+
+def height(problem: Indefinite, x: Any) -> float:
+    """Return f(x) - min f."""
+    return problem.value(np.asarray(x)) - problem.least
+
+
+# --- for every convex f ---------------------------------------------------------------------------
+
+
+def slow(constants: Constants, parameters: Any, t: int) -> float:
+    """Return 8 L D^2/(3(t+3)), for t >= 1."""
+    return 8.0 * constants.L_f * constants.D**2 / (3.0 * (t + 3.0))
+
+
+INSTANCES = (
+    instance(triangle, along=0.3, below=0.5).called("right"),
+    instance(triangle, along=-0.23, below=0.27).called("left"),
+    instance(triangle, along=0.17, below=0.4).called("middle"),
+)
+
+GENERAL = Claim(
+    name="polytopes-openloop-general",
+    source="Wirth, Kerdreux, Pokutta 2023, the step; the bound is of pfbench",
+    statement="f convex: f(x_t) - min f <= 8 L D^2/(3(t+3)) for t >= 1 with steps 4/(t+4)",
+    check=bound(
+        slow,
+        height,
+        over="every",
+        parameters={"step": "open-loop", "offset": 4.0, "iterations": 300},
+        full={"iterations": 1000},
+    ),
+    instances=INSTANCES,
+    algorithm="frank-wolfe",
+    assumptions=("f convex", "L_f"),
+    schedule="step = open-loop, 4/(t+4)",
+    takes=(0.3, 0.6),
+    units={"of": VALUE},
+)
+
+
+# --- the separation -------------------------------------------------------------------------------
+
+_OPEN = {"step": "open-loop", "offset": 4.0}
+
+_SEARCHED = {"step": "line-search"}
+
+_FALLS = -1.8
+"""The slope that the open loop is at least as steep as; measured: -1.97 to -1.99."""
+
+_STALLS = -1.3
+"""The slope that line search is not steeper than; measured: -0.90 to -0.93 by 400 steps."""
+
+
+def slope(trial: Trial, problem: Indefinite, given: dict[str, Any], T: int) -> float:
+    """Return the slope of log h_t against log t over the last decade of T steps."""
+    steps = trial.follow(problem, trial.make(iterations=T, **given))
+    h = np.array([height(problem, step.state.x) for step in steps])
+    t = np.arange(1, len(h) + 1)
+    last = (t >= T / 10) & (h > 0.0)
+    return float(np.polyfit(np.log(t[last]), np.log(h[last]), 1)[0])
+
+
+def fastest(t: int) -> float:
+    """Return what of h_1 the open loop leaves after t steps, up to a constant: t^-2."""
+    return float(t) ** -2
+
+
+def separates(trial: Trial, *, lengths: tuple[int, int]) -> Evidence:
+    """Compare the slopes of the open loop and of line search on each triangle."""
+    parts: dict[str, Decision] = {}
+    for one in INSTANCES:
+        problem = one()
+        fast = slope(trial, problem, _OPEN, lengths[0])
+        slowly = slope(trial, problem, _SEARCHED, lengths[1])
+        measured = {"open loop": fast, "line search": slowly}
+        wrong = f"The slopes are {fast:.3g} and {slowly:.3g}."
+        right = f"h falls as t^{fast:.3g} by the open loop, as t^{slowly:.3g} by line search."
+        apart = fast <= _FALLS and slowly >= _STALLS
+        parts[one.name] = decide_exact(apart, right, wrong, measured)
+    return Evidence(all_of(parts), {"open loop": -2.0, "line search": -1.0}, 2 * len(parts))
+
+
+SEPARATION = Claim(
+    name="polytopes-openloop-separation",
+    source="Wirth, Kerdreux, Pokutta 2023, the rates; measured by pfbench",
+    kind="separation",
+    statement=(
+        "on a triangle, with the minimiser inside an edge, h_t falls as t^-2 by the open loop "
+        "4/(t+4), and as t^-1 by exact line search"
+    ),
+    check=partial(separates, lengths=(2000, 400)),
+    instances=INSTANCES,
+    algorithm="frank-wolfe",
+    assumptions=("f strongly convex", "strict complementarity", "x* inside a face"),
+    schedule="step = open-loop, 4/(t+4), and line-search",
+    takes=(2.0, 2.0),
+    formulas=(formula(fastest, NUMBER),),
+)
+
+CLAIMS = (GENERAL, SEPARATION)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class ShortUnderTheName(FrankWolfe):
+    """Calls the exact short step of |x - z|^2/2 an open loop."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `FrankWolfe.run`, with <g, x - v>/|x - v|^2 for the open loop."""
+        if self.step != "open-loop":
+            yield from super().run(ask, x, rng)
+            return
+        for _ in range(self.iterations or 0):
+            g = ask.gradient(x)
+            v = ask.lo(g)
+            gamma = min(1.0, max(0.0, inner(g, x - v)) / max(1e-300, inner(x - v, x - v)))
+            at, x = x, combine(x, v, gamma)
+            yield State(x, at, g)
+
+
+class ConstantStep(FrankWolfe):
+    """Calls a constant step an open loop."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `FrankWolfe.run`, with one half for the open loop."""
+        if self.step != "open-loop":
+            yield from super().run(ask, x, rng)
+            return
+        for _ in range(self.iterations or 0):
+            g = ask.gradient(x)
+            at, x = x, combine(x, ask.lo(g), 0.5)
+            yield State(x, at, g)
+
+
+MUTANTS = (
+    Mutant.of("openloop-short-step", ShortUnderTheName, SEPARATION),
+    Mutant.of("openloop-constant-step", ConstantStep, GENERAL, SEPARATION),
+)

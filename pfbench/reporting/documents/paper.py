@@ -1,0 +1,183 @@
+"""What goes into a paper of one method: a table of at most 60 lines, a figure, and their numbers.
+
+The method stands against the five strongest of its class, on every problem and target. All else is
+in the CSV files beside it.
+"""
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from pfbench.reporting.comparison import Compared, Scored
+from pfbench.reporting.findings.front import Front
+from pfbench.reporting.latex import latex_text
+from pfbench.reporting.statistics import leaders
+from pfbench.reporting.words import inside, whole
+from pfbench.runs.planning.tune import Tune
+
+COLUMNS = 5
+"""So many others stand beside the method."""
+
+MOST_ROWS = 40
+"""Of more pairs the easiest targets are left out, which the caption says."""
+
+_LETTERS = "ABCDEFGHIJ"
+
+
+class Paper:
+    """The table and the figure of a `Front`, and the numbers in them by name."""
+
+    def __init__(self, front: Front, stem: str) -> None:
+        self._front, self._stem = front, stem
+        self._comparison = front.compared[0]
+        targets = len(self._comparison.targets)
+        most = max(1, MOST_ROWS // max(1, len(self._comparison.panels)))
+        self._targets = list(range(targets))[-most:]
+        self._labels = [front.label, *front.rivals[:COLUMNS]]
+        self._rows = [
+            (panel, at, self._cells(panel))
+            for panel in self._comparison.panels
+            for at in self._targets
+        ]
+        samples = [[one.sample(at) for one in cells] for _, at, cells in self._rows]
+        shown = [[one.needs(at) for one in cells] for _, at, cells in self._rows]
+        self._best = leaders(samples, shown)
+
+    def _cells(self, panel: Compared) -> list[Scored]:
+        known = {one.group.label: one for one in panel.scored}
+        return [known[label] for label in self._labels if label in known]
+
+    def table(self) -> str:
+        """Return the table, for the package booktabs, with its caption."""
+        tune = self._front.results.study.tune
+        lines = [
+            "% pfbench compare; needs \\usepackage{booktabs}",
+            "\\begin{table}",
+            "\\centering\\small",
+            f"\\caption{{{self._caption(tune)}}}",
+            f"\\label{{tab:{_key(self._stem)}}}",
+            f"\\begin{{tabular}}{{lr{'r' * len(self._labels)}}}",
+            "\\toprule",
+            " & ".join(["problem", "target", *map(latex_text, self._labels)]) + r" \\",
+            "\\midrule",
+        ]
+        before = None
+        for (panel, at, cells), best in zip(self._rows, self._best, strict=True):
+            title = panel.panel.title
+            name = latex_text(title) if title != before else ""
+            before = title
+            texts = self._row(cells, at, best)
+            level = f"{self._comparison.targets[at].target:g}"
+            lines.append(" & ".join([name, level, *texts]) + r" \\")
+        return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", "\\end{table}", ""])
+
+    def _row(self, cells: Sequence[Scored], at: int, best: int | None) -> Iterator[str]:
+        known = {one.group.label: (number, one) for number, one in enumerate(cells)}
+        for label in self._labels:
+            if label not in known:
+                yield "--"
+                continue
+            number, one = known[label]
+            text = _calls(one, at)
+            yield f"\\textbf{{{text}}}" if number == best else text
+
+    def _caption(self, tune: Tune | None) -> str:
+        study = self._front.results.study
+        measure = inside(study.targets[-1].measure) if study.targets else ""
+        left = len(self._comparison.targets) - len(self._targets)
+        said = [
+            f"Expected {self._front.price} calls to a {measure} of at most the target, over "
+            f"{len(study.seeds)} seeds at equal budgets; a failed run is charged its own calls, "
+            "and raised after a number stands how many runs arrive where not all do.",
+            f"Beside {self._front.label} stand the {len(self._labels) - 1} strongest of "
+            f"{len(self._front.rivals)} other {self._front.kind}.",
+        ]
+        if left:
+            said.append(f"The {left} easiest targets are left out.")
+        if tune is not None:
+            said.append(
+                f"Methods called tuned: {tune.trials} trials each on every problem with other "
+                f"seeds ({', '.join(map(str, tune.seeds))}), the fewest {tune.count.upper()} to "
+                "each target decide."
+            )
+        said.append(
+            "Bold: fewer than each other method of the row by a rank test over the seeds (Holm at "
+            "5 percent over the whole table)."
+        )
+        return latex_text(" ".join(said))
+
+    def figure(self) -> str:
+        """Return the figure with its caption."""
+        study = self._front.results.study
+        front = self._front
+        said = (
+            f"Share of the {front.pairs} pairs of problem and target that a method has reached by "
+            f"so many expected {front.price} calls, on {len(study.problems)} problems with "
+            f"{len(study.seeds)} seeds each. Heavy: {front.label}; in colour the strongest of the "
+            f"{len(front.rivals)} other {front.kind}; grey: all others, "
+            f"{len(study.labels) - len(front.shown)} in number."
+        )
+        return "\n".join(
+            [
+                "% pfbench compare; needs \\usepackage{graphicx}",
+                "\\begin{figure}",
+                "\\centering",
+                f"\\includegraphics[width=3.25in]{{{self._stem}-compare.pdf}}",
+                f"\\caption{{{latex_text(said)}}}",
+                f"\\label{{fig:{_key(self._stem)}}}",
+                "\\end{figure}",
+                "",
+            ]
+        )
+
+    def macros(self) -> str:
+        r"""Return the numbers of table and sentence, such as ``\cmpDigitsC`` and ``\cmpFirst``.
+
+        A is the easiest target of the table. Of two problems with the same letters the second has
+        an X behind its name.
+        """
+        lines = ["% pfbench compare: A is the easiest target, and so on."]
+        letters = dict(zip(self._targets, _LETTERS, strict=False))
+        names: dict[str, str] = {}
+        for panel, at, cells in self._rows:
+            title = panel.panel.title
+            if title not in names:
+                name = _word(title)
+                while name in names.values():
+                    name += "X"
+                names[title] = name
+            if cells and cells[0].group.label == self._front.label:
+                calls = _calls(cells[0], at)
+                lines.append(f"\\newcommand{{\\cmp{names[title]}{letters[at]}}}{{{calls}}}")
+        duels = {(duel.title, duel.at): duel for duel in self._front.duels}
+        for panel, at, _ in self._rows:
+            duel = duels.get((panel.panel.title, at))
+            if duel is not None and duel.ratio is not None:
+                name = f"\\cmp{names[panel.panel.title]}{letters[at]}Ratio"
+                lines.append(f"\\newcommand{{{name}}}{{{duel.ratio.value:.3g}}}")
+        return "\n".join([*lines, ""])
+
+
+def _calls(one: Scored, at: int) -> str:
+    expected = one.expected[at]
+    if expected is None:
+        return "--"
+    if math.isinf(expected.value):
+        return r"$\infty$"
+    text = whole(round(expected.value)) if expected.value >= 100 else f"{expected.value:.3g}"
+    some = expected.hits < expected.planned
+    return latex_text(text) + (f"$^{{{expected.hits}/{expected.planned}}}$" if some else "")
+
+
+def _key(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-").lower()
+
+
+def _word(title: str) -> str:
+    """Return letters alone, as TeX wants: `easy quadratic` is EasyQuadratic."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    digits = dict(zip("0123456789", "OIJKLMNPQR", strict=True))
+    words = re.findall(r"[A-Za-z]+|[0-9]+", plain)
+    spelled = ("".join(digits.get(sign, sign) for sign in word) for word in words)
+    return "".join(word[0].upper() + word[1:] for word in spelled) or "P"

@@ -1,0 +1,52 @@
+"""Polytopes whose pyramidal width is known, and quadratics on them with a known minimiser."""
+
+import math
+from itertools import product
+
+import numpy as np
+
+from pfbench.verification.evidence import Floats
+from pfbench.verification.instruments.indefinite import Hull, Indefinite
+
+POLYTOPES = ("simplex", "cube", "l1")
+"""The unit simplex, the cube [0, 1]^d and the unit l1 ball."""
+
+
+def corners(kind: str, d: int) -> Floats:
+    """Return the vertices of a polytope in R^d, shape (k, d)."""
+    if kind == "simplex":
+        return np.eye(d)
+    if kind == "cube":
+        return np.array(list(product((0.0, 1.0), repeat=d)))
+    return np.vstack([np.eye(d), -np.eye(d)])
+
+
+def width(kind: str, d: int) -> float:
+    """Return the pyramidal width, d >= 2.
+
+    It is the least distance, over the proper faces F, of F and the hull of the vertices outside F
+    (Pena, Rodriguez 2019); these are its values for the three, which the tests compute again.
+    """
+    if kind == "simplex":
+        return 2.0 / math.sqrt(d) if d % 2 == 0 else 2.0 / math.sqrt(d - 1.0 / d)
+    return 1.0 / math.sqrt(d if kind == "cube" else d - 1)
+
+
+def on_a_face(kind: str, d: int, kappa: float = 1.0, turn: int = 0) -> Indefinite:
+    """Return a strongly convex quadratic whose minimiser lies inside a facet of a polytope.
+
+    f(x) = (x - p)'A(x - p)/2 with eigenvalues from 1/kappa to 1, turned by a seed; it begins at the
+    first vertex. On the simplex p has no last entry, on the cube a 0, on the l1 ball it is in the
+    facet of all signs +.
+    """
+    rng = np.random.default_rng(turn)
+    weights = np.arange(d, 0.0, -1.0)
+    if kind == "simplex":
+        weights[-1] = 0.0
+    p = weights / weights.sum() if kind != "cube" else (weights - 1.0) / (2.0 * d)
+    basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    A = basis @ np.diag(np.geomspace(1.0 / kappa, 1.0, d)) @ basis.T
+    A = (A + A.T) / 2.0
+    vertices = corners(kind, d)
+    least = -0.5 * float(p @ A @ p)
+    return Indefinite(Hull(vertices), A, -A @ p, vertices[0].copy(), least, math.sqrt(d))

@@ -1,0 +1,117 @@
+"""Pyramidal widths are computed again, and the claims on polytopes bind and see planted faults."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+import scipy
+from judging import assert_complete, judge, pairs
+
+from pfbench.claims.polytopes import PAPER, contraction, openloop
+from pfbench.verification.instruments.widths import POLYTOPES, corners, on_a_face, width
+
+pytestmark = pytest.mark.claims
+
+
+def test_the_paper_is_complete():
+    assert_complete(PAPER)
+
+
+@pytest.mark.parametrize(("mutant", "claim"), pairs(PAPER.mutants), ids=lambda one: one.name)
+def test_a_planted_fault_is_caught(mutant, claim, judgements):
+    judgements.assert_caught(mutant, claim)
+
+
+# --- widths ---------------------------------------------------------------------------------------
+
+
+def distance(V, W):
+    """The distance of two hulls: min |V'a - W'b|, a and b in simplices, by least squares."""
+    scale = 1e4
+    ones = np.zeros((2, len(V) + len(W)))
+    ones[0, : len(V)] = ones[1, len(V) :] = scale
+    system = np.vstack([np.hstack([V.T, -W.T]), ones])
+    weights = scipy.optimize.nnls(system, np.append(np.zeros(V.shape[1]), [scale, scale]))[0]
+    return np.linalg.norm(V.T @ weights[: len(V)] - W.T @ weights[len(V) :])
+
+
+def faces(kind, d):
+    """The vertices of each proper face, by places in `corners`."""
+    V = corners(kind, d)
+    if kind == "simplex":
+        return [list(F) for k in range(1, d) for F in combinations(range(d), k)]
+    if kind == "cube":  # some coordinates are fixed
+        return [
+            [i for i, v in enumerate(V) if all(v[j] == b for j, b in zip(fixed, bits, strict=True))]
+            for k in range(1, d + 1)
+            for fixed in combinations(range(d), k)
+            for bits in product((0.0, 1.0), repeat=k)
+        ]
+    return [  # some coordinates with a sign each
+        [j if s > 0 else d + j for j, s in zip(chosen, signs, strict=True)]
+        for k in range(1, d + 1)
+        for chosen in combinations(range(d), k)
+        for signs in product((1, -1), repeat=k)
+    ]
+
+
+@pytest.mark.parametrize("d", [2, 3, 4])
+@pytest.mark.parametrize("kind", POLYTOPES)
+def test_a_pyramidal_width_is_the_least_distance_of_a_face_and_the_other_vertices(kind, d):
+    V = corners(kind, d)
+    found = min(distance(V[F], np.delete(V, F, axis=0)) for F in faces(kind, d) if len(F) < len(V))
+    assert width(kind, d) == pytest.approx(found, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "d", "rho"),
+    [("simplex", 4, 1 / 8), ("cube", 3, 1 / 36), ("l1", 3, 1 / 32), ("l1", 4, 1 / 48)],
+)
+def test_the_rate_is_that_of_the_formulas(kind, d, rho):
+    """mu/(2 L d) on a simplex, d even; mu/(4 L d^2) on a cube, mu/(16 L (d-1)) on an l1 ball."""
+    D = on_a_face(kind, d).set.diameter
+    left = contraction.height(1.0, 1.0, 1.0, width(kind, d), D, 2)
+    assert 1.0 - left == pytest.approx(rho)
+
+
+# --- claims ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("claim", contraction.CLAIMS, ids=lambda one: one.name)
+def test_a_contraction_is_half_reached(claim, judgements):
+    found = judgements(claim)
+    assert found.verdict in ("holds", "tight"), found.reason
+    assert found.measured["simplex 4: ratio"] == pytest.approx(0.53, abs=0.005)
+
+
+def test_without_away_steps_it_is_far_above():
+    from pfbench.verification import Subject
+
+    found = judge(contraction.AWAY, Subject(contraction.NoAway))
+    assert found.measured["simplex 4: ratio"] > 1e5
+
+
+def test_the_open_loop_falls_by_two_and_line_search_by_one(judgements):
+    found = judgements(openloop.SEPARATION)
+    assert found.verdict == "holds", found.reason
+    for name in ("right", "left", "middle"):
+        assert found.measured[f"{name}: open loop"] == pytest.approx(-2.0, abs=0.03)
+        assert found.measured[f"{name}: line search"] == pytest.approx(-0.92, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("given", "slope"),
+    [
+        ({"offset": 1.0}, -1.95),
+        ({"offset": 2.0}, -1.99),
+        ({"offset": 6.0}, -1.98),
+        ({"step": "log-adaptive"}, -1.81),
+    ],
+)
+def test_every_open_loop_falls_faster_than_line_search(given, slope):
+    from pfbench.verification.trial import Trial
+
+    found = openloop.slope(
+        Trial(openloop.SEPARATION), openloop.triangle(0.3, 0.5), {"step": "open-loop"} | given, 4000
+    )
+    assert found == pytest.approx(slope, abs=0.15)

@@ -1,0 +1,201 @@
+"""One method against its class: its sentence, table and profile, and what goes into a paper."""
+
+import math
+import re
+from dataclasses import replace
+
+import matplotlib as mpl
+import pytest
+from made_runs import SEEDS, descending, fast, group, idle, results, run, slow, slower
+
+from pfbench.reporting.documents.paper import Paper
+from pfbench.reporting.figures import svg
+from pfbench.reporting.figures.front import drawn, profile
+from pfbench.reporting.findings.front import front, strengths
+from pfbench.reporting.findings.result_tables import comparisons
+from pfbench.reporting.results import Panel, Results
+from pfbench.runs.planning.study import Named
+
+
+def asking(found, label, lo=0, po=0):
+    """The same runs with so many LO and PO a row."""
+    runs = []
+    for one in found.runs:
+        columns = list(one.columns)
+        rows = [list(row) for row in one.rows]
+        for k, row in enumerate(rows):
+            row[columns.index("lo")], row[columns.index("po")] = lo * k, po * k
+        last = len(rows) - 1
+        counts = replace(one.counts, lo=lo * last, po=po * last)
+        runs.append(replace(one, rows=[tuple(row) for row in rows], counts=counts))
+    return replace(found, label=label, algorithm=label, runs=tuple(runs))
+
+
+def about(*groups, mine="mine"):
+    return front(comparisons(results(*groups)), (mine,))
+
+
+def test_the_sentence_counts_every_pair_once():
+    mine, best = group("mine", slow().runs), asking(fast(), "best")
+    found = about(mine, best, idle())
+    assert found.sentence == (
+        "On 2 pairs of problem and target, by SFO among 3 methods, mine is first on 0, within 2 "
+        "times the first on 0, further behind on 2, and does not arrive on 0; the strongest rival "
+        "is best, ahead of it on 2 and behind on 0."
+    )
+    assert "is first on 2" in about(group("mine", fast().runs), slow()).sentence
+    assert "does not arrive on 2" in about(group("mine", idle().runs), slow()).sentence
+    near = about(group("mine", slower().runs), slow()).sentence
+    assert "within 2 times the first on 2, further behind on 0" in near
+
+
+def test_who_never_projects_is_compared_with_its_like():
+    mine = asking(slow(), "mine", lo=1)
+    like, other = asking(slower(), "like", lo=2), asking(fast(), "other", po=1)
+    found = about(mine, like, other)
+    assert (found.rivals, found.outside) == (("like",), {"other"})
+    assert "among 2 methods that never project, mine is first on 2" in found.sentence
+    assert {row.cells[1] for row in found.table.rows} == {"like"}
+    # Who projects meets all.
+    assert set(about(mine, like, other, mine="other").rivals) == {"mine", "like"}
+
+
+def test_who_needs_fewer_of_both_is_named_and_else_it_is_on_the_frontier():
+    mine = asking(slow(), "mine", lo=3)
+    fewer_lo, more_of_both = asking(slower(), "a", lo=1), asking(slower(), "b", lo=4)
+    assert [row.cells[-1] for row in about(mine, fewer_lo, more_of_both).table.rows] == [
+        "nobody"
+    ] * 2
+    both = asking(fast(), "c", lo=2)
+    found = about(mine, fewer_lo, more_of_both, both)
+    assert [row.cells[-1] for row in found.table.rows] == ["c"] * 2
+    assert found.table.head[2:6] == ("SFO: mine", "best other", "its calls", "ratio")
+    assert found.table.head[6:10] == ("LO: mine", "best other", "its calls", "ratio")
+
+
+def test_a_stated_price_is_the_only_scale():
+    made = results(asking(slow(), "mine", lo=3), asking(slower(), "a", lo=1))
+    made = replace(made, study=replace(made.study, price={"sfo": 1.0, "lo": 20.0}))
+    found = front(comparisons(made), ("mine",))
+    assert found.table.head[2:] == ("SFO + 20 LO: mine", "best other", "its calls", "ratio")
+    assert "by SFO + 20 LO among" in found.sentence
+    assert {row.cells[1] for row in found.table.rows} == {"a"}
+
+
+def test_how_strong_a_method_is_does_not_depend_on_the_others():
+    few = strengths(comparisons(results(fast(), slow()))[0])
+    many = strengths(comparisons(results(fast(), slow(), slower(), idle()))[0])
+    assert {label: many[label] for label in few} == few
+    assert few["fast"] > few["slow"] > many["slower"] > many["idle"] == 0.0
+
+
+def test_the_profile_has_a_step_at_each_pair():
+    found = about(group("mine", slow().runs), fast(), idle())
+    calls = [one.value for one in found.compared[0].panels[0].scored[0].expected]
+    assert found.steps() == {"mine": sorted(calls), "fast": pytest.approx([43.5, 83.5]), "idle": []}
+    lines = {line.label: line for line in profile(found).lines}
+    assert [label for label, line in lines.items() if line.mine] == ["mine"]
+    assert list(lines)[-1] == "mine"
+    ends = {label: line.points.split()[-1] for label, line in lines.items()}
+    assert ends == {"mine": "1000.0,0.0", "fast": "1000.0,0.0", "idle": "1000.0,400.0"}
+
+
+# --- for a paper ----------------------------------------------------------------------------------
+
+
+def crowd(panels=7):
+    """46 methods with long names on several problems."""
+    groups = [group("my own method of a long name, tuned", slow().runs)] + [
+        group(f"nfwu-caspiderg variant {k}, tuned", [descending(20 + k, seed=s) for s in SEEDS])
+        for k in range(45)
+    ]
+    made = results(*groups)
+    several = tuple(
+        Panel(f"p{k}", "", f"problem {k}", tuple(replace(one, problem=f"p{k}") for one in groups))
+        for k in range(panels)
+    )
+    study = replace(made.study, problems=tuple(Named(f"p{k}", f"p{k}") for k in range(panels)))
+    return front(comparisons(Results(study, several)), (groups[0].label,))
+
+
+@pytest.fixture(scope="module")
+def paper():
+    return Paper(crowd(), "made")
+
+
+def test_the_table_has_the_five_strongest_and_at_most_60_lines(paper):
+    text = paper.table()
+    assert len(text.splitlines()) <= 60
+    head = next(line for line in text.splitlines() if line.startswith("problem"))
+    assert head.count("&") == 1 + 1 + 5
+    assert all(f"variant {k}, tuned" in head for k in range(5))
+    rows = [line for line in text.splitlines() if line.endswith(r"\\")][1:]
+    assert len(rows) == 7 * 2
+    assert len({line.count("&") for line in rows}) == 1
+    assert text.count("{") == text.count("}")
+    for said in ("Expected SFO calls", "8 seeds", "5 strongest of 45", "rank test"):
+        assert said in text
+    assert len(Paper(crowd(30), "made").table().splitlines()) <= 60
+
+
+def test_the_best_of_a_row_is_bold_where_the_seeds_tell():
+    one = front(comparisons(results(group("mine", fast().runs), slow(), slower())), ("mine",))
+    rows = [line for line in Paper(one, "made").table().splitlines() if line.endswith(r"\\")][1:]
+    assert all(line.count("textbf") == 1 and "& \\textbf" in line for line in rows)
+    same = front(comparisons(results(group("mine", fast().runs), fast())), ("mine",))
+    assert "textbf" not in Paper(same, "made").table()
+
+
+def test_macros_have_names_of_letters_and_the_numbers_of_the_table(paper):
+    lines = paper.macros().splitlines()[1:]
+    names = [re.match(r"\\newcommand\{\\(\w+)\}\{(.+)\}$", line) for line in lines]
+    assert all(names)
+    assert len({name[1] for name in names}) == len(names) == 2 * 7 * 2
+    assert all(re.fullmatch("[A-Za-z]+", name[1]) for name in names)
+    assert all(name[2] in paper.table() for name in names if not name[1].endswith("Ratio"))
+
+
+def texts_outside(drawing):
+    """The texts of a figure that reach beyond its canvas."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(svg._LOOK)
+        canvas = drawing.canvas()
+        canvas.draw_without_rendering()
+        box = canvas.bbox
+        texts = [one for one in canvas.findobj(mpl.text.Text) if one.get_visible()]
+        found = []
+        for one in texts:
+            at = one.get_window_extent()
+            inside = (
+                at.x0 >= -0.5 and at.y0 >= -0.5 and at.x1 <= box.x1 + 0.5 and at.y1 <= box.y1 + 0.5
+            )
+            found += [] if not one.get_text() or inside else [one.get_text()]
+        return found, canvas.get_figwidth()
+
+
+def test_the_figure_of_a_column_has_no_text_outside_of_it(monkeypatch):
+    found, width = texts_outside(drawn(crowd()))
+    assert (found, width) == ([], 3.25)
+    # With three names side by side whatever their length, it would have.
+    monkeypatch.setattr(
+        "matplotlib.legend.Legend.get_window_extent", lambda *_: mpl.transforms.Bbox.unit()
+    )
+    assert texts_outside(drawn(crowd()))[0]
+
+
+def test_the_caption_of_the_figure_stands_with_it(paper):
+    text = paper.figure()
+    assert r"\includegraphics[width=3.25in]{made-compare.pdf}" in text
+    assert "Share of the 14 pairs" in text
+    assert "39 in number" in text
+
+
+def test_expected_calls_that_some_runs_miss_say_so():
+    some = [run([16, 0.5], [0, 10], seed=k, status="target") for k in range(4)]
+    some += [run([16, 8], [0, 50], seed=k, status="budget") for k in range(4, 8)]
+    one = front(comparisons(results(group("mine", some), idle())), ("mine",))
+    text = Paper(one, "made").table()
+    assert "$^{4/8}$" in text
+    assert r"$\infty$" in text
+    assert math.isclose(one.duels[0].calls, (40 + 200) / 4)

@@ -1,0 +1,54 @@
+"""The page of words: each is there once, and pages link to it where they first use it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pfbench.reporting.tables import meaning
+
+ROOT = Path(__file__).resolve().parents[1]
+WORDS = (ROOT / "docs/words.md").read_text(encoding="utf-8")
+ANCHORS = re.findall(r'<a id="([\w-]+)"></a>', WORDS)
+
+FIRST = {
+    "README.md": ["tight"],
+    "docs/claims.md": ["tight"],
+    "docs/compare.md": ["expected", "charged", "class", "told-apart", "candidate"],
+    "docs/four-files.md": ["tight"],
+    "docs/theory.md": ["tight"],
+    "docs/verify-a-claim.md": ["tight"],
+    "docs/your-theorem.md": ["tight"],
+}
+"""Which words a page links to."""
+
+
+def test_each_word_has_one_place():
+    assert len(ANCHORS) == len(set(ANCHORS)) > 20
+    for line in WORDS.splitlines():
+        assert line.count('<a id="') <= 1
+
+
+def linked(page):
+    return re.findall(r"words\.md#([\w-]+)", (ROOT / page).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", FIRST)
+def test_pages_link_to_words_that_are_there(page):
+    assert {*FIRST[page]} <= {*linked(page)} <= {*ANCHORS}
+
+
+def test_tight_is_linked_where_a_page_first_says_it_of_a_verdict():
+    """So it is defined once: whoever reads it is led to the same place."""
+    said = re.compile(r"(\[)?\*{1,2}tight\*{1,2}(\]\()?")
+    pages = [path for path in (ROOT / "docs").glob("*.md") if path.name != "words.md"]
+    first = {path.name: said.search(path.read_text(encoding="utf-8")) for path in pages}
+    unlinked = [name for name, found in first.items() if found and not all(found.groups())]
+    assert unlinked == []
+    assert sum(found is not None for found in first.values()) >= 4
+
+
+def test_heads_of_tables_say_what_they_mean():
+    for head in ("place", "told apart", "ratio", "at an end", "cost", "SFO", "LO"):
+        assert meaning(head), head
+    assert meaning("algorithm") == ""
