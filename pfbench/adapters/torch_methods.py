@@ -56,7 +56,8 @@ class TorchOptimizer(BlackBox):
         made = getattr(torch.optim, self.optimizer, None)
         if made is None:
             raise InputError(f"torch.optim has no {self.optimizer}: name one of its classes.")
-        p = torch.tensor(plain.start, dtype=torch.float64, requires_grad=True)
+        # In the shape of a point: Muon takes matrices alone.
+        p = torch.tensor(plain.point(plain.start), dtype=torch.float64, requires_grad=True)
         optimizer = made([p], lr=self.step, **dict(self.options or {}))
 
         def closure() -> Any:
@@ -65,7 +66,7 @@ class TorchOptimizer(BlackBox):
                 value, g = plain.value_and_gradient(z)
             else:
                 value, g = None, plain.batch(rng.integers(plain.n, size=self.batch), z)
-            p.grad = torch.from_numpy(np.array(g))
+            p.grad = torch.from_numpy(plain.point(g))
             return value
 
         for _ in range(self.iterations):
