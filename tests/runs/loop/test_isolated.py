@@ -8,6 +8,7 @@ import pytest
 from helpers import tiny_logistic, tiny_recovery
 
 import pfbench as pf
+from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError, Refused
 from pfbench.runs.loop.solve import solve
 
@@ -107,7 +108,8 @@ def same(kind, names=None):
     for name, given in CASES:
         if names and name not in names:
             continue
-        algorithm = pf.algorithm(name, **{"iterations": 7} | given)
+        iterations = {"iterations": 7} if "iterations" in ALGORITHMS[name].parameters() else {}
+        algorithm = pf.algorithm(name, **iterations | given)
         try:
             here = outcome(PROBLEMS[kind](), algorithm)
         except (Refused, InputError):
