@@ -20,6 +20,7 @@ from pfbench.claims import (
     pethick2025,
     polytopes,
     qu2018,
+    relatives,
     shen2019,
     wang2019,
 )
@@ -45,6 +46,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
             jaggi2013,
             pethick2025,
             polytopes,
+            relatives,
             kim2026,
             methods,
         )

@@ -1,0 +1,215 @@
+"""Mean squared gradients of PAGE, L-SVRG and ZeroSARAH, and mean gaps of Frank-Wolfe along them.
+
+The bounds are pfbench's: sum E|g_t - grad f(x_t)|^2 <= c^2 L^2 sum E|x_t - x_{t-1}|^2 by the exact
+conditional laws, and descent along g_t. They hold for every step of their lemma.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.loopless import LSVRGMethod, PAGEMethod
+from pfbench.algorithms.loopless_frank_wolfe import PAGEFW
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Asked, Point, State
+from pfbench.estimators import LSVRG, PAGE
+from pfbench.sets import L2Ball
+from pfbench.sets.whole import WholeSpace
+from pfbench.verification import Claim, Mutant, instance
+from pfbench.verification.instruments.indefinite import Indefinite
+from pfbench.verification.stating.bound import bound
+from pfbench.verification.units import SQUARE, VALUE
+
+N, BATCH = 64, 8
+
+
+def signed(radius: float = 0.0) -> Indefinite:
+    """Return f_i(x) = x'(A + t_i I)x/2, t_i = 1 or -1, A diagonal from 0.05 to 0.3.
+
+    L_f = 0.3 is far below L_ms = 1.04: components pull to both sides, and the estimates err by a
+    third of what a step moves. With a radius it is over the l2 ball, from its boundary.
+    """
+    d = 4
+    A = np.diag(np.linspace(0.05, 0.3, d))
+    over = L2Ball(d, radius) if radius else WholeSpace(d)
+    begin = np.full(d, (radius or 1.0) / math.sqrt(d))
+    signs = np.where(np.arange(N) % 2 == 0, 1.0, -1.0)
+    return Indefinite(over, A, np.zeros(d), begin, 0.0, 1.0, np.zeros((N, d)), signs)
+
+
+SPACE, BALL = instance(signed), instance(signed, radius=1.0)
+
+
+def squared(problem: Any, x: Any) -> float:
+    """Return |grad f(x)|^2."""
+    g = problem.gradient(np.asarray(x))
+    return float(g @ g)
+
+
+def gap(problem: Any, x: Any) -> float:
+    """Return V(x)."""
+    g = problem.gradient(np.asarray(x))
+    return float(g @ x) - float(problem.minimum(g)[0])
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+def sharp(c2: float, c: Constants) -> float:
+    """Return the largest step with eta^2 L^2 c^2 + eta L_f <= 1, L = L_ms."""
+    return 2.0 / (c.L_f + math.sqrt(c.L_f**2 + 4.0 * c2 * c.L_ms**2))
+
+
+def descent(constants: Constants, parameters: Any) -> float:
+    """Return 2 h0/(eta T), the bound of the mean of E|grad f(x_t)|^2, t < T."""
+    return float(2.0 * constants.delta / (parameters.step * parameters.iterations))
+
+
+def of_page(constants: Constants, *, T: int) -> dict[str, Any]:
+    """Return b = sqrt n, p = b/(n + b), c = 1 and 0.8 of the sharp step, whose runs vary less."""
+    p, eta = BATCH / (N + BATCH), 0.8 * sharp(1.0, constants)
+    return {"iterations": T, "batch": BATCH, "refresh": p, "step": eta}
+
+
+def of_lsvrg(constants: Constants, *, T: int) -> dict[str, Any]:
+    """Return p = 1/2, b = 16, c^2 = 2(1-p)(2-p)/(p^2 b) and the sharp step."""
+    c2 = 2.0 * 0.5 * 1.5 / (0.25 * 16)
+    return {"iterations": T, "batch": 16, "refresh": 0.5, "step": sharp(c2, constants)}
+
+
+def of_zerosarah(constants: Constants, *, T: int) -> dict[str, Any]:
+    """Return b = sqrt n, lambda = q/2 and the sharp step of its c^2."""
+    q = 1.0 - (1.0 - 1.0 / N) ** BATCH
+    lam = q / 2.0
+    c2 = (2.0 + (1.0 - q) * (2.0 - q)) / (lam * (2.0 - lam) * BATCH)
+    given = {"iterations": T, "batch": BATCH, "table_weight": lam}
+    return {**given, "step": sharp(c2, constants)}
+
+
+def _smooth(name: str, parameters: Any, T: int, source: str) -> Claim:
+    return Claim(
+        name=f"relatives-smooth-{name}",
+        source=source,
+        statement="mean over t < T of E|grad f(x_t)|^2 <= 2 h0/(eta T) if (eta L c)^2 + eta L_f "
+        "<= 1 (derived by pfbench)",
+        check=bound(
+            descent, squared, over="mean", parameters=partial(parameters, T=T), runs=(240, 320)
+        ),
+        instances=(SPACE,),
+        algorithm=name,
+        assumptions=("L_f", "L = L_ms"),
+        schedule="eta of the lemma",
+        takes=(3.0, 8.0),
+        units={"of": SQUARE},
+    )
+
+
+SMOOTH_PAGE = _smooth("page", of_page, 100, "Li, Bao, Zhang, Richtarik 2021, the method; pfbench")
+SMOOTH_LSVRG = _smooth("lsvrg", of_lsvrg, 100, "Kovalev, Horvath, Richtarik 2020; pfbench")
+SMOOTH_ZEROSARAH = _smooth("zerosarah", of_zerosarah, 100, "Li, Hanzely, Richtarik 2021; pfbench")
+
+
+# --- Frank-Wolfe ----------------------------------------------------------------------------------
+
+PAGED = {"batch": BATCH, "refresh": BATCH / (N + BATCH)}
+SIZES: dict[str, tuple[dict[str, Any], float]] = {
+    "spider-fw": ({"batch": 8, "period": 8}, math.sqrt(7 / 8)),
+    "page-fw": (PAGED, 1.0),
+    "lsvrg-fw": ({"batch": 8, "refresh": 0.5}, math.sqrt(0.5 * 1.5 / (0.25 * 8))),
+    "zerosarah-fw": ({"batch": 8, "table_weight": 0.06}, 2.0 / math.sqrt(0.06 * 1.94 * 8)),
+}
+"""Sizes of each method, and the c of E|g_t - grad f(x_t)|^2 <= (c L gamma D)^2."""
+
+_STEPS = 300
+
+
+def of_frank_wolfe(constants: Constants, *, name: str) -> dict[str, Any]:
+    """Return the step gamma = sqrt(h0/((1/2 + c) L D^2 T)) with the sizes of a method."""
+    sizes, c = SIZES[name]
+    gamma = math.sqrt(constants.delta / ((0.5 + c) * constants.L * constants.D**2 * _STEPS))
+    return {**sizes, "iterations": _STEPS, "step": gamma}
+
+
+def mean_gap(constants: Constants, parameters: Any, *, c: float) -> float:
+    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma."""
+    curvature = (0.5 + c) * constants.L * constants.D**2
+    gamma: float = parameters.step
+    return float(constants.delta / (parameters.iterations * gamma) + curvature * gamma)
+
+
+def _frank_wolfe(name: str, source: str) -> Claim:
+    return Claim(
+        name=f"relatives-gap-{name}",
+        source=source,
+        statement="mean over t < T of E V(x_t) <= h0/(T gamma) + (1/2 + c) L D^2 gamma, where "
+        "E|g_t - grad f(x_t)|^2 <= (c L gamma D)^2 (derived by pfbench)",
+        check=bound(
+            partial(mean_gap, c=SIZES[name][1]),
+            gap,
+            over="mean",
+            parameters=partial(of_frank_wolfe, name=name),
+        ),
+        instances=(BALL,),
+        algorithm=name,
+        assumptions=("L_f", "L = L_ms", "a compact set"),
+        schedule="gamma = sqrt(h0/((1/2 + c) L D^2 T))",
+        takes=(5.0, 8.0),
+        units={"of": VALUE},
+    )
+
+
+GAPS = tuple(
+    _frank_wolfe(name, source)
+    for name, source in (
+        ("spider-fw", "Yurtsever, Sra, Cevher 2019, the method; pfbench"),
+        ("page-fw", "Li, Bao, Zhang, Richtarik 2021; Beznosikov, Dobre, Gidel 2024; pfbench"),
+        ("lsvrg-fw", "Kovalev, Horvath, Richtarik 2020, the estimate; pfbench"),
+        ("zerosarah-fw", "Li, Hanzely, Richtarik 2021, the estimate; pfbench"),
+    )
+)
+
+CLAIMS = (SMOOTH_PAGE, SMOOTH_LSVRG, SMOOTH_ZEROSARAH, *GAPS)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class NeverAgain(PAGEMethod):
+    """PAGE that takes its full gradient once."""
+
+    @property
+    def estimator(self) -> PAGE:
+        """The faulty estimator."""
+        return PAGE(self.batch, 1e-12)
+
+
+class OldSnapshot(LSVRGMethod):
+    """L-SVRG that keeps its first snapshot."""
+
+    @property
+    def estimator(self) -> LSVRG:
+        """The faulty estimator."""
+        return LSVRG(self.batch, 1e-12)
+
+
+class QuarterStep(PAGEFW):
+    """Steps by a quarter of gamma."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `PAGEFW.run` with a quarter of the step."""
+        yield from replace(self, step=self.step / 4.0).plain(ask, x, rng)
+
+    def plain(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Run as it is."""
+        yield from super().run(ask, x, rng)
+
+
+MUTANTS = (
+    Mutant.of("page-never-again", NeverAgain, SMOOTH_PAGE),
+    Mutant.of("lsvrg-old-snapshot", OldSnapshot, SMOOTH_LSVRG),
+    Mutant.of("page-fw-quarter-step", QuarterStep, GAPS[1]),
+)
