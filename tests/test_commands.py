@@ -72,10 +72,11 @@ SCRIPTS = {
     "benchmarks.profile": "svfw --seconds 0.1",
     "benchmarks.beside": ". --seconds 0.1",
     "benchmarks.many": "{folder} --runs 20 --only listed",
+    "benchmarks.pages": "--help",
     "benchmarks/peers": "--help",
     "benchmarks.history": "--help",
 }
-"""Scripts of `benchmarks` at their smallest; the peers take minutes, and history clones commits."""
+"""Scripts of `benchmarks` at their smallest; peers and pages take minutes, history clones."""
 
 LEFT_OUT = {
     "benchmarks.arrays": "needs PyTorch: tests/problems hold array libraries to ours",
