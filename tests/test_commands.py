@@ -72,10 +72,11 @@ SCRIPTS = {
     "benchmarks.profile": "svfw --seconds 0.1",
     "benchmarks.beside": ". --seconds 0.1",
     "benchmarks.many": "{folder} --runs 20 --only listed",
+    "benchmarks.pages": "--help",
     "benchmarks/peers": "--help",
     "benchmarks.history": "--help",
 }
-"""Scripts of `benchmarks` at their smallest; the peers take minutes, and history clones commits."""
+"""Scripts of `benchmarks` at their smallest; peers and pages take minutes, history clones."""
 
 LEFT_OUT = {
     "benchmarks.arrays": "needs PyTorch: tests/problems hold array libraries to ours",
@@ -96,6 +97,8 @@ LEFT_OUT = {
     "pfbench compare my_methods.py:Mine": "docs/compare.md, by a test of tests/test_docs.py",
     "pfbench run epochs.toml --scheduler": "needs a cluster: tests/runs/engines",
     "pfbench data fetch": "downloads",
+    "pfbench verify my_theorem.py --receipt": "tests/receipts makes one",
+    "pfbench receipt --check": "tests/receipts checks one",
     "pfbench check pfbench.adapters:CoptFrankWolfe": "needs copt: tests/adapters",
     "pfbench info robust-matrix-recovery[source=movielens,edition=my/ratings.csv]": (
         "needs that file: test_where_to_put_a_file_by_hand"

@@ -2,10 +2,11 @@
 
 import re
 import tomllib
-from itertools import chain
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from tools.resolve_lock import PYTHONS, locked, required
 
 import pfbench
 
@@ -15,10 +16,6 @@ if not (ROOT / "pyproject.toml").exists():
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
-def numbers(version):
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
-
-
 def test_one_version_everywhere():
     cited = dict(re.findall(r"^([a-z-]+): (.+)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.M))
     assert PROJECT["version"] == pfbench.__version__ == cited["version"]
@@ -26,21 +23,31 @@ def test_one_version_everywhere():
     assert cited["cff-version"] == "1.2.0"
 
 
-def locked():
-    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
-    return dict(line.split("==") for line in lines if not line.startswith("#"))
+@pytest.mark.parametrize("python", PYTHONS)
+def test_every_requirement_has_one_pin_within_its_bounds(python):
+    pins = locked(python)
+    for requirement in map(Requirement, required()):
+        assert requirement.specifier.contains(pins[requirement.name]), (python, requirement)
 
 
-def test_every_dependency_is_locked_within_its_bounds():
-    extras = PROJECT["optional-dependencies"]
-    named = chain(PROJECT["dependencies"], *(extras[e] for e in ("report", "data", "cluster")))
-    for requirement in chain(named, extras["certify"]):
-        name, least = re.fullmatch(r"([a-z0-9-]+)>=([0-9.]+)", requirement).groups()
-        assert numbers(locked()[name]) >= numbers(least), requirement
+def test_a_pin_that_lacks_or_is_doubled_is_seen(monkeypatch):
+    lines = (ROOT / "constraints.txt").read_text("utf-8")
+    assert locked("3.11")["numpy"] != locked("3.12")["numpy"]
+    doubled = lines.replace(' ; python_version >= "3.12"', "")
+    monkeypatch.setattr(Path, "read_text", lambda *_: doubled)
+    with pytest.raises(AssertionError, match="locked twice"):
+        locked("3.11")
 
 
-def test_locked_versions_are_exact_sorted_and_there_once():
+def test_locked_versions_are_exact_and_sorted():
     text = (ROOT / "constraints.txt").read_text("utf-8")
-    names = re.findall(r"^([a-z0-9-]+)==[0-9][0-9a-z.]*$", text, re.M)
+    marker = r"(?: ; python_version (?:<|>=) \"3\.\d+\")?"
+    names = re.findall(rf"^([a-z0-9-]+)==[0-9][0-9a-z.]*{marker}$", text, re.M)
     assert len(names) == len([line for line in text.splitlines() if not line.startswith("#")])
-    assert names == sorted(set(names))
+    assert names == sorted(names)
+
+
+def test_every_python_that_is_supported_is_resolved():
+    assert PROJECT["requires-python"] == f">={PYTHONS[0]}"
+    tox = (ROOT / "tox.ini").read_text("utf-8")
+    assert "python tests/tools/resolve_lock.py" in tox

@@ -96,7 +96,7 @@ def latex(table: Table) -> str:
         cells = list(map(latex_text, texts))
         for at in row.best:
             cells[2 + at] = rf"\textbf{{{cells[2 + at]}}}"
-        lines.append(" & ".join(_shielded(cell) for cell in cells) + r" \\")
+        lines.append(" & ".join(shielded(cell) for cell in cells) + r" \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
@@ -131,6 +131,6 @@ def _head(text: str) -> str:
     return r"\shortstack[r]{" + r":\\ ".join([first, *others]) + "}"
 
 
-def _shielded(cell: str) -> str:
+def shielded(cell: str) -> str:
     """Return a cell that the end of the line before cannot read as its option."""
     return f"{{}}{cell}" if cell.startswith(("[", "*")) else cell

@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import replace
 
 import pytest
+from compiling import compiled
 from made_runs import (
     SEEDS,
     TARGETS,
@@ -213,29 +214,6 @@ def test_csv_has_every_number():
 
 
 HOSTILE = "a_b%c&d#e$f{g}h^i~j\\k<l>m|n\"o`p'q [x] *y 10⁻³ ∇√ΨλÅéß中😀√n−1"
-
-
-def compiled(tmp_path, body, preamble=""):
-    """Compile a document; a warning of a missing character is an error."""
-    engine = shutil.which("pdflatex")
-    if engine is None:
-        pytest.skip("pdflatex is not installed")
-    source = (
-        "\\documentclass{article}\n\\usepackage{booktabs}\n"
-        f"{preamble}\n\\begin{{document}}\n{body}\n\\end{{document}}\n"
-    )
-    (tmp_path / "d.tex").write_text(source, encoding="utf-8")
-    done = subprocess.run(
-        [engine, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "d.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
-    log = done.stdout.decode("utf-8", "replace")
-    assert done.returncode == 0, log[-2000:]
-    assert "Missing character" not in (tmp_path / "d.log").read_text(errors="replace")
-    return log
 
 
 def named(label):

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import matplotlib as mpl
 import pytest
+from compiling import compiled
 from made_runs import SEEDS, descending, fast, group, idle, results, run, slow, slower
 
 from pfbench.reporting.documents.paper import Paper
@@ -153,6 +154,20 @@ def test_macros_have_names_of_letters_and_the_numbers_of_the_table(paper):
     assert len({name[1] for name in names}) == len(names) == 2 * 7 * 2
     assert all(re.fullmatch("[A-Za-z]+", name[1]) for name in names)
     assert all(name[2] in paper.table() for name in names if not name[1].endswith("Ratio"))
+
+
+def test_table_and_macros_compile(tmp_path, paper):
+    body = f"{paper.table()}\n\\cmpProblemOA, \\cmpProblemOARatio"
+    compiled(tmp_path, body, paper.macros())
+
+
+def test_no_cell_is_read_as_an_option_of_the_line_before():
+    mine = results(group("mine", fast().runs), slow())
+    panel = replace(mine.panels[0], title="[2em] *")
+    one = front(comparisons(replace(mine, panels=(panel,))), ("mine",))
+    rows = [line for line in Paper(one, "made").table().splitlines() if "2em" in line]
+    assert rows
+    assert all(line.startswith("{}[2em]") for line in rows)
 
 
 def texts_outside(drawing):

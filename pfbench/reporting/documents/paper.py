@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from pfbench.reporting.comparison import Compared, Scored
 from pfbench.reporting.findings.front import Front
-from pfbench.reporting.latex import latex_text
+from pfbench.reporting.latex import latex_text, shielded
 from pfbench.reporting.statistics import leaders
 from pfbench.reporting.words import inside, whole
 from pfbench.runs.planning.tune import Tune
@@ -65,7 +65,7 @@ class Paper:
         before = None
         for (panel, at, cells), best in zip(self._rows, self._best, strict=True):
             title = panel.panel.title
-            name = latex_text(title) if title != before else ""
+            name = shielded(latex_text(title)) if title != before else ""
             before = title
             texts = self._row(cells, at, best)
             level = f"{self._comparison.targets[at].target:g}"
