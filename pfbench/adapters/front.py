@@ -31,6 +31,7 @@ def solve(
     measures: str | Sequence[str] | Mapping[str, Measure] = (),
     every: int = 1,
     start: Point = None,
+    isolated: bool = False,
 ) -> Run:
     """Run an algorithm on a problem.
 
@@ -60,6 +61,9 @@ def solve(
         Record a row each `every` iterations (and the first and the last).
     start
         Start point in the set; the problem's own if not given.
+    isolated
+        Run the method in a process of its own, where nothing of the problem is: see
+        `pfbench.runs.loop.solve.solve`.
 
     Returns
     -------
@@ -76,6 +80,11 @@ def solve(
         is not known to meet what the theorem of its schedule assumes.
     """
     on = as_problem(problem)
+    method = as_algorithm(algorithm, on)
+    if isolated and isinstance(method, Method):
+        raise InputError(
+            "isolated=True needs a class of its own file: a function knows the problem."
+        )
     if isinstance(measures, str) and ":" in measures:
         measures = [measures]
     if not isinstance(measures, str | Mapping) and isinstance(measures, Sequence):
@@ -84,7 +93,7 @@ def solve(
             measures = chosen_measures(on, names)
     return loop.solve(
         on,
-        as_algorithm(algorithm, on),
+        method,
         seed=seed,
         budget=_budget(budget),
         stop=Stop.parse(stop) if isinstance(stop, str) else stop,
@@ -92,6 +101,7 @@ def solve(
         measures=measures,
         every=every,
         start=start,
+        isolated=isolated,
     )
 
 

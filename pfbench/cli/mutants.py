@@ -10,7 +10,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.visible import visible
 from pfbench.cli import printing
 from pfbench.cli.report import command_line
-from pfbench.cli.tables import columns, heading, show
+from pfbench.cli.tables import READABLE, columns, heading, show
 
 if TYPE_CHECKING:
     from pfbench.cli.work import Work
@@ -27,12 +27,16 @@ MOST_OF_RECEIPTS = 20
 
 
 def verify_mutants(work: "Work", most: int | None) -> None:
-    """Hold planted faults to the claims that must catch them, and generated ones to all claims."""
+    """Hold planted faults to the claims that must catch them, and generated ones to all claims.
+
+    At most so many generated ones of a method; none, and nothing is said of them, if 0.
+    """
     from pfbench.claims.catalogue import mutants_of
     from pfbench.verification.session import Verification
 
     planted = mutants_of(work.names)
-    faults, claims, drawn = generated(work, _most(work, most))
+    alone = most == 0
+    faults, claims, drawn = ([], [], "none") if alone else generated(work, _most(work, most))
     with work.steps("mutants", sum(len(one.expected) for one in planted)) as steps:
         caught = work.session(steps).catch(planted)
     studied = studied_faults(work, faults, claims)
@@ -47,8 +51,9 @@ def verify_mutants(work: "Work", most: int | None) -> None:
     if not work.quiet:
         show(
             columns(("mutant", "planted fault [caught by]"), map(_caught, caught)),
-            Text(f"{number} of {len(caught)} caught"),
-            heading(f"generated faults, {drawn}", _told(studied)),
+            Text(f"{number} of {len(caught)} planted faults caught"),
+            None if alone else heading(f"generated faults, {drawn}", _told(studied)),
+            most=READABLE,
         )
     if number < 0.9 * len(caught):
         printing.fail("fewer than 90 % of the planted faults are caught.")
@@ -78,7 +83,7 @@ def verify_faults_of(work: "Work", algorithm: str, most: int | None) -> None:
     work.write(nothing | {"generated": [one.as_json() for one in studied]})
     _write_report(work, studied, words)
     if not work.quiet:
-        show(heading(f"faults in {algorithm}, {words}", _told(studied)))
+        show(heading(f"faults in {algorithm}, {words}", _told(studied)), most=READABLE)
 
 
 def _most(work: "Work", most: int | None) -> int:
@@ -150,5 +155,20 @@ def _told(studied: "Sequence[Studied]") -> RenderableType:
 
 def _caught(one: "Caught") -> tuple[str, Text]:
     names = visible(", ".join(verdict.claim.name for verdict in one.by))
-    by = f"[{names}]" if names else Text("[not caught]", "bold red")
+    by = f"[{names}]" if names else Text(f"[not caught: {_missed(one)}]", "bold red")
     return one.mutant.name, Text.assemble(visible(one.mutant.about, "\n"), "\n", by)
+
+
+def _missed(one: "Caught") -> str:
+    """Return why no claim notices a fault, and which kind of claim would."""
+    from pfbench.verification.summaries import room
+
+    why = []
+    for row in one.verdicts:
+        times = room(row.measured)
+        left = f", and its bound has {times:.3g} times room" if times and times > 1.0 else ""
+        why.append(f"{row.claim.name} ({row.claim.kind}) says {row.verdict}{left}")
+    kinds = {row.claim.kind for row in one.verdicts}
+    finer = [kind for kind in ("count", "law", "identity") if kind not in kinds]
+    hint = f"; a claim of kind {' or '.join(finer)} leaves no room" if finer else ""
+    return visible("; ".join(why) + hint)

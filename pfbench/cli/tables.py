@@ -20,9 +20,15 @@ Line = tuple[str, Cell]
 """A name with its text."""
 
 
-def show(*parts: RenderableType | None) -> None:
-    """Print to the standard output; None is nothing."""
+READABLE = 100
+"""Columns of what is read as text: longer lines fold."""
+
+
+def show(*parts: RenderableType | None, most: int | None = None) -> None:
+    """Print to the standard output, in so many columns at most; None is nothing."""
     target = console()
+    if most is not None:
+        target.width = min(target.width, most)
     shown = [
         visible(part, "\n") if isinstance(part, str) else part for part in parts if part is not None
     ]

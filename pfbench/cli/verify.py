@@ -19,7 +19,7 @@ from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power import measure_power
 from pfbench.cli.receipt import check_receipt, make_receipt
 from pfbench.cli.report import command_line
-from pfbench.cli.tables import columns, heading, show
+from pfbench.cli.tables import READABLE, columns, heading, show
 from pfbench.cli.units import of_claims, say_first, show_units
 from pfbench.cli.words import duration, plural
 from pfbench.cli.work import Work
@@ -28,6 +28,7 @@ from pfbench.cli.worst import show_worst_cases
 if TYPE_CHECKING:
     from pfbench.verification.claim import Claim
     from pfbench.verification.session import Finding, Verification
+    from pfbench.verification.verdict import Verdict
 
 _COLOURS = {
     "holds": "green",
@@ -45,6 +46,7 @@ def verify(
     full: bool = flag("All claims, with full effort.", "--full"),
     algorithm: str | None = option("FILE.py:NAME", "Hold your own algorithm to the claims."),
     mutants: bool = flag("Show which claim catches which planted or generated fault.", "--mutants"),
+    planted: bool = flag("Of --mutants: the planted faults alone.", "--planted"),
     faults: int | None = option("N", "Generated faults of each method at most (12; --full: all)."),
     worst_case: bool = flag(
         "Compute worst cases of a few steps, and hold to them; of your own method or claim, too.",
@@ -92,6 +94,8 @@ def verify(
         raise InputError("--within goes with --worst-case FILE.py:NAME: give both.")
     if longest is not None and not power:
         raise InputError("--longest goes with --power: give both.")
+    if planted and (not mutants or faults is not None or algorithm is not None):
+        raise InputError("--planted goes with --mutants, without --faults and --algorithm.")
     if faults is not None and not (mutants or receipt):
         raise InputError("--faults goes with --mutants: give both.")
     if receipt is not None and (algorithm or mutants or worst_case or power or units or repeat > 1):
@@ -133,7 +137,7 @@ def verify(
                     printing.announce([algorithm])
                 verify_faults_of(work, algorithm, faults)
             elif mutants:
-                verify_mutants(work, faults)
+                verify_mutants(work, 0 if planted else faults)
             elif worst_case:
                 _verify_worst_cases(work, within or "")
             elif power:
@@ -231,6 +235,7 @@ def _tell(done: "Verification", found: "Sequence[Finding]", work: Work) -> None:
             heading("findings", _found(found)) if found else None,
             heading(title, _scales()) if rates else None,
             Text(in_words(done.summary)),
+            most=READABLE,
         )
     for one in found:
         if one.lost:
@@ -287,11 +292,22 @@ def _verdicts(done: "Verification") -> RenderableType:
         rows.append((row.claim.name, verdict, numbers, duration(row.seconds)))
     table = columns(("claim", "verdict", "measured", "time"), rows)
     reasons = [
-        Text(visible(f"{row.claim.name}: {row.reason}"))
+        Text(visible(f"{row.claim.name}: {row.reason}{_deciding(row)}"))
         for row in done.rows
         if row.verdict not in ("holds", "tight") or WORDS in row.reason
     ]
     return Group(table, *reasons)
+
+
+def _deciding(row: "Verdict") -> str:
+    """Return what would decide a bound of somebody's own that is inconclusive; else nothing."""
+    from pfbench.verification.summaries import decided_by
+
+    if row.verdict != "inconclusive" or row.lost or row.claim.kind != "bound":
+        return ""
+    if row.claim.home is None:
+        return ""
+    return f" ({decided_by(row.measured, getattr(row.claim.check, 'over', ''))}.)"
 
 
 def _found(found: "Sequence[Finding]") -> RenderableType:

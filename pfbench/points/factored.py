@@ -39,7 +39,7 @@ _GONE = (
 )
 
 
-class _Trail:
+class Trail:
     """The shared storage of one sequence: the values, the atoms, and where both stand."""
 
     def __init__(self, pattern: Pattern, values: Floats, atoms: Atoms, weights: Floats) -> None:
@@ -68,7 +68,7 @@ class Factored:
         Whether it is what `view` returned and not yet a copy.
     """
 
-    _trail: _Trail
+    _trail: Trail
     _token: object
     _base: object | None = None
     _vertex: RankOne | None = None
@@ -79,7 +79,7 @@ class Factored:
     @classmethod
     def zero(cls, pattern: Pattern) -> "Factored":
         """Return the zero matrix."""
-        trail = _Trail(pattern, np.zeros(pattern.n), Atoms(pattern.shape), np.zeros(0))
+        trail = Trail(pattern, np.zeros(pattern.n), Atoms(pattern.shape), np.zeros(0))
         return cls(trail, trail.current)
 
     @classmethod
@@ -104,7 +104,7 @@ class Factored:
             values = entries_of(factors, pattern.row_numbers(), pattern.rows.indices)
         check_floats("values", values, (pattern.n,))
         values = np.require(values, requirements=["C", "W"])
-        trail = _Trail(pattern, values, *as_atoms(factors))
+        trail = Trail(pattern, values, *as_atoms(factors))
         return cls(trail, trail.current)
 
     # --- reading ------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ class Factored:
         used = np.flatnonzero(weights)
         if 2 * used.size < atoms.used:
             atoms, weights = as_atoms(chosen(atoms, weights))
-        trail = _Trail(self.pattern, self.values(), atoms, weights.copy())
+        trail = Trail(self.pattern, self.values(), atoms, weights.copy())
         return Factored(trail, trail.current)
 
     def view(self) -> "Factored":
@@ -267,7 +267,7 @@ class Factored:
         raise StalePoint(_GONE)
 
 
-def _reading(trail: _Trail, a: float, b: float, vertex: RankOne | None) -> Reading:
+def _reading(trail: Trail, a: float, b: float, vertex: RankOne | None) -> Reading:
     if vertex is None:
         return Reading(trail.values, a, b, trail.no_left, trail.no_right)
     return Reading(trail.values, a, b * vertex.scale, vertex.u, vertex.v)

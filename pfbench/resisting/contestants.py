@@ -193,7 +193,14 @@ def admit(made: Algorithm) -> None:
             "5.1 of shen2019 is about deterministic algorithms: leave restarts and probability "
             "out, or fix its seed (--fixed-seed 0)."
         )
-    for verb in sorted(getattr(made, "asks", made.requires) - OFFERED):
+    asked = getattr(made, "asks", made.requires)
+    if "norm" in asked:
+        raise Refused(
+            f"{made.name} minimises over the ball of a norm and does not stay in it, and theorem "
+            "5.1 of shen2019 is about methods over a set: of its kind take scg, with its seed "
+            "fixed (--fixed-seed 0)."
+        )
+    for verb in sorted(asked - OFFERED):
         raise Refused(
             f"{made.name} asks for {verb}, and theorem 5.1 of shen2019 is about first-order "
             "methods over a set: take one that asks for gradients, values and LO only."

@@ -6,11 +6,11 @@ from typing import Any
 
 
 def main_numbers(measured: Mapping[str, Any]) -> str:
-    """Return what matters most of what was measured: exponents with intervals, highest ratio.
+    """Return what matters most of what was measured: exponents and the highest ratio, with limits.
 
     Conditions of a claim are left out.
     """
-    parts, ratios = [], []
+    parts, ratios = [], dict[str, float]()
     for name, value in measured.items():
         if "condition " in name:
             continue
@@ -21,10 +21,48 @@ def main_numbers(measured: Mapping[str, Any]) -> str:
             label = prefix.replace("exponent in ", "") or "exponent"
             parts.append(f"{label} {with_interval(value, low, high)}")
         elif last == "ratio" and isinstance(value, float) and math.isfinite(value):
-            ratios.append(value)
+            ratios[prefix] = value
     if ratios:
-        parts.append(f"measured/bound at most {max(ratios):.3g}")
+        parts.append(_highest(ratios, measured))
     return "; ".join(parts)
+
+
+def _highest(ratios: Mapping[str, float], measured: Mapping[str, Any]) -> str:
+    """Return the highest ratio with its limits; one of an inequality has none."""
+    prefix = max(ratios, key=lambda one: ratios[one])
+    at, most = (f"{prefix}: " if prefix else ""), "at most " if len(ratios) > 1 else ""
+    low, high = measured.get(f"{at}lower"), measured.get(f"{at}upper")
+    told = f"measured/bound {most}{ratios[prefix]:.3g}"
+    return told if low is None or high is None else f"{told}, 95 % within {low:.3g} to {high:.3g}"
+
+
+def room(measured: Mapping[str, Any]) -> float | None:
+    """Return by which factor the highest ratio could grow before it reaches its bound."""
+    ratios = [
+        value
+        for name, value in measured.items()
+        if name.rpartition(": ")[2] == "ratio" and "condition " not in name and value
+    ]
+    return 1.0 / max(ratios) if ratios else None
+
+
+def decided_by(measured: Mapping[str, Any], over: str) -> str:
+    """Return what would decide a bound of somebody's own that is inconclusive.
+
+    Parameters
+    ----------
+    measured
+        What was measured of it.
+    over
+        Which points it speaks of; empty where it is no bound.
+    """
+    ways = ["more runs (--full)"]
+    if over == "output":
+        ways.append('over="mean", which takes all iterates of a run and varies less')
+    ways.append("instances on which the bound is nearer (pfbench verify --worst-case names one)")
+    lower = [value for name, value in measured.items() if name.endswith("lower") and value]
+    room = "" if not lower or max(lower) >= 1.0 else "; as it is, nothing speaks against it"
+    return f"what would decide it: {', '.join(ways)}{room}"
 
 
 def with_interval(value: float, low: float | None, high: float | None) -> str:

@@ -300,6 +300,10 @@ CASES = {
         ("-a", "sagafw[step=0.1,batch=1]", "--horizon", 5, "--fixed-seed", 1),
         "asks for table",
     ),
+    "over a norm's ball": (
+        ("-a", "muon[step=0.1,batch=1,beta=0.5]", "--horizon", 5, "--fixed-seed", 1),
+        "muon minimises over the ball of a norm and does not stay in it",
+    ),
     "second order": (("-a", "nfwu-casvrg", "--horizon", 5), "hessian"),
     "no module": (("-a", "no_such:Thing", "--horizon", 5), "no module no_such"),
     "no certificate": (("--check", "c.json"), "cannot be read"),

@@ -11,12 +11,15 @@ import pytest
 import typer
 
 from pfbench.claims import catalogue
-from pfbench.claims.catalogue import CLAIMS, ERRATA
+from pfbench.claims.catalogue import CLAIMS, ERRATA, MUTANTS
 from pfbench.cli import verify as command
+from pfbench.cli.mutants import _caught
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.storage import store
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session
+from pfbench.verification.session import Caught
+from pfbench.verification.verdict import Verdict
 from pfbench.verification.worst_case import estimation
 
 COUNT, MEAN = "shen2019-count-svrg", "shen2019-unbiased-spiderg"
@@ -430,3 +433,40 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder, monkeypatc
         assert "--within goes with" in pfbench("verify", "--within", "n=2").refusal
     finally:
         sys.modules.pop("own_down", None)
+
+
+def test_lines_are_at_most_100_columns_in_a_pipe(pfbench):
+    done = pfbench("verify", "shen2019-mse-sg", "methods-count-sfw", MEAN, "--jobs", 0)
+    assert done.status == 0
+    assert max(map(len, done.out.splitlines())) <= 100
+    assert "measured/bound" in done.out
+
+
+@pytest.mark.claims
+def test_planted_faults_alone(pfbench):
+    done = pfbench("verify", "jaggi2013-thm1", "--mutants", "--planted", "--jobs", 0)
+    assert done.status == 0
+    assert "1 of 1 planted faults caught" in done.out
+    assert "generated" not in done.out
+    assert "--planted goes with --mutants" in pfbench("verify", "--planted").refusal
+
+
+def test_a_fault_that_is_not_caught_says_why():
+    """A bound with room for fourteen times what is measured, and the kinds that have none."""
+    mutant = MUTANTS["frank-wolfe-half-step"]
+    (asked,) = mutant.expected
+    row = Verdict(
+        claim=asked,
+        verdict="holds",
+        reason="",
+        measured={"ratio": 0.07},
+        claimed={},
+        repetitions=1,
+        p_value=None,
+        seconds=0.0,
+    )
+    told = _caught(Caught(mutant, (row,)))[1].plain.replace("\n", " ")
+    assert (
+        "not caught: jaggi2013-thm1 (bound) says holds, and its bound has 14.3 times room" in told
+    )
+    assert "a claim of kind count or law or identity leaves no room" in told

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError, Refused
 from pfbench.resisting import (
     certify,
@@ -14,7 +15,7 @@ from pfbench.resisting import (
     rescaled,
     write_certificate,
 )
-from pfbench.resisting.contestants import again
+from pfbench.resisting.contestants import FixedSeed, admit, again
 from pfbench.resisting.oracle import frame
 from pfbench.resisting.rescaled import epsilon_of
 from pfbench.resisting.session import certificates, family, fits, question
@@ -181,3 +182,27 @@ def test_a_run_of_the_family_that_fails_is_named(own):
     plain, _ = own
     with pytest.raises(InputError, match=rf"the run of {plain}:Steps\[step=none\] failed: "):
         family([f"{plain}:Steps[step=none]"], [2], engine=ThisProcess())
+
+
+FREE = {
+    "uscg": {},
+    "uscg-mvr": {"alpha": 0.5},
+    "almond": {"alpha": 0.5},
+    "muon": {"beta": 0.5},
+    "muon-nesterov": {"beta": 0.5},
+    "signum": {"beta": 0.5},
+    "normalised-sgd": {"beta": 0.5},
+}
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_methods_that_leave_their_ball_do_not_fit_by_name(name):
+    made = ALGORITHMS[name](iterations=5, step=0.1, batch=1, **FREE[name])
+    with pytest.raises(Refused, match=f"^{name} (is randomised|minimises over the ball)"):
+        admit(made)
+    with pytest.raises(Refused, match=f"^{name} minimises over the ball of a norm"):
+        admit(FixedSeed(made, 3))
+
+
+def test_the_one_that_stays_in_it_fits_with_its_seed_fixed():
+    admit(FixedSeed(ALGORITHMS["scg"](iterations=5, step=0.1, batch=1), 3))

@@ -16,6 +16,7 @@ from pfbench.claims.methods.stating import (
     SEVEN_ON_BALL,
     SMALLEST,
     claims_of,
+    sized,
 )
 from pfbench.verification import Floats
 from pfbench.verification.instruments.waves import Waves
@@ -154,6 +155,7 @@ FRANK_WOLFE = Method(
     counts=counts,
     enumerated=(setting(BALL, step="open-loop", iterations=4),),
     followed=tuple(setting(BALL, iterations=8, **rule) for rule in RULES),
+    sized=tuple(sized(BALL, iterations=2000, **rule) for rule in RULES[:2]),
     counted=tuple(setting(SEVEN_ON_BALL, iterations=6, **rule) for rule in RULES),
     chosen=tuple(
         setting(ONE_ON_BALL, step="open-loop", iterations=T, output=output)

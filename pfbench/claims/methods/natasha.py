@@ -15,6 +15,7 @@ from pfbench.claims.methods.stating import (
     TWO_ON_BALL,
     claims_of,
     epochs,
+    sized,
 )
 from pfbench.verification import Floats
 from pfbench.verification.instruments.waves import Waves
@@ -113,6 +114,10 @@ NATASHA = Method(
         setting(BALL, step=0.2, sigma=0.5, snapshot=3, subepochs=1, batch=1, iterations=10),
         setting(PENALTY, step=0.2, sigma=0.7, snapshot=2, subepochs=1, batch=1, iterations=7),
         setting(BALL, step=0.2, sigma=0.5, snapshot=3, subepochs=2, batch=3, iterations=6),
+    ),
+    sized=tuple(
+        sized(BALL, step=0.2, sigma=0.5, snapshot=B, subepochs=3, batch=10, iterations=2000)
+        for B in (2000, 10_000)
     ),
     counted=(
         setting(

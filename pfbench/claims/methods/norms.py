@@ -52,20 +52,6 @@ def averaged(xs: Sequence[Floats], gs: Sequence[Floats], alpha: float, batch: in
     return Formed(at=xs[-1], batch=batch, known=known, weight=alpha)
 
 
-def ahead(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
-    """Return N_k = (1 - beta)(g_k + beta M_k), M_k = beta M_{k-1} + g_k, as the past fixes it.
-
-    (1 - beta) M_k = beta (1 - beta) M_{k-1} + (1 - beta) g_k; what was told is N_1, ..., N_{k-1},
-    and N_k = (1 - beta) g_k + beta (1 - beta) M_k gives the g_k one by one.
-    """
-    beta, scaled = s["beta"], np.zeros_like(xs[0])
-    for told in gs:
-        g = (told - beta**2 * scaled) / ((1.0 - beta) * (1.0 + beta))
-        scaled = beta * scaled + (1.0 - beta) * g
-    weight = (1.0 - beta) * (1.0 + beta)
-    return Formed(at=xs[-1], batch=s["batch"], known=beta**2 * scaled, weight=weight)
-
-
 def storm(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
     """Return d_k = g_k + (1 - alpha)(d_{k-1} - the batch gradient at x_{k-1})."""
     if not gs:
@@ -103,6 +89,22 @@ def averaged_minimisers(problem: Waves, s: Parameters, told: Sequence[Told]) -> 
         v = minimiser(problem, one.estimate)
         d = v if d is None else d + s["alpha"] * (v - d)
         yield Place(formed=Formed(at=x, batch=s["batch"]), x=x + s["step"] * d)
+        x = one.x
+
+
+def ahead(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Place]:
+    """Yield the places of steps along N_k = (1 - beta)(g_k + beta M_k), M_k = beta M_{k-1} + g_k.
+
+    (1 - beta) M_k = beta (1 - beta) M_{k-1} + (1 - beta) g_k; what was told is N_1, ..., N_{k-1},
+    and N_k = (1 - beta) g_k + beta (1 - beta) M_k gives the g_k one by one.
+    """
+    beta, x, scaled = s["beta"], problem.start(), np.zeros_like(problem.start())
+    weight = (1.0 - beta) * (1.0 + beta)
+    for one in told:
+        formed = Formed(at=x, batch=s["batch"], known=beta**2 * scaled, weight=weight)
+        yield Place(formed=formed, x=free_step(problem, s, x, one.estimate))
+        g = (one.estimate - beta**2 * scaled) / weight
+        scaled = beta * scaled + (1.0 - beta) * g
         x = one.x
 
 
@@ -200,7 +202,7 @@ METHODS = (
     ),
     stated("almond", "pethick2025, Almond", plain, referee=averaged_minimisers, alpha=0.3),
     stated("muon", "kim2026, Muon", from_zero, *DECAY, norm="spectral", beta=0.7),
-    stated("muon-nesterov", "jordan2024", ahead, *DECAY, norm="spectral", beta=0.7),
+    stated("muon-nesterov", "jordan2024", plain, *DECAY, norm="spectral", referee=ahead, beta=0.7),
     stated("signum", "bernstein2018, Signum", from_zero, *DECAY, beta=0.7),
     stated("normalised-sgd", "cutkosky2020", from_gradient, *DECAY, norm="l2", beta=0.7),
 )

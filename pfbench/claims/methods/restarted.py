@@ -8,7 +8,14 @@ from typing import Any
 
 from pfbench.base.counts import Counts
 from pfbench.claims.methods.condg import OCTAHEDRON, WANTED, Inner, Printed, decided
-from pfbench.claims.methods.stating import BALL, ONE_ON_BALL, SEVEN_ON_BALL, TWO_ON_BALL, claims_of
+from pfbench.claims.methods.stating import (
+    BALL,
+    ONE_ON_BALL,
+    SEVEN_ON_BALL,
+    TWO_ON_BALL,
+    claims_of,
+    sized,
+)
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setting
 from pfbench.verification.laws.counts import PATH
@@ -94,6 +101,9 @@ PRACTICAL = tuple(replace(one, practical=True) for one in WANTED)
 
 CGS_SIZES: dict[str, Any] = {"period": 4, "smoothness": 1.5, "curvature": 1.0, "delta": 0.02}
 
+LONG: dict[str, Any] = {**CGS_SIZES, "period": 250, "restarts": 8, "delta": 500.0}
+"""2000 steps, with a delta for which the last tolerances are near 0.01."""
+
 CGS = Method(
     name="cgs",
     source="li2019 algorithm 1, theorem 1",
@@ -102,6 +112,7 @@ CGS = Method(
     length=restarted,
     enumerated=(setting(BALL, **CGS_SIZES, restarts=2),),
     followed=(setting(BALL, **CGS_SIZES, restarts=3), setting(OCTAHEDRON, **CGS_SIZES, restarts=2)),
+    sized=(sized(OCTAHEDRON, **LONG),),
     counted=(setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=3),),
     chosen=(setting(ONE_ON_BALL, **CGS_SIZES, restarts=2, output="last"),),
     schedules=WANTED,
@@ -126,6 +137,7 @@ STORC = Method(
         setting(BALL, **CGS_SIZES, restarts=3, batch=2),
         setting(OCTAHEDRON, **CGS_SIZES, restarts=2, batch=5),
     ),
+    sized=(sized(OCTAHEDRON, **LONG, batch=32),),
     counted=(
         setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=3, batch=3),
         setting(SEVEN_ON_BALL, **CGS_SIZES, restarts=1, batch=9),

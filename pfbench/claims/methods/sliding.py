@@ -20,6 +20,7 @@ from pfbench.claims.methods.stating import (
     beside,
     claims_of,
     least,
+    sized,
     svrg,
     with_reference,
 )
@@ -186,6 +187,10 @@ NCGS = Method(
         for problem, tolerance in ((BALL, None), (BALL, 0.01), (OCTAHEDRON, 0.03))
         for option in (1, 2)
     ),
+    sized=tuple(
+        sized(OCTAHEDRON, iterations=2000, smoothness=1.5, option=option, tolerance=0.03)
+        for option in (1, 2)
+    ),
     counted=tuple(
         setting(SEVEN_ON_BALL, **NCGS_SIZES, option=option, tolerance=tolerance)
         for tolerance in (None, 0.003)
@@ -219,6 +224,7 @@ STOCHASTIC = Method(
         setting(BALL, **NCGS_SIZES, tolerance=0.01),
         setting(OCTAHEDRON, **NCGS_SIZES, batch=2),
     ),
+    sized=(sized(OCTAHEDRON, iterations=2000, smoothness=1.5, batch=32, tolerance=0.03),),
     counted=(
         setting(SEVEN_ON_BALL, **NCGS_SIZES),
         setting(SEVEN_ON_BALL, **NCGS_SIZES, batch=3, tolerance=0.003),
@@ -253,6 +259,9 @@ NCGS_VR = Method(
         setting(BALL, **VR_SIZES),
         setting(BALL, **VR_SIZES, tolerance=0.01),
         setting(OCTAHEDRON, **VR_SIZES, tolerance=0.03),
+    ),
+    sized=(
+        sized(OCTAHEDRON, smoothness=1.5, batch=32, period=67, iterations=2000, tolerance=0.03),
     ),
     counted=(
         setting(SEVEN_ON_BALL, smoothness=1.5, batch=3, period=4, iterations=10),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import scipy
@@ -11,7 +12,7 @@ import scipy
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.verification import Claim, Evidence, Floats, instance
+from pfbench.verification import Claim, Evidence, Floats, Instance, instance
 from pfbench.verification.instruments.waves import (
     Waves,
     on_ball,
@@ -28,6 +29,7 @@ from pfbench.verification.laws import (
     estimates_as_its_source,
     keeps_its_counts,
     keeps_its_schedule,
+    runs_as_its_source,
     steps_as_its_source,
 )
 from pfbench.verification.laws.method import Parameters
@@ -82,9 +84,13 @@ _SECONDS = {
     "estimate": (1.2, 2.0),
     "steps": (0.4, 0.4),
     "count": (0.02, 0.02),
+    "run": (3.0, 3.0),
     "schedule": (0.02, 0.02),
 }
 """What each kind of claim takes, quick and full."""
+
+SIZES = MappingProxyType({"iterations": 2000, "batch": 32, "period": 67, "refresh": 0.015})
+"""Those of a run at the size of use; some 30 epochs are begun."""
 
 Forming = Callable[[Waves, Parameters, Sequence[Floats], Sequence[Floats]], Formed]
 """How an estimator forms g_t, from x_0 .. x_t and g_0 .. g_{t-1}."""
@@ -94,8 +100,8 @@ Moving = Callable[[Waves, Parameters, Floats, Floats], Floats]
 
 
 def claims_of(method: Method) -> tuple[Claim, ...]:
-    """Return the claims about a method: estimate, steps, count, and the schedule if it has one."""
-    method = at_scales(method)
+    """Return the claims about a method: estimate, steps, count, run, and the schedule if any."""
+    method = at_size(at_scales(method))
 
     def claim(what: str, kind: str, statement: str, check: Callable[..., Evidence]) -> Claim:
         return Claim(
@@ -104,7 +110,9 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
             kind=kind,
             statement=statement,
             check=partial(check, method=method),
-            instances=method.problems,
+            instances=tuple(one.problem for one in method.sized)
+            if what == "run"
+            else method.problems,
             algorithm=method.name,
             assumptions=("f_i smooth",),
             schedule="that of the statement" if what == "schedule" else "explicit",
@@ -112,7 +120,7 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
             normalised=ALGORITHMS[method.name].normalised if what == "schedule" else "",
         )
 
-    told = (
+    told: tuple[Claim, ...] = (
         claim(
             "estimate",
             "law",
@@ -127,6 +135,14 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
         ),
         claim("count", "count", "a run costs what the source's formula says", keeps_its_counts),
     )
+    if method.sized:
+        along_run = claim(
+            "run",
+            "law",
+            "along a run at the size of use each step, estimate, index and count is the source's",
+            runs_as_its_source,
+        )
+        told = (*told, along_run)
     if method.schedule is None:
         return told
     schedule = f"the schedule for an accuracy: {method.whose}"
@@ -157,6 +173,28 @@ def at_scales(method: Method) -> Method:
 
     enumerated, followed = more(method.enumerated, 1), more(method.followed, len(method.followed))
     return replace(method, enumerated=enumerated, followed=followed)
+
+
+def at_size(method: Method) -> Method:
+    """Return a method that is followed at `SIZES`, too, unless it says how.
+
+    Where a reference gradient may be that of a batch, one of 500 is followed, too.
+    """
+    first = method.followed[0]
+    if method.sized or "iterations" not in first.parameters:
+        return method
+    given = {**first.parameters, **{k: v for k, v in SIZES.items() if k in first.parameters}}
+    found: tuple[Setting, ...] = (sized(first.problem, **given),)
+    if any("snapshot" in one.parameters and "period" in one.parameters for one in method.followed):
+        found += (sized(first.problem, **given, snapshot=500),)
+    return replace(method, sized=found)
+
+
+def sized(problem: Instance, **parameters: Any) -> Setting:
+    """Return a setting on a problem of the size of use; of fewer components without batches."""
+    n = 10_000 if "batch" in parameters else 2_000
+    made = instance(problem, n=n, d=100, rare=n // 10)
+    return Setting(made.called(f"{problem.name} n={n} d=100"), parameters)
 
 
 # --- schedules ------------------------------------------------------------------------------------

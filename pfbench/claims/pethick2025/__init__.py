@@ -9,6 +9,7 @@ copy made by machine: a statement that fails as it was read there is *doubtful*,
 from pfbench.claims.pethick2025 import (
     almond,
     constrained,
+    corrected,
     errors,
     findings,
     geometry,
@@ -21,6 +22,6 @@ PAPER = Paper.of(
     "pethick2025",
     "Pethick, Xie, Antonakopoulos, Zhu, Silveti-Falls, Cevher: Training Deep Learning Models with "
     "Norm-Constrained LMOs, ICML 2025",
-    (geometry, identities, errors, unconstrained, constrained, almond, findings),
+    (geometry, identities, errors, unconstrained, constrained, corrected, almond, findings),
 )
 """All that is said of the paper."""

@@ -5,27 +5,24 @@ its limit, or takes its process down with it, costs that process and nothing els
 killed from outside was lost, and its task can be made again elsewhere.
 """
 
-import multiprocessing
-import os
 import signal
-import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import inf
 from multiprocessing import sharedctypes
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import BaseContext
 from time import monotonic
-from types import ModuleType
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
-from pfbench.kernels.compiled import set_threads
-from pfbench.kernels.libraries import LIBRARIES, load
+from pfbench.runs.loop.processes import (
+    context,
+    end_with_parent,
+    interrupts_held,
+    main_hidden,
+    use_threads,
+)
 
 _GRACE = 2.0
 """Seconds that a worker gets to end by itself."""
@@ -131,39 +128,6 @@ def look(busy: "Sequence[Worker]", patience: float = inf) -> "list[Result]":
     ]
 
 
-@contextmanager
-def interrupts_held() -> Iterator[None]:
-    """Hold back Ctrl-C inside, and in the processes that are started inside until they are ready.
-
-    Otherwise each of them would print a traceback if it came while they still import.
-    """
-    if (
-        not hasattr(signal, "pthread_sigmask")
-        or threading.current_thread() is not threading.main_thread()
-    ):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def _main_hidden() -> Iterator[None]:
-    """Let a process that is started inside not import the program that this one runs.
-
-    No task needs it, and a program without a guard would start over in each worker.
-    """
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-
-
 _noted: Any = None
 """The numbers that this process shares with its parent; set once, where a worker starts."""
 
@@ -179,23 +143,11 @@ def note(numbers: Sequence[float]) -> None:
         _noted[: len(numbers)] = numbers
 
 
-def _context() -> BaseContext:
-    """Return how processes are started: a server with the imports done where there is one.
-
-    Never a plain fork: threads of numba and BLAS do not survive it.
-    """
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["pfbench.runs.loop.drive", *LIBRARIES])
-        return context
-    return multiprocessing.get_context("spawn")
-
-
 class Worker:
     """One process, its pipe, and the task it is at."""
 
     def __init__(self) -> None:
-        self._context = _context()
+        self._context = context()
         self.index: int | None = None
         self._started = self._limit = 0.0
         self._start()
@@ -207,7 +159,7 @@ class Worker:
         self._process = self._context.Process(  # type: ignore[attr-defined]
             target=_serve, args=(far, self._notes), daemon=True
         )
-        with interrupts_held(), _main_hidden():
+        with interrupts_held(), main_hidden():
             self._process.start()
         far.close()
 
@@ -285,8 +237,8 @@ def _serve(pipe: Connection, notes: Any) -> None:
     _noted = notes
     # The parent decides what an interruption means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _use_one_thread()
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    use_threads()
     while True:
         try:
             order = pipe.recv()
@@ -316,24 +268,3 @@ def attempt(
         place = traceback.extract_tb(error.__traceback__)[-1]
         words = f"{type(error).__name__}: {error} (line {place.lineno} of {place.name})"
         return "error", None, words
-
-
-def _end_with_parent() -> None:
-    """End this process when the one that started it is no more, however long its task."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _use_one_thread() -> None:
-    """Compute with one thread, so that N workers use N cores."""
-    load()
-    # numba makes a lock of the default kind; only a forking one leaves nothing behind when its
-    # process is killed.
-    usual = multiprocessing.get_start_method()
-    if "fork" in multiprocessing.get_all_start_methods():
-        multiprocessing.set_start_method("fork", force=True)
-    set_threads(1)
-    multiprocessing.set_start_method(usual, force=True)
-    threadpool_limits(1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -17,6 +18,7 @@ from pfbench.kernels.compiled import CompilationClock
 from pfbench.kernels.libraries import one_blas_thread
 from pfbench.oracles import Ledger, offering
 from pfbench.points import form_of, is_finite, keep
+from pfbench.runs.loop.isolated import apart
 from pfbench.runs.loop.ready import Ready
 from pfbench.runs.loop.run import STATUSES, Run
 from pfbench.runs.loop.stop import Stop
@@ -80,6 +82,7 @@ def drive(
     stop: Stop | None = None,
     time_limit: float | None = None,
     watch: Callable[[Progress], object] | None = None,
+    isolated: bool = False,
 ) -> Run:
     """Make a run.
 
@@ -93,6 +96,8 @@ def drive(
         As `pfbench.solve` takes them.
     watch
         Is told where the run stands after each iteration, while its clock stands still.
+    isolated
+        Whether the method runs in a process of its own; see `apart`.
 
     Raises
     ------
@@ -111,9 +116,10 @@ def drive(
     at = Progress(State(x0), x0)
     driver = _Driver(ready, ledger, at, form, every, stop, time_limit, watch)
     trace = driver.trace
+    begin = partial(apart, algorithm, ledger) if isolated else algorithm.run
     with one_blas_thread():
         status, reason = driver.drive(
-            lambda: algorithm.run(ask, keep(x0), streams["algorithm"]), streams["output"]
+            lambda: begin(ask, keep(x0), streams["algorithm"]), streams["output"]
         )
         # What else the last state holds may be as large as the problem.
         at.state = State(at.state.x if at.output is None else at.output)

@@ -24,6 +24,7 @@ def solve(
     measures: str | Sequence[str] | Mapping[str, Measure] = (),
     every: int = 1,
     start: Point = None,
+    isolated: bool = False,
 ) -> Run:
     """Run an algorithm on a problem.
 
@@ -48,6 +49,10 @@ def solve(
         Record a row each `every` iterations (and the first and the last).
     start
         Start point in the set; the problem's own if not given.
+    isolated
+        Run the method in a process of its own, which has nothing of the problem: each call is a
+        message. Counts and iterates are the same, bit for bit; seconds are not, as a message takes
+        about a millisecond. The algorithm must be one that another process can import.
 
     Returns
     -------
@@ -69,5 +74,11 @@ def solve(
     made_ready = ready(problem, algorithm, measures, stop=stop, start=start)
     made_ready.check_ends(budget, stop, time_limit)
     return drive(
-        made_ready, Ledger(budget), seed=seed, every=every, stop=stop, time_limit=time_limit
+        made_ready,
+        Ledger(budget),
+        seed=seed,
+        every=every,
+        stop=stop,
+        time_limit=time_limit,
+        isolated=isolated,
     )

@@ -1,4 +1,7 @@
-"""A tiny sum of sines: non-convex, smooth, with a gradient and a Hessian that change everywhere."""
+"""A sum of sines: non-convex, smooth, with a gradient and a Hessian that change everywhere.
+
+Tiny, so that all draws are enumerated, or of the size of use.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from pfbench.base.arrays import Integers
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, weighted
 from pfbench.problems.base import FiniteSum
@@ -23,6 +27,9 @@ Floats = npt.NDArray[np.float64]
 
 _WAVES = 4
 
+_RARE = 300.0
+"""Factor of a few components: ten times that of the others' batches, once a batch has 32."""
+
 
 @dataclass(frozen=True, eq=False)
 class Waves(FiniteSum):
@@ -30,7 +37,7 @@ class Waves(FiniteSum):
 
     No two components, points or steps have equal gradients, so that an estimate formed at another
     point, from another batch or with another weight is another vector. So few components have few
-    batches: means over all draws are exact.
+    batches: means over all draws are exact. At size there is one sine a component.
 
     Parameters
     ----------
@@ -44,6 +51,9 @@ class Waves(FiniteSum):
         Factor of all a_ik.
     norm
         The ball of a norm in place of a set, None for none.
+    rare
+        One component in so many has an a_ik 300 times as large: a few batches are far from the
+        others. 0 for none.
     """
 
     name: ClassVar[str] = "waves"
@@ -53,14 +63,17 @@ class Waves(FiniteSum):
     penalty: Penalty | None = None
     scale: float = 2.0
     norm: NormBall | None = None
+    rare: int = 0
 
     @cached_property
     def _waves(self) -> tuple[Floats, Floats, Floats]:
         """a, b, w, shapes (n, k), (n, k), (n, k, d)."""
-        rng = np.random.default_rng(13)
-        a = self.scale * rng.uniform(0.5, 1.5, (self.n, _WAVES))
-        b = rng.uniform(-3.0, 3.0, (self.n, _WAVES))
-        return a, b, rng.uniform(-1.0, 1.0, (self.n, _WAVES, *self.set.shape))
+        rng, waves = np.random.default_rng(13), 1 if self.rare else _WAVES
+        a = self.scale * rng.uniform(0.5, 1.5, (self.n, waves))
+        b = rng.uniform(-3.0, 3.0, (self.n, waves))
+        if self.rare:
+            a[self.rare // 2 :: self.rare] *= _RARE
+        return a, b, rng.uniform(-1.0, 1.0, (self.n, waves, *self.set.shape))
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -69,17 +82,21 @@ class Waves(FiniteSum):
         return MappingProxyType({"n": self.n, "set": self.set.name, **of_norm})
 
     def start(self) -> Floats:
-        """Return a fixed point that is no minimiser, of norm 0.83 where it has three entries."""
-        return np.resize([0.6, -0.3, 0.5], self.set.shape)
+        """Return a fixed point that is no minimiser, of norm 0.83 where it has three entries.
+
+        With more than six it is as far inside the sets as there.
+        """
+        point = np.resize([0.6, -0.3, 0.5], self.set.shape)
+        return point if point.size <= 6 else point * 3.0 / point.size
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""
         a, b, w = self._waves
         return float((a * np.sin(w @ x + b)).sum() / self.n)
 
-    def components(self, x: Floats) -> Floats:
-        """Return the gradient of each f_i at x, shape (n, d)."""
-        a, b, w = self._waves
+    def components(self, x: Floats, indices: Integers | None = None) -> Floats:
+        """Return the gradient of each f_i at x, shape (n, d), or of those given."""
+        a, b, w = self._waves if indices is None else (part[indices] for part in self._waves)
         slopes = a * np.cos(w @ x + b)
         return np.asarray((slopes[:, None, :] @ w)[:, 0, :])
 
@@ -91,54 +108,66 @@ class Waves(FiniteSum):
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (d,)."""
-        return np.asarray(self.components(x).mean(axis=0))
+        if not self.rare:
+            return np.asarray(self.components(x).mean(axis=0))
+        a, b, w = self._waves
+        flat = w.reshape(-1, w.shape[-1])
+        slopes = a.ravel() * np.cos(flat @ x + b.ravel())
+        return np.asarray(slopes @ flat / self.n)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
         indices, weights = weighted(sample)
-        return np.asarray(weights @ self.components(x)[indices])
+        return np.asarray(weights @ self.components(x, indices))
 
     def hessian(self, s: Floats) -> "WavesHessian":
         """Return all component Hessians at s."""
-        return WavesHessian(self.curvatures(s))
+        a, b, w = self._waves
+        return WavesHessian(-a * np.sin(w @ s + b), w)
 
 
 class WavesHessian:
-    """Component Hessians, shape (n, d, d), applied to differences of points."""
+    """Component Hessians, sums of h_ik w_ik w_ik^T, applied to differences of points."""
 
-    def __init__(self, matrices: Floats) -> None:
-        self._matrices = matrices
+    def __init__(self, bends: Floats, w: Floats) -> None:
+        flat = w.reshape(-1, w.shape[-1])
+        self._bends, self._w = bends, w
+        self._mean = (flat.T * bends.ravel()) @ flat / len(w)
 
     def product(self, x: Floats, y: Floats) -> Floats:
         """Return the mean Hessian times x - y."""
-        return np.asarray(self._matrices.mean(axis=0) @ (x - y))
+        return np.asarray(self._mean @ (x - y))
 
     def batch(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the mean of the sampled component Hessians times x - y."""
         indices, weights = weighted(sample)
-        return np.asarray(np.tensordot(weights, self._matrices[indices], axes=1) @ (x - y))
+        w = self._w[indices]
+        slopes = weights[:, None] * self._bends[indices] * (w @ (x - y))
+        return np.asarray(np.tensordot(slopes, w, axes=2))
 
 
-def on_space(n: int = 3, scale: float = 2.0) -> Waves:
+def on_space(n: int = 3, scale: float = 2.0, d: int = 3, rare: int = 0) -> Waves:
     """Return sines without set and penalty; their few batches are enumerated."""
-    return Waves(n, scale=scale)
+    return Waves(n, WholeSpace(d), scale=scale, rare=rare)
 
 
-def on_ball(n: int = 3, scale: float = 2.0) -> Waves:
+def on_ball(n: int = 3, scale: float = 2.0, d: int = 3, rare: int = 0) -> Waves:
     """Return sines on the unit ball, which steps from the start soon reach the boundary of."""
-    return Waves(n, L2Ball(3, 1.0), scale=scale)
+    return Waves(n, L2Ball(d, 1.0), scale=scale, rare=rare)
 
 
-def on_octahedron(n: int = 3, scale: float = 2.0) -> Waves:
+def on_octahedron(n: int = 3, scale: float = 2.0, d: int = 3, rare: int = 0) -> Waves:
     """Return sines on the l1 ball of radius 1.5: linear minimisation returns vertices."""
-    return Waves(n, L1Ball(3, 1.5), scale=scale)
+    return Waves(n, L1Ball(d, 1.5), scale=scale, rare=rare)
 
 
-def with_penalty(n: int = 3, scale: float = 2.0) -> Waves:
+def with_penalty(n: int = 3, scale: float = 2.0, d: int = 3, rare: int = 0) -> Waves:
     """Return sines with an l1 penalty, whose proximal map is not linear."""
-    return Waves(n, penalty=L1Penalty(0.2), scale=scale)
+    return Waves(n, WholeSpace(d), L1Penalty(0.2), scale, rare=rare)
 
 
-def with_norm(n: int = 3, scale: float = 2.0, norm: str = "linf") -> Waves:
+def with_norm(
+    n: int = 3, scale: float = 2.0, norm: str = "linf", d: int = 6, rare: int = 0
+) -> Waves:
     """Return sines of six variables with a norm; one of matrices has them as a block (2, 3)."""
-    return Waves(n, WholeSpace(6), scale=scale, norm=norm_of_vectors(norm, 6))
+    return Waves(n, WholeSpace(d), scale=scale, norm=norm_of_vectors(norm, d), rare=rare)

@@ -5,6 +5,7 @@ that a run told and says for each where its estimate is formed, from which batch
 leads. The checks here compare a run with that; they know no method.
 """
 
+from pfbench.verification.laws.at_size import runs_as_its_source
 from pfbench.verification.laws.counts import keeps_its_counts
 from pfbench.verification.laws.estimates import estimates_as_its_source
 from pfbench.verification.laws.method import Formed, Method, Place, Setting, Told, Wanted, setting
@@ -21,6 +22,7 @@ __all__ = [
     "estimates_as_its_source",
     "keeps_its_counts",
     "keeps_its_schedule",
+    "runs_as_its_source",
     "setting",
     "steps_as_its_source",
 ]

@@ -88,6 +88,13 @@ def wrong(found: Counts, right: Counts) -> str:
     return f"FO is {found.fo}, above {right.fo}." if found.fo > right.fo else ""
 
 
+def between(found: Counts, least: Counts, most: Counts) -> bool:
+    """Return whether counts lie between two that are right, kind by kind."""
+    kinds = [kind for kind in _EXACT if getattr(least, kind) != PATH]
+    inside = (getattr(least, k) <= getattr(found, k) <= getattr(most, k) for k in kinds)
+    return all(inside) and found.fo <= most.fo
+
+
 def _minimisations(
     method: Method, where: Setting, problem: Waves, told: Sequence[Told]
 ) -> Decision:

@@ -25,7 +25,8 @@ from pfbench.verification.trial import Trial
 ROUNDING = 1e-9
 """Relative size that rounding may have in what is compared."""
 
-_UNTOLD = "it tells no coin: yield State(x, at, estimate, coin=coin)"
+UNTOLD = "it tells no coin: yield State(x, at, estimate, coin=coin)"
+"""What is said where a mean square, or where a snapshot was, depends on coins that are not told."""
 
 _SAMPLED = 1000
 """Runs where draws cannot be enumerated."""
@@ -141,7 +142,7 @@ def _decided(
     unknown = method.stored_squares is None and unconditional
     return {
         "mean": decide_exact(deviation <= ROUNDING, exact, wrong, measured),
-        "mean square": Decision("inconclusive", f"{_UNTOLD[0].upper()}{_UNTOLD[1:]}.", {}, None)
+        "mean square": Decision("inconclusive", f"{UNTOLD[0].upper()}{UNTOLD[1:]}.", {}, None)
         if unknown
         else decide_inequality(ratios, ROUNDING),
     }
@@ -189,7 +190,7 @@ def _errors(
     for t, (one, place) in enumerate(zip(told, places, strict=False)):
         error = one.estimate - place.formed.mean(problem)
         if stored is None and not place.formed.bounded:
-            raise Untestable(_UNTOLD)
+            raise Untestable(UNTOLD)
         right = stored[t] if stored else place.formed.square(problem)
         yield error, (float(error @ error), right)
 

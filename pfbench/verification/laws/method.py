@@ -228,6 +228,8 @@ class Method:
         The power of a factor of f by which a real `step` goes: -1; 0 of a weight or a length.
     length
         Returns the number of steps; None if the run may end before.
+    sized
+        Settings at the size of use, in which a run is followed with all that it asks.
     stored_squares
         Returns for each step the mean square error over all draws, where a place does not say it.
     schedules
@@ -250,6 +252,7 @@ class Method:
     outputs: Outputs | None = None
     step_power: int = -1
     length: Callable[[Parameters], int | None] | None = None
+    sized: tuple[Setting, ...] = ()
     stored_squares: Callable[[Waves, Parameters], Sequence[float]] | None = None
     schedules: tuple[Wanted, ...] = ()
     schedule: Callable[[Wanted], dict[str, float | None]] | None = None

@@ -56,7 +56,7 @@ class MeanAlong:
     Attributes
     ----------
     bounds
-        By label functions of `known` and of the parameters, by name.
+        By label functions of what is `known`, of L_ms and of the parameters, by name.
     of
         What is measured of a problem and a point.
     parameters
@@ -77,7 +77,7 @@ class MeanAlong:
             problem = one()
             if trial.effort == "quick" and problem.K > _LONGEST:
                 continue
-            numbers = known(problem)
+            numbers = {**known(problem), "L_ms": problem.constants(problem.start()).L_ms}
             given = self.parameters(numbers)
             algorithm = trial.make(iterations=problem.K, batch=1, **given)
             seen: dict[int, float] = {}

@@ -1,0 +1,82 @@
+"""How processes are started and ended: those that do tasks, and those that hold a method apart."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.context import BaseContext
+from types import ModuleType
+
+from threadpoolctl import threadpool_limits
+
+from pfbench.kernels.compiled import set_threads
+from pfbench.kernels.libraries import LIBRARIES, load
+
+
+def context() -> BaseContext:
+    """Return how processes are started: a server with the imports done where there is one.
+
+    Never a plain fork: threads of numba and BLAS do not survive it.
+    """
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        server = multiprocessing.get_context("forkserver")
+        server.set_forkserver_preload(["pfbench.runs.loop.drive", *LIBRARIES])
+        return server
+    return multiprocessing.get_context("spawn")
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Hold back Ctrl-C inside, and in the processes that are started inside until they are ready.
+
+    Otherwise each of them would print a traceback if it came while they still import.
+    """
+    if (
+        not hasattr(signal, "pthread_sigmask")
+        or threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def main_hidden() -> Iterator[None]:
+    """Let a process that is started inside not import the program that this one runs.
+
+    No task needs it, and a program without a guard would start over in each worker.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+def end_with_parent() -> None:
+    """End this process when the one that started it is no more, however long its task."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def use_threads(number: int = 1) -> None:
+    """Compute with one thread, so that N workers use N cores; in compiled loops with `number`."""
+    load()
+    # numba makes a lock of the default kind; only a forking one leaves nothing behind when its
+    # process is killed.
+    usual = multiprocessing.get_start_method()
+    if "fork" in multiprocessing.get_all_start_methods():
+        multiprocessing.set_start_method("fork", force=True)
+    set_threads(number)
+    multiprocessing.set_start_method(usual, force=True)
+    threadpool_limits(1)

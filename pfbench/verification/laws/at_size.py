@@ -1,0 +1,301 @@
+"""Whether a run at the size of use is its source's, at each iteration.
+
+No expectation is needed: a listener hears which indices were asked, so that each estimate is
+computed again from them at the points that were due, and compared as it is. What shows late, rarely
+or only with many components shows there, and the iteration is named.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.base.protocols import Algorithm
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.instruments.overheard import Asked, Overheard
+from pfbench.verification.instruments.waves import Waves
+from pfbench.verification.laws.counts import MORE_WORK, between, wrong
+from pfbench.verification.laws.estimates import ROUNDING, UNTOLD
+from pfbench.verification.laws.indices import suspected
+from pfbench.verification.laws.method import (
+    Formed,
+    Method,
+    Place,
+    Setting,
+    Told,
+    check_length,
+    runnable,
+    told_of,
+)
+from pfbench.verification.laws.steps import apart
+from pfbench.verification.statistics import Decision, all_of
+from pfbench.verification.subject import Broken, Untestable
+from pfbench.verification.trial import Trial
+
+_CLAIMED = {"relative deviation": 0.0, "ratio": 1.0}
+
+_DOUBTFUL = 1e-3
+"""A p-value below this, and above the level, decides nothing."""
+
+
+def runs_as_its_source(trial: Trial, *, method: Method) -> Evidence:
+    """Compare a run at the size of use with the source, iteration by iteration; stop at the first.
+
+    Held to the source are each step given its estimate, each estimate given the indices that were
+    asked, the counts so far, where inner loops stop, and how indices are drawn.
+    """
+    parts: dict[str, Decision] = {}
+    for one, algorithm in runnable(trial, method.sized):
+        parts[str(one)] = _decided(trial, method, one, algorithm)
+        if parts[str(one)].verdict == "violated":
+            break
+    return Evidence(all_of(parts), _CLAIMED, len(parts))
+
+
+def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -> Decision:
+    problem = Overheard(where.problem())
+    told, asked = _followed(trial, problem, algorithm)
+    seen = _Seen(cast(Waves, problem), method, where)
+    found = seen.first_wrong(told, asked)
+    drawn, p_value = suspected(seen.batches, problem.n) if seen.batches else (None, 1.0)
+    measured = {
+        "relative deviation": seen.deviation,
+        "ratio": seen.ratio,
+        "iterations": float(len(told)),
+        "draws": float(sum(map(len, seen.batches))),
+    }
+    if drawn is not None and (found is None or seen.iterations[drawn.batch] < found[0]):
+        found = seen.iterations[drawn.batch], drawn.what
+    if found is not None:
+        return Decision("violated", f"Iteration {found[0]}: {found[1]}.", measured, p_value)
+    check_length(method, where.parameters, problem.n, [one.counts for one in told])
+    if p_value <= _DOUBTFUL:
+        return Decision("inconclusive", "Its indices look dependent.", measured, p_value)
+    if seen.more:
+        return Decision("inconclusive", f"{MORE_WORK} ({seen.more}).", measured, p_value)
+    right = "Every step, estimate, index and count is the source's."
+    return Decision("holds", right, measured, p_value)
+
+
+def _followed(
+    trial: Trial, problem: Overheard, algorithm: Algorithm
+) -> tuple[list[Told], list[tuple[tuple[Asked, ...], bool]]]:
+    """Return what a run told of each step, and what it asked of components for it."""
+    told, asked = list[Told](), list[tuple[tuple[Asked, ...], bool]]()
+    (seed,) = trial.seeds(1, "at size")
+    try:
+        for step in trial.follow(cast(Any, problem), algorithm, seed=seed):
+            told.append(told_of(step))
+            asked.append(problem.begin())
+    except Broken as error:
+        raise type(error)(f"iteration {len(told)}: {error}") from error
+    if not told:
+        raise Broken("it makes no step")
+    return told, asked
+
+
+@dataclass
+class _Seen:
+    """What is seen of a run on the way: the first wrong, and all draws.
+
+    Attributes
+    ----------
+    batches, iterations
+        The draws with replacement, and the iteration of each.
+    deviation, ratio
+        The largest so far.
+    more
+        Where an inner loop first went on longer than it must; empty if nowhere.
+    """
+
+    problem: Waves
+    method: Method
+    where: Setting
+    batches: list[Integers] = field(default_factory=list)
+    iterations: list[int] = field(default_factory=list)
+    deviation: float = 0.0
+    ratio: float = 0.0
+    more: str = ""
+    _heads: int = 0
+
+    def first_wrong(
+        self, told: Sequence[Told], asked: Sequence[tuple[tuple[Asked, ...], bool]]
+    ) -> tuple[int, str] | None:
+        """Return the first iteration that is not the source's, and what is wrong with it."""
+        places = self.method.referee(self.problem, self.where.parameters, told)
+        left: tuple[Asked, ...] = ()
+        table: _Stored | None = None
+        for t, (one, place, (now, filled)) in enumerate(zip(told, places, asked, strict=False)):
+            formed, calls = place.formed, (*left, *now)
+            here = [call for call in calls if near(call.points[0], formed.at)]
+            if formed.bounded:
+                found = self._of_batch(t, one, formed, here)
+            elif formed.refresh > 0.0:
+                raise Untestable(UNTOLD)
+            else:
+                table = table or self._table(formed)
+                found = self._of_table(t, one, formed, here, table, filled)
+            found = found or self._step(one, place) or self._count(t, told)
+            if found:
+                return t, found
+            self._inner(t, one, place)
+            left = tuple(call for call in now if not any(call is other for other in here))
+        return None
+
+    # --- estimates ------------------------------------------------------------------------------
+
+    def _of_batch(self, t: int, one: Told, formed: Formed, here: Sequence[Asked]) -> str:
+        """Return what is wrong with an estimate from one batch."""
+        if formed.batch is None or (formed.refresh > 0.0 and one.coin):
+            return self._compared(one, [_in_full(self.problem, formed)])
+        if formed.refresh > 0.0 and one.coin is None and not here:
+            return self._compared(one, [_in_full(self.problem, formed)])
+        drawn = np.concatenate([np.empty(0, np.int64), *(call.indices for call in here)])
+        size = formed.batch
+        batches = [drawn] if len(drawn) == size else []
+        batches += [call.indices for call in here if len(call.indices) == size != len(drawn)]
+        if not batches and _cancels(formed):
+            return self._compared(one, [replace(formed, refresh=0.0).mean(self.problem)])
+        if not batches:
+            return f"it asks {len(drawn)} component gradients where its batch is due, not {size}"
+        again = [recomputed(self.problem, formed, batch) for batch in batches]
+        batch = batches[int(np.argmin([np.abs(one.estimate - g).max() for g in again]))]
+        if formed.replace:
+            self._drew(t, batch)
+        elif len(np.unique(batch)) < size:
+            return "its batch has a component twice"
+        return self._compared(one, again)
+
+    def _of_table(
+        self,
+        t: int,
+        one: Told,
+        formed: Formed,
+        here: Sequence[Asked],
+        table: "_Stored",
+        filled: bool,
+    ) -> str:
+        """Return what is wrong with one from a table; SAGA's stores another batch."""
+        drawn = np.concatenate([np.empty(0, np.int64), *(call.indices for call in here)])
+        size, pairs = formed.batch or self.problem.n, formed.against is None
+        if t == 0 and not filled:
+            drawn = drawn[self.problem.n :]  # its own table, component by component
+        if len(drawn) != size * (1 + pairs):
+            return f"it asks {len(drawn)} component gradients, not {size * (1 + pairs)}"
+        batches = [drawn[:size], drawn[size:]] if pairs else [drawn]
+        again = [table.estimate(formed, batch) for batch in batches]
+        first = int(np.argmin([np.abs(one.estimate - g).max() for g in again]))
+        for batch in (batches[first], *batches[:first], *batches[first + 1 :]):
+            self._drew(t, batch)
+        table.renew(formed.at, batches[1 - first] if pairs else drawn)
+        return self._compared(one, again)
+
+    def _table(self, formed: Formed) -> "_Stored":
+        """Return the table as it is before the first estimate from it."""
+        start = self.problem.start()
+        if formed.against is None or not self.batches:
+            return _Stored(self.problem, self.problem.components(start))
+        table = _Stored(self.problem, np.zeros((self.problem.n, *start.shape)))
+        table.renew(start, self.batches[0])
+        return table
+
+    def _drew(self, t: int, batch: Integers) -> None:
+        self.batches.append(batch)
+        self.iterations.append(t)
+
+    def _compared(self, one: Told, again: Sequence[Floats]) -> str:
+        off = min(apart(one.estimate, g) for g in again)
+        self.deviation = max(self.deviation, off)
+        if off <= ROUNDING:
+            return ""
+        return f"its estimate is off by {off:.3g} from that of the components asked"
+
+    # --- the rest -------------------------------------------------------------------------------
+
+    def _step(self, one: Told, place: Place) -> str:
+        pairs = [(one.at, place.formed.at), (one.x, place.x), (one.output, place.output)]
+        off = max(apart(a, b) for a, b in pairs if a is not None and b is not None)
+        self.deviation = max(self.deviation, off)
+        if off > ROUNDING:
+            return f"its step is off by {off:.3g}"
+        self.ratio = max([self.ratio, *place.ratios])
+        if self.ratio > 1.0 + ROUNDING:
+            return f"an inequality of its step is exceeded {self.ratio:.3g} times"
+        return ""
+
+    def _count(self, t: int, told: Sequence[Told]) -> str:
+        """Return what is wrong with the counts so far; some may be of the next step."""
+        s = self.where.parameters
+        if "iterations" not in s:
+            return ""
+        self._heads += bool(told[t].coin)
+        following = min(t + 1, len(told) - 1)
+        heads = self._heads, self._heads + bool(following > t and told[following].coin)
+        so_far, ahead = (
+            self.method.counts({**s, "iterations": done + 1, "heads": fell}, self.problem.n)
+            for done, fell in zip((t, min(following, s["iterations"] - 1)), heads, strict=True)
+        )
+        if any(between(told[t].counts, *span) for span in zip(so_far, ahead, strict=True)):
+            return ""
+        return wrong(told[t].counts, so_far[0]).rstrip(".")
+
+    def _inner(self, t: int, one: Told, place: Place) -> None:
+        if place.minimisations is not None and one.made > place.minimisations:
+            words = f"step {t} makes {one.made} LO, not {place.minimisations}"
+            self.more = self.more or words
+
+
+class _Stored:
+    """The table of SAGA and ZeroSARAH as their sources have it."""
+
+    def __init__(self, problem: Waves, table: Floats) -> None:
+        self._problem, self._table = problem, table
+        self._mean = table.mean(axis=0)
+
+    def estimate(self, formed: Formed, batch: Integers) -> Floats:
+        """Return known + w y + the mean of g_i(at) - (1 - w) g_i(against) - w y_i over a batch.
+
+        w is the weight of the table, 1 of SAGA; y the mean of all y_i.
+        """
+        w = 1.0 if formed.against is None else 1.0 - formed.kept
+        d = self._problem.components(formed.at, batch) - w * self._table[batch]
+        if formed.against is not None:
+            d = d - formed.kept * self._problem.components(formed.against, batch)
+        return np.asarray(formed.known + w * self._mean + d.mean(axis=0))
+
+    def renew(self, x: Floats, batch: Integers) -> None:
+        """Store the gradient of each distinct component of a batch at x."""
+        distinct = np.unique(batch)
+        self._table[distinct] = self._problem.components(x, distinct)
+        self._mean = self._table.mean(axis=0)
+
+
+def recomputed(problem: Waves, formed: Formed, batch: Integers) -> Floats:
+    """Return the estimate of a batch that was drawn."""
+    d = problem.components(formed.at, batch).mean(axis=0)
+    if formed.against is not None:
+        d = d - formed.kept * problem.components(formed.against, batch).mean(axis=0)
+        if formed.hessians is not None:
+            H = problem.hessian(formed.hessians)
+            between = formed.at, formed.against
+            d = d + H.product(*between) - H.batch(batch, *between)
+    return np.asarray(formed.known + formed.weight * d)
+
+
+def _in_full(problem: Waves, formed: Formed) -> Floats:
+    """Return the estimate from all components."""
+    if formed.refresh > 0.0:
+        return problem.gradient(formed.at)
+    return formed.mean(problem)
+
+
+def near(a: Floats, b: Floats) -> bool:
+    """Return whether two points are one, up to rounding."""
+    return a.shape == b.shape and apart(a, b) <= ROUNDING
+
+
+def _cancels(formed: Formed) -> bool:
+    """Return whether a difference is 0 whatever is drawn, so that it may be left out."""
+    return formed.against is not None and formed.kept == 1.0 and near(formed.at, formed.against)

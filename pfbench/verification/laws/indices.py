@@ -1,0 +1,187 @@
+"""Whether drawn indices are uniform over all components, fresh, and with replacement.
+
+Each test is an e-process: under independent uniform draws its mean is at most 1 at every time, so
+that it exceeds 1/level anywhere with a chance of at most the level (Ville), however early it is
+looked at. It bets on what it saw: on bins by their frequencies so far (Dirichlet, Krichevsky and
+Trofimov), on repeats by several ratios at once. One begins at each eighth of the run, and one lives
+for each batch alone, so that what is late or rare is not outweighed by what was right before.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from pfbench.base.arrays import Floats, Integers
+from pfbench.verification.statistics import LEVEL
+
+_BINS = 64
+
+_RATIOS = (0.0, 0.5, 2.0, 8.0)
+"""Repeats that are bet on, in parts of those that independent draws have."""
+
+_STARTS = 8
+
+_LEAST = -1e6
+"""Stands for the logarithm of 0."""
+
+_TESTS = 8
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A test that rejects.
+
+    Attributes
+    ----------
+    what
+        What is wrong with the indices.
+    batch
+        The batch with which it is known.
+    p_value
+        At most the level of all tests together.
+    """
+
+    what: str
+    batch: int
+    p_value: float
+
+
+def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, float]:
+    """Return the test that rejects first, and the least p-value of all of them together.
+
+    The order within a batch says nothing: it is shuffled first, by a stream of its own.
+
+    Parameters
+    ----------
+    batches
+        The draws in their order, each of indices below n.
+    n
+        Number of components.
+    """
+    rng = np.random.default_rng(len(batches))
+    drawn = np.concatenate([rng.permutation(one) for one in batches])
+    ends = np.cumsum([len(one) for one in batches])
+    batch_of = np.repeat(np.arange(len(batches)), np.diff(ends, prepend=0))
+    window = np.arange(len(drawn)) - max(1, n // 10)
+    begun = np.concatenate([[0], ends[:-1]])[batch_of]
+    bins, bits, shares = _binned(drawn, n), drawn % _BINS, _shares(n)
+    earlier = _repeats(drawn, window, n)
+    largest = np.maximum(earlier[-_STARTS], _LEAST)  # of the ratios
+    again = np.asarray(np.bincount(batch_of, largest), dtype=np.float64)
+    everywhere = "is not uniform over all components"
+    last_bits = "is not uniform in its last bits"
+    repeats = "repeats earlier ones as independent draws do not"
+    tests = (
+        (everywhere, _evidence(_bets(bins, shares))),
+        (everywhere, _alone(_marginal(bins, batch_of, shares))[batch_of]),
+        (last_bits, _evidence(_bets(bits, _residues(n)))),
+        (last_bits, _alone(_marginal(bits, batch_of, _residues(n)))[batch_of]),
+        (
+            "depends on the one before",
+            _evidence(_bets(_binned(np.diff(drawn) % n, n), shares), first=1),
+        ),
+        ("repeats in its batch as independent draws do not", _evidence(_repeats(drawn, begun, n))),
+        (repeats, _evidence(earlier)),
+        (repeats, _alone(again)[batch_of]),
+    )
+    found, least = None, 1.0
+    for what, logs in tests:
+        p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, logs.max(initial=0.0)))))
+        least = min(least, p_value)
+        over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
+        if over.size and (found is None or batch_of[over[0]] < found.batch):
+            found = Suspect(f"an index {what}", int(batch_of[over[0]]), p_value)
+    return found, least
+
+
+def _binned(values: Integers, n: int) -> Integers:
+    return values * min(_BINS, n) // n
+
+
+def _shares(n: int) -> Floats:
+    """Return the chance of each bin, exactly: some have one component more."""
+    return np.bincount(_binned(np.arange(n), n), minlength=min(_BINS, n)) / n
+
+
+def _residues(n: int) -> Floats:
+    return np.bincount(np.arange(n) % _BINS, minlength=min(_BINS, n))[: min(_BINS, n)] / n
+
+
+def _bets(bins: Integers, shares: Floats) -> Floats:
+    """Return the logarithms of the ratios by which bets on bins grow, a row for each start."""
+    starts = np.arange(_STARTS) * len(bins) // _STARTS
+    rows = np.zeros((_STARTS, len(bins)))
+    for row, start in zip(rows, starts, strict=True):
+        seen = _ranks(bins[start:])
+        # Predicted as if each bin had been seen in proportion to its chance, half of all bins once.
+        prior = 0.5 * len(shares) * shares[bins[start:]]
+        total = np.arange(len(seen)) + 0.5 * len(shares)
+        row[start:] = np.log((seen + prior) / total) - np.log(shares[bins[start:]])
+    return rows
+
+
+def _ranks(values: Integers) -> Integers:
+    """Return for each value how often it came before."""
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    firsts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    ranks = np.empty(len(values), dtype=np.int64)
+    ranks[order] = np.arange(len(values)) - np.repeat(firsts, np.diff(firsts, append=len(values)))
+    return ranks
+
+
+def _repeats(drawn: Integers, since: Integers, n: int) -> Floats:
+    """Return those of bets on whether an index is among those drawn since a position before it.
+
+    Given the past its chance is that of the distinct ones, k/n.
+    """
+    N = len(drawn)
+    order = np.argsort(drawn, kind="stable")
+    same = np.diff(drawn[order]) == 0
+    before = np.full(N, -1)
+    before[order[1:][same]] = order[:-1][same]
+    after = np.full(N, N)
+    after[order[:-1][same]] = order[1:][same]
+    # Draw i is the newest of its value, and in the window, for the draws j with i < j <= after[i]
+    # and since[j] <= i; `since` never falls.
+    last = np.minimum(after, np.searchsorted(since, np.arange(N), side="right") - 1)
+    change = np.zeros(N + 2)
+    np.add.at(change, np.arange(N) + 1, 1.0)
+    np.add.at(change, np.maximum(last, np.arange(N)) + 1, -1.0)
+    p = np.cumsum(change)[:N] / n
+    repeated = (before >= since) & (before >= 0)
+    rows = []
+    for ratio in _RATIOS:
+        bet = np.minimum(ratio * p, np.maximum(p, 0.9))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            grows = np.where(repeated, np.log(bet / p), np.log1p(-bet) - np.log1p(-p))
+        grows = np.where(p >= 1.0, 0.0, grows)
+        starts = np.arange(_STARTS) * N // _STARTS
+        rows += [np.where(np.arange(N) >= start, grows, 0.0) for start in starts]
+    return np.array(rows)
+
+
+def _evidence(rows: Floats, first: int = 0) -> Floats:
+    """Return the logarithm of the mean of e-processes after each draw, given by their ratios."""
+    logs = np.cumsum(rows, axis=1)
+    mixed = np.asarray(logsumexp(logs, axis=0) - np.log(len(rows)))
+    return np.concatenate([np.zeros(first), mixed])
+
+
+def _marginal(bins: Integers, batch_of: Integers, shares: Floats) -> Floats:
+    """Return the logarithm of all bets of `_bets` together, for each batch anew."""
+    K, T = len(shares), batch_of[-1] + 1
+    counts = np.bincount(batch_of * K + bins, minlength=T * K).reshape(T, K)
+    prior = 0.5 * K * shares
+    bets = (gammaln(counts + prior) - gammaln(prior)).sum(axis=1) - counts @ np.log(shares)
+    return np.asarray(bets + gammaln(prior.sum()) - gammaln(counts.sum(axis=1) + prior.sum()))
+
+
+def _alone(logs: Floats) -> Floats:
+    """Return the logarithm of the mean over batches of an e-value of each, 1 before it is drawn."""
+    T = len(logs)
+    with np.errstate(divide="ignore"):
+        to_come = np.log(np.arange(T - 1, -1, -1))
+    return np.asarray(np.logaddexp(np.logaddexp.accumulate(logs), to_come) - np.log(T))

@@ -1,0 +1,185 @@
+"""A method in a process of its own: the same counts and bits, and nothing of the problem there."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import tiny_logistic, tiny_recovery
+
+import pfbench as pf
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.base.errors import InputError, Refused
+from pfbench.runs.loop.solve import solve
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "algorithms"))
+from test_anytime import CASES, PROBLEMS
+
+SAMPLE = {
+    "ball": ("frank-wolfe", "nfwu-spiderg", "saga"),
+    "factored": ("frank-wolfe", "sagafw", "ncgs-vr"),
+    "penalty": ("prox-saga", "prox-spiderboost"),
+}
+"""Methods that keep a table, Hessians or an older point, and some that do not."""
+
+METHODS = '''
+import gc
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+import pfbench as pf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cheat(pf.Algorithm):
+    """Finds the problem in its memory, and asks it behind the ledger's back."""
+
+    name = "cheat"
+    requires = frozenset({"gradient"})
+    iterations: int
+
+    def run(self, ask, x, rng):
+        (problem,) = [
+            one for one in gc.get_objects() if type(one).__name__ == "NonconvexLogistic"
+        ][:1]
+        for _ in range(self.iterations):
+            x = x - 0.1 * problem.gradient(x)
+            yield pf.State(problem.set.project(x))
+
+
+class Endless(Cheat):
+    """Asks nothing, and never yields."""
+
+    def run(self, ask, x, rng):
+        while True:
+            pass
+        yield
+
+
+class Dead(Cheat):
+    """Ends its process."""
+
+    def run(self, ask, x, rng):
+        os._exit(3)
+        yield
+
+
+class Caught(Cheat):
+    """Goes on where an oracle refuses it."""
+
+    def run(self, ask, x, rng):
+        try:
+            ask.gradient(np.zeros(99))
+        except Exception as error:
+            assert "asked at" in str(error)
+        try:
+            ask.lo(x)
+        except Exception as error:
+            assert "requires" in str(error)
+        for _ in range(self.iterations):
+            ask.gradient(x)
+            yield pf.State(x)
+'''
+
+
+@pytest.fixture
+def methods(tmp_path, monkeypatch):
+    """A module of somebody's methods, which another process finds, too."""
+    name = f"isolated_{tmp_path.name}"
+    (tmp_path / f"{name}.py").write_text(METHODS)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield __import__(name)
+    sys.modules.pop(name, None)
+
+
+def outcome(problem, algorithm, **options):
+    run = solve(problem, algorithm, seed=3, measures=("value",), **options)
+    seconds = run.columns.index("seconds")
+    rows = [row[:seconds] + row[seconds + 1 :] for row in map(tuple, run.rows)]
+    x = run.x if isinstance(run.x, np.ndarray) else run.x.factors()
+    return run.status, run.counts, rows, [np.asarray(part).tobytes() for part in x]
+
+
+def same(kind, names=None):
+    """Compare the runs of methods that fit a problem; return how many were compared."""
+    compared = 0
+    for name, given in CASES:
+        if names and name not in names:
+            continue
+        iterations = {"iterations": 7} if "iterations" in ALGORITHMS[name].parameters() else {}
+        algorithm = pf.algorithm(name, **iterations | given)
+        try:
+            here = outcome(PROBLEMS[kind](), algorithm)
+        except (Refused, InputError):
+            continue
+        assert outcome(PROBLEMS[kind](), algorithm, isolated=True) == here, name
+        compared += 1
+    return compared
+
+
+@pytest.mark.parametrize("kind", SAMPLE)
+def test_counts_and_bits_are_those_of_a_usual_run(kind):
+    assert same(kind, SAMPLE[kind]) >= 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_of_every_method_counts_and_bits_are_those_of_a_usual_run(kind):
+    assert same(kind) >= 5
+
+
+def test_what_finds_the_problem_in_its_memory_finds_nothing(methods):
+    problem, cheat = tiny_logistic(), methods.Cheat(iterations=3)
+    found = solve(problem, cheat)
+    assert (found.status, found.counts.sfo) == ("finished", 0)
+    alone = solve(problem, cheat, isolated=True)
+    assert alone.status == "error"
+    assert "unpack" in alone.stop_reason
+
+
+def test_the_budget_ends_it_at_the_same_call():
+    options = {"budget": pf.Budget(sfo=60), "every": 1}
+    algorithm = pf.algorithm("nfwu-spiderg", iterations=50, step=0.1, batch=2, period=3)
+    here = outcome(tiny_recovery(), algorithm, **options)
+    assert here[0] == "budget"
+    assert outcome(tiny_recovery(), algorithm, isolated=True, **options) == here
+
+
+def test_a_method_that_asks_nothing_is_ended_by_the_clock(methods):
+    run = solve(tiny_logistic(), methods.Endless(iterations=3), time_limit=0.5, isolated=True)
+    assert run.status == "timeout"
+
+
+def test_a_process_that_dies_is_an_error(methods):
+    run = solve(tiny_logistic(), methods.Dead(iterations=3), isolated=True)
+    assert run.status == "error"
+    assert "ended with status 3" in run.stop_reason
+
+
+def test_refusals_are_raised_where_the_method_is(methods):
+    run = solve(tiny_logistic(), methods.Caught(iterations=3), isolated=True)
+    assert (run.status, run.counts.fo) == ("finished", 3), run.stop_reason
+
+
+def test_a_function_which_knows_the_problem_is_refused():
+    def method(ask, x, rng):
+        yield pf.State(x)
+
+    with pytest.raises(InputError, match="needs a class"):
+        pf.solve(tiny_logistic(), method, isolated=True)
+
+
+def test_what_cannot_be_sent_is_refused():
+    class Local(pf.Algorithm):
+        name = "local"
+        requires = frozenset({"gradient"})
+        iterations = 3
+
+        def run(self, ask, x, rng):
+            yield pf.State(x)
+
+    run = solve(tiny_logistic(), Local(), isolated=True)
+    assert run.status == "error"
+    assert "put its class at the top of a file" in run.stop_reason

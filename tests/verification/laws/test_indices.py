@@ -1,0 +1,109 @@
+"""The tests of drawn indices: their false alarms, and how soon they find what."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from pfbench.verification.laws import indices
+from pfbench.verification.laws.indices import suspected
+
+N, T, B = 10_000, 2_000, 32
+
+
+def right(rng, size=B):
+    return rng.integers(N, size=size)
+
+
+@pytest.mark.parametrize(("n", "size"), [(N, B), (N, 1), (1, 2), (2, 3), (7, 4), (257, 60)])
+def test_right_draws_are_not_suspected(n, size):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        found, p_value = suspected([rng.integers(n, size=size) for _ in range(300)], n)
+        assert found is None
+        assert p_value > 1e-6
+
+
+def test_each_has_a_mean_of_one_over_all_streams():
+    streams = np.array(list(itertools.product(range(3), repeat=6)))
+    since = np.maximum(np.arange(6) - 3, 0)
+    for ends in (1, 3, 6):
+        bets = [_last(indices._bets(stream, np.full(3, 1 / 3))[:, :ends]) for stream in streams]
+        again = [_last(indices._repeats(stream, since, 3)[:, :ends]) for stream in streams]
+        assert np.mean(bets) == pytest.approx(1.0)
+        assert np.mean(again) == pytest.approx(1.0)
+    batch_of, shares = np.repeat([0, 1, 2], 2), np.full(3, 1 / 3)
+    for ends in (1, 3):
+        each = [indices._marginal(stream, batch_of, shares) for stream in streams]
+        assert np.mean(np.exp(each)) == pytest.approx(1.0)
+        alone = [np.exp(indices._alone(one)[ends - 1]) for one in each]
+        assert np.mean(alone) == pytest.approx(1.0)
+
+
+def _last(rows):
+    return np.exp(indices._evidence(rows)[-1])
+
+
+def test_repeats_have_the_chance_of_the_distinct_ones_in_their_window():
+    rng = np.random.default_rng(5)
+    drawn, since = rng.integers(6, size=40), np.maximum(np.arange(40) - 4, 0)
+    rows = indices._repeats(drawn, since, 6)[:: indices._STARTS]
+    for j in range(40):
+        seen = set(drawn[since[j] : j].tolist())
+        p = len(seen) / 6
+        for ratio, row in zip(indices._RATIOS, rows, strict=True):
+            bet = min(ratio * p, max(p, 0.9))
+            again = drawn[j] in seen
+            with np.errstate(divide="ignore"):
+                expected = np.log(bet / p) if again else np.log((1.0 - bet) / (1.0 - p))
+            assert row[j] == pytest.approx(expected)
+
+
+def reshuffled(rng):
+    every = np.concatenate([rng.permutation(N) for _ in range(1 + T * B // N)])
+    return [every[t * B : (t + 1) * B] for t in range(T)]
+
+
+FAULTS = {
+    "only the first 255": (lambda rng, t: right(rng) % 255, 1),
+    "only the first 255, late": (lambda rng, t: right(rng) % (255 if t >= 1500 else N), 1502),
+    "each block of 64 by its first": (lambda rng, t: right(rng) // 64 * 64, 1),
+    "only the first 255, each 100th": (
+        lambda rng, t: right(rng) % (N if (t + 1) % 100 else 255),
+        99,
+    ),
+    "a block of 32 in a row": (lambda rng, t: (rng.integers(N) + np.arange(B)) % N, 1),
+    "none repeats in a batch": (lambda rng, t: rng.choice(N, B, replace=False), 800),
+    "not the last twentieth": (lambda rng, t: rng.integers(N - N // 20, size=B), 150),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found_in_time(fault):
+    """The power that is stated in the docs."""
+    draw, latest = FAULTS[fault]
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        found, p_value = suspected([draw(rng, t) for t in range(T)], N)
+        assert found is not None
+        assert found.batch <= latest
+        assert p_value < 1e-9
+
+
+def test_draws_that_repeat_none_before_all_are_drawn_are_found():
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        found, _ = suspected(reshuffled(rng), N)
+        assert found is not None
+        assert found.batch < 60
+        singles, _ = suspected(np.split(rng.permutation(N)[:T], T), N)
+        assert singles is not None
+
+
+def test_a_batch_that_comes_again_is_found_at_once():
+    rng = np.random.default_rng(0)
+    batches = [right(rng) for _ in range(T)]
+    batches[1700] = batches[1699]
+    found, _ = suspected(batches, N)
+    assert found is not None
+    assert found.batch == 1700

@@ -1,0 +1,35 @@
+"""What is said of what was measured: limits beside ratios, and what would decide."""
+
+import pytest
+
+from pfbench.verification.summaries import decided_by, main_numbers, room
+
+MEASURED = {"easy: ratio": 0.2, "hard: ratio": 0.793, "hard: lower": 0.64, "hard: upper": 6.3}
+
+
+def test_the_highest_ratio_has_its_limits():
+    assert main_numbers(MEASURED) == "measured/bound at most 0.793, 95 % within 0.64 to 6.3"
+    assert main_numbers({"ratio": 1.0, "condition a: ratio": 3.0}) == "measured/bound 1"
+
+
+def test_the_limits_are_those_of_the_highest_ratio_not_of_another():
+    other = {"a: ratio": 0.5, "a: lower": 0.4, "a: upper": 0.6, "b: ratio": 0.9}
+    assert main_numbers(other) == "measured/bound at most 0.9"
+
+
+@pytest.mark.parametrize(
+    ("measured", "expected"),
+    [({"ratio": 0.07}, 14.3), ({"condition x: ratio": 0.5}, None), ({"slope": -1.0}, None)],
+)
+def test_the_room_below_a_bound(measured, expected):
+    found = room(measured)
+    assert found is None if expected is None else abs(found - expected) < 0.05
+
+
+def test_what_would_decide_a_bound():
+    told = decided_by(MEASURED, "output")
+    assert 'over="mean"' in told
+    assert "more runs (--full)" in told
+    assert "nothing speaks against it" in told
+    assert 'over="mean"' not in decided_by(MEASURED, "last")
+    assert "nothing speaks" not in decided_by({"lower": 1.2}, "last")
