@@ -80,7 +80,7 @@ def run(
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
         threads = {name: of for name, of in os.environ.items() if name.endswith("_NUM_THREADS")}
         environment = kept | threads | {"HOME": home, "PFBENCH_STORE": str(Path(home) / "store")}
-        child = subprocess.Popen(
+        with subprocess.Popen(
             [*within.prefix, sys.executable, "-m", "pfbench", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -89,15 +89,15 @@ def run(
             text=True,
             start_new_session=True,
             preexec_fn=_limit,
-        )
-        try:
-            output, errors = child.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            return None, "", f"it took more than {seconds:g} s"
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
+        ) as child:
+            try:
+                output, errors = child.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                return None, "", f"it took more than {seconds:g} s"
+            finally:
+                # What it started, too, though it has ended itself.
+                with suppress(ProcessLookupError):
+                    os.killpg(child.pid, signal.SIGKILL)
         return child.returncode, output, errors
 
 

@@ -130,7 +130,7 @@ def page(record: Record, out: Path) -> int:
     StorageError
         If it cannot be written.
     """
-    rows = []
+    rows: list[str] = []
     with storing(f"the site {out}"):
         out.mkdir(parents=True, exist_ok=True)
         for place in record.places():
