@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from pfbench.base.checks import integer
+from pfbench.base.checks import integer, real
 from pfbench.base.parameters import parameter
 from pfbench.problems.additive_noise import (
     NOISES,
@@ -46,7 +46,7 @@ class NoisyFamily(OverAnySet):
 
 @dataclass(frozen=True, kw_only=True)
 class SeparableFamily(NoisyFamily):
-    """The quadratic (kappa x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1)."""
+    """The quadratic (kappa u_1^2 + u_2^2 + ... + u_d^2)/2, u = x - c, from (1, ..., 1)."""
 
     problem: ClassVar[type[FiniteSum]] = SeparableQuadratic
     summary = "(kappa x_1^2 + x_2^2 + ...)/2 with noise of known variance, convex"
@@ -54,6 +54,8 @@ class SeparableFamily(NoisyFamily):
 
     columns: int = parameter(11, "length of a point (d)")
     condition: float | None = parameter(None, "kappa", "d")
+    begin: float = parameter(1.0, "each entry of the start, where it is in the set")
+    centre: float = parameter(0.0, "each entry of c")
 
     def build(self) -> FiniteSum:
         """Return the problem."""
@@ -62,10 +64,17 @@ class SeparableFamily(NoisyFamily):
         weights = np.ones(d)
         weights[0] = d if self.condition is None else self.condition
         feasible = self._feasible((d,))
-        start = np.ones(d) if feasible.contains(np.ones(d)) else feasible.start()
+        begin = np.full(d, real("begin", self.begin))
+        start = begin if feasible.contains(begin) else feasible.start()
         noise = self._noise((d,), rng)
         return self._made(
-            SeparableQuadratic(set=feasible, begin=start, noise=noise, weights=weights)
+            SeparableQuadratic(
+                set=feasible,
+                begin=start,
+                noise=noise,
+                weights=weights,
+                centre=real("centre", self.centre),
+            )
         )
 
 

@@ -6,6 +6,8 @@ import pytest
 import pfbench as pf
 from pfbench.base.errors import InputError, Refused
 from pfbench.base.state import State
+from pfbench.claims.kim2026.separation import stretched
+from pfbench.claims.pethick2025.instances import affine, held, travel, two_points
 from pfbench.problems.normed import largest_square
 from pfbench.problems.with_norm import Normed
 from pfbench.sets import L2Ball
@@ -139,3 +141,32 @@ def test_a_method_for_sets_is_refused_where_there_is_none():
             pf.problem("matrix-least-squares", norm="spectral"),
             pf.algorithm("nfwu-sg", epsilon=0.1),
         )
+
+
+TOLD = {
+    "travel": ("columns=1,condition=1,begin=10,norm=linf", travel(10_000, 10.0)),
+    "two points": (
+        "columns=1,condition=1,begin=2,noise=two-point,sigma=2,norm=linf",
+        two_points(9, 2.0),
+    ),
+    "held": ("columns=1,condition=1,begin=-1,centre=1,set=linf,norm=linf", held(10_000)),
+    "affine": ("columns=1,condition=0,begin=0,noise=two-point,norm=linf", affine(8)),
+    "stretched": ("columns=101,norm=linf", stretched(101)),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_instances_of_claims_are_of_the_family(name):
+    """By a selector: the same start, values, gradients of components, and constants."""
+    text, instance = TOLD[name]
+    problem = pf.problem(f"separable-quadratic[{text}]")
+    x = np.random.default_rng(0).uniform(-1.0, 1.0, problem.shape)
+    assert problem.n == instance.n
+    for at in (x, problem.start()):
+        assert problem.value(at) == instance.value(at)
+        for i in range(problem.n):
+            np.testing.assert_array_equal(problem.component(i, at), instance.component(i, at))
+    np.testing.assert_array_equal(problem.start(), instance.start())
+    found, expected = (one.constants(one.start()) for one in (problem, instance))
+    for constant in ("D", "L_f", "L_ms", "sigma2", "delta", "L_norm", "rho", "zeta"):
+        assert getattr(found, constant) == getattr(expected, constant)

@@ -117,7 +117,8 @@ def stated(name: str, source: str, rule: Rule, *forms: Parameters) -> Method:
         counts=counts,
         enumerated=(setting(OCTAHEDRON, smoothness=6.0, iterations=4),),
         followed=tuple(
-            setting(OCTAHEDRON, smoothness=L, iterations=25, **form)
+            setting(problem, smoothness=L, iterations=25, **form)
+            for problem in (OCTAHEDRON, SEVEN_ON_OCTAHEDRON)
             for form in every
             for L in (8.0, 2.0)
         ),

@@ -102,71 +102,12 @@ def of_momentum(asked: Wanted) -> Printed:
     return {"iterations": T}
 
 
-def normalised(asked: Wanted, **sizes: float) -> Printed:
-    """Return T = L h0/epsilon^2 and the weight epsilon/(L D) of shen2019 theorem 3.1."""
-    epsilon, c = asked.epsilon, asked.constants
-    L = max(c.L_f, c.L_ms)
-    return {"iterations": L * c.delta / epsilon**2, "step": epsilon / (L * c.D), **sizes}
-
-
-def of_nfwu_page(asked: Wanted) -> Printed:
-    """Return q = sqrt(8/n), at most 1, and S = 4(1-q)/q."""
-    q = min(1.0, (8.0 / asked.constants.n) ** 0.5)
-    return normalised(asked, refresh=q, batch=4.0 / q - 4.0)
-
-
-def of_nfwu_lsvrg(asked: Wanted) -> Printed:
-    """Return q = (32/n)^(1/3), at most 1, and S = 4(1-q)(2-q)/q^2."""
-    q = min(1.0, math.cbrt(32.0 / asked.constants.n))
-    return normalised(asked, refresh=q, batch=4.0 * (1.0 / q - 1.0) * (2.0 / q - 1.0))
-
-
-def of_nfwu_storm(asked: Wanted) -> Printed:
-    """Return alpha = epsilon/sigma, at most 1, S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2."""
-    epsilon, variance = asked.epsilon, asked.constants.sigma2
-    return normalised(
-        asked,
-        alpha=min(1.0, epsilon / math.sqrt(variance)),
-        batch=8.0 * math.sqrt(variance) / epsilon,
-        snapshot=4.0 * variance / epsilon**2,
-    )
-
-
 COARSE = tuple(one for one in WANTED if one.epsilon > 0.1)
 """T of the cube of 1/epsilon is found where it is an exact number of a float."""
 
 OURS = "by a bound of pfbench; the rate is that of {}, whose constants were not read"
 
-NFWU = "shen2019 algorithm 1 with the estimate of {}"
-
 METHODS = (
-    stated(
-        "nfwu-page",
-        NFWU.format("Li, Bao, Zhang, Richtarik 2021"),
-        CONDITIONAL,
-        page,
-        COINED,
-        printed=of_nfwu_page,
-        whose="step and T of shen2019 theorem 3.1; q and S by a bound of pfbench",
-    ),
-    stated(
-        "nfwu-lsvrg",
-        NFWU.format("Kovalev, Horvath, Richtarik 2020"),
-        CONDITIONAL,
-        lsvrg,
-        COINED,
-        printed=of_nfwu_lsvrg,
-        whose="step and T of shen2019 theorem 3.1; q and S by a bound of pfbench",
-    ),
-    stated(
-        "nfwu-storm",
-        NFWU.format("Cutkosky, Orabona 2019"),
-        CONDITIONAL,
-        storm,
-        CORRECTED,
-        printed=of_nfwu_storm,
-        whose="step and T of shen2019 theorem 3.1; alpha, S and b0 by a bound of pfbench",
-    ),
     stated(
         "spider-fw",
         "Yurtsever, Sra, Cevher 2019, SPIDER-FW for non-convex finite sums",

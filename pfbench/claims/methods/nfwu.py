@@ -21,8 +21,11 @@ from pfbench.claims.methods.stating import (
     claims_of,
     conditional_step,
     epochs,
+    lsvrg,
+    page,
     sg,
     spider,
+    storm,
     svrg,
 )
 from pfbench.verification import Floats, Instance
@@ -109,6 +112,12 @@ def counts(s: Parameters, n: int, *, estimator: str) -> tuple[Counts, ...]:
     lo = k * T + best
     if estimator == "sg":
         return (Counts(fo=best, sfo=k * S * T + n * best, lo=lo),)
+    if estimator == "storm":
+        first = s.get("snapshot") or S
+        return (Counts(fo=best, sfo=k * (first + 2 * S * (T - 1)) + n * best, lo=lo),)
+    if estimator in ("page", "lsvrg"):
+        full = k + s["heads"]  # the first of each run, and each head
+        return (Counts(fo=full + best, sfo=n * (full + best) + 2 * S * (k * T - full), lo=lo),)
     E = epochs(T, s["period"])
     fo, sfo = k * E + best, k * (n * E + 2 * S * (T - E)) + n * best
     if estimator in ("svrg", "spiderg"):
@@ -161,6 +170,36 @@ def switches(c: Constants) -> tuple[float, float]:
     return L * L / (c.L2_ms * c.n**2), L * L / (c.L2_ms * c.n**1.5)
 
 
+def normalised(asked: Wanted, **sizes: float) -> dict[str, float | None]:
+    """Return T = L h0/epsilon^2 and the weight epsilon/(L D) of shen2019 theorem 3.1."""
+    epsilon, c = asked.epsilon, asked.constants
+    L = max(c.L_f, c.L_ms)
+    return {"iterations": L * c.delta / epsilon**2, "step": epsilon / (L * c.D), **sizes}
+
+
+def of_page(asked: Wanted) -> dict[str, float | None]:
+    """Return q = sqrt(8/n), at most 1, and S = 4(1-q)/q."""
+    q = min(1.0, (8.0 / asked.constants.n) ** 0.5)
+    return normalised(asked, refresh=q, batch=4.0 / q - 4.0)
+
+
+def of_lsvrg(asked: Wanted) -> dict[str, float | None]:
+    """Return q = (32/n)^(1/3), at most 1, and S = 4(1-q)(2-q)/q^2."""
+    q = min(1.0, math.cbrt(32.0 / asked.constants.n))
+    return normalised(asked, refresh=q, batch=4.0 * (1.0 / q - 1.0) * (2.0 / q - 1.0))
+
+
+def of_storm(asked: Wanted) -> dict[str, float | None]:
+    """Return alpha = epsilon/sigma, at most 1, S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2."""
+    epsilon, variance = asked.epsilon, asked.constants.sigma2
+    return normalised(
+        asked,
+        alpha=min(1.0, epsilon / math.sqrt(variance)),
+        batch=8.0 * math.sqrt(variance) / epsilon,
+        snapshot=4.0 * variance / epsilon**2,
+    )
+
+
 WANTED = (
     *(Wanted(epsilon, c) for epsilon in (0.4, 0.03, 0.002) for c in CONSTANTS),
     *(Wanted(near * one, CONSTANTS[1]) for one in switches(CONSTANTS[1]) for near in (0.6, 1.7)),
@@ -175,8 +214,24 @@ SIZES = {
     "casvrg": "p and S of section 4.1, the powers of L and L2 corrected by pfbench",
     "caspiderg": "p and S of section 4.2, the powers of L and L2 corrected and S times 4/3 by "
     "pfbench",
+    **dict.fromkeys(("page", "lsvrg"), "q and S by a bound of pfbench"),
+    "storm": "alpha, S and b0 by a bound of pfbench",
 }
 """Whose the sizes are."""
+
+OWN: dict[str, dict[str, float]] = {
+    "page": {"refresh": 0.4},
+    "lsvrg": {"refresh": 0.4},
+    "storm": {"alpha": 0.3},
+}
+"""What an estimator without epochs has in place of a period."""
+
+BY = {
+    "page": "Li, Bao, Zhang, Richtarik 2021",
+    "lsvrg": "Kovalev, Horvath, Richtarik 2020",
+    "storm": "Cutkosky, Orabona 2019",
+}
+"""Whose estimators without epochs are."""
 
 
 # --- the methods ------------------------------------------------------------------------------
@@ -186,20 +241,29 @@ def stated(estimator: str, form: Forming) -> Method:
     """Return what the source says of algorithm 1 with an estimator."""
     by_batches = ((0.2, 2, 0, 2), (0.3, 1, 0, 3))
     by_epochs = ((0.3, 1, 3, 6), (0.2, 2, 2, 4), (0.4, 2, 3, 3))
+    own, shown = OWN.get(estimator, {}), {"page": of_page, "lsvrg": of_lsvrg, "storm": of_storm}
+    first = ({"snapshot": 2},) if estimator == "storm" else ()
+    sure = {"refresh": 1.0} if "refresh" in own else {}  # so that the output's draw is left
 
     def made(problem: Instance, step: float, S: int, p: int, T: int, **given: Any) -> Setting:
-        period = {} if estimator == "sg" else {"period": p}
-        return setting(problem, step=step, batch=S, iterations=T, **period, **given)
+        sizes = {"period": p} if estimator not in ("sg", *OWN) else own
+        return setting(problem, **{"step": step, "batch": S, "iterations": T, **sizes, **given})
 
     return Method(
         name=f"nfwu-{estimator}",
-        source=SOURCE,
+        source=SOURCE
+        if estimator not in BY
+        else f"shen2019 algorithm 1 with the estimate of {BY[estimator]}",
         referee=partial(independent_runs, form=form),
         counts=partial(counts, estimator=estimator),
         length=steps_of,
         enumerated=(
-            *(made(BALL, *sizes) for sizes in (by_batches if estimator == "sg" else by_epochs)),
+            *(
+                made(BALL, *sizes)
+                for sizes in (by_batches if estimator in ("sg", *OWN) else by_epochs)
+            ),
             made(TWO_ON_BALL, 0.3, 2, 2, 4),  # batch = n
+            *(made(BALL, 0.3, 1, 0, 3, **one) for one in first),
         ),
         followed=(
             made(BALL, 0.15, 3, 4, 10),
@@ -209,28 +273,29 @@ def stated(estimator: str, form: Forming) -> Method:
         counted=(
             made(SEVEN_ON_BALL, 0.1, 3, 4, 10),
             made(SEVEN_ON_BALL, 0.1, 9, 3, 7),
+            *(made(SEVEN_ON_BALL, 0.1, 3, 0, 5, **one) for one in first),
             made(SEVEN_ON_BALL, 0.1, 1, 1, 3),
             made(SEVEN_ON_BALL, 0.1, 2, 3, 4, restarts=2),
             made(SEVEN_ON_BALL, 0.1, 2, 3, 4, restarts=3),
             made(SEVEN_ON_BALL, 0.1, 2, 3, 4, probability=0.2),
         ),
         chosen=(
-            made(ONE_ON_BALL, 0.2, 1, 3, 8, output="uniform"),
-            made(ONE_ON_BALL, 0.2, 1, 3, 8, output="last"),
-            made(ONE_ON_BALL, 0.2, 1, 3, 21, output="uniform"),
-            made(TWO_ON_BALL, 0.2, 1, 3, 4, output="uniform"),
-            made(TWO_ON_BALL, 0.3, 1, 2, 2, restarts=2),
-            made(ONE_ON_BALL, 0.3, 1, 2, 11, restarts=2),
-            made(ONE_ON_BALL, 0.3, 1, 2, 3, restarts=3),
-            made(ONE_ON_BALL, 0.3, 1, 2, 3, probability=0.2),
+            made(ONE_ON_BALL, 0.2, 1, 3, 8, output="uniform", **sure),
+            made(ONE_ON_BALL, 0.2, 1, 3, 8, output="last", **sure),
+            made(ONE_ON_BALL, 0.2, 1, 3, 21, output="uniform", **sure),
+            made(TWO_ON_BALL, 0.2, 1, 3, 4, output="uniform", **sure),
+            made(TWO_ON_BALL, 0.3, 1, 2, 2, restarts=2, **sure),
+            made(ONE_ON_BALL, 0.3, 1, 2, 11, restarts=2, **sure),
+            made(ONE_ON_BALL, 0.3, 1, 2, 3, restarts=3, **sure),
+            made(ONE_ON_BALL, 0.3, 1, 2, 3, probability=0.2, **sure),
             # Each term of the gap alone puts these three points in another order.
-            made(ONE_ON_OCTAHEDRON, 1.0, 1, 2, 3, restarts=2),
-            made(ONE_ON_BALL, 0.3, 1, 2, 3, restarts=2, output="last"),
+            made(ONE_ON_OCTAHEDRON, 1.0, 1, 2, 3, restarts=2, **sure),
+            made(ONE_ON_BALL, 0.3, 1, 2, 3, restarts=2, output="last", **sure),
         ),
         outputs=best_of_runs,
         step_power=0,
         schedules=WANTED,
-        schedule=partial(printed, estimator=estimator),
+        schedule=shown.get(estimator) or partial(printed, estimator=estimator),
         whose=f"T and step of shen2019 theorem 3.1; {SIZES[estimator]}",
     )
 
@@ -243,6 +308,9 @@ METHODS = tuple(
         "spiderg": spider,
         "casvrg": casvrg,
         "caspiderg": caspiderg,
+        "page": page,
+        "lsvrg": lsvrg,
+        "storm": storm,
     }.items()
 )
 
