@@ -147,7 +147,9 @@ def receipt(
     jobs: int | None = options.JOBS,
     as_json: bool = options.AS_JSON,
 ) -> None:
-    """Check a receipt: make its runs, verdicts and faults again, and runs with new seeds.
+    """Check a receipt of a theorem by running it again.
+
+    Its runs, verdicts and faults are made again, and runs with new seeds.
 
     What comes first is drawn by the hash of the receipt and the salt, which its author cannot know.
     Where versions and machine are the same, runs must have the same bits; elsewhere the same
