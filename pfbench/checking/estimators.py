@@ -23,7 +23,7 @@ from pfbench.checking.examples import copies_of_old_points, moving_points
 from pfbench.checking.findings import Examination, Patience, Skipped, Wrong, in_brief, places
 from pfbench.checking.lines import Space, norm
 from pfbench.checking.trails import entries
-from pfbench.checking.witness import Bypass, Guarded, Tallied, accuse, guarded, in_words
+from pfbench.checking.bypass import Bypass, Guarded, Tallied, accuse, guarded, in_words
 from pfbench.oracles import Ledger
 from pfbench.points import combine, keep
 from pfbench.problems.linear_models import LogCosh
