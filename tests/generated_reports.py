@@ -86,8 +86,11 @@ def run_of(plan, rows=40):
     )
 
 
-def report_of(text, folder, rows=40, theory=None, notes=None):
-    """Write the report of generated runs, and return its page and the runs by plan."""
+def report_of(text, folder, rows=40, theory=None, notes=None, mine=False):
+    """Write the report of generated runs, and return its page and the report.
+
+    It is on the first algorithm, if that is `mine`.
+    """
     path = folder / "generated.toml"
     path.write_text(text, encoding="utf-8")
     spec = read_spec(path)
@@ -101,5 +104,7 @@ def report_of(text, folder, rows=40, theory=None, notes=None):
     ]
     made = datetime(2026, 11, 22, tzinfo=UTC)
     report = replace(collect(spec, outcomes), theory=theory)
+    if mine:
+        report = replace(report, mine=report.results[0].study.labels[:1])
     page, *_ = write_report(report, folder / "o", command="c", commit="c", made=made)
     return page, report

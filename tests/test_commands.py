@@ -37,6 +37,8 @@ SMALLEST = {
     "pfbench new algorithm my-spider": "new algorithm other-spider",
     "pfbench check my_spider.py:MySpider": "check my_spider.py:MySpider[iterations=5,batch=2]",
     "pfbench solve -p quadratic[source=synthetic,set=l2] -a my_spider.py:MySpider": "",
+    "pfbench new sweep sweep": "new sweep other",
+    "pfbench report sweep.toml -o page": "report other.toml --jobs 0 -o page",
     "pfbench run sweep.toml": "run sweep.toml --jobs 0",
     "pfbench store list": "",
     "pfbench store export csv-long -o tables": "",

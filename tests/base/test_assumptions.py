@@ -21,7 +21,10 @@ from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 from pfbench.sets import L1Ball, WholeSpace
 
-CONVEX_ONLY = {"asvrg", "prox-asvrg", "katyusha-ns", "prox-katyusha-ns"}
+CONVEX_ONLY = {
+    *("asvrg", "prox-asvrg", "katyusha-ns", "prox-katyusha-ns"),
+    *("momentum-sfw", "one-sfw"),
+}
 """Their papers have convex theory only."""
 
 EPOCH = {"iterations": 4, "batch": 3, "period": 2, "step": 0.01}

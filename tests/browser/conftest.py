@@ -11,6 +11,12 @@ def generated(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def compared(tmp_path_factory):
+    """A report on one method."""
+    return report_of(SPEC, tmp_path_factory.mktemp("compared"), mine=True)
+
+
+@pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     if BROWSER is None:
         pytest.skip("neither chromium nor chrome is installed")

@@ -455,11 +455,38 @@ def test_a_browser_that_cannot_unpack_says_so(browser, generated):
         browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
 
 
+@pytest.mark.parametrize("width", [1400, 800, 390])
+def test_a_page_on_one_method_begins_with_it(browser, compared, width):
+    page, report = compared
+    browser.open(page.as_uri(), width=width)
+    mine = report.mine[0]
+    first = browser.run("document.querySelector('main .first').textContent")
+    assert f"{mine} is first on" in first
+    lines = browser.run(
+        "[...document.querySelectorAll('.profile polyline')].map((one) => "
+        "[one.className.baseVal, one.querySelector('title').textContent,"
+        " parseFloat(getComputedStyle(one).strokeWidth)])"
+    )
+    assert lines[-1][:2] == ["mine", mine]
+    assert all(line[2] < lines[-1][2] for line in lines[:-1])
+    assert {line[1] for line in lines} == {*report.results[0].study.labels}
+    # Nothing of the page is wider than the window, and no text of the profile lies outside of it.
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    assert browser.run(
+        "(() => { const box = document.querySelector('.profile svg').getBoundingClientRect();"
+        " return [...document.querySelectorAll('.profile text')].every((one) => {"
+        " const at = one.getBoundingClientRect();"
+        " return at.left >= box.left - 1 && at.right <= box.right + 1; }); })()"
+    )
+    assert browser.run("document.querySelectorAll('.workbench .stage').length") == 1
+
+
 @pytest.mark.skipif(find_spec("axe_core_python") is None, reason="axe-core-python is not installed")
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_nothing_serious(browser, generated, dark, width):
-    page, _ = generated
+@pytest.mark.parametrize("report", ["generated", "compared"])
+def test_axe_finds_nothing_serious(browser, request, report, dark, width):
+    page, _ = request.getfixturevalue(report)
     axe = Path(find_spec("axe_core_python").origin).with_name("axe.min.js").read_text("utf-8")
     browser.open(page.as_uri(), dark=dark, width=width)
     browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")

@@ -505,6 +505,10 @@ EXPLICIT = {
     "smoothness": 1.0,
     "curvature": 1.0,
     "delta": 1.0,
+    "alpha": 0.5,
+    "beta": 0.5,
+    "refresh": 0.5,
+    "table_weight": 0.5,
 }
 
 

@@ -12,7 +12,7 @@ from pfbench.reporting.documents.contents import Contents, Part, failure_sentenc
 from pfbench.reporting.figures import html
 from pfbench.reporting.figures.front import profile
 from pfbench.reporting.figures.style import style
-from pfbench.reporting.findings import orders_in_words, summary
+from pfbench.reporting.findings import orders_in_words, summary, versus
 from pfbench.reporting.findings.claims import claims_table
 from pfbench.reporting.findings.front import Front
 from pfbench.reporting.findings.result_tables import results_table
@@ -131,6 +131,7 @@ def _front(part: Part, front: Front) -> dict[str, Any]:
         "profile": profile(front),
         "in_words": part.in_words,
         "chosen": part.chosen,
+        "against": versus.table(front.compared[0], front.label, front.mine),
         "results": [_only(results_table(part.compared[0]), few)],
         "runs": tables.runs(part.results.only(front.mine)),
         "early": tables.ended_early(part.results.only(front.mine)),

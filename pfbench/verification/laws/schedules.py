@@ -9,7 +9,7 @@ from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.laws.method import Method, Wanted
 from pfbench.verification.statistics import Decision, all_of, decide_exact
-from pfbench.verification.subject import Lacks, Raised, Untestable
+from pfbench.verification.subject import Raised, Untestable
 from pfbench.verification.trial import Trial
 
 _REFUSALS = (PfbenchError, ValueError, NotImplementedError, type(None))
@@ -37,7 +37,7 @@ def keeps_its_schedule(trial: Trial, *, method: Method) -> Evidence:
         printed = method.schedule(asked)
         found = {name: getattr(made, name) for name in printed if hasattr(made, name)}
         if not found:
-            raise Lacks(f"it has none of the parameters {', '.join(printed)}")
+            raise Untestable(f"it has none of the parameters {', '.join(printed)}")
         name = f"case {number}, epsilon={asked.epsilon:g} n={asked.constants.n}"
         parts[name] = _compared(found, printed)
         claimed |= {f"{name}: {key}": value for key, value in printed.items() if value is not None}
