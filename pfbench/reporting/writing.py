@@ -133,8 +133,7 @@ def _pictures(begin: str, part: Part, labels: Sequence[str]) -> dict[str, bytes]
         for name, drawing in drawings.items():
             if drawing is None:
                 continue
-            found[f"{name}{suffix}.svg"] = svg.svg(drawing)
-            found[f"{name}{suffix}.pdf"] = svg.pdf(drawing)
+            found[f"{name}{suffix}.svg"], found[f"{name}{suffix}.pdf"] = svg.both(drawing)
     return found
 
 
@@ -152,11 +151,11 @@ def _front_pictures(
     begin: str, part: Part, front: Front, labels: Sequence[str]
 ) -> dict[str, bytes]:
     """Return the curves of the few that are shown, and the profile, by the names of their files."""
-    profile = drawn(front)
+    profile = svg.both(drawn(front))
     return {
         f"{begin}.svg": svg.svg(svg.curves(part.figure, labels, svg.PAGE)),
-        f"{begin}-compare.svg": svg.svg(profile),
-        f"{begin}-compare.pdf": svg.pdf(profile),
+        f"{begin}-compare.svg": profile[0],
+        f"{begin}-compare.pdf": profile[1],
     }
 
 

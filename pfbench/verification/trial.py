@@ -27,6 +27,7 @@ from pfbench.verification.followed import Recorder, Step
 from pfbench.verification.instruments.draws import Chosen, Unscripted
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.instruments.witness import Witness, WitnessedProblem
+from pfbench.verification.seen import Seen
 from pfbench.verification.statistics import Decision, decide_uniform, sequential
 from pfbench.verification.subject import Broken, Raised, Subject, Unfit, Untestable, make, scheduled
 
@@ -51,12 +52,15 @@ class Trial:
         "quick" or "full".
     seed
         Seed of the whole verification; every stream of a check derives from it.
+    seen
+        How large its runs were so far.
     """
 
     claim: Claim
     subject: Subject = field(default_factory=Subject)
     effort: str = "quick"
     seed: int = 0
+    seen: Seen = field(default_factory=Seen, compare=False, repr=False)
 
     def pick(self, quick: Choice, full: Choice) -> Choice:
         """Return the first for a quick verification, else the second."""
@@ -174,6 +178,7 @@ class Trial:
             measures=measures,
             every=every,
         )
+        self.seen.add(problem, run.iterations, witnessed.witness)
         if run.status in _FAILED:
             words = f"the run on {run.problem} ended as {run.status}: {run.stop_reason}"
             measured = run.status == "diverged" or OUTSIDE in run.stop_reason
@@ -220,30 +225,33 @@ class Trial:
         ask = _bundle(algorithm)(recorder, ledger, problem.set.diameter, form)
         stream = np.random.default_rng(seed) if rng is None else rng
         states = _states(algorithm, ask, problem.start(), stream)
-        before: tuple[Any, ...] = ()
-        while True:
-            recorder.begin()
-            try:
-                state = next(states)
-            except StopIteration:
+        made, before = 0, tuple[Any, ...]()
+        try:
+            while True:
+                recorder.begin()
+                try:
+                    state = next(states)
+                except StopIteration:
+                    _check_counts(ledger.spent, witness)
+                    return
+                except (Unscripted, Broken):
+                    raise
+                except Exception as error:
+                    words = f"it raised {type(error).__name__}: {error}"
+                    if isinstance(stream, Chosen):
+                        raise Unscripted(words) from error
+                    raise _at_fault(problem, True)(words) from error
+                if not isinstance(state, State):
+                    raise Raised(f"it yields a {type(state).__name__}, not a State")
+                if not form.is_point(state.x):
+                    raise Raised(f"it yields {form.said(state.x)}, and points are {form.points}")
                 _check_counts(ledger.spent, witness)
-                return
-            except (Unscripted, Broken):
-                raise
-            except Exception as error:
-                words = f"it raised {type(error).__name__}: {error}"
-                if isinstance(stream, Chosen):
-                    raise Unscripted(words) from error
-                raise _at_fault(problem, True)(words) from error
-            if not isinstance(state, State):
-                raise Raised(f"it yields a {type(state).__name__}, not a State")
-            if not form.is_point(state.x):
-                raise Raised(f"it yields {form.said(state.x)}, and points are {form.points}")
-            _check_counts(ledger.spent, witness)
-            _check_point(problem, state.x)
-            step = Step(_copied(state), tuple(recorder.minimised), ledger.counts, before)
-            before = step.minimised
-            yield step
+                _check_point(problem, state.x)
+                step = Step(_copied(state), tuple(recorder.minimised), ledger.counts, before)
+                made, before = made + 1, step.minimised
+                yield step
+        finally:
+            self.seen.add(problem, made, witness)
 
     def moves(
         self, problem: Problem, algorithm: Algorithm, seed: int = 0

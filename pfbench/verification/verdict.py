@@ -90,7 +90,14 @@ FIELDS = frozenset(one.name for one in fields(Verdict)) - {"claim"}
 
 
 def judged(trial: Trial) -> Verdict:
-    """Put the trial's claim to the test."""
+    """Put the trial's claim to the test; say how large the runs were on which it rests."""
+    found, seen = _judged(trial), trial.seen
+    holds = found.verdict in ("holds", "tight") and seen.words
+    reason = f"{found.reason} {seen.words}" if holds else found.reason
+    return replace(found, reason=reason, measured={**found.measured, **seen.measured})
+
+
+def _judged(trial: Trial) -> Verdict:
     started = perf_counter()
     verdict: statistics.Verdict
     try:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from judging import judge
 
 import pfbench as pf
 from pfbench.algorithms.nfwu import NFWUSPIDERG
@@ -10,6 +11,8 @@ from pfbench.claims.shen2019.problems import log_cosh, recovery
 from pfbench.verification import Broken, Subject, Trial, Unfit, Untestable
 from pfbench.verification.followed import is_multiple
 from pfbench.verification.instruments.draws import Scripted, Unscripted
+from pfbench.verification.instruments.waves import on_space
+from pfbench.verification.instruments.witness import Witness
 from pfbench.verification.subject import changed, make, scheduled, taken
 
 PROBLEM = log_cosh(8, 3)
@@ -200,3 +203,29 @@ def test_multiples():
     assert not is_multiple(np.array([1.0, 2.0 + 1e-6]), g)
     assert not is_multiple(g, np.ones(3))
     assert not is_multiple(g, "no array")
+
+
+def test_a_verdict_says_how_large_its_runs_were():
+    found = judge(CLAIMS["methods-count-svrg"])
+    sizes = {name: found.measured[f"largest {name}"] for name in ("n", "d", "T", "components")}
+    assert sizes == {"n": 7, "d": 3, "T": 10, "components": 7}
+    assert found.reason.endswith("Seen on n <= 7, d <= 3, T <= 10.")
+
+
+@pytest.mark.parametrize("table", [False, True])
+def test_components_that_are_asked_are_told_apart(table):
+    witness = Witness(on_space(7))
+    witness.batch(np.array([1, 1, 4]), np.ones(3))
+    witness.difference(pf.Sample(np.array([4, 5]), np.array([1, 2])), np.ones(3), np.zeros(3))
+    assert witness.components == 3
+    _ = witness.table(np.ones(3)) if table else witness.gradient(np.ones(3))
+    assert witness.components == 7
+
+
+def test_a_run_that_is_left_has_been_seen():
+    trial = Trial(CLAIMS["methods-count-svrg"])
+    algorithm = trial.make(step=0.1, batch=2, period=3, iterations=9)
+    steps = trial.follow(on_space(7), algorithm)
+    next(steps), next(steps)
+    steps.close()
+    assert (trial.seen.n, trial.seen.T) == (7, 2)

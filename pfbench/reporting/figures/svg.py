@@ -99,23 +99,42 @@ class Drawing:
 
 def svg(drawing: Drawing) -> bytes:
     """Return a figure as SVG."""
-    return _shortened(_saved(drawing, "svg", {"Date": None, "Creator": None}))
+    return _shortened(_saved(drawing, "svg")["svg"])
 
 
 def pdf(drawing: Drawing) -> bytes:
     """Return a figure as PDF."""
-    return _saved(drawing, "pdf", {"CreationDate": None, "Creator": None, "Producer": None})
+    return _saved(drawing, "pdf")["pdf"]
 
 
-def _saved(drawing: Drawing, form: str, metadata: dict[str, Any]) -> bytes:
+def both(drawing: Drawing) -> tuple[bytes, bytes]:
+    """Return a figure as SVG and as PDF, drawn once."""
+    found = _saved(drawing, "svg", "pdf")
+    return _shortened(found["svg"]), found["pdf"]
+
+
+_METADATA: Mapping[str, Mapping[str, None]] = MappingProxyType(
+    {
+        "svg": {"Date": None, "Creator": None},
+        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    }
+)
+
+
+def _saved(drawing: Drawing, *forms: str) -> dict[str, bytes]:
     import matplotlib as mpl
 
-    file = io.BytesIO()
+    found = {}
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(_LOOK)
-        drawing.canvas().savefig(file, format=form, metadata={"Title": drawing.title, **metadata})
-    return file.getvalue()
+        canvas = drawing.canvas()
+        for form in forms:
+            file = io.BytesIO()
+            metadata: dict[str, Any] = {"Title": drawing.title, **_METADATA[form]}
+            canvas.savefig(file, format=form, metadata=metadata)
+            found[form] = file.getvalue()
+    return found
 
 
 _COORDINATES = re.compile(r'(?<= (?:d|x|y)=")[^"]*')

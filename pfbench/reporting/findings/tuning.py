@@ -118,7 +118,7 @@ def chosen(study: Study, tune: Tune, only: Collection[str] | None = None) -> Tab
             factor = reached[-1] / reached[0] if reached and reached[0] else None
             cells: list[Cell] = [f"{target.target:g}", title_of(best.values)]
             cells += [", ".join(choice.edges(at)) or None, len(calls), len(reached)]
-            cells += [_finite(best.expected[at]), factor, _finite(best.last[at])]
+            cells += [_calls(best.expected[at]), factor, _finite(best.last[at])]
             rows.append(Row(_title(problem, setting), method.label, [*cells, cost(choice)]))
     return Table(
         f"{study.title}: what tuning chose",
@@ -200,7 +200,7 @@ def sensitivity(study: Study, tune: Tune) -> Table:
         for trial in choice.trials:
             cells: list[Cell] = [title_of(trial.values)]
             for at, hits in enumerate(trial.hits):
-                cells += [f"{hits} of {len(tune.seeds)}", _finite(trial.expected[at])]
+                cells += [f"{hits} of {len(tune.seeds)}", _calls(trial.expected[at])]
             to = [
                 f"{target.target:g}"
                 for target, one in zip(tune.targets, best, strict=True)
@@ -216,6 +216,11 @@ def sensitivity(study: Study, tune: Tune) -> Table:
         ("problem", "method", "tried", *heads, "last", ""),
         rows,
     )
+
+
+def _calls(value: float) -> int | float | None:
+    """Return expected calls as tables write them: with every digit, where there are three."""
+    return round(value) if 100 <= value < math.inf else _finite(value)
 
 
 def _finite(value: float) -> float | None:

@@ -6,8 +6,12 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.counts import COUNTED
+from pfbench.base.sample import Indices, Sample
 from pfbench.oracles.ledger import FO, FV, HVP, LO, PO, SFO, SSO
 from pfbench.verification.instruments.changed import Changed
+
+_MOST = 10**7
+"""Components that are told apart at most."""
 
 Cost = Callable[..., tuple[tuple[int, int], ...]]
 """What a call with given arguments costs: pairs of a count and an amount."""
@@ -29,6 +33,7 @@ class Witness(Changed):
         super().__init__(backend)
         self.spent = spent = [0] * len(COUNTED)
         n = backend.n
+        self._asked = np.zeros(n if n <= _MOST else 0, dtype=bool)
         costs: dict[str, Cost] = {
             "gradient": lambda x: ((SFO, n), (FO, 1)),
             "batch": lambda sample, x: ((SFO, len(sample)),),
@@ -39,12 +44,28 @@ class Witness(Changed):
             "hessian": lambda s: ((SSO, n),),
             "table": lambda x: ((SFO, n),),
         }
+        noting: dict[str, Callable[..., None]] = {
+            "batch": self._note,
+            "difference": self._note,
+            "table": lambda x: self._asked.fill(True),
+        }
         for verb, cost in costs.items():
             if hasattr(backend, verb):  # what the backend lacks, the witness lacks
-                setattr(self, verb, _counted(getattr(backend, verb), cost, spent))
+                note = noting.get(verb)
+                setattr(self, verb, _counted(getattr(backend, verb), cost, spent, note))
         for verb, kind in (("hessian", _Hessian), ("table", _Table)):
             if hasattr(backend, verb):
                 setattr(self, verb, _wrapped(getattr(self, verb), kind, spent, n))
+
+    @property
+    def components(self) -> int:
+        """How many distinct components were asked; 0 where n is above ten millions."""
+        every = self.spent[FO] > 0 and self._asked.size
+        return int(self._asked.size if every else self._asked.sum())
+
+    def _note(self, sample: Indices, *_: Any) -> None:
+        if self._asked.size:
+            self._asked[sample.indices if isinstance(sample, Sample) else sample] = True
 
 
 class WitnessedProblem(Changed):
@@ -77,10 +98,14 @@ class _Table(Changed):
             setattr(self, verb, _counted(getattr(right, verb), cost, spent))
 
 
-def _counted(call: Callable[..., Any], cost: Cost, spent: list[int]) -> Callable[..., Any]:
-    """Return the call, which counts before it is made, as the ledger does."""
+def _counted(
+    call: Callable[..., Any], cost: Cost, spent: list[int], note: Callable[..., None] | None = None
+) -> Callable[..., Any]:
+    """Return the call, which counts before it is made, as the ledger does, and may note it."""
 
     def counted(*arguments: Any) -> Any:
+        if note is not None:
+            note(*arguments)
         for kind, amount in cost(*arguments):
             spent[kind] += amount
         return call(*arguments)

@@ -23,7 +23,9 @@ def test_a_component_hessian_is_one_number_paid_once_an_epoch(judgements):
     found = judgements(ONE_NUMBER)
     assert found.verdict == "holds"
     assert SIZES[1:] == (11, 40)
-    assert found.measured == {"gradient": 0.0, "Hessian": 0.0, "SSO": 4.0 * FAMILY.example().n}
+    n = FAMILY.example().n
+    seen = {"largest n": n, "largest d": 72, "largest T": 40, "largest components": n}
+    assert found.measured == {"gradient": 0.0, "Hessian": 0.0, "SSO": 4.0 * n, **seen}
 
 
 @pytest.mark.claims
