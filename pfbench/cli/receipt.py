@@ -66,7 +66,7 @@ def make_receipt(work: "Work", path: Path, faults: int | None) -> None:
             Fact("bytes", path.stat().st_size, "size", size(path.stat().st_size)),
         ]
         show_facts(facts, as_json=False)
-    printing.exit_if(any(one["verdict"] == "violated" for one in found.verdicts))
+    printing.exit_if(any(one["verdict"] in ("violated", "failed") for one in found.verdicts))
 
 
 def _found(work: "Work", claims: "Sequence[Claim]", most: int | None) -> "Found":

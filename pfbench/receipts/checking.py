@@ -331,9 +331,9 @@ class _Fault:
     claim: str
     found: Checked
 
-    def __call__(self, violated: bool) -> None:
+    def __call__(self, caught: bool) -> None:
         self.found.faults[0] += 1
-        if not violated:
+        if not caught:
             self.found.off.append(f"the fault {self.name} is not found by {self.claim}")
 
 
@@ -375,4 +375,4 @@ def _fault(theorem: str, method: str, name: str, claim: str, effort: str, seed: 
         subject = Subject(fault)
     else:
         subject = next(one for one in there.mutants if one.name == name).subject
-    return judge(held, subject, effort, seed).verdict == "violated"
+    return judge(held, subject, effort, seed).catches

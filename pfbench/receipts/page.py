@@ -33,7 +33,7 @@ class Summary:
     Attributes
     ----------
     verdict
-        "holds", "violated", "inconclusive" or "disputed": the worst of its claims.
+        "holds", "violated", "failed", "inconclusive" or "disputed": the worst of its claims.
     ratio
         The largest share of its bound that is reached, in the mean of a cell's runs; None if it
         bounds nothing.
@@ -64,7 +64,7 @@ class Summary:
 def summary(about: Mapping[str, Any], rows: Sequence[Row]) -> Summary:
     """Return the summary of a receipt."""
     verdicts = {one["verdict"] for one in about["verdicts"]}
-    order = ("violated", "inconclusive", "disputed", "holds")
+    order = ("violated", "failed", "inconclusive", "disputed", "holds")
     means = {about["cells"][at]: value for at, value in _means(about, rows).items()}
     binding = max(means, key=lambda name: means[name], default="")
     counted = [

@@ -2,7 +2,7 @@
 
 f = (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1), to a mean of |grad f|_1 of at most (d-1)/2.
 With L = 2d - 1 in l-infinity, uSCG with exact gradients and gamma = sqrt(2 Delta/(L K)) has it
-after K = ceil(4 L^2/(d-1)^2) steps, 17 for d >= 100 or so. Gradient descent with a step of 2/d or
+after K = ceil(4 L^2/(d-1)^2) steps, 17 for d >= 18. Gradient descent with a step of 2/d or
 more never shrinks x_1, so that it has no point of that norm; with a smaller one its other
 coordinates are above 1/2 for ln 2/(-ln(1 - 2/d)), about 0.35 d, steps. On a diagonal matrix that is
 Muon against gradient descent.

@@ -5,10 +5,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pfbench.reporting.comparison import Compared, Comparison, Scored, compare
-from pfbench.reporting.findings.ranking import kinds_of
+from pfbench.reporting.comparison import Compared, Comparison, Scored
 from pfbench.reporting.results import Group, Results
-from pfbench.reporting.statistics import EVEN, HOLDS, Interval, Price, first, ratio_interval, told
+from pfbench.reporting.statistics import EVEN, HOLDS, Interval, first, ratio_interval, told
 from pfbench.reporting.tables import SAME, Cell, Ratio, Row, Table
 from pfbench.reporting.words import calls_as_text, counted, inside, listed, significant
 from pfbench.runs.loop.stop import Stop
@@ -115,25 +114,14 @@ def _duel(panel: Compared, at: int, target: Stop, label: str, mine: Collection[s
     return replace(found, sure=sides[others.index(best)] != 0, interval=interval)
 
 
-def dominating(results: Results) -> Comparison:
-    """Return a study, compared in the kind of calls by which its methods are ranked."""
-    return compare(results, Price.of(kinds_of(results)[0]))
-
-
 def sentences(comparison: Comparison, label: str, mine: Collection[str]) -> list[str]:
     """Return where a method wins and loses, the hardest target first; then where it has no answer.
 
-    Of a method that never projects it is also said how it stands among those that do not.
+    It is against all others; `front` has it against those of its class.
     """
-    kind, results = str(comparison.price), comparison.results
-    found = duels(comparison, label, mine)
+    kind, found = str(comparison.price), duels(comparison, label, mine)
     said = [_to_target(label, kind, each) for each in _by_target(comparison, found)]
-    others = projecting(results)
-    if others and label not in others:
-        found = duels(comparison, label, {*mine, *others})
-        among = f"{label} among methods that never project,"
-        said += [_to_target(among, kind, each) for each in _by_target(comparison, found)]
-    return [*said, *_failures(results, label)]
+    return [*said, *_failures(comparison.results, label)]
 
 
 def projecting(results: Results) -> set[str]:
