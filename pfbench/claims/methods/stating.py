@@ -89,7 +89,7 @@ _SECONDS = {
 }
 """What each kind of claim takes, quick and full."""
 
-SIZES = MappingProxyType({"iterations": 2000, "batch": 32, "period": 67, "refresh": 0.015})
+SIZES = MappingProxyType({"iterations": 2000, "batch": 32, "period": 67, "refresh": 0.03})
 """Those of a run at the size of use; some 30 epochs are begun."""
 
 Forming = Callable[[Waves, Parameters, Sequence[Floats], Sequence[Floats]], Formed]

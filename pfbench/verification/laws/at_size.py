@@ -5,6 +5,7 @@ computed again from them at the points that were due, and compared as it is. Wha
 or only with many components shows there, and the iteration is named.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -14,11 +15,12 @@ import numpy as np
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence
+from pfbench.verification.instances import instance
 from pfbench.verification.instruments.overheard import Asked, Overheard
 from pfbench.verification.instruments.waves import Waves
 from pfbench.verification.laws.counts import MORE_WORK, between, wrong
 from pfbench.verification.laws.estimates import ROUNDING, UNTOLD
-from pfbench.verification.laws.indices import suspected
+from pfbench.verification.laws.indices import suspected, suspected_coins
 from pfbench.verification.laws.method import (
     Formed,
     Method,
@@ -36,6 +38,14 @@ from pfbench.verification.trial import Trial
 
 _CLAIMED = {"relative deviation": 0.0, "ratio": 1.0}
 
+_DRAWN = {
+    "batch": (0.5, 1.5),
+    "period": (0.6, 1.6),
+    "snapshot": (0.6, 1.6),
+    "iterations": (1.0, 1.3),
+}
+"""By which factors sizes are drawn."""
+
 _DOUBTFUL = 1e-3
 """A p-value below this, and above the level, decides nothing."""
 
@@ -44,14 +54,35 @@ def runs_as_its_source(trial: Trial, *, method: Method) -> Evidence:
     """Compare a run at the size of use with the source, iteration by iteration; stop at the first.
 
     Held to the source are each step given its estimate, each estimate given the indices that were
-    asked, the counts so far, where inner loops stop, and how indices are drawn.
+    asked, the counts so far, where inner loops stop, and how indices are drawn. With another seed
+    than 0 the sizes are drawn by it.
     """
     parts: dict[str, Decision] = {}
-    for one, algorithm in runnable(trial, method.sized):
+    drawn = [drawn_by(trial.seed, one) for one in method.sized]
+    for one, algorithm in runnable(trial, drawn):
         parts[str(one)] = _decided(trial, method, one, algorithm)
         if parts[str(one)].verdict == "violated":
             break
     return Evidence(all_of(parts), _CLAIMED, len(parts))
+
+
+def drawn_by(seed: int, one: Setting) -> Setting:
+    """Return a setting whose sizes a seed draws, around those that it has; seed 0 leaves them.
+
+    The horizon is no shorter; what is all components stays so.
+    """
+    if seed == 0:
+        return one
+    rng, problem, given = np.random.default_rng(seed), one.problem, dict(one.parameters)
+    was = problem.parameters["n"]
+    n = round(was * rng.uniform(0.8, 1.25))
+    for name, (low, high) in _DRAWN.items():
+        factor = rng.uniform(low, high)
+        if name in given:
+            all_of_them = given[name] == was
+            given[name] = n if all_of_them else max(1, round(given[name] * factor))
+    title = re.sub(r" n=\d+", f" n={n}", problem.name)
+    return Setting(instance(problem, n=n).called(title), given)
 
 
 def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -> Decision:
@@ -68,8 +99,14 @@ def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm)
     }
     if drawn is not None and (found is None or seen.iterations[drawn.batch] < found[0]):
         found = seen.iterations[drawn.batch], drawn.what
+    coins = [step for step in seen.coins if found is None or step[0] <= found[0]]
+    if coins:
+        fell, of_coins = suspected_coins([one for _, one in coins], where.parameters["refresh"])
+        p_value = min(p_value, of_coins)
+        found = found if fell is None else (coins[fell.batch][0], fell.what)
     if found is not None:
-        return Decision("violated", f"Iteration {found[0]}: {found[1]}.", measured, p_value)
+        words = f"Iteration {found[0]}: {found[1]} (seed {trial.seed})."
+        return Decision("violated", words, measured, p_value)
     check_length(method, where.parameters, problem.n, [one.counts for one in told])
     if p_value <= _DOUBTFUL:
         return Decision("inconclusive", "Its indices look dependent.", measured, p_value)
@@ -104,6 +141,8 @@ class _Seen:
     ----------
     batches, iterations
         The draws with replacement, and the iteration of each.
+    coins
+        Those that were told, and the iteration of each.
     deviation, ratio
         The largest so far.
     more
@@ -115,6 +154,7 @@ class _Seen:
     where: Setting
     batches: list[Integers] = field(default_factory=list)
     iterations: list[int] = field(default_factory=list)
+    coins: list[tuple[int, bool]] = field(default_factory=list)
     deviation: float = 0.0
     ratio: float = 0.0
     more: str = ""
@@ -148,6 +188,8 @@ class _Seen:
 
     def _of_batch(self, t: int, one: Told, formed: Formed, here: Sequence[Asked]) -> str:
         """Return what is wrong with an estimate from one batch."""
+        if formed.refresh > 0.0 and one.coin is not None:
+            self.coins.append((t, one.coin))
         if formed.batch is None or (formed.refresh > 0.0 and one.coin):
             return self._compared(one, [_in_full(self.problem, formed)])
         if formed.refresh > 0.0 and one.coin is None and not here:

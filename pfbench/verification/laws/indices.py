@@ -26,7 +26,8 @@ _STARTS = 8
 _LEAST = -1e6
 """Stands for the logarithm of 0."""
 
-_TESTS = 8
+_TESTS = 9
+"""Those of indices, and that of coins."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,19 @@ def suspected(batches: Sequence[Integers], n: int) -> tuple[Suspect | None, floa
         if over.size and (found is None or batch_of[over[0]] < found.batch):
             found = Suspect(f"an index {what}", int(batch_of[over[0]]), p_value)
     return found, least
+
+
+def suspected_coins(heads: Sequence[bool], chance: float) -> tuple[Suspect | None, float]:
+    """Return whether coins do not fall heads with a chance, and the p-value; `batch` is the flip.
+
+    Of flips with a chance of 0.03 it finds that none falls heads any more after some 1200.
+    """
+    fell = np.array(heads, dtype=np.int64)
+    logs = _evidence(_bets(fell, np.array([1.0 - chance, chance])))
+    p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, logs.max(initial=0.0)))))
+    over = np.flatnonzero(logs >= np.log(_TESTS / LEVEL))
+    words = "its coin falls heads with another chance"
+    return (Suspect(words, int(over[0]), p_value) if over.size else None), p_value
 
 
 def _binned(values: Integers, n: int) -> Integers:

@@ -16,6 +16,7 @@ from pfbench.base.sample import Sample
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.points import keep
 from pfbench.verification import Subject
+from pfbench.verification.laws.at_size import drawn_by
 
 pytestmark = pytest.mark.claims
 
@@ -148,6 +149,51 @@ def test_faults_planted_by_hand_are_named_with_their_iteration(monkeypatch):
     assert iteration("ncgs-stochastic", Capped) < 2000
 
 
+def test_a_seed_draws_the_sizes_and_a_violation_tells_it():
+    found, again, other = (row("prox-sgd", EightBits, seed) for seed in (5, 5, 6))
+    assert found.reason == again.reason != other.reason
+    assert found.reason.endswith("(seed 5).")
+    sizes = [
+        re.search(r"n=(\d+).*iterations=(\d+) batch=(\d+)", one.reason) for one in (found, other)
+    ]
+    for number, one in enumerate(zip(*(size.groups() for size in sizes), strict=True)):
+        assert one[0] != one[1], number
+    assert row("prox-sgd", Sgd, 5).verdict == "holds"
+
+
+def test_the_drawn_sizes_are_legal():
+    (natasha,) = (one for one in CLAIMS["methods-run-natasha15"].check.keywords["method"].sized[1:])
+    for seed in range(1, 30):
+        one = drawn_by(seed, natasha)
+        assert one.parameters["snapshot"] == one.problem.parameters["n"] >= 8000
+        assert one.parameters["iterations"] >= 2000
+        assert 1 <= one.parameters["batch"] <= 15
+    assert drawn_by(0, natasha) is natasha
+
+
+class Fewer(ALGORITHMS["prox-page"]):
+    """Its coin never falls heads after iteration 500."""
+
+    def run(self, ask, x, rng):
+        class Stream:
+            flips = 0
+
+            def __getattr__(self, name):
+                return getattr(rng, name)
+
+            def random(self):
+                self.flips += 1
+                return rng.random() if self.flips <= 500 else 1.0 - 1e-9
+
+        yield from super().run(ask, x, Stream())
+
+
+def test_a_coin_that_no_longer_falls_is_seen():
+    found = row("prox-page", Fewer)
+    assert found.verdict == "violated"
+    assert "coin falls heads with another chance" in found.reason
+
+
 # --- faults and styles that any method can be given -----------------------------------------------
 
 
@@ -214,7 +260,86 @@ class OwnGenerator(Sgd):
         yield from super().run(ask, x, np.random.Generator(np.random.MT19937(rng.integers(2**32))))
 
 
-@pytest.mark.parametrize("style", [OneByOne, Sorted, Counted, Ahead, OwnGenerator])
+class Choice(Sgd):
+    """Draws by `choice`."""
+
+    def sample(self, rng, n, t):
+        return rng.choice(n, self.b)
+
+
+class Inclusive(Sgd):
+    """Draws with the end counted in, as unsigned integers."""
+
+    def sample(self, rng, n, t):
+        return rng.integers(0, n - 1, size=self.b, endpoint=True, dtype=np.uint16)
+
+
+class Listed(Sgd):
+    """Draws a list, one by one."""
+
+    def sample(self, rng, n, t):
+        return np.array([int(rng.integers(n)) for _ in range(self.b)])
+
+
+class Halves(Sgd):
+    """Asks a batch in two parts, the second first."""
+
+    def estimate(self, ask, rng, x, t):
+        S = self.sample(rng, ask.n, t)
+        k = self.b // 2
+        parts = ask.batch(S[k:], x) * (self.b - k) + ask.batch(S[:k], x) * k
+        return parts / self.b
+
+
+class InPlace(Sgd):
+    """Moves one array in place, and yields it again and again."""
+
+    def run(self, ask, x, rng):
+        x, at, g = x.copy(), x.copy(), np.empty_like(x)
+        for t in range(self.T):
+            g[:] = self.estimate(ask, rng, x, t)
+            at[:] = x
+            x[:] = ask.prox(x, g, self.eta)
+            yield State(x, at, g)
+
+
+class Weighted(Sgd):
+    """Averages by weights of its own."""
+
+    def estimate(self, ask, rng, x, t):
+        S, often = np.unique(self.sample(rng, ask.n, t), return_counts=True)
+        weights = often / self.b
+        return ask.batch(Sample(S, often), x) * weights.sum()
+
+
+class Shuffled(Sgd):
+    """Shuffles its draws."""
+
+    def sample(self, rng, n, t):
+        return rng.permutation(super().sample(rng, n, t))
+
+
+class ByNormals(Sgd):
+    """Draws by the angles of pairs of normal numbers."""
+
+    def sample(self, rng, n, t):
+        angle = np.arctan2(*rng.normal(size=(2, self.b))) / (2.0 * np.pi) + 0.5
+        return np.minimum((angle * n).astype(np.int32), n - 1)
+
+
+STYLES = [
+    *(OneByOne, Sorted, Counted, Ahead, OwnGenerator, Choice, Inclusive, Listed, Halves),
+    *(InPlace, Weighted, Shuffled, ByNormals),
+]
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        one if n % 3 == 2 else pytest.param(one, marks=pytest.mark.long)
+        for n, one in enumerate(STYLES)
+    ],
+)
 def test_right_draws_in_another_style_hold(style):
     found = row("prox-sgd", style)
     assert found.verdict == "holds", found.reason
