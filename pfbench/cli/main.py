@@ -33,6 +33,7 @@ from pfbench.cli import (
     run,
     solve,
     store,
+    studies,
     verify,
 )
 from pfbench.cli.options import flag
@@ -123,6 +124,10 @@ app.command("compare")(compare.compare)
 app.command("pack")(pack.pack)
 app.command("adversary")(adversary.adversary)
 app.command("verify")(verify.verify)
+app.command("explain")(studies.explain)
+app.command("faults")(studies.faults)
+app.command("power")(studies.power)
+app.command("worst-case")(studies.worst_case)
 app.command("receipt")(receipt.receipt)
 app.command("new")(new.new)
 app.command("check")(check.check)

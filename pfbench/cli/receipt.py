@@ -147,11 +147,10 @@ def receipt(
     jobs: int | None = options.JOBS,
     as_json: bool = options.AS_JSON,
 ) -> None:
-    """Check a receipt of a theorem by running it again.
+    """Check a receipt: a share of it is made again.
 
-    Its runs, verdicts and faults are made again, and runs with new seeds.
-
-    What comes first is drawn by the hash of the receipt and the salt, which its author cannot know.
+    Its runs, verdicts and faults are, and runs with new seeds. What comes first is drawn by the
+    hash of the receipt and the salt, which its author cannot know.
     Where versions and machine are the same, runs must have the same bits; elsewhere the same
     counts, and the same measures to 1e-6. Runs with new seeds must have the law of the old ones, by
     rank tests at a level of 1e-4 all together. The modules in the receipt are imported for that in
