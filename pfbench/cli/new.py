@@ -97,8 +97,8 @@ def new(
         _write_folder(Path(f"benchmark_{module}"), FOLDER, names, after)
         return
     if kind == "action":
-        after = (f"sh {{folder}}/verify.sh {module}.py",)
-        _write_folder(Path(f"{module}_action"), ACTION, names, after)
+        command = f"sh {{folder}}/verify.sh {module}.py"
+        _write_folder(Path(f"{module}_action"), ACTION, names, (command,))
         return
     file, test = Path(f"{module}{suffix}"), Path(f"test_{module}.py")
     _check_free(module, file, test)
