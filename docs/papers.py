@@ -79,7 +79,7 @@ def claims(key: str) -> str:
     """Return all that is said of a paper, or of the methods."""
     paper = PAPERS[key]
     instances = _distinct(one for claim in paper.claims for one in claim.instances)
-    parts = [f"{_summary(paper)}\n"]
+    parts = [f"{_claims_in_words(paper)}; errata: {_errata_in_words(paper)}.\n"]
     for module in _files(paper):
         parts += [f"## {safe(_title(module))}\n", *_about(module)]
         ours = [one for one in paper.claims if one in getattr(module, "CLAIMS", ())]
@@ -90,10 +90,20 @@ def claims(key: str) -> str:
     return "\n".join(parts)
 
 
-def _summary(paper: Paper) -> str:
+def _claims_in_words(paper: Paper) -> str:
+    """Return how many claims a paper has, and their verdicts."""
     known = [measured()[one.name]["verdict"] for one in paper.claims if one.name in measured()]
     counts = ", ".join(f"{known.count(word)} {word}" for word in dict.fromkeys(sorted(known)))
-    return f"{len(paper.claims)} claims ({counts}), {len(paper.errata)} errata."
+    number = len(paper.claims)
+    return f"{number} claim{'' if number == 1 else 's'}{f' ({counts})' if counts else ''}"
+
+
+def _errata_in_words(paper: Paper) -> str:
+    """Return how many errata a paper has, by their rulings."""
+    rulings = [one.ruling for one in paper.errata]
+    counts = ", ".join(f"{rulings.count(one)} {one}" for one in dict.fromkeys(sorted(rulings)))
+    number = len(rulings)
+    return f"{number} ({counts})" if number else "none"
 
 
 def _files(paper: Paper) -> list[ModuleType]:
@@ -283,5 +293,6 @@ def verdicts() -> str:
     """Return a line for each paper."""
     lines = ["| paper | claims | errata |", "| --- | --- | --- |"]
     for key, paper in PAPERS.items():
-        lines.append(f"| [{safe(paper.title)}](theory/{key}.md) | {_summary(paper)} |")
+        cells = f"{_claims_in_words(paper)} | {_errata_in_words(paper)}"
+        lines.append(f"| [{safe(paper.title)}](theory/{key}.md) | {cells} |")
     return "\n".join(lines)

@@ -54,6 +54,16 @@ def test_a_page_of_theory_has_claims_with_verdicts_and_problems_with_constants()
     assert re.search(r"\| `D` \| 1.41421 \| ", text)
 
 
+def test_the_table_of_papers_has_no_empty_cell():
+    rows = papers.verdicts().splitlines()[2:]
+    assert len(rows) == len(PAPERS)
+    for row in rows:
+        _, number, errata = (one.strip() for one in row.strip("|").rsplit("|", 2))
+        assert re.fullmatch(r"1 claim( \(.+\))?|\d+ claims( \(.+\))?", number)
+        assert not number.startswith("1 claims")
+        assert re.fullmatch(r"none|\d+ \(.+\)", errata)
+
+
 def test_every_claim_and_erratum_stands_in_a_page():
     """Where it does not build problems: each is in one file of its paper."""
     stated = [
@@ -184,4 +194,4 @@ def test_a_program_of_the_gallery_is_run_and_drawn(tmp_path, monkeypatch):
 
 def test_every_program_of_the_gallery_asks_for_its_figure():
     text = read("docs/gallery.md")
-    assert text.count("```python") == text.count("<!-- figure: ") == 6
+    assert text.count("```python") == text.count("<!-- figure: ") == 8

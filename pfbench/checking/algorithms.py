@@ -14,11 +14,11 @@ from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import Refused
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.base.state import OUTPUTS
+from pfbench.checking.bypass import Bypass, Negated, Tallied, accuse, guarded, in_words
 from pfbench.checking.covariant import covariant, schedule_keeps_units
 from pfbench.checking.examples import copies_of_old_points, moving_points
 from pfbench.checking.findings import Examination, Skipped, Wrong, in_brief, places
 from pfbench.checking.trails import CALLS, Trail, Trails, entries, same_point
-from pfbench.checking.witness import Bypass, Negated, Tallied, accuse, guarded, in_words
 from pfbench.oracles import Ledger
 from pfbench.oracles.bundle import VERBS
 from pfbench.points import distance, form_of, is_finite, keep

@@ -19,11 +19,11 @@ from pfbench.base.arrays import Floats
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Problem
 from pfbench.base.state import Point
+from pfbench.checking.bypass import Bypass, Guarded, Tallied, accuse, guarded, in_words
 from pfbench.checking.examples import copies_of_old_points, moving_points
 from pfbench.checking.findings import Examination, Patience, Skipped, Wrong, in_brief, places
 from pfbench.checking.lines import Space, norm
 from pfbench.checking.trails import entries
-from pfbench.checking.witness import Bypass, Guarded, Tallied, accuse, guarded, in_words
 from pfbench.oracles import Ledger
 from pfbench.points import combine, keep
 from pfbench.problems.linear_models import LogCosh

@@ -10,8 +10,8 @@ import numpy as np
 from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import BudgetExhausted
 from pfbench.base.state import Point, State
+from pfbench.checking.bypass import guarded
 from pfbench.checking.findings import Patience, Wrong
-from pfbench.checking.witness import guarded
 from pfbench.oracles import Ledger
 
 MOST = 40

@@ -28,10 +28,12 @@ from pfbench.cli import (
     new,
     pack,
     receipt,
+    record,
     report,
     run,
     solve,
     store,
+    studies,
     verify,
 )
 from pfbench.cli.options import flag
@@ -122,10 +124,15 @@ app.command("compare")(compare.compare)
 app.command("pack")(pack.pack)
 app.command("adversary")(adversary.adversary)
 app.command("verify")(verify.verify)
+app.command("explain")(studies.explain)
+app.command("faults")(studies.faults)
+app.command("power")(studies.power)
+app.command("worst-case")(studies.worst_case)
 app.command("receipt")(receipt.receipt)
 app.command("new")(new.new)
 app.command("check")(check.check)
 app.add_typer(store.app, name="store")
+app.add_typer(record.app, name="record")
 
 
 @app.callback(invoke_without_command=True)

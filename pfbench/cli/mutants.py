@@ -39,7 +39,7 @@ def verify_mutants(work: "Work", most: int | None) -> None:
     faults, claims, drawn = ([], [], "none") if alone else generated(work, _most(work, most))
     with work.steps("mutants", sum(len(one.expected) for one in planted)) as steps:
         caught = work.session(steps).catch(planted)
-    studied = studied_faults(work, faults, claims)
+    studied = [] if alone else studied_faults(work, faults, claims)
     nothing = Verification().as_json() | {"findings": []}
     found = {
         "mutants": [one.as_json() for one in caught],

@@ -147,9 +147,10 @@ def receipt(
     jobs: int | None = options.JOBS,
     as_json: bool = options.AS_JSON,
 ) -> None:
-    """Check a receipt: make its runs, verdicts and faults again, and runs with new seeds.
+    """Check a receipt: a share of it is made again.
 
-    What comes first is drawn by the hash of the receipt and the salt, which its author cannot know.
+    Its runs, verdicts and faults are, and runs with new seeds. What comes first is drawn by the
+    hash of the receipt and the salt, which its author cannot know.
     Where versions and machine are the same, runs must have the same bits; elsewhere the same
     counts, and the same measures to 1e-6. Runs with new seeds must have the law of the old ones, by
     rank tests at a level of 1e-4 all together. The modules in the receipt are imported for that in
@@ -259,7 +260,7 @@ def _paragraph(
     )
     good = not (found.off or found.unreached)
     end = (
-        "Statements, constants, units and pages were computed anew and are those of the receipt."
+        "Statements, constants and units were computed anew and are those of the receipt."
         if good
         else f"NOT AS IT SAYS, or not checked: {'; '.join([*found.off, *found.unreached])}."
     )

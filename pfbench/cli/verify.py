@@ -45,17 +45,17 @@ def verify(
     quick: bool = flag("Claims that take seconds each (default).", "--quick"),
     full: bool = flag("All claims, with full effort.", "--full"),
     algorithm: str | None = option("FILE.py:NAME", "Hold your own algorithm to the claims."),
-    mutants: bool = flag("Show which claim catches which planted or generated fault.", "--mutants"),
+    mutants: bool = flag("The verb `faults`: which claim catches which fault.", "--mutants"),
     planted: bool = flag("Of --mutants: the planted faults alone.", "--planted"),
     faults: int | None = option("N", "Generated faults of each method at most (12; --full: all)."),
     worst_case: bool = flag(
-        "Compute worst cases of a few steps, and hold to them; of your own method or claim, too.",
+        "The verb `worst-case`: worst cases of a few steps; of your own method or claim, too.",
         "--worst-case",
     ),
     within: str | None = option(
         "TEXT", "Of --worst-case FILE.py:NAME: other functions, as in n=4,L=2,delta=1,convex=true."
     ),
-    power: bool = flag("Find the smallest planted error that each claim's check finds.", "--power"),
+    power: bool = flag("The verb `power`: the smallest error that each check finds.", "--power"),
     units: bool = flag(
         "Say which bounds and schedules keep the units of f and x, without any run.", "--units"
     ),
@@ -64,7 +64,7 @@ def verify(
         "OUT.zip", "Of FILE.py: put it to every test, and write all into one archive."
     ),
     listing: bool = flag("List the claims and the time.", "--list"),
-    explain: str | None = option("NAME", "Say all of a claim or an erratum."),
+    explain: str | None = option("NAME", "The verb `explain`: all of a claim or an erratum."),
     seed: int = option("N", "Seed of every random stream.", default=0),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
@@ -188,7 +188,9 @@ def _verify(work: Work, algorithm: str | None) -> None:
     subject.check_importable()
     errata = [] if algorithm else errata
     say_first(claims, work)
-    with work.steps("verification", len(claims) + len(errata)) as steps:
+    errors = "erratum" if len(errata) == 1 else "errata"
+    both = f" of {plural(len(claims), 'claim')} and {len(errata)} {errors}" if errata else ""
+    with work.steps(f"verification{both}", len(claims) + len(errata)) as steps:
         session = work.session(steps)
         done = session.verify(claims, subject)
         found = session.examine(errata)

@@ -470,3 +470,25 @@ def test_a_fault_that_is_not_caught_says_why():
         "not caught: jaggi2013-thm1 (bound) says holds, and its bound has 14.3 times room" in told
     )
     assert "a claim of kind count or law or identity leaves no room" in told
+
+
+def test_a_verb_says_what_its_option_says(pfbench):
+    for verb, option, given in (
+        ("explain", "--explain", ("jaggi2013-thm1",)),
+        ("worst-case", "--worst-case", ("--list",)),
+    ):
+        by_verb, by_option = pfbench(verb, *given), pfbench("verify", option, *given)
+        assert (by_verb.status, by_verb.out) == (0, by_option.out)
+        assert f"The verb `{verb}`" in " ".join(pfbench("verify", "--help").out.split())
+    assert "--jobs" in pfbench("power", "--help").out
+    assert "argument 'NAME'" in pfbench("explain").refusal
+    assert "--planted goes with" in pfbench("faults", "--planted", "--most", 3).refusal
+
+
+@pytest.mark.claims
+def test_faults_are_a_verb(pfbench, conforms):
+    given = ("faults", "jaggi2013-thm1", "--planted", "--jobs", 0, "--json", "-")
+    found = pfbench(*given).json
+    conforms(found, "verify.json")
+    assert [one["caught_by"] for one in found["mutants"]] == [["jaggi2013-thm1"]]
+    assert found["generated"] == []

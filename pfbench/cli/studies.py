@@ -1,0 +1,114 @@
+"""The verbs that ask other things of claims than ``pfbench verify``, which has them as options."""
+
+from pathlib import Path
+from typing import Any
+
+from pfbench.cli import options
+from pfbench.cli.options import argument, flag, option
+from pfbench.cli.verify import verify
+
+_FULL = flag("All claims, with full effort.", "--full")
+_SEED = option("N", "Seed of every random stream.", default=0)
+_TABLE = option("FILE.md", "Write what is found as Markdown.")
+_JSON = option("FILE", "Write all as JSON; - to print.", "--json")
+
+
+def faults(
+    claims: list[str] | None = argument("CLAIM"),
+    full: bool = _FULL,
+    planted: bool = flag("The planted faults alone.", "--planted"),
+    most: int | None = option("N", "Generated faults of each method at most (12; --full: all)."),
+    algorithm: str | None = option("FILE.py:NAME", "Faults generated from your own algorithm."),
+    seed: int = _SEED,
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    table: Path | None = _TABLE,
+    as_json: Path | None = _JSON,
+) -> None:
+    """Show which claim catches which fault.
+
+    Faults are planted by hand, or generated from the method's source; as `verify --mutants`.
+    """
+    given = {"full": full, "planted": planted, "faults": most, "algorithm": algorithm}
+    _verify(claims, given | _where(seed, store, jobs, scheduler, table, as_json), mutants=True)
+
+
+def power(
+    claims: list[str] | None = argument("CLAIM"),
+    full: bool = _FULL,
+    longest: float | None = option("SECONDS", "Leave out checks that take longer."),
+    seed: int = _SEED,
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    table: Path | None = _TABLE,
+    as_json: Path | None = _JSON,
+) -> None:
+    """Find the smallest planted error that each check finds.
+
+    As `verify --power`.
+    """
+    given = {"full": full, "longest": longest}
+    _verify(claims, given | _where(seed, store, jobs, scheduler, table, as_json), power=True)
+
+
+def worst_case(
+    claims: list[str] | None = argument("CASE"),
+    within: str | None = option(
+        "TEXT", "Of a FILE.py:NAME: other functions, as in n=4,L=2,delta=1,convex=true."
+    ),
+    listing: bool = flag("List the cases and the time.", "--list"),
+    seed: int = _SEED,
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    table: Path | None = _TABLE,
+    as_json: Path | None = _JSON,
+) -> None:
+    """Compute worst cases of a few steps.
+
+    Methods and bounds are held to them; as `verify --worst-case`.
+    """
+    given = {"within": within, "listing": listing}
+    _verify(claims, given | _where(seed, store, jobs, scheduler, table, as_json), worst_case=True)
+
+
+def explain(name: str = argument("NAME", "A claim or an erratum.", default=...)) -> None:
+    """Say all of a claim or an erratum.
+
+    As `verify --explain`.
+    """
+    _verify(None, _where(0, options.DEFAULT_STORE, None, None, None, None), explain=name)
+
+
+def _where(
+    seed: int,
+    store: Path,
+    jobs: int | None,
+    scheduler: str | None,
+    table: Path | None,
+    as_json: Path | None,
+) -> dict[str, Any]:
+    """Return where it is done, and what is written."""
+    return {
+        "seed": seed,
+        "store": store,
+        "jobs": jobs,
+        "scheduler": scheduler,
+        "table": table,
+        "as_json": as_json,
+    }
+
+
+_LEFT_OUT: dict[str, Any] = {
+    **dict.fromkeys(("quick", "full", "mutants", "planted", "worst_case", "power", "units"), False),
+    **dict.fromkeys(("algorithm", "faults", "within", "longest", "receipt", "explain")),
+    "listing": False,
+    "repeat": 1,
+}
+"""What `verify` takes where an option is not given."""
+
+
+def _verify(claims: list[str] | None, given: dict[str, Any], **job: Any) -> None:
+    verify(claims=claims, **_LEFT_OUT | given | job)
