@@ -28,6 +28,7 @@ from pfbench.cli import (
     new,
     pack,
     receipt,
+    record,
     report,
     run,
     solve,
@@ -131,6 +132,7 @@ app.command("receipt")(receipt.receipt)
 app.command("new")(new.new)
 app.command("check")(check.check)
 app.add_typer(store.app, name="store")
+app.add_typer(record.app, name="record")
 
 
 @app.callback(invoke_without_command=True)

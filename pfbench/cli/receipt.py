@@ -260,7 +260,7 @@ def _paragraph(
     )
     good = not (found.off or found.unreached)
     end = (
-        "Statements, constants, units and pages were computed anew and are those of the receipt."
+        "Statements, constants and units were computed anew and are those of the receipt."
         if good
         else f"NOT AS IT SAYS, or not checked: {'; '.join([*found.off, *found.unreached])}."
     )

@@ -5,21 +5,28 @@ choose neither. Nothing of his is imported here, but in processes that can be ki
 """
 
 import math
+import multiprocessing
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from pfbench.base.counts import COUNTED
+from pfbench.base.errors import in_words
+from pfbench.oracles import Ledger, Oracles
+from pfbench.points import form_of
 from pfbench.receipts.content import described
-from pfbench.receipts.runs import Cell, Row, cells, tried
+from pfbench.receipts.runs import Cell, Row, bits_of, cells, tried
 from pfbench.reporting.statistics.significance import rank_test
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Result, Task
+from pfbench.runs.loop.isolated import apart
 from pfbench.runs.rerun import TOLERANCE
 from pfbench.verification.faults.generate import faults_of
 from pfbench.verification.own import stated
@@ -33,6 +40,9 @@ together."""
 
 FAULTS = 4
 """So many of the faults that were found are held to their claims again."""
+
+STEPS = 20
+"""Steps of a run that is made with its method in a process of its own."""
 
 AT_ONCE = 5
 """Runs of a cell that are made in one task."""
@@ -175,6 +185,8 @@ def _asked(
             law = _Law(old[at], about["cells"][at], found)
             what = f"new seeds of {about['cells'][at]}"
             yield _Asked(of(_new, at, fresh), law, what)
+            what = f"{about['cells'][at]} with its method in a process of its own"
+            yield _Asked(of(_alone, at, fresh), partial(_differ, found), what)
     verdicts = rng.sample(about["verdicts"], len(about["verdicts"]))
     for k, one in enumerate(verdicts):
         effort = about["effort"]
@@ -337,6 +349,11 @@ class _Fault:
             self.found.off.append(f"the fault {self.name} is not found by {self.claim}")
 
 
+def _differ(found: Checked, text: str) -> None:
+    """Take in what a method that has nothing of the problem differs from itself."""
+    found.off += [text] if text else []
+
+
 # --- in a process that can be killed --------------------------------------------------------------
 
 
@@ -359,6 +376,33 @@ def _made(theorem: str, at: int, seeds: Sequence[tuple[int, int]]) -> Any:
 def _new(theorem: str, at: int, seed: int) -> Any:
     cell = _cells(theorem)[at]
     return tried(cell, cell.seeds(seed), at)
+
+
+def _alone(theorem: str, at: int, seed: int) -> str:
+    """Return in what a method differs where nothing of the problem is in its memory."""
+    # A worker is a daemon, which may start none; what is started here ends with it all the same.
+    multiprocessing.current_process().daemon = False
+    cell = _cells(theorem)[at]
+    data, drawn = cell.seeds(seed)[0]
+    ways = []
+    for isolated in (False, True):
+        case, ledger = cell.case(data), Ledger()
+        problem = case.problem
+        backend = problem.open(np.random.default_rng(drawn))
+        ask = Oracles(backend, ledger, problem.set.diameter, form_of(problem.start(), problem.name))
+        begin = partial(apart, case.algorithm, ledger) if isolated else case.algorithm.run
+        states = begin(ask, problem.start(), np.random.default_rng(drawn))
+        try:
+            seen = [(bits_of(problem, one.x), ledger.counts()) for one in islice(states, STEPS)]
+        except Exception as error:
+            if not isolated:
+                return ""  # which its runs tell
+            return f"the method of {cell.name} fails in a process of its own: {in_words(error)}"
+        finally:
+            getattr(states, "close", int)()
+        ways.append(seen)
+    same = ways[0] == ways[1]
+    return "" if same else f"the method of {cell.name} does other things in a process of its own"
 
 
 def _judged(theorem: str, name: str, effort: str, seed: int) -> Mapping[str, Any]:

@@ -128,7 +128,7 @@ def _row(cell: Cell, data: int, seed: int, at: int) -> dict[str, float]:
     digest, steps, counts = hashlib.sha256(), 0, [0] * 7
     for step in islice(trial.follow(case.problem, case.algorithm, seed=seed), case.steps):
         steps, counts = steps + 1, list(step.counts().as_dict().values())
-        digest.update(_bits(case.problem, step.state.x))
+        digest.update(bits_of(case.problem, step.state.x))
     measured, check = float("nan"), cell.claim.check
     if isinstance(check, Bound):
         measured = check.largest(trial, case, seed)
@@ -140,7 +140,7 @@ def _row(cell: Cell, data: int, seed: int, at: int) -> dict[str, float]:
     return dict(zip(COLUMNS, row, strict=True))
 
 
-def _bits(problem: Any, x: Any) -> bytes:
+def bits_of(problem: Any, x: Any) -> bytes:
     """Return the bytes of a point; of a factored one those of the value there."""
     return bytes(np.ascontiguousarray(x if isinstance(x, np.ndarray) else problem.value(x)).data)
 

@@ -10,116 +10,17 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from forged_receipts import THEOREM, content, forged, lowered, run
 
-from pfbench.cli.main import app
-from pfbench.receipts.checking import Checked, _Law, check
-from pfbench.receipts.content import RECEIPT, RUNS
-from pfbench.receipts.page import shown, summary
+from pfbench.receipts.checking import Checked, _alone, _Law, check
+from pfbench.receipts.content import RECEIPT
+from pfbench.receipts.page import summary
 from pfbench.receipts.runs import COLUMNS, read, written
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.storage.archive import opened, write_archive
 from pfbench.runs.storage.damaged import Damaged
 
-THEOREM = """
-from dataclasses import dataclass
-
-import pfbench as pf
-from pfbench.claims import Claim, Mutant, bound, counts
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lazy(pf.Algorithm):
-    "Gradient descent that rests with probability 1/2."
-
-    name = "lazy"
-    requires = frozenset({"gradient", "smooth"})
-    iterations: int
-    step: float
-
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            if rng.random() < 0.5:
-                x = x - self.step * ask.gradient(x)
-            yield pf.State(x)
-
-
-class Eager(Lazy):
-    "Never rests."
-
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            x = x - self.step * ask.gradient(x)
-            yield pf.State(x)
-
-
-def steps(c):
-    return {"iterations": 4, "step": 1 / c.L_f}
-
-
-SUMS = "quadratic[rows=20,columns=3,source=synthetic,set=none]"
-FALLS = Claim(
-    name="lazy-falls",
-    statement="f(x_t) - min f <= Delta",
-    algorithm=Lazy,
-    instances=(SUMS,),
-    check=bound(
-        lambda c, a, t: c.delta, "suboptimality", over="every", parameters=steps, runs=(30, 30)
-    ),
-)
-COUNT = Claim(
-    name="lazy-count",
-    statement="n T/2 SFO in expectation",
-    algorithm=Lazy,
-    instances=(SUMS,),
-    check=counts(lambda c, a: {"sfo": c.n * a.iterations / 2}, parameters=steps, expected=True),
-)
-FAULTS = [Mutant.of("lazy-eager", Eager, COUNT)]
-"""
-
-
 SCHEMA = Path(str(files("pfbench.cli"))) / "schemas" / "receipt.json"
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(one) for one in arguments], prog_name="pfbench")
-
-
-@pytest.fixture(scope="module")
-def receipt(tmp_path_factory):
-    """The receipt of a small theorem, made by the command; its code is not at hand."""
-    folder = tmp_path_factory.mktemp("author")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setattr(sys, "path", list(sys.path))
-        Path("lazy_descent.py").write_text(THEOREM)
-        done = run(
-            *("verify", "lazy_descent.py", "--receipt", "lazy.zip", "--faults", 3),
-            *("--store", "store", "--jobs", 1),
-        )
-        sys.modules.pop("lazy_descent", None)
-    assert done.exit_code == 0, done.output
-    assert "holds" in done.stdout
-    (folder / "lazy_descent.py").rename(folder / "elsewhere.txt")
-    return folder / "lazy.zip"
-
-
-def content(path):
-    with opened(path, RECEIPT) as archive:
-        inside = {name: archive.read(name) for name in archive.names}
-        about = dict(archive.about)
-    return about, read(inside[RUNS], len(about["cells"])), inside
-
-
-def forged(path, to, about=lambda about: None, rows=lambda rows: rows):
-    """Write a receipt anew, with right hashes and pages, after a change of what it says."""
-    said, old, inside = content(path)
-    about(said)
-    new = rows([dict(row) for row in old])
-    fields = {name: of for name, of in said.items() if name not in ("schema", "files")}
-    pages = {name: text.encode() for name, text in shown(said, new).items()}
-    write_archive(to, {**inside, **pages, RUNS: written(new)}, fields, RECEIPT)
-    return to
 
 
 @pytest.fixture
@@ -198,11 +99,6 @@ def test_a_changed_byte_is_named_and_nothing_runs(receipt, tmp_path):
     assert done.exit_code == 1
     assert f"{name} in" in done.stderr
     assert "importing" not in done.stderr
-
-
-def lowered(rows):
-    rows[7]["sfo"] -= 20
-    return rows
 
 
 def without_the_worst(rows):
@@ -303,3 +199,30 @@ def test_what_cannot_be_is_refused(tmp_path, monkeypatch, arguments, says):
     done = run(*arguments)
     assert done.exit_code == 2
     assert says in done.stderr
+
+
+GC = """
+import gc
+
+
+class Lazy(Honest):
+    "Takes the gradient of the problem that it finds in its memory."
+
+    def run(self, ask, x, rng):
+        problem = [one for one in gc.get_objects() if type(one).__name__ == "LeastSquares"][-1]
+        for _ in range(self.iterations):
+            if rng.random() < 0.5:
+                x = x - self.step * (ask.gradient(x) + 0 * problem.gradient(x))
+            yield pf.State(x)
+"""
+
+
+def test_a_method_that_takes_the_problem_from_its_memory_is_seen(tmp_path, monkeypatch):
+    text = THEOREM.replace("class Lazy(", "class Honest(", 1).replace(
+        "\n\nclass Eager", f"{GC}\n\nclass Eager"
+    )
+    (tmp_path / "lazy_by_memory.py").write_text(text)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    found = _alone("lazy_by_memory", 0, 1)
+    sys.modules.pop("lazy_by_memory", None)
+    assert "fails in a process of its own: IndexError" in found
