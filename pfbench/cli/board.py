@@ -90,7 +90,7 @@ class Board:
         """Return the numbers in a line."""
         left = self.left
         failed = f", {self.failed:,} failed" if self.failed else ""
-        eta = f", about {duration(left)} left" if left else ""
+        eta = f", about {duration(left)} left" if left and left >= 1.0 else ""
         return f"{self.done:,} of {self._total:,} runs done{failed}{eta}"
 
     def table(self) -> Table:

@@ -3,7 +3,7 @@
 import keyword
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -64,19 +64,25 @@ FOLDER: Mapping[str, str] = MappingProxyType(
 )
 """The files of a benchmark of benchopt, with their templates."""
 
+ACTION: Mapping[str, str] = MappingProxyType({"action.yml": "action", "verify.sh": "action_script"})
+"""The files of an action of GitHub, with their templates."""
+
+_FOLDERS = ("benchopt", "action")
+
 
 def new(
-    kind: str = argument("|".join((*NEXT, "benchopt")), default=...),
+    kind: str = argument("|".join((*NEXT, *_FOLDERS)), default=...),
     name: str = argument("NAME", default=...),
 ) -> None:
     """Write a working file to start from, with its test.
 
     Into the current folder: NAME.py (NAME.toml of a sweep), which works as it stands, and
-    test_NAME.py; of benchopt the folder benchmark_NAME, for the command `benchopt run`. Nothing is
-    overwritten.
+    test_NAME.py; of benchopt the folder benchmark_NAME, for the command `benchopt run`; of action
+    the folder NAME_action, for a workflow of GitHub, and the same as a script for a shell. Nothing
+    is overwritten.
     """
-    if kind not in (*NEXT, "benchopt"):
-        raise unknown("kind", kind, (*NEXT, "benchopt"))
+    if kind not in (*NEXT, *_FOLDERS):
+        raise unknown("kind", kind, (*NEXT, *_FOLDERS))
     if not _FORM.fullmatch(name):
         raise InputError(f"NAME {name!r} must be letters and digits, with hyphens between them.")
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower().replace("_", "-").split("-")
@@ -87,7 +93,12 @@ def new(
         "MyThing": "".join(word.capitalize() for word in words),
     }
     if kind == "benchopt":
-        _write_folder(Path(f"benchmark_{module}"), names)
+        after = ("pip install benchopt", "benchopt run {folder} --max-runs 10")
+        _write_folder(Path(f"benchmark_{module}"), FOLDER, names, after)
+        return
+    if kind == "action":
+        command = f"sh {{folder}}/verify.sh {module}.py"
+        _write_folder(Path(f"{module}_action"), ACTION, names, (command,))
         return
     file, test = Path(f"{module}{suffix}"), Path(f"test_{module}.py")
     _check_free(module, file, test)
@@ -98,19 +109,19 @@ def new(
     show("\n".join([*shown, f"  pytest {test}"]))
 
 
-def _write_folder(folder: Path, names: Mapping[str, str]) -> None:
-    """Write a benchmark of benchopt, and say how it is run."""
+def _write_folder(
+    folder: Path, inside: Mapping[str, str], names: Mapping[str, str], after: Sequence[str]
+) -> None:
+    """Write a folder of files, and say what is done next with it."""
     if folder.exists() or folder.is_symlink():
         raise InputError(f"{folder} is there, and is not overwritten: take another NAME.")
-    for inside, template in FOLDER.items():
-        path = folder / inside
+    for name, template in inside.items():
+        path = folder / name
         with storing(str(path)):
             path.parent.mkdir(parents=True, exist_ok=True)
         _write(path, template, names)
-    show(
-        f"wrote {folder}: {', '.join(FOLDER)}; next:\n  pip install benchopt\n"
-        f"  benchopt run {folder} --max-runs 10"
-    )
+    commands = [one.format(folder=folder) for one in after]
+    show("\n  ".join([f"wrote {folder}: {', '.join(inside)}; next:", *commands]))
 
 
 def _write(path: Path, template: str, names: Mapping[str, str]) -> None:

@@ -90,7 +90,7 @@ class Steps:
         if self._bar is None:
             left = None if self._quiet else self._left()
             if not self._quiet and self._pace.is_due(left):
-                eta = f", about {duration(left)} left" if left else ""
+                eta = f", about {duration(left)} left" if left and left >= 1.0 else ""
                 self._console.print(f"{self._title}: {self._so_far()}{eta}")
             return
         now = time.monotonic()

@@ -110,8 +110,8 @@ _STYLE = """
 body { font: 14px/1.4 system-ui, sans-serif; margin: 1.5rem auto; max-width: 90rem;
 padding: 0 1rem }
 table { border-collapse: collapse } td, th { text-align: left; vertical-align: top;
-padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd; overflow-wrap: anywhere }
-th { color: #555 } p { max-width: 46rem }
+padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd }
+td { overflow-wrap: anywhere; min-width: 3rem } th { color: #555 } p { max-width: 46rem }
 """
 
 
