@@ -101,6 +101,7 @@ LEFT_OUT = {
     "pfbench data fetch": "downloads",
     "pfbench verify my_theorem.py --receipt": "tests/receipts makes one",
     "pfbench receipt --check": "tests/receipts checks one",
+    "pfbench record add board theorem.zip": "tests/receipts/test_record.py",
     "pfbench check pfbench.adapters:CoptFrankWolfe": "needs copt: tests/adapters",
     "pfbench info robust-matrix-recovery[source=movielens,edition=my/ratings.csv]": (
         "needs that file: test_where_to_put_a_file_by_hand"

@@ -134,7 +134,8 @@ def test_an_unexpected_error_is_called_a_bug(pfbench, monkeypatch):
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
 def test_an_interrupted_run_shows_how_far_it_came(start, folder):
     endless = "nfwu-sg[batch=5,iterations=1000000000000,step=0.1]"
-    process = start("solve", "-p", SMALL, "-a", endless, "--trace", "t.csv", "--every", 10**12)
+    given = ("--trace", "t.csv", "--every", 10**12, "--yes")
+    process = start("solve", "-p", SMALL, "-a", endless, *given)
     assert "iterations" in process.stderr.readline()  # after five seconds
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
