@@ -52,7 +52,7 @@ def solve(
     isolated
         Run the method in a process of its own, which has nothing of the problem: each call is a
         message. Counts and iterates are the same, bit for bit; seconds are not, as a message takes
-        about a millisecond. The algorithm must be one that another process can import.
+        one to six milliseconds. The algorithm must be one that another process can import.
 
     Returns
     -------
