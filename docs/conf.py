@@ -11,6 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from docutils import nodes
 from figures import drawn
 from pages import filled
 
@@ -64,7 +65,16 @@ html_theme_options = {
 def setup(app):
     """Fill in what pages ask for."""
     app.connect("source-read", fill)
+    app.connect("doctree-read", anchor)
     app.connect("autodoc-process-docstring", escape_bars, priority=600)
+
+
+def anchor(app, doctree):
+    """Let links find what a page has as ``<a id="...">``, which GitHub understands, too."""
+    known = app.env.metadata[app.env.docname].setdefault("myst_slugs", {})
+    for node in doctree.findall(nodes.raw):
+        for name in re.findall(r'<a id="([^"]+)">', node.astext()):
+            known[name] = (node.line or 1, name, name)
 
 
 def fill(app, name, source):

@@ -209,7 +209,8 @@ class Lazy(Honest):
     "Takes the gradient of the problem that it finds in its memory."
 
     def run(self, ask, x, rng):
-        problem = [one for one in gc.get_objects() if type(one).__name__ == "LeastSquares"][-1]
+        there = [one for one in gc.get_objects() if type(one).__name__ == "LeastSquares"]
+        problem = [one for one in there if one.d == x.size][-1]  # there are those of other tests
         for _ in range(self.iterations):
             if rng.random() < 0.5:
                 x = x - self.step * (ask.gradient(x) + 0 * problem.gradient(x))
