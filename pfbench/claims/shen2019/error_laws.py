@@ -180,8 +180,7 @@ def _exponent_in_j(trial: Trial, estimator: str) -> Decision:
         return np.asarray(np.mean(runs, axis=0))
 
     rows = Rows(lambda k: mean(k)[first:], range(MOST_SEEDS))
-    fit = fitted(np.arange(first, T), rows, least_decades=0.9)
-    return decide_exponent(fit, LAWS[estimator][1], LAW_MARGIN)
+    return _decided(np.arange(first, T), rows, LAWS[estimator][1], least_decades=0.9)
 
 
 def _exponent(trial: Trial, estimator: str, of: str, claimed: float) -> Decision:
@@ -200,7 +199,14 @@ def _exponent(trial: Trial, estimator: str, of: str, claimed: float) -> Decision
         return found
 
     rows = Rows(means, trial.seeds(MOST_SEEDS, of))
-    return decide_exponent(fitted(grid, rows), claimed, LAW_MARGIN)
+    return _decided(grid, rows, claimed)
+
+
+def _decided(at: Floats, rows: Rows[Any, Any], claimed: float, **options: float) -> Decision:
+    """Decide an exponent; of estimates without an error, as of no draws, there is none."""
+    if not np.all(rows(1)):
+        return Decision("inconclusive", "An estimate had no error: it has no exponent.", {}, None)
+    return decide_exponent(fitted(at, rows, **options), claimed, LAW_MARGIN)
 
 
 LAW = {

@@ -1,10 +1,15 @@
 """The laws of the estimators' errors: by summing increments, on the methods, and on faults."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from judging import judge
 
+from pfbench.algorithms.base import Algorithm
 from pfbench.algorithms.nfwu import NFWUSPIDERG
+from pfbench.base.state import State
 from pfbench.claims.shen2019.error_laws import BELOW, FEW, LAW, LAWS, MANY, MUTANTS
 from pfbench.claims.shen2019.estimators import METHODS, error_law
 from pfbench.verification.subject import Subject
@@ -109,3 +114,33 @@ def test_where_no_draw_can_be_enumerated_the_mean_square_is_sampled():
     assert 0.5 < found.measured["inequality: ratio"] < 1.0
     assert found.measured["inequality: runs"] >= 20
     assert judge(LAW["spiderg"], Subject(Quarter)).verdict == "violated"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InTurn(Algorithm):
+    """Draws nothing: a batch is the first components."""
+
+    name: ClassVar[str] = "in-turn"
+    requires = frozenset({"gradient", "batch", "lo"})
+    iterations: int
+    step: float
+    batch: int
+    period: int
+
+    def run(self, ask, x, rng):
+        first, before, g = np.arange(self.batch) % ask.n, x, 0.0
+        for t in range(self.iterations):
+            if t % self.period == 0:
+                g = ask.gradient(x)
+            else:
+                g = g + ask.batch(first, x) - ask.batch(first, before)
+            before, x = x, (1 - self.step) * x + self.step * ask.lo(g)
+            yield State(x, before, g)
+
+
+@pytest.mark.claims
+def test_a_method_that_draws_nothing_breaks_the_law_and_has_no_exponent():
+    """Where the first components are all alike its estimates have no error."""
+    found = judge(LAW["spiderg"], Subject(InTurn))
+    assert found.verdict == "violated"
+    assert "inequality" in found.reason
