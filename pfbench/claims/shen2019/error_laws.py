@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from pfbench.algorithms.nfwu import NFWUCASPIDERG, NFWUCASVRG, NFWUSPIDERG
 from pfbench.base.protocols import Algorithm, Asked, Gradient, Point, State
@@ -202,7 +203,7 @@ def _exponent(trial: Trial, estimator: str, of: str, claimed: float) -> Decision
     return _decided(grid, rows, claimed)
 
 
-def _decided(at: Floats, rows: Rows[Any, Any], claimed: float, **options: float) -> Decision:
+def _decided(at: npt.ArrayLike, rows: Rows[Any, Any], claimed: float, **options: float) -> Decision:
     """Decide an exponent; of estimates without an error, as of no draws, there is none."""
     if not np.all(rows(1)):
         return Decision("inconclusive", "An estimate had no error: it has no exponent.", {}, None)
