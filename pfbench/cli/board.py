@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pfbench.base.visible import visible
 from pfbench.cli.printing import FAILURES, console
-from pfbench.cli.progress import Pace
+from pfbench.cli.progress import Pace, told
 from pfbench.cli.words import duration
 
 
@@ -88,10 +88,8 @@ class Board:
 
     def in_words(self) -> str:
         """Return the numbers in a line."""
-        left = self.left
         failed = f", {self.failed:,} failed" if self.failed else ""
-        eta = f", about {duration(left)} left" if left and left >= 1.0 else ""
-        return f"{self.done:,} of {self._total:,} runs done{failed}{eta}"
+        return f"{self.done:,} of {self._total:,} runs done{failed}{told(self.left)}"
 
     def table(self) -> Table:
         """Return the numbers as a table."""

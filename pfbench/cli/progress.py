@@ -49,6 +49,11 @@ class Pace:
         return True
 
 
+def told(left: float | None) -> str:
+    """Return what a line says of the seconds that are left: nothing of less than one."""
+    return f", about {duration(left)} left" if left and left >= 1.0 else ""
+
+
 class Steps:
     """The progress of one piece of work, told on the standard error.
 
@@ -90,8 +95,7 @@ class Steps:
         if self._bar is None:
             left = None if self._quiet else self._left()
             if not self._quiet and self._pace.is_due(left):
-                eta = f", about {duration(left)} left" if left and left >= 1.0 else ""
-                self._console.print(f"{self._title}: {self._so_far()}{eta}")
+                self._console.print(f"{self._title}: {self._so_far()}{told(left)}")
             return
         now = time.monotonic()
         if now - self._told >= _REFRESH:
