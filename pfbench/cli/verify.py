@@ -266,7 +266,7 @@ def _repeat(work: Work) -> None:
             text = repeated_table(work.seeds[: len(made)], made, command_line())
             show(Text(text)) if work.table is None else printing.write(text, work.table)
     for row in (row for done in made for row in done.rows):
-        if row.lost or row.verdict in ("violated", "failed"):
+        if row.wrong:
             printing.complain(f"{row.claim.name} is {row.verdict}: {row.reason}")
     printing.exit_if(not all(done.clean for done in made))
 

@@ -57,6 +57,11 @@ class Verdict:
     lost: bool = False
 
     @property
+    def wrong(self) -> bool:
+        """Whether the statement was measured false, the method failed, or its check was lost."""
+        return self.lost or self.verdict in ("violated", "failed")
+
+    @property
     def catches(self) -> bool:
         """Whether a fault of the method would be noticed by it: violated, or the method raised."""
         raised = self.verdict == "failed" and not self.lost
