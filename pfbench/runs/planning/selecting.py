@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pfbench.algorithms.base import Algorithm as Kind
-from pfbench.algorithms.catalogue import AlgorithmChoice, named_algorithm, own_choice
+from pfbench.algorithms.catalogue import named_algorithm, own_choice
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm, Choice, Measure, Problem
