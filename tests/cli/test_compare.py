@@ -361,7 +361,7 @@ def test_mine_may_have_a_step_that_follows_a_constant(results, archived):
     ]
 
 
-@pytest.mark.parametrize("suite", sorted(suites()))
+@pytest.mark.parametrize("suite", ["quick"])
 def test_what_has_a_unit_follows_a_constant_in_every_grid(suite):
     """Steps of who projects are in x per gradient, smoothness the other way round, in f delta."""
     (study,) = read_spec(suites()[suite]).studies
