@@ -23,7 +23,7 @@ _NAMES = (*MEANING, "L")
 _NUMBER = r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?"
 _TOKENS = re.compile(rf"(?:\b(?:{'|'.join((*_NAMES, 'ceil', 'sqrt'))})\b|{_NUMBER}|[-+*/() ])+")
 _CONSTANT = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b")
-_OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = MappingProxyType(
+_OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], float]] = MappingProxyType(
     {
         ast.Add: operator.add,
         ast.Sub: operator.sub,
@@ -84,12 +84,11 @@ def _value(node: ast.expr, constants: Constants, purpose: str) -> int | float:
             return constants.need(name, purpose)
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
             of = _OPERATIONS[type(op)]
-            found = of(_value(left, constants, purpose), _value(right, constants, purpose))
+            return of(_value(left, constants, purpose), _value(right, constants, purpose))
         case ast.Call(func=ast.Name(id="ceil"), args=[one], keywords=[]):
             # Up to rounding errors, as schedules round.
-            found = math.ceil(_value(one, constants, purpose) * (1.0 - 1e-12))
+            return math.ceil(_value(one, constants, purpose) * (1.0 - 1e-12))
         case ast.Call(func=ast.Name(id="sqrt"), args=[one], keywords=[]):
-            found = math.sqrt(_value(one, constants, purpose))
+            return math.sqrt(_value(one, constants, purpose))
         case _:
             raise ValueError(f"{ast.unparse(node)} is no part of one")
-    return found
