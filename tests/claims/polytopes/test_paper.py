@@ -113,7 +113,7 @@ def test_turns_know_the_weights_of_the_active_set(name):
             kept.append(S.weights.copy())
 
     kinds = set()
-    for kind, d, turn in (("l1", 4, 1), ("cube", 3, 9), ("simplex", 6, 1), ("cube", 4, 2)):
+    for kind, d, turn in (("l1", 4, 1), ("cube", 3, 9), ("simplex", 6, 1), ("cube", 4, 4)):
         problem = on_a_face(kind, d, 3.0, turn)
         kept.clear()
         made = Kept(iterations=40, smoothness=1.0)
