@@ -99,10 +99,10 @@ class ActiveSetMethod(Algorithm):
         if descent <= 0.0:
             return 0.0
         L = self.smoothness
-        short = () if L is None else (min(most, descent / (L * inner(d, d))),)
+        short = most if L is None else min(most, descent / (L * inner(d, d)))
         if self.step == "short":
-            return short[0]
-        return line_search(lambda gamma: ask.value(x + gamma * d), most, *short)
+            return short
+        return line_search(lambda gamma: ask.value(x + gamma * d), most, short)
 
 
 class AwayStepFW(ActiveSetMethod):

@@ -13,7 +13,7 @@ import numpy as np
 from pfbench.algorithms.active_set import AwayStepFW, PairwiseFW
 from pfbench.base.protocols import Asked, Gradient, Point
 from pfbench.points.active import ActiveSet
-from pfbench.verification import Claim, Evidence, Mutant, instance
+from pfbench.verification import Claim, Evidence, Instance, Mutant, instance
 from pfbench.verification.instruments.turns import Weights
 from pfbench.verification.instruments.widths import on_a_face, width
 from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
@@ -61,7 +61,7 @@ def contracts(trial: Trial, *, of: float, counted: bool) -> Evidence:
 
 
 def _of_run(
-    trial: Trial, one: instance, step: str, of: float, counted: bool
+    trial: Trial, one: Instance, step: str, of: float, counted: bool
 ) -> dict[str, Decision]:
     problem = one()
     mu, *_, L = map(float, np.linalg.eigvalsh(problem.A))
