@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from pfbench.base.selectors import is_own
 from pfbench.base.visible import visible
 from pfbench.cli import options, printing
 from pfbench.cli.claims import explain as explain_one
+from pfbench.cli.known import Known
 from pfbench.cli.mutants import verify_faults_of, verify_mutants
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power import measure_power
@@ -171,7 +173,13 @@ def _announce(names: Sequence[str], target: Path | None) -> None:
 
 
 def _verify(work: Work, algorithm: str | None) -> None:
-    from pfbench.claims.catalogue import ERRATA, algorithm_and_claims, own_papers, selected
+    from pfbench.claims.catalogue import (
+        ERRATA,
+        algorithm_and_claims,
+        own_papers,
+        selected,
+        soonest_known,
+    )
     from pfbench.verification.subject import Subject
 
     tested, claims = None, selected(work.names, work.effort)
@@ -192,7 +200,13 @@ def _verify(work: Work, algorithm: str | None) -> None:
     both = f" of {plural(len(claims), 'claim')} and {len(errata)} {errors}" if errata else ""
     with work.steps(f"verification{both}", len(claims) + len(errata)) as steps:
         session = work.session(steps)
-        done = session.verify(claims, subject)
+        if algorithm is not None:
+            with Known(claims, work.effort, work.engine.slots, steps) as known:
+                order = soonest_known(work.effort)
+                session = replace(session, progress=known.count, order=order)
+                done = session.verify(claims, subject)
+        else:
+            done = session.verify(claims, subject)
         found = session.examine(errata)
     _tell(done, found, work)
 
