@@ -85,7 +85,7 @@ def _looks(
     seeds
         Of the look between.
     """
-    if EARLY_SEEDS < seeds:
+    if seeds > EARLY_SEEDS:
         early = look(EARLY_SEEDS)
         if early.p_value is None or settled(early):
             return early
