@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from pfbench.cli.progress import Steps, told
@@ -9,6 +10,8 @@ from pfbench.cli.words import plural
 
 if TYPE_CHECKING:
     from pfbench.verification.claim import Claim
+    from pfbench.verification.session import Session, Verification
+    from pfbench.verification.subject import Subject
     from pfbench.verification.verdict import Verdict
 
 AFTER = 20.0
@@ -16,6 +19,17 @@ AFTER = 20.0
 
 _NAMED = 3
 """So many claims that are still open are named."""
+
+
+def soon_verified(
+    session: "Session", claims: "Sequence[Claim]", subject: "Subject", steps: Steps
+) -> "Verification":
+    """Put claims to the test, first those in which something is known soon; tell what is known."""
+    from pfbench.claims.catalogue import soonest_known
+
+    with Known(claims, session.effort, session.engine.slots, steps) as known:
+        soon = replace(session, progress=known.count, order=soonest_known(session.effort))
+        return soon.verify(claims, subject)
 
 
 class Known:
