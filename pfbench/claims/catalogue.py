@@ -1,6 +1,6 @@
 """Every claim, mutant and erratum of the papers, and the public `verify`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
@@ -111,6 +111,19 @@ def selected(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
     return list(chosen.values()) or every
 
 
+def soonest_known(effort: str) -> Callable[[Claim], tuple[bool, float]]:
+    """Return by what claims are ordered where something is to be known soon, the least first.
+
+    Those that hold a method to its own source come first, as most faults show there, then what is
+    quick.
+    """
+
+    def rank(one: Claim) -> tuple[bool, float]:
+        return one.paper != methods.PAPER.key, one.seconds(effort)
+
+    return rank
+
+
 def _named(name: str) -> list[Claim]:
     """Return the claims that a name stands for."""
     if is_own(name):
@@ -185,6 +198,7 @@ def verify(
     effort: str = "quick",
     algorithm: Any = None,
     seed: int = 0,
+    at_seed: int | None = None,
     jobs: int = 1,
     engine: "Engine | None" = None,
     store: "Store | Path | str | None" = None,
@@ -204,6 +218,9 @@ def verify(
         it, so it must stand in a module.
     seed
         Seed of every random stream.
+    at_seed
+        Draws the sizes and the start of runs at the size of use; 0 the usual ones. A fresh one if
+        it is not given and `algorithm` is, else 0.
     jobs
         Number of processes of this machine.
     engine
@@ -227,7 +244,7 @@ def verify(
         If the store cannot be written or read; what is stored already stays.
     """
     from pfbench.runs.engines.engine import LocalProcesses
-    from pfbench.verification.session import Session, check_engine
+    from pfbench.verification.session import Session, at_seed_of, check_engine
 
     integer("jobs", jobs, least=1)
     subject = Subject(algorithm=algorithm)
@@ -239,6 +256,7 @@ def verify(
         engine=LocalProcesses(jobs) if engine is None else engine,
         effort=effort,
         seed=seed,
+        at_seed=at_seed_of(at_seed, chosen, algorithm),
         store=_opened(store),
         progress=progress,
     )

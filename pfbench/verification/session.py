@@ -1,5 +1,6 @@
 """The session: claims, mutants and errata in, an outcome for each out, whatever becomes of it."""
 
+import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -159,16 +160,21 @@ class Finding:
 
 
 def judge(
-    claim: Claim, subject: Subject | None = None, effort: str = "quick", seed: int = 0
+    claim: Claim,
+    subject: Subject | None = None,
+    effort: str = "quick",
+    seed: int = 0,
+    at_seed: int = 0,
 ) -> Verdict:
     """Put one claim to the test in this process.
 
     Raises
     ------
     InputError
-        If the effort is unknown, or the seed is negative.
+        If the effort is unknown, or a seed is negative.
     """
-    checked = choice("effort", effort, EFFORTS), integer("seed", seed, least=0)
+    seeds = integer("seed", seed, least=0), integer("at_seed", at_seed, least=0)
+    checked = choice("effort", effort, EFFORTS), *seeds
     return verdict.judged(Trial(claim, subject or Subject(), *checked))
 
 
@@ -205,26 +211,34 @@ class Session:
         "quick" or "full".
     seed
         Seed of every random stream.
+    at_seed
+        Draws where claims look that have no fixed place; 0 the usual ones.
     store
         Where outcomes are kept and found; None: all are made now, and none is kept.
     progress
         See `Progress`.
+    order
+        By what of a claim those of `verify` are begun, the least first; None: the longest first,
+        after which all are done soonest.
 
     Raises
     ------
     InputError
-        If the effort is unknown, or the seed is negative.
+        If the effort is unknown, or a seed is negative.
     """
 
     engine: Engine
     effort: str = "quick"
     seed: int = 0
+    at_seed: int = 0
     store: Store | None = None
     progress: Progress | None = None
+    order: Callable[[Claim], Any] | None = None
 
     def __post_init__(self) -> None:
         choice("effort", self.effort, EFFORTS)
         integer("seed", self.seed, least=0)
+        integer("at_seed", self.at_seed, least=0)
 
     def verify(self, claims: Sequence[Claim], subject: Subject | None = None) -> Verification:
         """Put claims to the test, with a subject in place of each claim's algorithm.
@@ -236,7 +250,8 @@ class Session:
         """
         held = subject or Subject()
         asked = [self._claim(one, held, held.label) for one in claims]
-        return Verification(tuple(self._outcomes(asked)))
+        ranks = [self.order(one) for one in claims] if self.order else None
+        return Verification(tuple(self._outcomes(asked, ranks)))
 
     def catch(
         self, mutants: Sequence[Mutant], limit: Callable[[Claim, str], float] | None = None
@@ -271,9 +286,12 @@ class Session:
         """Examine errata; errors are those of `verify`."""
         return self._outcomes([self._erratum(one) for one in errata])
 
-    def _outcomes(self, asked: Sequence[_Asked[Outcome]]) -> list[Outcome]:
-        """Return what becomes of each question; the longest is begun first."""
-        order = sorted(range(len(asked)), key=lambda index: -asked[index].seconds)
+    def _outcomes(
+        self, asked: Sequence[_Asked[Outcome]], ranks: Sequence[Any] | None = None
+    ) -> list[Outcome]:
+        """Return what becomes of each question; the longest is begun first, unless ranks say."""
+        by = ranks or [-one.seconds for one in asked]
+        order = sorted(range(len(asked)), key=by.__getitem__)
         found: dict[int, Outcome] = {}
         questions = [asked[index].question for index in order]
         for answer in answered(questions, self.engine, self.store):
@@ -294,12 +312,13 @@ class Session:
             "algorithm": label,
             "effort": self.effort,
             "seed": self.seed,
+            "at_seed": self.at_seed if claim.drawn else 0,
         }
-        arguments = (claim, subject, self.effort, self.seed, beside)
+        arguments = (claim, subject, beside)
         return _Asked(
             self._question(
                 "verdict",
-                [claim, subject, label],
+                [claim, subject, label, *([beside["at_seed"]] if claim.drawn else [])],
                 Task(_stored_verdict, arguments, limit or time_limit(claim, self.effort)),
             ),
             claim.seconds(self.effort),
@@ -348,11 +367,9 @@ class Session:
         )
 
 
-def _stored_verdict(
-    claim: Claim, subject: Subject, effort: str, seed: int, beside: Mapping[str, Any]
-) -> Mapping[str, Any]:
+def _stored_verdict(claim: Claim, subject: Subject, beside: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a verdict as a store keeps it."""
-    found = judge(claim, subject, effort, seed)
+    found = judge(claim, subject, *(beside[name] for name in ("effort", "seed", "at_seed")))
     return {**found.as_json(), "lost": found.lost, **beside}
 
 
@@ -379,6 +396,17 @@ def _stored_equivalence(fault: Fault) -> Mapping[str, Any]:
 def time_limit(claim: Claim, effort: str) -> float:
     """Return the seconds after which a check is killed."""
     return max(LEAST_LIMIT, PATIENCE * claim.seconds(effort))
+
+
+def at_seed_of(given: int | None, claims: Iterable[Claim], algorithm: Any) -> int:
+    """Return the seed that draws where claims look: that given, else 0, for somebody's a fresh one.
+
+    0 where no claim has a place to be drawn.
+    """
+    if given is not None:
+        return integer("at_seed", given, least=0)
+    fresh = algorithm is not None and any(one.drawn for one in claims)
+    return 1 + secrets.randbelow(10**6) if fresh else 0
 
 
 def of_effort(claims: Iterable[Claim], effort: str) -> list[Claim]:
