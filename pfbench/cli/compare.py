@@ -35,9 +35,7 @@ def compare(
     method: str | None = argument(
         "METHOD", "A known method, or your own as FILE.py:NAME; parameters in brackets."
     ),
-    suite: str = option(
-        "SUITE", "quick, standard, norms, or the SPEC.toml of a suite.", default="quick"
-    ),
+    suite: str = option("SUITE", "quick, standard, or the SPEC.toml of a suite.", default="quick"),
     output: Path = option("DIR", "Where the report goes.", "--output", "-o", default=OUTPUT),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,

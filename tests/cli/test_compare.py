@@ -433,7 +433,7 @@ def test_run_report_and_pack_make_the_search_first(pfbench, suite, conforms):
 
 
 def test_the_shipped_suites_can_be_read_and_name_embedded_data_alone():
-    assert {"quick", "standard", "norms"} <= suites().keys()
+    assert {"quick", "standard"} <= suites().keys()
     for path in suites().values():
         spec = read_spec(path)
         (study,) = spec.studies
