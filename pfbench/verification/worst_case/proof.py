@@ -28,6 +28,9 @@ NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 SLACK = 1e-8
 """Relative to the bound."""
 
+ROUNDING = 1e-6
+"""By so much of itself the bound may be raised by leaving multipliers out."""
+
 MEASURE, CONDITION = "measure", "condition"
 """Kinds of terms that are no inequality of a class: what is measured, and what is demanded."""
 
@@ -140,21 +143,31 @@ class Proof:
     def lines(self) -> Iterator[str]:
         """Yield the identity that it certifies, a line for each term."""
         short, left = self.slack
-        yield f"{self.bound:.6g} - measured = <S, G> + the sum of"
+        yield f"{self.bound:.6g} - measured = <S, G> + the sum of right less left sides"
         for one in self.terms:
             if one.kind != MEASURE:
-                yield f"  {one.multiplier:.6g} x {_said(one, len(self.points))}"
+                yield f"  {one.multiplier:.6g} x ({_said(one, self.points)})"
         yield f"S is positive semidefinite up to {short:.1g}; of values {left:.1g} is left"
 
 
-def _said(one: Term, functions: int) -> str:
+def _said(one: Term, points: Sequence[Sequence[tuple[Floats, Floats, Floats]]]) -> str:
     if one.kind == CONDITION:
-        return "(what is assumed of f(start) - min f)"
-    names = dict(zip("ij", one.at, strict=False))
+        return _assumed(one, points[0])
     form = FORMS.get(one.kind, one.kind)
-    for letter, number in names.items():
+    for letter, number in zip("ij", one.at, strict=False):
         form = form.replace(f"({letter})", f"({number})")
-    return f"({form})" + (f" of function {one.function}" if functions > 1 else "")
+    return form.replace("f(", f"f_{one.function}(") if len(points) > 1 else form
+
+
+def _assumed(one: Term, points: Sequence[tuple[Floats, Floats, Floats]]) -> str:
+    """Return what a condition on the start says, by the point at which f is least in it."""
+    lowest = next((k for k, (_, _, f) in enumerate(points) if f[:-1] @ one.values < 0.0), None)
+    if not one.values.any():
+        return "|g(0)|^2/(2L) <= delta"
+    if lowest is None:
+        return "f(0) - min f <= delta"
+    slope = f" + |g({lowest})|^2/(2L)" if one.gram.any() else ""
+    return f"f(0) - f({lowest}){slope} <= delta"
 
 
 def proof_of(problem: Any, measures: Sequence[Any], functions: Sequence[Any]) -> Proof:
@@ -192,7 +205,8 @@ def proof_of(problem: Any, measures: Sequence[Any], functions: Sequence[Any]) ->
         for of in (function.list_of_points for function in functions)
     ]
     found = [Proof(_balanced(_larger(terms, part)), points) for part in NEGLIGIBLE]
-    good = (one for one in found if max(one.slack) <= SLACK * abs(one.bound))
+    most = found[-1].bound * (1.0 + ROUNDING)
+    good = (one for one in found if max(one.slack) <= SLACK * most and one.bound <= most)
     return next(good, found[-1])
 
 
