@@ -13,17 +13,18 @@ from pfbench.verification.instruments.indefinite import Indefinite
 N, BATCH = 64, 8
 
 
-def signed(radius: float = 0.0) -> Indefinite:
-    """Return f_i(x) = x'(A + t_i I)x/2, t_i = 1 or -1, A diagonal from 0.05 to 0.3.
+def signed(radius: float = 0.0, spread: float = 1.0) -> Indefinite:
+    """Return f_i(x) = x'(A + t_i I)x/2, t_i = spread or -spread, A diagonal from 0.05 to 0.3.
 
-    L_f = 0.3 is far below L_ms = 1.04: components pull to both sides, and the estimates err by a
-    third of what a step moves. With a radius it is over the l2 ball, from its boundary.
+    With spread = 1 L_f = 0.3 is far below L_ms = 1.04: components pull to both sides, and the
+    estimates err by a third of what a step moves. With a radius it is over the l2 ball, from its
+    boundary.
     """
     d = 4
     A = np.diag(np.linspace(0.05, 0.3, d))
     over = L2Ball(d, radius) if radius else WholeSpace(d)
     begin = np.full(d, (radius or 1.0) / math.sqrt(d))
-    signs = np.where(np.arange(N) % 2 == 0, 1.0, -1.0)
+    signs = np.where(np.arange(N) % 2 == 0, spread, -spread)
     return Indefinite(over, A, np.zeros(d), begin, 0.0, 1.0, np.zeros((N, d)), signs)
 
 
