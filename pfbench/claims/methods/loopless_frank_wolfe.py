@@ -1,6 +1,7 @@
 """Frank-Wolfe along SPIDER, PAGE, L-SVRG, ZeroSARAH, STORM and a heavy ball."""
 
 import math
+from dataclasses import replace
 
 from pfbench.claims.methods.iterates import (
     COINED,
@@ -15,12 +16,14 @@ from pfbench.claims.methods.iterates import (
     stated,
 )
 from pfbench.claims.methods.stating import (
+    BALL,
     claims_of,
     doubling,
     heavy_ball,
     least,
     lsvrg,
     page,
+    sized,
     spider,
     storm,
     zerosarah,
@@ -210,15 +213,18 @@ METHODS = (
         wanted=COARSE,
         output="last",
     ),
-    stated(
-        "spider-fw-convex",
-        "Yurtsever, Sra, Cevher 2019, SPIDER-FW for convex finite sums",
-        CONDITIONAL,
-        doubling,
-        DOUBLED,
-        printed=of_spider_convex,
-        whose=OURS.format("Yurtsever, Sra, Cevher 2019"),
-        output="last",
+    replace(
+        stated(
+            "spider-fw-convex",
+            "Yurtsever, Sra, Cevher 2019, SPIDER-FW for convex finite sums",
+            CONDITIONAL,
+            doubling,
+            DOUBLED,
+            printed=of_spider_convex,
+            whose=OURS.format("Yurtsever, Sra, Cevher 2019"),
+            output="last",
+        ),
+        sized=(sized(BALL, iterations=400),),  # beyond, an epoch asks for most components
     ),
 )
 
