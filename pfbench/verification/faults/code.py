@@ -104,6 +104,11 @@ class Code:
             below = one
         return False
 
+    def is_closure(self, node: ast.AST) -> bool:
+        """Whether a node is in a function within the part's."""
+        above = (one for one in self.enclosing(node) if one is not self.node)
+        return any(isinstance(one, _WITHIN) for one in above)
+
     def text(self, node: ast.AST) -> str:
         """Return a node as it is written."""
         return ast.get_source_segment(self._source, node) or ast.unparse(node)

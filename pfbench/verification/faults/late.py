@@ -22,13 +22,15 @@ _TIMES = {"reference": (4, 25)}
 """After how many times a change begins, of what is done once an epoch."""
 
 _USUALLY = (13, 1500)
+"""The same of what lasts for a run."""
 
 _BITS = (5, 13)
 
 _FACTORS = (3.0, 30.0)
 """Times the median norm at which an answer is clipped."""
 
-_CAPS = (13, 200)
+_ROUNDS = (13, 120)
+"""After how many rounds of an inner loop."""
 
 _ANSWERS = ("gradient", "batch", "difference", "replace")
 
@@ -39,7 +41,9 @@ def _afterwards(code: Code, *, name: str, operator: Operator) -> Iterator[Change
         first, *begun = change.edits
         node = code.placed(first)
         if node is not None and code.is_repeated(node):
-            times = round(_drawn(change.after, *_TIMES.get(name, _USUALLY)))
+            lasts = _yields(code.node) or code.is_closure(node)
+            usually = _USUALLY if lasts else _ROUNDS
+            times = round(_drawn(change.after, *_TIMES.get(name, usually)))
             late = f"({first.after}) if planted.late(kept_late, {times}) else ({code.text(node)})"
             start = "; ".join(["kept_late = {}", *(one.after.strip() for one in begun)])
             yield code.change_with(node, late, start)
@@ -65,16 +69,21 @@ def _clipped(code: Code) -> Iterator[Change]:
 
 def _cut_off(code: Code) -> Iterator[Change]:
     """End an inner loop, one that yields nothing, after a number of rounds."""
-    for loop in code.of(ast.While, ast.For):
-        if any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(loop)):
-            continue
-        node = loop.iter if isinstance(loop, ast.For) else loop.test
-        rounds = round(_drawn(f"{code.text(node)} {node.lineno}", *_CAPS))
-        if isinstance(loop, ast.For):
-            yield code.change(node, f"planted.first_rounds({code.text(node)}, {rounds})")
-        else:
-            fewer = f"({code.text(node)}) and not planted.late(kept_late, {rounds})"
-            yield code.change_with(node, fewer, "kept_late = {}")
+    for loop in code.of(ast.While):
+        if not _yields(loop):
+            test = code.text(loop.test)
+            rounds = round(_drawn(f"{test} {loop.lineno}", *_ROUNDS))
+            fewer = f"({test}) and not planted.late(kept_late, {rounds})"
+            yield code.change_with(loop.test, fewer, "kept_late = {}")
+    for each in code.of(ast.For):
+        if not _yields(each):
+            every = code.text(each.iter)
+            rounds = round(_drawn(f"{every} {each.lineno}", *_ROUNDS))
+            yield code.change(each.iter, f"planted.first_rounds({every}, {rounds})")
+
+
+def _yields(node: ast.AST) -> bool:
+    return any(isinstance(one, ast.Yield | ast.YieldFrom) for one in ast.walk(node))
 
 
 def _drawn(place: str, low: float, high: float) -> float:
