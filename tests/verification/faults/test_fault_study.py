@@ -81,9 +81,9 @@ def test_each_fault_is_found_by_its_claim_or_is_said_why_not(engine, tmp_path):
 
 def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engine):
     faults = faults_of(NFWUSPIDERG, late=True)
-    once = next(one for one in faults if one.operator == "late-batch-again")
+    narrow = next(one for one in faults if one.operator == "late-bits")
     epoch = next(one for one in faults if one.operator == "late-reference")
-    once, never = after(40, once), after(10**9, epoch)
+    never = after(10**9, epoch)
     claim = CLAIMS["methods-run-nfwu-spiderg"]
     (where,) = settings_at_size(claim)[:1]
     small = replace(where, parameters={**where.parameters, "iterations": 600})
@@ -91,14 +91,14 @@ def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engi
     def studied(*held):
         return study(
             [Session(engine=engine)],
-            [*chosen(FOUND[0]), once, never],
+            [*chosen(FOUND[0]), narrow, never],
             lambda _: held,
             at_size=lambda _: (claim, [small]),
         )
 
     found = studied(COUNT)
     assert [one.equivalent for one in found] == ["", "", "at size"]
-    assert [one.fault for one in missed(found)] == [once]
+    assert [one.fault for one in missed(found)] == [narrow]
     found = studied(COUNT, claim)
     assert [one.found_by for one in found[:2]] == [COUNT.name, claim.name]
     text = report(found, "the command", "3 of many")
