@@ -113,9 +113,12 @@ class Twice:
         return getattr(self.rng, name)
 
     def integers(self, *given, **named):
+        drawn = self.rng.integers(*given, **named)
+        if np.ndim(drawn) == 0:  # no batch
+            return drawn
         self.calls += 1
         if self.calls % 2 or self.drawn is None:
-            self.drawn = self.rng.integers(*given, **named)
+            self.drawn = drawn
         return self.drawn
 
 

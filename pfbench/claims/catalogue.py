@@ -185,6 +185,7 @@ def verify(
     effort: str = "quick",
     algorithm: Any = None,
     seed: int = 0,
+    at_seed: int | None = None,
     jobs: int = 1,
     engine: "Engine | None" = None,
     store: "Store | Path | str | None" = None,
@@ -204,6 +205,9 @@ def verify(
         it, so it must stand in a module.
     seed
         Seed of every random stream.
+    at_seed
+        Draws the sizes and the start of runs at the size of use; 0 the usual ones. A fresh one if
+        it is not given and `algorithm` is, else 0.
     jobs
         Number of processes of this machine.
     engine
@@ -227,7 +231,7 @@ def verify(
         If the store cannot be written or read; what is stored already stays.
     """
     from pfbench.runs.engines.engine import LocalProcesses
-    from pfbench.verification.session import Session, check_engine
+    from pfbench.verification.session import Session, at_seed_of, check_engine
 
     integer("jobs", jobs, least=1)
     subject = Subject(algorithm=algorithm)
@@ -239,6 +243,7 @@ def verify(
         engine=LocalProcesses(jobs) if engine is None else engine,
         effort=effort,
         seed=seed,
+        at_seed=at_seed_of(at_seed, chosen, algorithm),
         store=_opened(store),
         progress=progress,
     )

@@ -106,7 +106,7 @@ def _where(
 
 _LEFT_OUT: dict[str, Any] = {
     **dict.fromkeys(("quick", "full", "mutants", "planted", "worst_case", "power", "units"), False),
-    **dict.fromkeys(("algorithm", "faults", "within", "longest", "receipt", "explain")),
+    **dict.fromkeys(("algorithm", "faults", "within", "longest", "receipt", "explain", "at_seed")),
     "listing": False,
     "repeat": 1,
 }

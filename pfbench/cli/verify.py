@@ -66,6 +66,9 @@ def verify(
     listing: bool = flag("List the claims and the time.", "--list"),
     explain: str | None = option("NAME", "The verb `explain`: all of a claim or an erratum."),
     seed: int = option("N", "Seed of every random stream.", default=0),
+    at_seed: int | None = option(
+        "N", "Draws sizes and start of runs at size (0: as stated; of --algorithm: a fresh one)."
+    ),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
@@ -100,11 +103,15 @@ def verify(
         raise InputError("--faults goes with --mutants: give both.")
     if receipt is not None and (algorithm or mutants or worst_case or power or units or repeat > 1):
         raise InputError("--receipt makes every test: leave the other option out.")
+    if at_seed is not None and (mutants or worst_case or power or units or receipt):
+        raise InputError("--at-seed goes with claims alone: leave the other option out.")
     options.check_place(jobs, scheduler)
     algorithm = algorithm and spelled_out("algorithm", algorithm)
     claims = [_spelled_out(name) for name in claims or ()]
     explain = explain and _spelled_out(explain)
     integer("--repeat", repeat, least=1)
+    if at_seed is not None:
+        integer("--at-seed", at_seed, least=0)
     if faults is not None:
         integer("--faults", faults, least=1)
     if longest is not None:
@@ -145,9 +152,10 @@ def verify(
             elif units:
                 show_units(work)
             elif repeat > 1:
+                work.at_seed = at_seed or 0
                 _repeat(work)
             else:
-                _verify(work, algorithm)
+                _verify(work, algorithm, at_seed)
         except StorageError as error:
             if not work.made:
                 raise
@@ -170,8 +178,9 @@ def _announce(names: Sequence[str], target: Path | None) -> None:
             printing.note(f"importing {name}")
 
 
-def _verify(work: Work, algorithm: str | None) -> None:
+def _verify(work: Work, algorithm: str | None, at_seed: int | None = None) -> None:
     from pfbench.claims.catalogue import ERRATA, algorithm_and_claims, own_papers, selected
+    from pfbench.verification.session import at_seed_of
     from pfbench.verification.subject import Subject
 
     tested, claims = None, selected(work.names, work.effort)
@@ -186,6 +195,9 @@ def _verify(work: Work, algorithm: str | None) -> None:
             return
     subject = Subject(algorithm=tested)
     subject.check_importable()
+    work.at_seed = at_seed_of(at_seed, claims, algorithm)
+    if work.at_seed and not work.quiet:
+        printing.note(f"sizes and start of runs at size are those of --at-seed {work.at_seed}")
     errata = [] if algorithm else errata
     say_first(claims, work)
     errors = "erratum" if len(errata) == 1 else "errata"

@@ -27,6 +27,7 @@ class Work:
     folder: Path
     target: Path | None = None
     table: Path | None = None
+    at_seed: int = 0
     made: int = 0
 
     @property
@@ -56,6 +57,7 @@ class Work:
             engine=self.engine,
             effort=effort or self.effort,
             seed=self.seeds[0] if seed is None else seed,
+            at_seed=self.at_seed,
             store=Store(self.folder),
             progress=steps.count,
         )

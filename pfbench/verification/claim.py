@@ -86,6 +86,8 @@ class Claim:
         what is measured as "of"; those of usual names are known.
     normalised
         Why the bound does not scale with the units of f and x; empty if it does.
+    drawn
+        Whether sizes and start are drawn, by the seed `at_seed` of a verification.
     home
         Of a claim of somebody's own where it is stated, by which other processes find it.
 
@@ -110,6 +112,7 @@ class Claim:
     formulas: tuple[Formula, ...] = ()
     units: Mapping[str, Unit] = field(default_factory=dict)
     normalised: str = ""
+    drawn: bool = False
     home: "Home | None" = None
 
     def __post_init__(self) -> None:

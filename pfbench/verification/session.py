@@ -1,5 +1,6 @@
 """The session: claims, mutants and errata in, an outcome for each out, whatever becomes of it."""
 
+import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -159,16 +160,21 @@ class Finding:
 
 
 def judge(
-    claim: Claim, subject: Subject | None = None, effort: str = "quick", seed: int = 0
+    claim: Claim,
+    subject: Subject | None = None,
+    effort: str = "quick",
+    seed: int = 0,
+    at_seed: int = 0,
 ) -> Verdict:
     """Put one claim to the test in this process.
 
     Raises
     ------
     InputError
-        If the effort is unknown, or the seed is negative.
+        If the effort is unknown, or a seed is negative.
     """
-    checked = choice("effort", effort, EFFORTS), integer("seed", seed, least=0)
+    seeds = integer("seed", seed, least=0), integer("at_seed", at_seed, least=0)
+    checked = choice("effort", effort, EFFORTS), *seeds
     return verdict.judged(Trial(claim, subject or Subject(), *checked))
 
 
@@ -205,6 +211,8 @@ class Session:
         "quick" or "full".
     seed
         Seed of every random stream.
+    at_seed
+        Draws where claims look that have no fixed place; 0 the usual ones.
     store
         Where outcomes are kept and found; None: all are made now, and none is kept.
     progress
@@ -213,18 +221,20 @@ class Session:
     Raises
     ------
     InputError
-        If the effort is unknown, or the seed is negative.
+        If the effort is unknown, or a seed is negative.
     """
 
     engine: Engine
     effort: str = "quick"
     seed: int = 0
+    at_seed: int = 0
     store: Store | None = None
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
         choice("effort", self.effort, EFFORTS)
         integer("seed", self.seed, least=0)
+        integer("at_seed", self.at_seed, least=0)
 
     def verify(self, claims: Sequence[Claim], subject: Subject | None = None) -> Verification:
         """Put claims to the test, with a subject in place of each claim's algorithm.
@@ -294,12 +304,13 @@ class Session:
             "algorithm": label,
             "effort": self.effort,
             "seed": self.seed,
+            "at_seed": self.at_seed if claim.drawn else 0,
         }
-        arguments = (claim, subject, self.effort, self.seed, beside)
+        arguments = (claim, subject, beside)
         return _Asked(
             self._question(
                 "verdict",
-                [claim, subject, label],
+                [claim, subject, label, *([beside["at_seed"]] if claim.drawn else [])],
                 Task(_stored_verdict, arguments, limit or time_limit(claim, self.effort)),
             ),
             claim.seconds(self.effort),
@@ -348,11 +359,9 @@ class Session:
         )
 
 
-def _stored_verdict(
-    claim: Claim, subject: Subject, effort: str, seed: int, beside: Mapping[str, Any]
-) -> Mapping[str, Any]:
+def _stored_verdict(claim: Claim, subject: Subject, beside: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a verdict as a store keeps it."""
-    found = judge(claim, subject, effort, seed)
+    found = judge(claim, subject, *(beside[name] for name in ("effort", "seed", "at_seed")))
     return {**found.as_json(), "lost": found.lost, **beside}
 
 
@@ -379,6 +388,17 @@ def _stored_equivalence(fault: Fault) -> Mapping[str, Any]:
 def time_limit(claim: Claim, effort: str) -> float:
     """Return the seconds after which a check is killed."""
     return max(LEAST_LIMIT, PATIENCE * claim.seconds(effort))
+
+
+def at_seed_of(given: int | None, claims: Iterable[Claim], algorithm: Any) -> int:
+    """Return the seed that draws where claims look: that given, else 0, for somebody's a fresh one.
+
+    0 where no claim has a place to be drawn.
+    """
+    if given is not None:
+        return integer("at_seed", given, least=0)
+    fresh = algorithm is not None and any(one.drawn for one in claims)
+    return 1 + secrets.randbelow(10**6) if fresh else 0
 
 
 def of_effort(claims: Iterable[Claim], effort: str) -> list[Claim]:

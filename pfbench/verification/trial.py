@@ -52,6 +52,8 @@ class Trial:
         "quick" or "full".
     seed
         Seed of the whole verification; every stream of a check derives from it.
+    at_seed
+        Draws where a claim looks that has no fixed place: sizes and start; 0 the usual ones.
     seen
         How large its runs were so far.
     """
@@ -60,7 +62,13 @@ class Trial:
     subject: Subject = field(default_factory=Subject)
     effort: str = "quick"
     seed: int = 0
+    at_seed: int = 0
     seen: Seen = field(default_factory=Seen, compare=False, repr=False)
+
+    @property
+    def place(self) -> str:
+        """The seeds with which a run is repeated where it was seen, in words."""
+        return f"--seed {self.seed} --at-seed {self.at_seed}"
 
     def pick(self, quick: Choice, full: Choice) -> Choice:
         """Return the first for a quick verification, else the second."""

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import re
 import shutil
 import sys
 from dataclasses import replace
@@ -17,8 +18,9 @@ from pfbench.cli.mutants import _caught
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.storage import store
 from pfbench.runs.storage.store import Store
-from pfbench.verification import session
+from pfbench.verification import Evidence, session
 from pfbench.verification.session import Caught
+from pfbench.verification.statistics import Decision
 from pfbench.verification.verdict import Verdict
 from pfbench.verification.worst_case import estimation
 
@@ -74,6 +76,22 @@ def test_an_edited_method_is_judged_again(pfbench, own):
     with (own / "own_methods.py").open("a") as file:
         file.write("# edited\n")
     assert "1 check, 1 of them made now" in pfbench(*arguments).err
+
+
+def test_where_a_method_of_somebody_is_looked_at_is_drawn_and_said(pfbench, own, monkeypatch):
+    def seen(trial):
+        return Evidence(Decision("holds", f"{trial.place}.", {}, None), {}, 1)
+
+    changed = {**CLAIMS, COUNT: replace(CLAIMS[COUNT], check=seen, drawn=True)}
+    monkeypatch.setattr(catalogue, "CLAIMS", changed)
+    arguments = ("verify", COUNT, "--algorithm", "own_methods:MySpider", "--jobs", 0, "--json", "o")
+    said = [re.search(r"--at-seed (\d+)", pfbench(*arguments).err)[1] for _ in range(2)]
+    assert said[0] != said[1]
+    for given in ("7", "0"):
+        outcome = pfbench(*arguments, "--at-seed", given)
+        (row,) = json.loads((own / "o").read_text())["results"]
+        assert row["reason"] == f"--seed 0 --at-seed {given}."
+        assert ("--at-seed" in outcome.err) == (given == "7")
 
 
 def test_an_interruption_keeps_what_is_finished(pfbench, monkeypatch):
@@ -230,6 +248,8 @@ def test_list_and_explain_run_nothing(pfbench):
         (["--quick", "--full"], "exclude each other"),
         (["--mutants", "--worst-case"], "exclude each other"),
         (["--worst-case", "--algorithm", "json:dumps"], "--algorithm goes with claims alone"),
+        (["--mutants", "--at-seed", "3"], "--at-seed goes with claims alone"),
+        ([COUNT, "--at-seed", "-3"], "--at-seed"),
         (["--worst-case", "frank-wolf-gap"], "did you mean 'frank-wolfe-gap'"),
         (["--algorithm", "no_such_module:X"], "there is no module no_such_module"),
         (["--algorithm", "json"], "MODULE:NAME"),

@@ -17,7 +17,7 @@ from pfbench.runs.storage.store import Store
 from pfbench.verification.contrast import Contrast
 from pfbench.verification.identity import identity
 from pfbench.verification.instances import instance
-from pfbench.verification.session import Session, examine
+from pfbench.verification.session import Session, at_seed_of, examine
 from pfbench.verification.subject import Subject
 
 COUNT, MEAN = "shen2019-count-svrg", "shen2019-unbiased-spiderg"
@@ -87,6 +87,24 @@ def test_another_seed_effort_or_algorithm_is_another_verdict(store, change):
         verify([MEAN], engine=engine, store=store, **given)
     assert engine.done == 2
     assert len(list(store.keys("verdict"))) == 2
+
+
+def test_where_a_claim_looks_is_part_of_its_verdict_if_it_is_drawn(store):
+    engine = Counting()
+    for drawn in (False, True):
+        claim = replace(CLAIMS[COUNT], drawn=drawn)
+        for at_seed in (0, 5, 6, 5):
+            Session(engine=engine, store=store, at_seed=at_seed).verify([claim])
+    assert engine.done == 1 + 3
+
+
+def test_where_a_claim_looks_is_drawn_anew_for_a_method_of_somebody():
+    drawn, fixed = CLAIMS["methods-run-sfw"], CLAIMS[COUNT]
+    assert [at_seed_of(None, [drawn, fixed], None), at_seed_of(None, [fixed], MySpider)] == [0, 0]
+    assert len({at_seed_of(None, [fixed, drawn], MySpider) for _ in range(9)} - {0}) > 1
+    assert at_seed_of(0, [drawn], MySpider) == 0
+    with pytest.raises(InputError, match="at_seed=-1"):
+        at_seed_of(-1, [drawn], MySpider)
 
 
 def test_what_raises_is_stored_as_failed(store):

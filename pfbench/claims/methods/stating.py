@@ -114,6 +114,7 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
             if what == "run"
             else method.problems,
             algorithm=method.name,
+            drawn=what == "run",
             assumptions=("f_i smooth",),
             schedule="that of the statement" if what == "schedule" else "explicit",
             takes=_SECONDS[what],

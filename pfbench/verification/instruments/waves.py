@@ -54,6 +54,8 @@ class Waves(FiniteSum):
     rare
         One component in so many has an a_ik 300 times as large: a few batches are far from the
         others. 0 for none.
+    begin
+        Draws the start, inside the set; 0 for the fixed one.
     """
 
     name: ClassVar[str] = "waves"
@@ -64,6 +66,7 @@ class Waves(FiniteSum):
     scale: float = 2.0
     norm: NormBall | None = None
     rare: int = 0
+    begin: int = 0
 
     @cached_property
     def _waves(self) -> tuple[Floats, Floats, Floats]:
@@ -84,8 +87,13 @@ class Waves(FiniteSum):
     def start(self) -> Floats:
         """Return a fixed point that is no minimiser, of norm 0.83 where it has three entries.
 
-        With more than six it is as far inside the sets as there.
+        With more than six it is as far inside the sets as there. A drawn one has an l1 norm of at
+        most 1, which all sets here hold.
         """
+        if self.begin:
+            rng = np.random.default_rng(self.begin)
+            direction = rng.normal(size=self.set.shape)
+            return np.asarray(rng.random() * direction / np.abs(direction).sum())
         point = np.resize([0.6, -0.3, 0.5], self.set.shape)
         return point if point.size <= 6 else point * 3.0 / point.size
 
@@ -146,28 +154,26 @@ class WavesHessian:
         return np.asarray(np.tensordot(slopes, w, axes=2))
 
 
-def on_space(n: int = 3, scale: float = 2.0, d: int = 3, rare: int = 0) -> Waves:
+def on_space(n: int = 3, d: int = 3, **more: Any) -> Waves:
     """Return sines without set and penalty; their few batches are enumerated."""
-    return Waves(n, WholeSpace(d), scale=scale, rare=rare)
+    return Waves(n, WholeSpace(d), **more)
 
 
-def on_ball(n: int = 3, scale: float = 2.0, d: int = 3, rare: int = 0) -> Waves:
+def on_ball(n: int = 3, d: int = 3, **more: Any) -> Waves:
     """Return sines on the unit ball, which steps from the start soon reach the boundary of."""
-    return Waves(n, L2Ball(d, 1.0), scale=scale, rare=rare)
+    return Waves(n, L2Ball(d, 1.0), **more)
 
 
-def on_octahedron(n: int = 3, scale: float = 2.0, d: int = 3, rare: int = 0) -> Waves:
+def on_octahedron(n: int = 3, d: int = 3, **more: Any) -> Waves:
     """Return sines on the l1 ball of radius 1.5: linear minimisation returns vertices."""
-    return Waves(n, L1Ball(d, 1.5), scale=scale, rare=rare)
+    return Waves(n, L1Ball(d, 1.5), **more)
 
 
-def with_penalty(n: int = 3, scale: float = 2.0, d: int = 3, rare: int = 0) -> Waves:
+def with_penalty(n: int = 3, d: int = 3, **more: Any) -> Waves:
     """Return sines with an l1 penalty, whose proximal map is not linear."""
-    return Waves(n, WholeSpace(d), L1Penalty(0.2), scale, rare=rare)
+    return Waves(n, WholeSpace(d), L1Penalty(0.2), **more)
 
 
-def with_norm(
-    n: int = 3, scale: float = 2.0, norm: str = "linf", d: int = 6, rare: int = 0
-) -> Waves:
+def with_norm(n: int = 3, d: int = 6, norm: str = "linf", **more: Any) -> Waves:
     """Return sines of six variables with a norm; one of matrices has them as a block (2, 3)."""
-    return Waves(n, WholeSpace(d), scale=scale, norm=norm_of_vectors(norm, d), rare=rare)
+    return Waves(n, WholeSpace(d), norm=norm_of_vectors(norm, d), **more)

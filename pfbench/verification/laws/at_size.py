@@ -54,11 +54,11 @@ def runs_as_its_source(trial: Trial, *, method: Method) -> Evidence:
     """Compare a run at the size of use with the source, iteration by iteration; stop at the first.
 
     Held to the source are each step given its estimate, each estimate given the indices that were
-    asked, the counts so far, where inner loops stop, and how indices are drawn. With another seed
-    than 0 the sizes are drawn by it.
+    asked, the counts so far, where inner loops stop, and how indices are drawn. Sizes and start are
+    those of `Trial.at_seed`.
     """
     parts: dict[str, Decision] = {}
-    drawn = [drawn_by(trial.seed, one) for one in method.sized]
+    drawn = [drawn_by(trial.at_seed, one) for one in method.sized]
     for one, algorithm in runnable(trial, drawn):
         parts[str(one)] = _decided(trial, method, one, algorithm)
         if parts[str(one)].verdict == "violated":
@@ -67,22 +67,23 @@ def runs_as_its_source(trial: Trial, *, method: Method) -> Evidence:
 
 
 def drawn_by(seed: int, one: Setting) -> Setting:
-    """Return a setting whose sizes a seed draws, around those that it has; seed 0 leaves them.
+    """Return a setting whose sizes and start a seed draws, around those that it has; 0 leaves them.
 
-    The horizon is no shorter; what is all components stays so.
+    The horizon is no shorter; what is all components stays so; entries are even in number, as the
+    blocks of some norms have two rows.
     """
     if seed == 0:
         return one
     rng, problem, given = np.random.default_rng(seed), one.problem, dict(one.parameters)
     was = problem.parameters["n"]
-    n = round(was * rng.uniform(0.8, 1.25))
+    n, d = round(was * rng.uniform(0.8, 1.25)), 2 * int(rng.integers(40, 61))
     for name, (low, high) in _DRAWN.items():
         factor = rng.uniform(low, high)
         if name in given:
             all_of_them = given[name] == was
             given[name] = n if all_of_them else max(1, round(given[name] * factor))
-    title = re.sub(r" n=\d+", f" n={n}", problem.name)
-    return Setting(instance(problem, n=n).called(title), given)
+    title = re.sub(r" n=\d+ d=\d+", f" n={n} d={d}", problem.name)
+    return Setting(instance(problem, n=n, d=d, begin=seed).called(title), given)
 
 
 def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -> Decision:
@@ -95,6 +96,7 @@ def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm)
         "relative deviation": seen.deviation,
         "ratio": seen.ratio,
         "iterations": float(len(told)),
+        **({"at seed": float(trial.at_seed)} if trial.at_seed else {}),
         "draws": float(sum(map(len, seen.batches))),
     }
     if drawn is not None and (found is None or seen.iterations[drawn.batch] < found[0]):
@@ -105,7 +107,7 @@ def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm)
         p_value = min(p_value, of_coins)
         found = found if fell is None else (coins[fell.batch][0], fell.what)
     if found is not None:
-        words = f"Iteration {found[0]}: {found[1]} (seed {trial.seed})."
+        words = f"Iteration {found[0]}: {found[1]} ({trial.place})."
         return Decision("violated", words, measured, p_value)
     check_length(method, where.parameters, problem.n, [one.counts for one in told])
     if p_value <= _DOUBTFUL:
@@ -127,7 +129,7 @@ def _followed(
             told.append(told_of(step))
             asked.append(problem.begin())
     except Broken as error:
-        raise type(error)(f"iteration {len(told)}: {error}") from error
+        raise type(error)(f"iteration {len(told)}: {error} ({trial.place})") from error
     if not told:
         raise Broken("it makes no step")
     return told, asked

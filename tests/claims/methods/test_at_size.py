@@ -5,7 +5,6 @@ from statistics import median
 
 import numpy as np
 import pytest
-from judging import judge
 from own_styles import RIGHT, Plain
 from twisted import FixedTable, OneUsed, Twice, twisted
 
@@ -15,8 +14,9 @@ from pfbench.base.protocols import State
 from pfbench.base.sample import Sample
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.points import keep
-from pfbench.verification import Subject
+from pfbench.verification import Subject, Trial
 from pfbench.verification.laws.at_size import drawn_by
+from pfbench.verification.verdict import judged
 
 pytestmark = pytest.mark.claims
 
@@ -29,8 +29,10 @@ def sampled(names, few):
     return [name if name in few else pytest.param(name, marks=pytest.mark.long) for name in names]
 
 
-def row(name, algorithm=None, seed=0):
-    return judge(CLAIMS[f"methods-run-{name}"], Subject(algorithm), seed)
+def row(name, algorithm=None, seed=0, at_seed=0):
+    return judged(
+        Trial(CLAIMS[f"methods-run-{name}"], Subject(algorithm), seed=seed, at_seed=at_seed)
+    )
 
 
 def iteration(name, algorithm):
@@ -46,7 +48,7 @@ def test_every_method_has_a_run_at_size():
 
 @pytest.mark.parametrize("name", sampled(RUNS, SOME))
 def test_a_method_of_the_catalogue_holds(name):
-    found = row(name, seed=7)
+    found = row(name, seed=7, at_seed=7)
     assert found.verdict == "holds", found.reason
     assert all(v <= 1e-10 for k, v in found.measured.items() if k.endswith("deviation"))
     assert found.seconds < 30.0
@@ -150,15 +152,19 @@ def test_faults_planted_by_hand_are_named_with_their_iteration(monkeypatch):
 
 
 def test_a_seed_draws_the_sizes_and_a_violation_tells_it():
-    found, again, other = (row("prox-sgd", EightBits, seed) for seed in (5, 5, 6))
+    found, again, other = (row("prox-sgd", EightBits, at_seed=seed) for seed in (5, 5, 6))
     assert found.reason == again.reason != other.reason
-    assert found.reason.endswith("(seed 5).")
+    assert found.reason.endswith("(--seed 0 --at-seed 5).")
     sizes = [
         re.search(r"n=(\d+).*iterations=(\d+) batch=(\d+)", one.reason) for one in (found, other)
     ]
     for number, one in enumerate(zip(*(size.groups() for size in sizes), strict=True)):
         assert one[0] != one[1], number
-    assert row("prox-sgd", Sgd, 5).verdict == "holds"
+    right = row("prox-sgd", Sgd, at_seed=5)
+    assert right.verdict == "holds"
+    assert [right.measured[f"largest {one}"] for one in "nT"] == [
+        float(one) for one in sizes[0].groups()[:2]
+    ]
 
 
 def test_the_drawn_sizes_are_legal():
@@ -169,6 +175,17 @@ def test_the_drawn_sizes_are_legal():
         assert one.parameters["iterations"] >= 2000
         assert 1 <= one.parameters["batch"] <= 15
     assert drawn_by(0, natasha) is natasha
+
+
+def test_the_drawn_start_is_another_one_in_every_set():
+    for name in ("nfwu-sg", "prox-sgd", "cgs", "muon"):
+        sized = CLAIMS[f"methods-run-{name}"].check.keywords["method"].sized[0]
+        problems = [drawn_by(seed, sized).problem() for seed in (0, 1, 2, 2)]
+        starts = [one.start() for one in problems]
+        assert np.array_equal(starts[2], starts[3])
+        assert all(one.set.contains(x) for one, x in zip(problems, starts, strict=True))
+        norms = {round(float(np.linalg.norm(x)), 9) for x in starts}
+        assert len(norms) == 3
 
 
 class Fewer(ALGORITHMS["prox-page"]):
