@@ -59,6 +59,7 @@ def compare(
     """
     from pfbench.reporting import prepare
     from pfbench.reporting.statistics import Price
+    from pfbench.runs.planning.candidate import entered
     from pfbench.runs.planning.plugged import spelled_out
     from pfbench.runs.planning.spec import read_spec
     from pfbench.runs.storage.store import Store
@@ -67,7 +68,7 @@ def compare(
     path = spec_path("suite", suite, suites())
     if not grid and (method is None) == (archive is None):
         raise InputError("give a METHOD, or --archive FILE.")
-    spec, kept = read_spec(path), Store(store)
+    spec = read_spec(path)
     if price is not None:
         weights = dict(Price.parse(price).weights)
         spec = replace(spec, studies=tuple(replace(study, price=weights) for study in spec.studies))
@@ -75,14 +76,17 @@ def compare(
     if grid:
         show_grids(spec, method, as_json=as_json)
         return
+    if method is not None:
+        method = spelled_out("algorithm", method)
+        announce([method])
+        entered(spec, method)  # refuses it, where it must be, before any work
+    kept = Store(store)
     with closing(options.engine_of(jobs, None)) as engine:
         if archive is not None:
             _archive(spec, archive, kept, engine, as_json=as_json)
         elif method is not None:
             if not text:
                 prepare(output)
-            method = spelled_out("algorithm", method)
-            announce([method])
             runs = _Runs(None if rerun else _shipped(path), kept, engine, as_json)
             compared = _compared(spec, method, runs, rerun=rerun)
             _tell(compared, None if text else output, as_json=as_json)
