@@ -11,8 +11,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import told, unknown
 from pfbench.base.protocols import Algorithm, Asked, Choice, Measure, Problem
 from pfbench.base.state import Point, State
-from pfbench.base.user_code import blamed, is_ours
-from pfbench.measures.own import OwnMeasure
+from pfbench.base.user_code import blamed
 from pfbench.oracles.bundle import VERBS
 from pfbench.runs.loop import solve as loop
 from pfbench.runs.loop.run import Run
@@ -88,9 +87,7 @@ def solve(
         )
     if isinstance(measures, str) and ":" in measures:
         measures = [measures]
-    if isinstance(measures, Mapping):
-        measures = {name: _held(one) for name, one in measures.items()}
-    elif not isinstance(measures, str) and isinstance(measures, Sequence):
+    if not isinstance(measures, str | Mapping) and isinstance(measures, Sequence):
         names = list(measures)
         if any(isinstance(name, str) and ":" in name for name in names):
             measures = chosen_measures(on, names)
@@ -205,12 +202,6 @@ def _needed(function: Callable[..., Any]) -> list[str]:
         return ["its arguments"]
     listed = (p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
     return [p.name for p in listed if p.default is p.empty]
-
-
-def _held(measure: Any) -> Any:
-    """Return somebody's own measure held to what one may return; ours, and what is none, as is."""
-    ours = isinstance(measure, OwnMeasure) or is_ours(getattr(measure, "__module__", "") or "")
-    return OwnMeasure(measure) if callable(measure) and not ours else measure
 
 
 def _budget(given: Any) -> Any:
