@@ -25,6 +25,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.names import named
 from pfbench.base.parameters import Parameter, check_known, check_texts, texts_of
+from pfbench.base.relative import at
 from pfbench.base.selectors import Selector
 
 SCHEDULES = ("theory", "practical", "explicit")
@@ -83,15 +84,17 @@ class AlgorithmChoice:
     def resolve(self, constants: Constants) -> tuple[Algorithm, str]:
         """Return the algorithm with all its parameters, and the schedule's name.
 
+        A parameter that is a formula, as in ``step=3/L``, is its value for these constants.
+
         Raises
         ------
         InputError
             If a parameter is missing or out of range.
         Refused
-            If the theorem's schedule is not defined for these constants.
+            If the theorem's schedule, or a formula, is not defined for these constants.
         """
         cls = self.kind
-        given = dict(self.parameters)
+        given = at(constants, self.parameters, texts_of(cls.parameters()), self.name)
         epsilon, schedule = given.pop("epsilon", None), given.pop("schedule", None)
         if schedule in ("theory", "practical") and epsilon is None:
             raise InputError(f"schedule={schedule} of {self.name} needs epsilon.")

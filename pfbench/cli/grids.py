@@ -1,8 +1,11 @@
 """What methods of a suite are tuned over: ``pfbench compare --grid``."""
 
+import re
 from typing import TYPE_CHECKING
 
 from pfbench.base.errors import InputError
+from pfbench.base.relative import is_relative
+from pfbench.base.selectors import Selector
 from pfbench.cli.printing import announce
 from pfbench.cli.tables import Fact, columns, heading, show, show_facts
 
@@ -46,11 +49,14 @@ def show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
 
 
 def _row(one: "Tuned", tune: "Tune") -> list[str]:
-    others = {name: values for name, values in one.grid.items() if name not in _OFTEN}
+    others = {name: _listed(values) for name, values in one.grid.items() if name not in _OFTEN}
+    texts = Selector.parse(one.selector).texts
+    plain = {name: re.sub(r"\{\w+\}", "1", text) for name, text in texts.items()}
+    others |= {name: texts[name] for name, text in plain.items() if is_relative(text)}
     return [
         one.tuned_label,
         *(_listed(one.grid.get(name, ())) for name in _OFTEN),
-        "; ".join(f"{name} {_listed(values)}" for name, values in others.items()),
+        "; ".join(f"{name} {words}" for name, words in others.items()),
         str(len(one.points(tune.trials))),
     ]
 
@@ -69,6 +75,9 @@ def _rule(tune: "Tune") -> list[str]:
         "On each problem each method makes these trials, with the seeds "
         f"{_listed(tune.seeds)}. To each of {targets} the one of the fewest expected "
         f"{tune.count.upper()} is chosen.{further if tune.beyond else ''}",
+        "3/L is 3 over the problem's L, the larger of L_f and L_ms; ceil(n/{batch}) is one pass "
+        "over its components. The step of a method that makes linear minimisations is a share of "
+        "the way to a vertex, which has no unit, and is the same everywhere.",
         "A method of yours is tuned in the same way: of what its class needs and is not given the "
         "values are those of [candidate] in the suite, and, if it asks no linear minimisation, "
         "first those of [candidate.projecting].",

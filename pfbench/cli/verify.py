@@ -14,6 +14,7 @@ from pfbench.base.selectors import is_own
 from pfbench.base.visible import visible
 from pfbench.cli import options, printing
 from pfbench.cli.claims import explain as explain_one
+from pfbench.cli.known import soon_verified
 from pfbench.cli.mutants import verify_faults_of, verify_mutants
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.power import measure_power
@@ -204,7 +205,10 @@ def _verify(work: Work, algorithm: str | None, at_seed: int | None = None) -> No
     both = f" of {plural(len(claims), 'claim')} and {len(errata)} {errors}" if errata else ""
     with work.steps(f"verification{both}", len(claims) + len(errata)) as steps:
         session = work.session(steps)
-        done = session.verify(claims, subject)
+        if algorithm is None:
+            done = session.verify(claims, subject)
+        else:
+            done = soon_verified(session, claims, subject, steps)
         found = session.examine(errata)
     _tell(done, found, work)
 

@@ -41,7 +41,7 @@ MOST_BYTES = 2**27
 MOST_RUNS = 100_000
 """The most runs in one."""
 
-CURVE = 24
+CURVE = 20
 """So many rows of a trace are kept for its curve."""
 
 _DAMAGES = (Damaged, EOFError, zlib.error, ValueError, LookupError, TypeError)

@@ -217,6 +217,9 @@ class Session:
         Where outcomes are kept and found; None: all are made now, and none is kept.
     progress
         See `Progress`.
+    order
+        By what of a claim those of `verify` are begun, the least first; None: the longest first,
+        after which all are done soonest.
 
     Raises
     ------
@@ -230,6 +233,7 @@ class Session:
     at_seed: int = 0
     store: Store | None = None
     progress: Progress | None = None
+    order: Callable[[Claim], Any] | None = None
 
     def __post_init__(self) -> None:
         choice("effort", self.effort, EFFORTS)
@@ -246,7 +250,8 @@ class Session:
         """
         held = subject or Subject()
         asked = [self._claim(one, held, held.label) for one in claims]
-        return Verification(tuple(self._outcomes(asked)))
+        ranks = [self.order(one) for one in claims] if self.order else None
+        return Verification(tuple(self._outcomes(asked, ranks)))
 
     def catch(
         self, mutants: Sequence[Mutant], limit: Callable[[Claim, str], float] | None = None
@@ -281,9 +286,12 @@ class Session:
         """Examine errata; errors are those of `verify`."""
         return self._outcomes([self._erratum(one) for one in errata])
 
-    def _outcomes(self, asked: Sequence[_Asked[Outcome]]) -> list[Outcome]:
-        """Return what becomes of each question; the longest is begun first."""
-        order = sorted(range(len(asked)), key=lambda index: -asked[index].seconds)
+    def _outcomes(
+        self, asked: Sequence[_Asked[Outcome]], ranks: Sequence[Any] | None = None
+    ) -> list[Outcome]:
+        """Return what becomes of each question; the longest is begun first, unless ranks say."""
+        by = ranks or [-one.seconds for one in asked]
+        order = sorted(range(len(asked)), key=by.__getitem__)
         found: dict[int, Outcome] = {}
         questions = [asked[index].question for index in order]
         for answer in answered(questions, self.engine, self.store):

@@ -1,12 +1,16 @@
 """``pfbench compare``: a method of one's own against those of a suite."""
 
 import csv
+import re
 import sys
 from dataclasses import replace
 
 import pytest
 
 import pfbench.reporting.writing
+from pfbench.algorithms import ALGORITHMS
+from pfbench.base.relative import is_relative
+from pfbench.base.selectors import Selector
 from pfbench.cli.catalogue import suites
 from pfbench.reporting.findings.result_tables import results_csv
 from pfbench.runs.engines.making import make
@@ -74,6 +78,30 @@ class Steps(Algorithm):
             g = ask.batch(rng.integers(ask.n, size=self.batch), x)
             at, x = x, combine(x, ask.lo(g), self.step)
             yield State(x, at, g)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Epochs(Steps):
+    """With a period of its own."""
+
+    period: int = field(metadata={"about": "p"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alone(Algorithm):
+    """With a period, and without a batch."""
+
+    name = "alone"
+    summary = "a test"
+    source = "mine"
+    counts = "none"
+    requires = frozenset({"lo"})
+
+    step: float = field(metadata={"about": "gamma"})
+    period: int = field(metadata={"about": "p"})
+
+    def run(self, ask, x, rng):
+        yield State(x)
 
 
 class Copy(StochasticFrankWolfe):
@@ -310,7 +338,46 @@ def test_who_projects_has_other_steps(suite):
     assert grids == {"prox-sgd": {"step": [10, 1]}, "nfwu-sg": {"step": [0.3, 0.1]}}
 
 
-ALONE = {"prox-gd", "projected-gradient", "ncgs"}
+def test_a_period_follows_the_batch_that_a_method_has(suite):
+    text = suite.read_text().replace("batch = 8", 'batch = [8, 64]\nperiod = "ceil(n/{batch})"')
+    suite.write_text(text)
+    spec = read_spec(suite)
+
+    def period(name):
+        return entered(spec, name)[0].studies[0].tune.methods[-1].selector.partition("period=")[2]
+
+    assert period("nfwu-svrg").startswith("ceil(n/{batch})")
+    assert period("nfwu-svrg[batch=5]").startswith("ceil(n/5)")
+    assert period("mine:Epochs").startswith("ceil(n/4)")
+    assert period("mine:Alone").startswith("ceil(n/1)")
+
+
+def test_mine_may_have_a_step_that_follows_a_constant(results, archived):
+    """The formula, and its value on the one problem whose constant it has."""
+    found, _ = results("mine:Steps[iterations=9,step=0.1*L/L]")
+    same, _ = results("mine:Steps[iterations=9,step=0.1]")
+    assert [one | {"algorithm": ""} for one in found["duels"]] == [
+        one | {"algorithm": ""} for one in same["duels"]
+    ]
+
+
+@pytest.mark.parametrize("suite", ["quick"])
+def test_what_has_a_unit_follows_a_constant_in_every_grid(suite):
+    """Steps of who projects are in x per gradient, smoothness the other way round, in f delta."""
+    (study,) = read_spec(suites()[suite]).studies
+    for one in study.tune.methods:
+        selector = Selector.parse(one.selector)
+        of = {"smoothness", "curvature", "sigma", "delta", "period", "refresh", "table_weight"}
+        if "lo" not in ALGORITHMS[selector.name].requires:
+            of.add("step")
+        for name in of & selector.texts.keys():
+            text = re.sub(r"\{batch\}", "8", selector.texts[name])
+            tried = one.grid.get(name, [text])
+            # cgs is given the iterations of its inner loop.
+            assert all(map(is_relative, tried)) or selector.name in ("cgs", "storc"), (one, name)
+
+
+ALONE = {"prox-gd", "projected-gradient", "ncgs", "afw", "pfw", "bpfw"}
 """With a single parameter: as many trials as the others, so its list has values between."""
 
 

@@ -252,6 +252,13 @@ def test_with_half_of_its_grid_a_method_is_at_the_end(tmp_path):
         (["line-search", "open-loop"], "open-loop", None),
         ([True, False], True, None),
         ([0, 1, 2], 2, None),
+        (["100/L", "10/L", "1/L", "0.1/L"], "0.1/L", "0.01/L"),
+        (["100/L", "10/L", "1/L", "0.1/L"], "100/L", "1000/L"),
+        (["0.3/L", "1/L", "3/L"], "3/L", "10/L"),
+        (["0.3/L", "1/L", "3/L"], "1/L", None),
+        (["1*L", "0.1*L"], "0.1*L", "0.01*L"),
+        (["1/L", "1*L"], "1*L", None),
+        (["1/L", 3.0], 3.0, None),
     ],
 )
 def test_a_grid_goes_on_by_its_own_rule(tried, at, beyond):

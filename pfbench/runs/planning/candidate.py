@@ -12,6 +12,7 @@ from pfbench.base.selectors import Selector
 from pfbench.base.user_code import load
 from pfbench.runs.planning.fields import PROJECTING
 from pfbench.runs.planning.study import Named, Spec, Study
+from pfbench.runs.planning.template import filled, names_in
 from pfbench.runs.planning.tune import Tuned
 
 
@@ -22,6 +23,8 @@ def entered(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
     Parameters that the class needs, and the selector does not give, are those of the suite's
     ``[candidate]``, and before them, where it asks no linear minimisation, of its table
     ``projecting``; where that lists several values, the method is tuned over them as all are.
+    A text may name another parameter in braces, as in ``ceil(n/{batch})``: that stands for the
+    value that this one has, which is 1 where the class has no such parameter.
     A MODULE:NAME is imported: tell the user before.
 
     Raises
@@ -39,7 +42,7 @@ def entered(suite: Spec, text: str) -> tuple[Spec, tuple[str, ...]]:
     if there and not selector.texts:
         return suite, there
     label = selector.name.rpartition(":")[2] if own else str(selector)
-    given = _needed(selector, suite.candidate)
+    given = _filled(selector, _needed(selector, suite.candidate))
     tried = {name: value for name, value in given.items() if isinstance(value, list)}
     if not tried:
         label = _free(label, study.labels)
@@ -68,19 +71,46 @@ def _labels(study: Study, name: str) -> tuple[str, ...]:
 
 def _needed(selector: Selector, offered: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is offered of the parameters that a class needs, and its selector lacks."""
-    own = ":" in selector.name
-    kind = load(selector.name) if own else ALGORITHMS[selector.name]
-    if not callable(kind) or "epsilon" in selector.texts:
+    if "epsilon" in selector.texts:
         return {}
-    try:
-        parameters = inspect.signature(kind).parameters
-    except ValueError:
-        return {}
-    asks: frozenset[str] = getattr(kind, "requires", frozenset())
+    asks: frozenset[str] = getattr(_kind(selector.name), "requires", frozenset())
     if "lo" not in asks:
         offered = {**offered, **offered.get(PROJECTING, {})}
+    parameters = _parameters(selector.name)
     needed = [name for name, one in parameters.items() if one.default is one.empty]
     return {name: offered[name] for name in needed if name in offered.keys() - selector.texts}
+
+
+def _kind(name: str) -> Any:
+    return load(name) if ":" in name else ALGORITHMS[name]
+
+
+def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a class or function; none where it does not say."""
+    kind = _kind(name)
+    try:
+        return inspect.signature(kind).parameters if callable(kind) else {}
+    except ValueError:
+        return {}
+
+
+def _filled(selector: Selector, given: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters whose texts name in braces none but those that are tuned over."""
+    values = {**_defaults(selector), **selector.texts, **given}
+    values = {of: f"{{{of}}}" if isinstance(one, list) else one for of, one in values.items()}
+
+    def fill(of: str, text: str) -> str:
+        names = names_in(text, where=f"candidate.{of}")
+        known = dict.fromkeys(names, 1) | values
+        return filled(text, where=f"candidate.{of}", giver="the method", values=known)
+
+    return {of: fill(of, one) if isinstance(one, str) else one for of, one in given.items()}
+
+
+def _defaults(selector: Selector) -> dict[str, Any]:
+    """Return the parameters of a class that have a default number."""
+    parameters = _parameters(selector.name)
+    return {of: one.default for of, one in parameters.items() if isinstance(one.default, int)}
 
 
 def _with(selector: Selector, values: Mapping[str, Any]) -> str:

@@ -1,13 +1,16 @@
 """What the names of a run stand for: what a catalogue has, or somebody's own MODULE:NAME."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pfbench.algorithms.base import Algorithm as Kind
-from pfbench.algorithms.catalogue import AlgorithmChoice, named_algorithm, own_choice
+from pfbench.algorithms.catalogue import named_algorithm, own_choice
+from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
-from pfbench.base.protocols import Algorithm, Measure, Problem
+from pfbench.base.protocols import Algorithm, Choice, Measure, Problem
+from pfbench.base.relative import at, is_relative
 from pfbench.base.selectors import Selector
 from pfbench.base.user_code import load, made, own_algorithm
 from pfbench.measures import MEANING, available, named
@@ -37,7 +40,36 @@ def chosen_problem(text: str) -> Problem:
     return own_problem(selector, made(selector))
 
 
-def chosen_algorithm(text: str) -> AlgorithmChoice | Algorithm:
+_PARTS = ("name", "requires", "output", "run")
+
+
+@dataclass(frozen=True)
+class OwnChoice:
+    """Somebody's own method of which parameters follow constants, as in ``my:Method[step=3/L]``."""
+
+    selector: Selector
+    schedule: str = "explicit"
+    assumes: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """MODULE:NAME."""
+        return self.selector.name
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The parameters that were given, by name."""
+        return self.selector.parameters
+
+    def resolve(self, constants: Constants) -> tuple[Algorithm, str]:
+        """Return the algorithm that is made of the formulas' values; see `at`."""
+        texts = self.selector.texts
+        values = at(constants, self.parameters, (), self.name)
+        kept = {name: texts[name] for name in texts if values[name] == self.parameters[name]}
+        return own_algorithm(Selector(self.name, values, kept), _PARTS), self.schedule
+
+
+def chosen_algorithm(text: str) -> Choice | Algorithm:
     """Return the algorithm of a selector as `solve` takes it.
 
     Raises
@@ -54,7 +86,9 @@ def chosen_algorithm(text: str) -> AlgorithmChoice | Algorithm:
         theorem = isinstance(found, type) and issubclass(found, Kind)
         if theorem and "epsilon" not in found.parameters():
             return own_choice(found, selector)
-    return own_algorithm(selector, ("name", "requires", "output", "run"))
+    if any(map(is_relative, selector.parameters.values())):
+        return OwnChoice(selector)
+    return own_algorithm(selector, _PARTS)
 
 
 def chosen_measures(on: Problem, names: Sequence[str]) -> dict[str, Measure]:

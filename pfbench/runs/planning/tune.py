@@ -6,12 +6,14 @@ it once, by the same rule for every method; what lies at an end then is said to.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import gcd, prod
 from typing import Any
 
+from pfbench.base.relative import is_relative
 from pfbench.base.visible import visible
 from pfbench.runs.loop.stop import Stop
 
@@ -178,7 +180,7 @@ class Choice:
         new = [point for at, point in enumerate(found) if point not in found[:at]]
         return [point for point in new if point not in tried]
 
-    def _outward(self, at: int) -> dict[str, int | float]:
+    def _outward(self, at: int) -> dict[str, int | float | str]:
         """Return of each parameter whose best value lies at an end the value beyond it.
 
         Where another value does as well, nothing points beyond.
@@ -207,13 +209,19 @@ def tuned_label(label: str) -> str:
     return f"{label}, tuned"
 
 
-def outward(tried: Sequence[Any], value: Any) -> int | float | None:
+def outward(tried: Sequence[Any], value: Any) -> int | float | str | None:
     """Return the number beyond an end of those tried at which a value lies; None if it does not.
 
     It continues them: 0.3 comes after 0.01, 0.03 and 0.1, and 512 after 8 and 64. What is whole
-    stays whole and at least 1. A grid of a single value, of zero, of texts or of switches has no
-    ends.
+    stays whole and at least 1; multiples of a constant, as 10/L and 1/L, go on as such. A grid of a
+    single value, of zero, of other texts or of switches has no ends.
     """
+    units = {_unit(one) for one in tried if isinstance(one, str)}
+    if len(units) == 1 and all(isinstance(one, str) for one in tried) and units != {""}:
+        (unit,) = units
+        multiples = [float(one.removesuffix(unit)) for one in tried]
+        further = outward(multiples, float(value.removesuffix(unit)))
+        return None if further is None else f"{further:g}{unit}"
     numbers = sorted({one for one in tried if isinstance(one, int | float)})
     if len(numbers) < 2 or any(isinstance(one, bool | str) for one in tried) or numbers[0] <= 0:
         return None
@@ -228,3 +236,9 @@ def outward(tried: Sequence[Any], value: Any) -> int | float | None:
     if not all(isinstance(one, int) for one in numbers):
         return float(f"{further:.2g}") if math.isfinite(further) and further > 0 else None
     return round(further) if further >= 1 and round(further) != value else None
+
+
+def _unit(text: str) -> str:
+    """Return the constant of a multiple of one, with its sign, as in /L of 3/L; empty if none."""
+    found = re.fullmatch(r"[0-9]+(?:\.[0-9]*)?([*/][A-Za-z]\w*)", text)
+    return found[1] if found and is_relative(text) else ""

@@ -144,6 +144,14 @@ def test_gradient_descent_needs_a_third_of_d(d, floor, best):
     assert floor < found <= best
 
 
+def test_other_norms_and_a_single_step_would_not_show_it():
+    """By |.|_2 the target is met at once, and the step 1/d alone would show twice the share."""
+    d = 101
+    first, others = 0.0, 1.0 - 1.0 / d  # after a step of 1/d
+    assert np.hypot(d * first, others * (d - 1) ** 0.5) <= (d - 1) / 2
+    assert least_steps(d, 1.0 / d) == pytest.approx(0.69 * d, abs=2)
+
+
 # --- findings -------------------------------------------------------------------------------------
 
 
@@ -152,3 +160,11 @@ def test_a_finding_is_shown_and_only_called_doubtful(erratum):
     assert erratum.ruling == "doubtful"
     assert not erratum.dossier.quotes
     assert_shown(erratum)
+
+
+def test_the_divisor_of_theorem_3():
+    numbers = next(one for one in PAPER.errata if one.name == "kim2026-theta").examine("quick", 1)
+    assert numbers.numbers["4 theta, step of the proof"] == pytest.approx(1.0, abs=1e-12)
+    for beta in (0.9, 0.999):
+        left = numbers.numbers[f"1 - 4 theta as stated, beta = {beta:g}"]
+        assert left == pytest.approx(2.0 * beta * (1.0 - beta), rel=1e-9)

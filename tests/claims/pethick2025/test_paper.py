@@ -96,6 +96,15 @@ def test_the_lemma_is_reached_by_travel_and_by_oscillation(judgements):
     assert ratio_of(row, "printed", "oscillation") == pytest.approx(0.9998, abs=6e-5)
 
 
+def test_the_proof_of_theorem_5_5_gives_half_of_a_printed_constant():
+    """4/3 for 8/3; with it the bound is still above the sharper one, and holds."""
+    for L_f, zeta, sigma in ((1.0, 1.0, 0.0), (2.0, 3.0, 0.1), (0.1, 2.0, 5.0), (0.0, 1.0, 1.0)):
+        given = {"K": 100, "L": 2.0, "L_f": L_f, "rho": 1.5, "zeta": zeta, "sigma": sigma}
+        printed = unconstrained.vanishing_printed(**given, delta=0.0) - 3.0 / 100**0.75
+        sharper = unconstrained.vanishing_sharper(**given, delta=0.0) - 1.5 / 100**0.75
+        assert printed / 2.0 >= sharper
+
+
 # --- SCG ------------------------------------------------------------------------------------------
 
 
@@ -144,6 +153,19 @@ def test_the_sharper_bounds_are_below_the_printed_ones():
             sharper = errors.vanishing_sharper(k=k, L_f=1.3, s=s, sigma=0.8)
             printed = errors.vanishing_printed(k=k, L_f=1.3, reach=reach, sigma=0.8)
             assert sharper <= printed * (1.0 + 1e-12)
+
+
+def test_each_step_of_the_errors_is_reached(judgements):
+    row = judgements(errors.STEP)
+    assert ratio_of(row, "sharper", "travel 8 100.0, alpha constant") > 0.996
+    assert ratio_of(row, "printed", "travel 8 100.0, alpha constant") < 0.45
+
+
+@pytest.mark.parametrize("bound", ["step_printed", "step_sharper"])
+def test_a_step_without_the_square_of_alpha_is_too_little(monkeypatch, bound):
+    right = getattr(errors, bound)
+    monkeypatch.setattr(errors, bound, lambda u, alpha, L_f, s, sigma: right(u, alpha, L_f, s, 0.0))
+    assert judge(errors.STEP).verdict == "violated"
 
 
 def test_draws_that_cannot_be_enumerated_are_inconclusive():

@@ -1,0 +1,94 @@
+"""Parameters that follow a constant of the problem: ``step=3/L``, ``period=ceil(n/8)``.
+
+Such a value is a formula of numbers, of the names of `pfbench.base.constants.MEANING`, of L (the
+larger of L_f and L_ms, as in `Constants.L`), of + - * /, parentheses, ceil and sqrt. It becomes a
+number where the problem is known.
+"""
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from pfbench.base.constants import MEANING, Constants
+from pfbench.base.errors import InputError
+
+LONGEST = 100
+"""The most characters of a formula."""
+
+_NAMES = (*MEANING, "L")
+_NUMBER = r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?"
+_TOKENS = re.compile(rf"(?:\b(?:{'|'.join((*_NAMES, 'ceil', 'sqrt'))})\b|{_NUMBER}|[-+*/() ])+")
+_CONSTANT = re.compile(rf"\b(?:{'|'.join(_NAMES)})\b")
+_OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], float]] = MappingProxyType(
+    {
+        ast.Add: operator.add,
+        ast.Sub: operator.sub,
+        ast.Mult: operator.mul,
+        ast.Div: operator.truediv,
+    }
+)
+
+
+def is_relative(value: Any) -> bool:
+    """Return whether a value is a formula: of these parts alone, with a constant, and a sign."""
+    if not isinstance(value, str) or len(value) > LONGEST:
+        return False
+    formula = _TOKENS.fullmatch(value) and _CONSTANT.search(value)
+    return bool(formula and re.search(r"[-+*/(]", value))
+
+
+def at(
+    constants: Constants, given: Mapping[str, Any], texts: Collection[str], who: str
+) -> dict[str, Any]:
+    """Return parameters with numbers in place of formulas; those named in `texts` are texts.
+
+    Raises
+    ------
+    InputError
+        If a formula has no value.
+    Refused
+        If the problem does not state a constant; the message names `who`.
+    """
+    return {
+        name: _number(name, value, constants, who)
+        if name not in texts and is_relative(value)
+        else value
+        for name, value in given.items()
+    }
+
+
+def _number(name: str, formula: str, constants: Constants, who: str) -> int | float:
+    purpose = f"{name}={formula} of {who}"
+    try:
+        return _value(ast.parse(formula.strip(), mode="eval").body, constants, purpose)
+    except (SyntaxError, ArithmeticError, ValueError) as error:
+        raise InputError(
+            f"{name}={formula!r} has no value ({str(error) or type(error).__name__}): write a "
+            "formula of numbers and constants, as in 3/L or ceil(n/8)."
+        ) from None
+
+
+def _value(node: ast.expr, constants: Constants, purpose: str) -> int | float:
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return number
+        case ast.Name(id="n"):
+            return constants.n
+        case ast.Name(id="L"):
+            return constants.smoothness(purpose)
+        case ast.Name(id=name) if name in MEANING:
+            return constants.need(name, purpose)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
+            of = _OPERATIONS[type(op)]
+            return of(_value(left, constants, purpose), _value(right, constants, purpose))
+        case ast.Call(func=ast.Name(id="ceil"), args=[one], keywords=[]):
+            # Up to rounding errors, as schedules round.
+            return math.ceil(_value(one, constants, purpose) * (1.0 - 1e-12))
+        case ast.Call(func=ast.Name(id="sqrt"), args=[one], keywords=[]):
+            return math.sqrt(_value(one, constants, purpose))
+        case _:
+            raise ValueError(f"{ast.unparse(node)} is no part of one")
