@@ -132,5 +132,8 @@ def table(kind, answers):
 
 
 def plain(text):
-    """Return a text without what stands in brackets, where Python and the system tell details."""
-    return re.sub(r"\([^()]*\)", "()", text)
+    """Return a text without what changes: lists of the catalogue, and words of the system.
+
+    What Python and the system tell stands in brackets.
+    """
+    return re.sub(r"\([^()]*\)|(?<=choose one of )[^`]*", "", text)
