@@ -125,11 +125,18 @@ def _parts(about: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Part]:
     yield Part("counts", ("formula", "says", "counted"), counts[:_MOST])
     yield Part("runs", ("runs of", "runs", "calls of a run", "measured"), list(_runs(about, rows)))
     worst = [
-        (str(one["steps"]), _number(one["worst_case"]), _number(one["bound"]), _share(one))
+        (
+            str(one["steps"]),
+            *map(_number, (one["worst_case"], one["bound"])),
+            _share(one),
+            _why(one),
+        )
         for one in about["worst"]
         if "steps" in one
     ]
-    yield Part("the worst case of few steps", ("steps", "worst", "bound", "share"), worst)
+    yield Part(
+        "the worst case of few steps", ("steps", "worst", "bound", "share", "none is worse"), worst
+    )
     power = [(one["parameter"], _least(one["least"]), one["claim"]) for one in about["power"]]
     head = ("wrong", "least factor that is seen", "by")
     yield Part("the smallest error that would be seen", head, power)
@@ -207,6 +214,15 @@ def _lines(about: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
 def _share(one: Mapping[str, Any]) -> str:
     known = one["worst_case"] is not None and one["bound"]
     return f"{one['worst_case'] / one['bound']:.4f}" if known else ""
+
+
+def _why(one: Mapping[str, Any]) -> str:
+    """Return how large the proof is that no function is worse, which receipt.json has in full."""
+    proof = one.get("proof")
+    if not proof:
+        return ""
+    slack = max(proof["slack"].values())
+    return f"by {len(proof['terms'])} multipliers, up to {slack:.1g}"
 
 
 def _least(factor: float | None) -> str:
