@@ -89,6 +89,7 @@ CASES = [
     ("prox-rsag", STEP | BATCH | {"output": "weighted"}),
     *((name, SLIDING) for name in ("afw", "pfw", "bpfw")),
     ("bpfw", SLIDING | {"lazy": True}),
+    ("afw", SLIDING | {"step": "line-search"}),
     ("nfwu-page", STEP | COIN),
     ("nfwu-lsvrg", STEP | COIN),
     ("nfwu-storm", STEP | BATCH | {"alpha": 0.3}),
