@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from pfbench.base.checks import integer
 from pfbench.cli import options
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.verify import verify
@@ -31,6 +32,8 @@ def faults(
 
     Faults are planted by hand, or generated from the method's source; as `verify --mutants`.
     """
+    if most is not None:
+        integer("--most", most, least=1)
     given = {"full": full, "planted": planted, "faults": most, "late": late, "algorithm": algorithm}
     _verify(claims, given | _where(seed, store, jobs, scheduler, table, as_json), mutants=True)
 

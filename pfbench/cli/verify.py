@@ -1,6 +1,6 @@
 """``pfbench verify``: verdicts on claims, with their evidence."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -133,7 +133,7 @@ def verify(
 
             show(_listed(cases(claims), effort))
         else:
-            show(_listed(selected(claims, effort), effort))
+            show(_listed(selected(claims, effort), effort, () if claims else ERRATA))
         return
     if receipt is not None:
         check_receipt(claims, receipt)
@@ -353,8 +353,10 @@ def _scales() -> RenderableType:
     return columns(("comparison", "count", "as published", *CRITERIA[:2]), rows)
 
 
-def _listed(claims: "Sequence[Claim]", effort: str) -> RenderableType:
+def _listed(claims: "Sequence[Claim]", effort: str, errata: Sized = ()) -> RenderableType:
     rows = [(one.name, one.kind, one.source, duration(one.seconds(effort))) for one in claims]
     total = sum(one.seconds(effort) for one in claims)
-    end = Text(f"{len(claims)} claims, about {total / 60:.1f} min on one core ({effort})")
-    return Group(columns(("claim", "kind", "source", "time"), rows), end)
+    end = f"{plural(len(claims), 'claim')}, about {total / 60:.1f} min on one core ({effort})"
+    if errata:
+        end += f"; {len(errata)} errata are examined, too: {len(claims) + len(errata)} checks"
+    return Group(columns(("claim", "kind", "source", "time"), rows), Text(end))

@@ -227,6 +227,10 @@ def test_list_and_explain_run_nothing(pfbench):
     listed = pfbench("verify", "--list", "--full")
     assert listed.status == 0
     assert f"{len(CLAIMS)} claims, about" in listed.out
+    assert (
+        f"{len(ERRATA)} errata are examined, too: {len(CLAIMS) + len(ERRATA)} checks" in listed.out
+    )
+    assert "1 claim, about" in pfbench("verify", "--list", COUNT).out
     explained = pfbench("verify", "--explain", COUNT)
     assert explained.status == 0
     assert "svrg-double-lo" in explained.out
