@@ -151,6 +151,14 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
     return (*told, claim("schedule", "identity", schedule, keeps_its_schedule))
 
 
+def settings_at_size(claim: Claim) -> tuple[Setting, ...]:
+    """Return the settings in which a claim follows runs of the size of use; none of most claims."""
+    if not (claim.drawn and isinstance(claim.check, partial)):
+        return ()
+    found: tuple[Setting, ...] = claim.check.keywords["method"].sized
+    return found
+
+
 def at_scales(method: Method) -> Method:
     """Return a method that is followed where f is larger and smaller by `SCALES`, too."""
 
