@@ -224,7 +224,7 @@ METHODS = (
             whose=OURS.format("Yurtsever, Sra, Cevher 2019"),
             output="last",
         ),
-        sized=(sized(BALL, iterations=400),),  # beyond, an epoch asks for most components
+        sized=(sized(BALL, iterations=400, step=0.3),),  # beyond, an epoch asks for most components
     ),
 )
 

@@ -53,7 +53,7 @@ def of_one(L: float, D: float, sigma2: float, t: int) -> float:
 
 def of_momentum(L: float, D: float, sigma2: float, t: int) -> float:
     """Return ((sigma + 2.06 L D)/(t+1)^(1/3))^2."""
-    return (math.sqrt(sigma2) + 2.06 * L * D) ** 2 / (t + 1.0) ** (2.0 / 3.0)
+    return float((math.sqrt(sigma2) + 2.06 * L * D) ** 2 / (t + 1.0) ** (2.0 / 3.0))
 
 
 def of_page(L: float, D: float, sigma2: float, t: int) -> float:
@@ -76,7 +76,7 @@ def one_height(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
 def momentum_height(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
     """Return (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1)."""
     error = 1.2 * D * (math.sqrt(sigma2) + 2.06 * L * D)
-    return error / T ** (1.0 / 3.0) + 2.0 * L * D**2 / (T + 1.0)
+    return float(error / T ** (1.0 / 3.0)) + 2.0 * L * D**2 / (T + 1.0)
 
 
 def page_height(L: float, D: float, sigma2: float, h0: float, T: int) -> float:

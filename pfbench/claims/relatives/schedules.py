@@ -20,7 +20,7 @@ import numpy as np
 from pfbench.algorithms.lan_sliding import ConvexCGS, NCGSSpider
 from pfbench.algorithms.loopless import ProxPAGE
 from pfbench.algorithms.loopless_frank_wolfe import StormFW
-from pfbench.algorithms.nfwu import NFWULSVRG, NFWUPAGE, NFWUSTORM
+from pfbench.algorithms.nfwu import NFWU, NFWULSVRG, NFWUPAGE, NFWUSTORM
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked, Point, State
 from pfbench.claims.relatives.instances import BALL, BATCH, N, gap, height, mapping, signed
@@ -73,7 +73,7 @@ SMALL = 0.02
 """epsilon in units of sqrt(L h0), which is near 0.3 here."""
 
 
-def of_updates(c: Constants, *, kind: type) -> dict[str, Any]:
+def of_updates(c: Constants, *, kind: type[NFWU]) -> dict[str, Any]:
     """Return the schedule for an epsilon of `SMALL`, a gradient."""
     made = kind.theory(SMALL * math.sqrt(c.L * c.delta) / 0.3, c)
     names = ("iterations", "step", "batch", "refresh", "alpha", "snapshot")
@@ -85,7 +85,7 @@ def updates_gap(c: Constants, parameters: Any) -> float:
     return float(2.0 * c.L * c.D**2 * parameters.step)
 
 
-def _updates(kind: type, source: str) -> Claim:
+def _updates(kind: type[NFWU], source: str) -> Claim:
     return Claim(
         name=f"relatives-{kind.name}",
         source=source,
