@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pfbench.adapters.frank_wolfe_jl import read_trajectory as read_trajectory
     from pfbench.adapters.functions import FunctionSet as FunctionSet
     from pfbench.adapters.functions import from_functions as from_functions
+    from pfbench.adapters.optax_methods import OptaxOptimizer as OptaxOptimizer
     from pfbench.adapters.plain import PlainOracles as PlainOracles
     from pfbench.adapters.scipy_methods import ScipyMinimize as ScipyMinimize
     from pfbench.adapters.sklearn_methods import PartialFit as PartialFit

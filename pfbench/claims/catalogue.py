@@ -1,6 +1,6 @@
 """Every claim, mutant and erratum of the papers, and the public `verify`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import MappingProxyType
@@ -12,6 +12,7 @@ from pfbench.base.names import told, unknown
 from pfbench.base.selectors import is_own
 from pfbench.base.user_code import load
 from pfbench.claims import (
+    halbey2026,
     jaggi2013,
     kim2026,
     lacoste2016,
@@ -48,6 +49,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
             polytopes,
             relatives,
             kim2026,
+            halbey2026,
             methods,
         )
     }
@@ -109,6 +111,19 @@ def selected(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
             raise InputError(f"two claims are called {one.name}: rename one of them.")
     check_ready(chosen.values(), effort)
     return list(chosen.values()) or every
+
+
+def soonest_known(effort: str) -> Callable[[Claim], tuple[bool, float]]:
+    """Return by what claims are ordered where something is to be known soon, the least first.
+
+    Those that hold a method to its own source come first, as most faults show there, then what is
+    quick.
+    """
+
+    def rank(one: Claim) -> tuple[bool, float]:
+        return one.paper != methods.PAPER.key, one.seconds(effort)
+
+    return rank
 
 
 def _named(name: str) -> list[Claim]:

@@ -1,7 +1,6 @@
 """``pfbench compare``: one method against the catalogue, on a suite of problems."""
 
 import gc
-import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import closing
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pfbench import __version__
-from pfbench.base.errors import InputError
+from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
 from pfbench.cli import options
 from pfbench.cli.catalogue import spec_path, suites
@@ -24,7 +23,7 @@ from pfbench.cli.tables import Fact, heading, show, show_facts
 from pfbench.cli.words import plural, size
 
 if TYPE_CHECKING:
-    from pfbench.reporting.report import Report
+    from pfbench.reporting.on_suite import OnSuite
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import Outcome
     from pfbench.runs.planning.plan import PlannedRun
@@ -49,6 +48,7 @@ def compare(
     price: str | None = option(
         "PRICE", "What a call costs, as in sfo=1,lo=20: all is compared by that, in one scale."
     ),
+    receipt: Path | None = option("FILE.zip", "Write it to one archive, which anybody can check."),
     grid: bool = flag("Compare nothing; show what each method is tuned over.", "--grid"),
     as_json: bool = options.AS_JSON,
 ) -> None:
@@ -58,8 +58,11 @@ def compare(
     tuned with as many trials as all others. The runs of the others are shipped: their counts hold
     on every machine. At the end stands where the method wins and loses.
     """
+    from pfbench.receipts.comparison import write
     from pfbench.reporting import prepare
+    from pfbench.reporting.on_suite import put_on
     from pfbench.reporting.statistics import Price
+    from pfbench.runs.planning.candidate import entered
     from pfbench.runs.planning.plugged import spelled_out
     from pfbench.runs.planning.spec import read_spec
     from pfbench.runs.storage.store import Store
@@ -68,7 +71,11 @@ def compare(
     path = spec_path("suite", suite, suites())
     if not grid and (method is None) == (archive is None):
         raise InputError("give a METHOD, or --archive FILE.")
-    spec, kept = read_spec(path), Store(store)
+    if receipt is not None:
+        if method is None:
+            raise InputError("--receipt is of a METHOD: name one.")
+        check_writable(receipt, f"--receipt {receipt}", error=StorageError)
+    spec = read_spec(path)
     if price is not None:
         weights = dict(Price.parse(price).weights)
         spec = replace(spec, studies=tuple(replace(study, price=weights) for study in spec.studies))
@@ -76,22 +83,28 @@ def compare(
     if grid:
         show_grids(spec, method, as_json=as_json)
         return
+    if method is not None:
+        method = spelled_out("algorithm", method)
+        announce([method])
+        entered(spec, method)  # refuses it, where it must be, before any work
+    kept = Store(store)
     with closing(options.engine_of(jobs, None)) as engine:
         if archive is not None:
             _archive(spec, archive, kept, engine, as_json=as_json)
         elif method is not None:
             if not text:
                 prepare(output)
-            method = spelled_out("algorithm", method)
-            announce([method])
-            runs = _Runs(None if rerun else _shipped(path), kept, engine, as_json)
-            compared = _compared(spec, method, runs, rerun=rerun)
-            _tell(compared, None if text else output, as_json=as_json)
-            failed = [one for one in compared.mine if one.entry.run.status in FAILURES]
+            runs = _Runs(None if rerun else shipped_with(path), kept, engine, as_json)
+            compared = put_on(spec, method, runs, rerun=rerun)
+            if receipt is not None:
+                where = engine.environment()
+                write(receipt, spec, method, price or "", compared, where, __version__)
+            _tell(compared, None if text else output, receipt, as_json=as_json)
+            failed = [one for one in compared.own if one.entry.run.status in FAILURES]
             exit_if_failed(failed, ", and the report shows them as such")
 
 
-def _shipped(path: Path) -> "Shipped | None":
+def shipped_with(path: Path) -> "Shipped | None":
     """Return what is shipped with a suite, None if nothing is."""
     from pfbench.runs.shipped import SUFFIX, read_shipped
 
@@ -108,60 +121,6 @@ def _shipped(path: Path) -> "Shipped | None":
 
 
 # --- comparing ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Compared:
-    """A method on a suite: its labels there, its runs, and the report of all."""
-
-    labels: tuple[str, ...]
-    mine: "Sequence[Outcome]"
-    report: "Report"
-
-
-def _compared(suite: "Spec", method: str, runs: "_Runs", *, rerun: bool) -> _Compared:
-    from pfbench.reporting import collect
-    from pfbench.runs.planning.candidate import entered
-    from pfbench.runs.planning.suite import (
-        labels_of,
-        runs_of,
-        trials_of,
-        with_first,
-        with_runs,
-        with_searches,
-    )
-    from pfbench.runs.tuning import settled
-
-    spec, labels = entered(suite, method)
-    name = re.sub(r"[^A-Za-z0-9.-]+", "-", f"{labels[0]} on {suite.name}").strip("-.")[:100]
-    spec = replace(spec, name=name, title=f"{labels[0]} on the suite {suite.name}")
-    every = labels_of(spec)
-    if not rerun:
-        spec = with_searches(spec, labels, runs.there)
-
-    def search(known: "Spec", plans: "Sequence[PlannedRun]") -> "Sequence[Outcome]":
-        return runs.of(f"{name}, search", plans, trials_of(known, labels))
-
-    spec = settled(spec, search)
-    if not rerun:
-        spec = with_runs(spec, labels, runs.there)
-    spec, mine = with_first(spec, labels), runs_of(spec, labels)
-    outcomes = runs.of(name, spec.runs(), mine)
-    own = [one for one in outcomes if one.plan in mine]
-    _refuse_who_fits_nowhere(suite, method, own)
-    left_out = [label for label in every if label not in labels_of(spec)]
-    spec = replace(spec, about="\n\n".join([spec.about, *runs.told(spec, outcomes, left_out)]))
-    return _Compared(labels, own, collect(spec, outcomes))
-
-
-def _refuse_who_fits_nowhere(suite: "Spec", method: str, mine: "Sequence[Outcome]") -> None:
-    runs = [one.entry.run for one in mine]
-    if all(run.status == "refused" for run in runs):
-        raise InputError(
-            f"{method} fits no problem of the suite {suite.name}; of the first it is said: "
-            f"{runs[0].stop_reason.rstrip('.')}. Name another suite, or a spec of yours, with "
-            "--suite."
-        )
 
 
 @dataclass(frozen=True)
@@ -224,15 +183,15 @@ class _Runs:
 # --- telling --------------------------------------------------------------------------------------
 
 
-def _tell(compared: _Compared, output: Path | None, *, as_json: bool) -> None:
-    """Say where a method wins and loses, and write the report."""
+def _tell(compared: "OnSuite", output: Path | None, receipt: Path | None, *, as_json: bool) -> None:
+    """Say where a method wins and loses, and write the report; the receipt is there already."""
     from pfbench.cli.report_text import table_of
     from pfbench.reporting.documents.contents import contents
     from pfbench.reporting.findings import tuning, versus
     from pfbench.reporting.findings.front import front_in_words
     from pfbench.reporting.writing import write_contents
 
-    report, labels = replace(compared.report, mine=compared.labels), compared.labels
+    report, labels = compared.report, compared.labels
     everything = contents(report, command_line(), commit(), datetime.now(UTC))
     about = everything.parts[0].front
     if about is None:
@@ -240,9 +199,9 @@ def _tell(compared: _Compared, output: Path | None, *, as_json: bool) -> None:
     comparison = about.compared[0]
     said = [about.sentence, *front_in_words(about)]
     (study,) = report.spec.studies
-    files: list[Path] = []
+    files = [] if receipt is None else [receipt]
     if output is not None:
-        files = write_contents(everything, output)
+        files += write_contents(everything, output)
     tables = [about.table, *(versus.table(comparison, one, labels) for one in labels)]
     chosen = tuning.chosen(study, study.tune, labels) if study.tune else None
     tables += [chosen] if chosen and chosen.rows else []

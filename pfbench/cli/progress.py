@@ -1,6 +1,7 @@
 """How far long work is: a bar on a terminal, now and then a plain line elsewhere."""
 
 import time
+from collections.abc import Callable
 from typing import Any, Self
 
 from rich.console import Console
@@ -67,6 +68,12 @@ class Steps:
         What a step is, in the plural; "bytes" is shown in kB, MB or GB.
     quiet
         Say nothing unless the standard error is a terminal.
+
+    Attributes
+    ----------
+    left
+        Returns the seconds that are left, None if that is not known; at the pace so far unless
+        somebody sets it who knows more.
     """
 
     def __init__(self, title: str, total: int | None, unit: str, *, quiet: bool = False) -> None:
@@ -75,6 +82,7 @@ class Steps:
         self._console: Console = console(error=True)
         self._bar = _bar(self._console) if self._console.is_terminal else None
         self._told, self._pace = time.monotonic(), Pace()
+        self.left: Callable[[], float | None] = self._at_this_pace
 
     def __enter__(self) -> Self:
         if self._bar:
@@ -93,7 +101,7 @@ class Steps:
         if total is not None:
             self._total = total
         if self._bar is None:
-            left = None if self._quiet else self._left()
+            left = None if self._quiet else self.left()
             if not self._quiet and self._pace.is_due(left):
                 self._console.print(f"{self._title}: {self._so_far()}{told(left)}")
             return
@@ -103,7 +111,12 @@ class Steps:
             self._bar.update(self._task, completed=done, total=self._total, so_far=self._so_far())
             self._bar.refresh()
 
-    def _left(self) -> float | None:
+    def say(self, line: str) -> None:
+        """Print a line, above the bar where there is one."""
+        if not self._quiet:
+            self._console.print(visible(line))
+
+    def _at_this_pace(self) -> float | None:
         """Return the seconds that are left at the pace so far; what was there already took none."""
         fresh = self.made or self._done
         if not fresh or self._total is None:

@@ -21,8 +21,9 @@ from pfbench.cli.words import size, whole
 
 if TYPE_CHECKING:
     from pfbench.cli.work import Work
-    from pfbench.receipts.checking import Checked
+    from pfbench.receipts.again import Checked
     from pfbench.receipts.content import Found
+    from pfbench.runs.engines.engine import Engine
     from pfbench.runs.storage.archive import Archive
     from pfbench.verification.claim import Claim
 
@@ -45,7 +46,7 @@ def make_receipt(work: "Work", path: Path, faults: int | None) -> None:
 
     claims = selected(work.names, work.effort)
     say_first(claims, work)
-    found = _found(work, claims, faults)
+    found, wrong = _found(work, claims, faults)
     said = about(
         work.names[0],
         claims,
@@ -66,10 +67,11 @@ def make_receipt(work: "Work", path: Path, faults: int | None) -> None:
             Fact("bytes", path.stat().st_size, "size", size(path.stat().st_size)),
         ]
         show_facts(facts, as_json=False)
-    printing.exit_if(any(one["verdict"] in ("violated", "failed") for one in found.verdicts))
+    printing.exit_if(wrong)
 
 
-def _found(work: "Work", claims: "Sequence[Claim]", most: int | None) -> "Found":
+def _found(work: "Work", claims: "Sequence[Claim]", most: int | None) -> "tuple[Found, bool]":
+    """Return what is found of a theorem, and whether one of its verdicts is wrong."""
     from pfbench.claims.catalogue import mutants_of
     from pfbench.receipts.content import Found, worst_cases
     from pfbench.receipts.runs import cells, tried
@@ -95,7 +97,7 @@ def _found(work: "Work", claims: "Sequence[Claim]", most: int | None) -> "Found"
     for result in work.engine.do(tasks):
         ended = result.value if result.status == "done" else f"{result.status}: {result.reason}"
         (worst if result.index < bounds else made)[result.index] = ended
-    return Found(
+    found = Found(
         verdicts=[one.as_json() for one in done.rows],
         faults={
             "planted": [one.as_json() for one in caught],
@@ -113,6 +115,7 @@ def _found(work: "Work", claims: "Sequence[Claim]", most: int | None) -> "Found"
             every[at - bounds][0].name: of for at, of in sorted(made.items()) if isinstance(of, str)
         },
     )
+    return found, any(one.wrong for one in done.rows)
 
 
 def _least(searches: "Sequence[Any]") -> list[dict[str, Any]]:
@@ -158,24 +161,26 @@ def receipt(
     not be made again, or was changed.
     """
     from pfbench.base.checks import integer, real
+    from pfbench.receipts.comparison import COMPARISON
     from pfbench.receipts.content import RECEIPT
     from pfbench.runs.storage.archive import opened
 
     real("--seconds", seconds, above=0.0)
     slots = options.cpus() if jobs is None else integer("--jobs", jobs, least=1)
     salt = salt or secrets.token_hex(8)
-    with opened(check, RECEIPT) as archive:
+    with opened(check, RECEIPT, COMPARISON) as archive:
         changed = archive.damaged(archive.names)
         for name in changed:
             printing.complain(f"{name} in {check} does not match its hash: it was changed.")
         printing.exit_if(changed)
         found, same = _checked(archive, check, salt, seconds, slots, files or Path())
+        theorem = archive.form is RECEIPT
     for text in found.off:
         printing.complain(f"{text}.")
     for text in found.unreached:
         printing.complain(f"not checked: {text.rstrip('.')}.")
     digest = hashlib.sha256(check.read_bytes()).hexdigest()
-    text = _paragraph(check, digest, archive.about, salt, found, same=same)
+    text = _paragraph(check, digest, archive.about, salt, found, same=same, theorem=theorem)
     facts = [
         Fact("receipt", str(check), "receipt"),
         Fact("sha256", digest),
@@ -200,42 +205,76 @@ def _checked(
     archive: "Archive", path: Path, salt: str, seconds: float, slots: int, beside: Path
 ) -> "tuple[Checked, bool]":
     """Return what became of a receipt, and whether versions and machine are its author's."""
-    from pfbench.receipts.checking import check
-    from pfbench.receipts.content import RUNS
-    from pfbench.receipts.page import shown
-    from pfbench.receipts.runs import read
+    from pfbench.receipts.content import RECEIPT
     from pfbench.runs.engines.engine import LocalProcesses
     from pfbench.runs.lock import other
     from pfbench.runs.pack import at_hand, unpacked
-    from pfbench.runs.storage.damaged import Damaged
 
     about, engine = archive.about, LocalProcesses(slots)
-    try:
-        rows = read(archive.read(RUNS), len(about["cells"]))
-        pages = shown(about, rows)
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, Damaged) as error:
-        raise InputError(
-            f"{path} is no whole receipt ({type(error).__name__}: {error}): get it again from its "
-            "author."
-        ) from error
     differ = {**other(about.get("lock", {})), **_elsewhere(about, engine.environment())}
     for name, how in differ.items():
         printing.complain(f"{name}: {how}.")
+    rng = random.Random(f"{hashlib.sha256(path.read_bytes()).hexdigest()} {salt}")
+    made_again = _theorem if archive.form is RECEIPT else _comparison
     with unpacked(archive) as content:
         for name, why in content.take(beside).items():
             raise InputError(f"{name}, which is not in {path}, {why}.")
         for module in content.modules:
             printing.complain(f"importing {module}, which is in {path}, in processes of its own.")
-        rng = random.Random(f"{hashlib.sha256(path.read_bytes()).hexdigest()} {salt}")
         with at_hand(content):
-            found = check(about, rows, engine, rng, same=not differ, seconds=seconds)
+            found, pages = made_again(archive, content.folder, engine, rng, not differ, seconds)
         for name, state in content.other_data().items():
             found.unreached.append(f"the data set {name} is {state}")
-    same_source = "pfbench" not in differ
-    for name, text in pages.items():
-        if same_source and (name not in archive.names or archive.read(name) != text.encode()):
+    for name, text in pages.items() if "pfbench" not in differ else ():
+        if name not in archive.names or archive.read(name) != text.encode():
             found.off.append(f"{name} is not what its numbers give")
     return found, not differ
+
+
+def _theorem(
+    archive: "Archive",
+    folder: Path,
+    engine: "Engine",
+    rng: random.Random,
+    same: bool,
+    seconds: float,
+) -> "tuple[Checked, Mapping[str, str]]":
+    """Return what became of a theorem's receipt, and its pages, drawn anew."""
+    from pfbench.receipts.checking import check
+    from pfbench.receipts.content import RUNS
+    from pfbench.receipts.page import shown
+    from pfbench.receipts.runs import read
+    from pfbench.runs.storage.damaged import Damaged
+
+    about = archive.about
+    try:
+        rows = read(archive.read(RUNS), len(about["cells"]))
+        pages = shown(about, rows)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, Damaged) as error:
+        raise InputError(
+            f"it is no whole receipt ({type(error).__name__}: {error}): get it again from its "
+            "author."
+        ) from error
+    return check(about, rows, engine, rng, same=same, seconds=seconds), pages
+
+
+def _comparison(
+    archive: "Archive",
+    folder: Path,
+    engine: "Engine",
+    rng: random.Random,
+    same: bool,
+    seconds: float,
+) -> "tuple[Checked, Mapping[str, str]]":
+    """Return what became of a comparison's receipt, and its pages, drawn anew."""
+    from pfbench.cli.catalogue import suites
+    from pfbench.cli.compare import shipped_with
+    from pfbench.receipts.compared import Suite, check
+
+    about, here = archive.about, suites().get(archive.about["suite"])
+    shipped = shipped_with(here) if here else None
+    ours = Suite(here.read_text("utf-8"), shipped) if here and shipped else None
+    return check(folder, about, engine, rng, same=same, seconds=seconds, ours=ours)
 
 
 def _elsewhere(about: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, str]:
@@ -252,23 +291,36 @@ def _of(numbers: Sequence[int]) -> str:
 
 
 def _paragraph(
-    path: Path, digest: str, about: Mapping[str, Any], salt: str, found: "Checked", *, same: bool
+    path: Path,
+    digest: str,
+    about: Mapping[str, Any],
+    salt: str,
+    found: "Checked",
+    *,
+    same: bool,
+    theorem: bool,
 ) -> str:
     """Return what a reviewer can say of it."""
+    of = about["theorem"] if theorem else f"{about['method']} on the suite {about['suite']}"
     bits = (
         "counts and bits" if same else "counts (versions or machine differ), and measures to 1e-6"
     )
-    good = not (found.off or found.unreached)
-    end = (
-        "Statements, constants and units were computed anew and are those of the receipt."
-        if good
-        else f"NOT AS IT SAYS, or not checked: {'; '.join([*found.off, *found.unreached])}."
+    also = (
+        f"; so were {_of(found.verdicts)} verdicts, and {_of(found.faults)} faults that its checks "
+        "find"
     )
+    right = (
+        "Statements, constants and units were computed anew and are those of the receipt."
+        if theorem
+        else f"The table was drawn anew from the runs; {found.shipped} of other methods are those "
+        "that are shipped with pfbench."
+    )
+    wrong = f"NOT AS IT SAYS, or not checked: {'; '.join([*found.off, *found.unreached])}."
     return (
-        f"The receipt {path.name} (sha256 {digest[:16]}) of {about['theorem']} was checked with "
+        f"The receipt {path.name} (sha256 {digest[:16]}) of {of} was checked with "
         f"pfbench {__version__}. In an order drawn by its hash and the salt {salt}, "
-        f"{_of(found.runs)} runs were made again and compared in their {bits}; so were "
-        f"{_of(found.verdicts)} verdicts, and {_of(found.faults)} faults that its checks find. "
+        f"{_of(found.runs)} runs were made again and compared in their {bits}{also * theorem}. "
         f"{found.new} runs with new seeds were compared with the old ones by {len(found.laws)} "
-        f"rank tests (least p = {found.least:.2g}, level 1e-4 together). {end}"
+        f"rank tests (least p = {found.least:.2g}, level 1e-4 together). "
+        f"{wrong if found.off or found.unreached else right}"
     )

@@ -8,11 +8,15 @@ from rich.text import Text
 
 from pfbench.base.visible import visible
 from pfbench.cli import printing
-from pfbench.cli.tables import columns, show
+from pfbench.cli.tables import columns, heading, show
+from pfbench.cli.words import plural
 
 if TYPE_CHECKING:
     from pfbench.cli.work import Work
     from pfbench.verification.worst_case import Asked, Worst
+
+_MOST_LINES = 16
+"""Lines of the longest proof that is shown; JSON has all."""
 
 
 def show_worst_cases(work: "Work", reference: str, within: str) -> None:
@@ -44,6 +48,7 @@ def _shown(found: "list[Asked]", reference: str, file: str) -> RenderableType:
     parts: list[RenderableType] = [Text(visible(title)), columns(head, rows)]
     if any(one.broken for one in found):
         parts.append(Text("the worst case exceeds the bound: the claim is violated", "bold red"))
+    parts += _proof(found)
     if worst.steps < found[-1].worst.steps < QUICK:
         parts.append(Text("more steps have too many unknowns for a quick look: see --full"))
     if file and not _prints(file):
@@ -51,6 +56,20 @@ def _shown(found: "list[Asked]", reference: str, file: str) -> RenderableType:
         example = f'pfbench solve -p "{place}[file={file},steps={worst.steps}]" -a ...'
         parts.append(Text(visible(f"a worst function is a problem: {example}")))
     return Group(*parts)
+
+
+def _proof(found: "list[Asked]") -> list[RenderableType]:
+    """Return the longest proof that can be read."""
+    short = [
+        (one.worst.steps, lines)
+        for one in found
+        if one.worst.proof and len(lines := [*one.worst.proof.lines()]) <= _MOST_LINES
+    ]
+    if not short:
+        return []
+    steps, lines = short[-1]
+    words = f"none is worse, as the multipliers of {plural(steps, 'step')} prove"
+    return [heading(words, *map(visible, lines))]
 
 
 def _class(worst: "Worst") -> str:

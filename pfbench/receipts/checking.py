@@ -1,98 +1,32 @@
-"""A receipt put to the test: what is in it made again, and beside it runs of new seeds.
+"""A receipt of a theorem put to the test: its content made again, and beside it new seeds.
 
 What is made again first is drawn by the hash of the receipt and the checker's salt: its author can
 choose neither. Nothing of his is imported here, but in processes that can be killed.
 """
 
-import math
-import multiprocessing
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from itertools import islice
-from time import monotonic
 from typing import Any
 
-import numpy as np
-
 from pfbench.base.counts import COUNTED
-from pfbench.base.errors import in_words
-from pfbench.oracles import Ledger, Oracles
-from pfbench.points import form_of
+from pfbench.receipts.again import Asked, Checked, answered, equal, near, other_apart
 from pfbench.receipts.content import described
-from pfbench.receipts.runs import Cell, Row, bits_of, cells, tried
-from pfbench.reporting.statistics.significance import rank_test
+from pfbench.receipts.runs import Cell, Row, cells, tried
 from pfbench.runs.engines.engine import Engine
-from pfbench.runs.engines.workers import Result, Task
-from pfbench.runs.loop.isolated import apart
-from pfbench.runs.rerun import TOLERANCE
+from pfbench.runs.engines.workers import Task
 from pfbench.verification.faults.generate import faults_of
 from pfbench.verification.own import stated
 from pfbench.verification.session import judge
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import method_of
 
-LEVEL = 1e-4
-"""The chance that the runs of an honest receipt are told from those of new seeds, all tests
-together."""
-
 FAULTS = 4
 """So many of the faults that were found are held to their claims again."""
 
-STEPS = 20
-"""Steps of a run that is made with its method in a process of its own."""
-
 AT_ONCE = 5
 """Runs of a cell that are made in one task."""
-
-
-@dataclass
-class Checked:
-    """What became of a receipt.
-
-    Attributes
-    ----------
-    off
-        What is not as the receipt says, a sentence each.
-    runs, verdicts, faults
-        How many were made again, of how many.
-    new
-        Runs of new seeds.
-    laws
-        Tests that compare them with the old ones: what differs if they do, and the p-value. A test
-        of equal numbers is none.
-    unreached
-        What time did not suffice for, or could not be made again, and must have been.
-    """
-
-    off: list[str] = field(default_factory=list)
-    runs: list[int] = field(default_factory=lambda: [0, 0])
-    verdicts: list[int] = field(default_factory=lambda: [0, 0])
-    faults: list[int] = field(default_factory=lambda: [0, 0])
-    new: int = 0
-    laws: list[tuple[str, float]] = field(default_factory=list)
-    unreached: list[str] = field(default_factory=list)
-
-    @property
-    def least(self) -> float:
-        """The least p-value."""
-        return min((p for _, p in self.laws), default=1.0)
-
-    def compare(self) -> None:
-        """Note which laws are others than the old ones, at `LEVEL` all together."""
-        self.off += [text for text, p in self.laws if p <= LEVEL / len(self.laws)]
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """A task, what its outcome is given to, and what it is about; without it nothing is checked."""
-
-    task: Task
-    take: Callable[[Any], object]
-    what: str
-    needed: bool = True
 
 
 def check(
@@ -121,29 +55,8 @@ def check(
     """
     found = Checked()
     asked = list(_asked(about, rows, rng, found, same=same, seconds=seconds))
-    ends = monotonic() + seconds
-    reached = set()
-    with closing(engine.do([one.task for one in asked])) as results:  # type: ignore[type-var]
-        for result in results:
-            one = asked[result.index]
-            reached.add(result.index)
-            _take(one, result, found)
-            if monotonic() > ends:
-                break
-    found.compare()
-    found.unreached += [
-        f"{one.what}: no time"
-        for index, one in enumerate(asked)
-        if one.needed and index not in reached
-    ]
+    answered(asked, engine, found, seconds)
     return found
-
-
-def _take(one: _Asked, result: Result, found: Checked) -> None:
-    if result.status == "done":
-        one.take(result.value)
-    elif one.needed:
-        found.unreached.append(f"{one.what}: {result.status}: {result.reason}")
 
 
 def _asked(
@@ -154,7 +67,7 @@ def _asked(
     *,
     same: bool,
     seconds: float,
-) -> Iterator[_Asked]:
+) -> Iterator[Asked]:
     """Yield what is asked, what must be known of a receipt first, each in an order drawn."""
     theorem, fresh = about["theorem"], rng.randrange(2**31)
     numbers = range(len(about["cells"]))
@@ -164,13 +77,13 @@ def _asked(
     def of(function: Callable[..., Any], *given: Any) -> Task:
         return Task(function, (theorem, *given), seconds)
 
-    yield _Asked(
+    yield Asked(
         of(_described, about["seed"]),
         lambda said: found.off.extend(_otherwise(about, old, said)),
         "statements",
     )
-    first: list[_Asked] = []
-    later: list[_Asked] = []
+    first: list[Asked] = []
+    later: list[Asked] = []
     for at in numbers:
         drawn = rng.sample(old[at], len(old[at]))
         parts = [drawn[:1], *(drawn[k : k + AT_ONCE] for k in range(1, len(drawn), AT_ONCE))]
@@ -178,21 +91,21 @@ def _asked(
             seeds = [(int(row["data"]), int(row["seed"])) for row in part]
             take = _Runs(part, about["cells"][at], found, same)
             what = f"runs of {about['cells'][at]}"
-            (later if k else first).append(_Asked(of(_made, at, seeds), take, what, not k))
+            (later if k else first).append(Asked(of(_made, at, seeds), take, what, not k))
     yield from rng.sample(first, len(first))
     for at in rng.sample(numbers, len(numbers)):
         if old[at]:
             law = _Law(old[at], about["cells"][at], found)
             what = f"new seeds of {about['cells'][at]}"
-            yield _Asked(of(_new, at, fresh), law, what)
+            yield Asked(of(_new, at, fresh), law, what)
             what = f"{about['cells'][at]} with its method in a process of its own"
-            yield _Asked(of(_alone, at, fresh), partial(_differ, found), what)
+            yield Asked(of(_alone, at, fresh), partial(_differ, found), what)
     verdicts = rng.sample(about["verdicts"], len(about["verdicts"]))
     for k, one in enumerate(verdicts):
         effort = about["effort"]
         take_verdict = _Verdict(one, found, same)
         task = of(_judged, one["claim"], effort, about["seed"])
-        yield _Asked(task, take_verdict, f"verdict on {one['claim']}", not k)
+        yield Asked(task, take_verdict, f"verdict on {one['claim']}", not k)
     planted = [
         ("", one["mutant"], name) for one in _planted(about) for name in one["caught_by"][:1]
     ]
@@ -205,7 +118,7 @@ def _asked(
     found.faults[1] = len(every)
     for method, name, claim in rng.sample(every, min(FAULTS, len(every))):
         task = of(_fault, method, name, claim, about["effort"], about["seed"])
-        yield _Asked(task, _Fault(name, claim, found), f"fault {name}", needed=False)
+        yield Asked(task, _Fault(name, claim, found), f"fault {name}", needed=False)
     yield from rng.sample(later, len(later))
 
 
@@ -250,15 +163,7 @@ def _difference(there: Any, here: Any, place: str) -> tuple[str, Any, Any] | Non
             if found := _difference(*pair, f"{place} {k}"):
                 return found
         return None
-    return None if _near(there, here) else (place, there, here)
-
-
-def _near(there: Any, here: Any) -> bool:
-    numbers = all(isinstance(one, int | float) for one in (there, here))
-    if not numbers:
-        return bool(there == here)
-    close = math.isclose(there, here, rel_tol=TOLERANCE, abs_tol=1e-12)
-    return close or (math.isnan(there) and math.isnan(here))
+    return None if near(there, here) else (place, there, here)
 
 
 @dataclass
@@ -277,17 +182,13 @@ class _Runs:
         for there, here in zip(self.old, made, strict=True):
             self.found.runs[0] += 1
             exact = ("iteration", *COUNTED, *(("measured", "iterates") if self.same else ()))
-            off = [name for name in exact if not _equal(there[name], here[name])]
-            if not self.same and not _near(there["measured"], here["measured"]):
+            off = [name for name in exact if not equal(there[name], here[name])]
+            if not self.same and not near(there["measured"], here["measured"]):
                 off.append("measured")
             if off:
                 what = ", ".join(f"{name} {here[name]:g} for {there[name]:g}" for name in off)
                 seed = f"seed {there['seed']:.0f}"
                 self.found.off.append(f"a run of {self.name} ({seed}) made again has {what}")
-
-
-def _equal(there: float, here: float) -> bool:
-    return there == here or (math.isnan(there) and math.isnan(here))
 
 
 @dataclass
@@ -304,13 +205,8 @@ class _Law:
             return
         self.found.new += len(made)
         for kind in ("iteration", *COUNTED, "measured"):
-            there, here = (np.array([row[kind] for row in rows]) for rows in (self.old, made))
-            both = np.concatenate([there, here])
-            if np.isnan(both).any() or np.ptp(both) == 0.0:
-                continue
-            p, middle = rank_test(there, here), (np.median(here), np.median(there))
-            text = f"median {middle[0]:g} for {middle[1]:g}, p = {p:.1g}"
-            self.found.laws.append((f"{kind} of {self.name} has another law now ({text})", p))
+            there, here = ([row[kind] for row in rows] for rows in (self.old, made))
+            self.found.law(f"{kind} of {self.name}", there, here)
 
 
 @dataclass
@@ -380,29 +276,14 @@ def _new(theorem: str, at: int, seed: int) -> Any:
 
 def _alone(theorem: str, at: int, seed: int) -> str:
     """Return in what a method differs where nothing of the problem is in its memory."""
-    # A worker is a daemon, which may start none; what is started here ends with it all the same.
-    multiprocessing.current_process().daemon = False
     cell = _cells(theorem)[at]
     data, drawn = cell.seeds(seed)[0]
-    ways = []
-    for isolated in (False, True):
-        case, ledger = cell.case(data), Ledger()
-        problem = case.problem
-        backend = problem.open(np.random.default_rng(drawn))
-        ask = Oracles(backend, ledger, problem.set.diameter, form_of(problem.start(), problem.name))
-        begin = partial(apart, case.algorithm, ledger) if isolated else case.algorithm.run
-        states = begin(ask, problem.start(), np.random.default_rng(drawn))
-        try:
-            seen = [(bits_of(problem, one.x), ledger.counts()) for one in islice(states, STEPS)]
-        except Exception as error:
-            if not isolated:
-                return ""  # which its runs tell
-            return f"the method of {cell.name} fails in a process of its own: {in_words(error)}"
-        finally:
-            getattr(states, "close", int)()
-        ways.append(seen)
-    same = ways[0] == ways[1]
-    return "" if same else f"the method of {cell.name} does other things in a process of its own"
+
+    def made() -> tuple[Any, Any]:
+        case = cell.case(data)
+        return case.problem, case.algorithm
+
+    return other_apart(made, drawn, f"the method of {cell.name}")
 
 
 def _judged(theorem: str, name: str, effort: str, seed: int) -> Mapping[str, Any]:

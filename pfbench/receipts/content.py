@@ -137,7 +137,7 @@ def _said(value: Any) -> Any:
 
 
 def worst_cases(claim: Claim) -> list[dict[str, Any]]:
-    """Return the computed worst cases of few steps beside the bound; none, and why, if none is."""
+    """Return the worst cases of few steps beside the bound, with their proofs; or why none is."""
     try:
         check_installed()
         found = list(worst_cases_of(claim))
@@ -149,6 +149,7 @@ def worst_cases(claim: Claim) -> list[dict[str, Any]]:
             "steps": one.worst.steps,
             "worst_case": plain(one.worst.value),
             "bound": one.bound,
+            "proof": None if one.worst.proof is None else one.worst.proof.as_json(),
         }
         for one in found
     ]

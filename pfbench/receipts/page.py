@@ -60,6 +60,11 @@ class Summary:
         said = {"holds": "bound holds" if ratio else "holds"}.get(self.verdict, self.verdict)
         return [said, *ratio, units, f"{self.found}/{self.faults} faults"]
 
+    @property
+    def colour(self) -> str:
+        """That of the badge."""
+        return {"holds": "#2e7d32", "violated": "#b71c1c"}.get(self.verdict, "#8d6e00")
+
 
 def summary(about: Mapping[str, Any], rows: Sequence[Row]) -> Summary:
     """Return the summary of a receipt."""
@@ -99,10 +104,8 @@ def shown(about: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, str]:
     """Return the pages of a receipt by their names in it."""
     short, parts, lines = summary(about, rows), list(_parts(about, rows)), _lines(about, rows)
     return {
-        PAGE: _html(about, short, parts, lines),
-        MARKDOWN: _markdown(about, short, parts, lines),
+        **pages(about["theorem"], short.words, short.colour, parts, lines),
         MACROS: _macros(about, short, rows),
-        BADGE: _badge(short),
     }
 
 
@@ -122,11 +125,18 @@ def _parts(about: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[Part]:
     yield Part("counts", ("formula", "says", "counted"), counts[:_MOST])
     yield Part("runs", ("runs of", "runs", "calls of a run", "measured"), list(_runs(about, rows)))
     worst = [
-        (str(one["steps"]), _number(one["worst_case"]), _number(one["bound"]), _share(one))
+        (
+            str(one["steps"]),
+            *map(_number, (one["worst_case"], one["bound"])),
+            _share(one),
+            _why(one),
+        )
         for one in about["worst"]
         if "steps" in one
     ]
-    yield Part("the worst case of few steps", ("steps", "worst", "bound", "share"), worst)
+    yield Part(
+        "the worst case of few steps", ("steps", "worst", "bound", "share", "none is worse"), worst
+    )
     power = [(one["parameter"], _least(one["least"]), one["claim"]) for one in about["power"]]
     head = ("wrong", "least factor that is seen", "by")
     yield Part("the smallest error that would be seen", head, power)
@@ -206,6 +216,15 @@ def _share(one: Mapping[str, Any]) -> str:
     return f"{one['worst_case'] / one['bound']:.4f}" if known else ""
 
 
+def _why(one: Mapping[str, Any]) -> str:
+    """Return how large the proof is that no function is worse, which receipt.json has in full."""
+    proof = one.get("proof")
+    if not proof:
+        return ""
+    slack = max(proof["slack"].values())
+    return f"by {len(proof['terms'])} multipliers, up to {slack:.1g}"
+
+
 def _least(factor: float | None) -> str:
     return "none up to 10" if factor is None else f"{factor:g}"
 
@@ -230,7 +249,29 @@ p { margin: .3rem 0; overflow-wrap: anywhere } main { columns: 1 }
 """
 
 
-def _html(about: Mapping[str, Any], short: Summary, parts: Sequence[Part], said: list[str]) -> str:
+def pages(
+    of: str, words: Sequence[str], colour: str, parts: Sequence[Part], said: Sequence[str]
+) -> dict[str, str]:
+    """Return the page as HTML and Markdown, and the badge, by their names in a receipt.
+
+    Parameters
+    ----------
+    of
+        What it is a receipt of.
+    words, colour
+        What the badge says, and how.
+    parts, said
+        Tables, and sentences below.
+    """
+    badge = _badge(words, colour)
+    return {
+        PAGE: _html(of, badge, parts, said),
+        MARKDOWN: _markdown(of, words, parts, said),
+        BADGE: badge,
+    }
+
+
+def _html(of: str, badge: str, parts: Sequence[Part], said: Sequence[str]) -> str:
     def cells(kind: str, row: Sequence[str]) -> str:
         return "".join(f"<{kind}>{_safe(cell)}</{kind}>" for cell in row)
 
@@ -246,8 +287,8 @@ def _html(about: Mapping[str, Any], short: Summary, parts: Sequence[Part], said:
             '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
             '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
             "style-src 'unsafe-inline'\">",
-            f"<title>{_safe(about['name'])}: receipt</title><style>{_STYLE}</style></head><body>",
-            f"<h1>Receipt of {_safe(about['theorem'])}</h1>{_badge(short)}",
+            f"<title>Receipt of {_safe(of)}</title><style>{_STYLE}</style></head><body>",
+            f"<h1>Receipt of {_safe(of)}</h1>{badge}",
             *tables,
             *(f"<p>{_safe(line)}</p>" for line in said),
             "</body></html>\n",
@@ -259,13 +300,11 @@ def _safe(value: str) -> str:
     return html.escape(visible(value))
 
 
-def _markdown(
-    about: Mapping[str, Any], short: Summary, parts: Sequence[Part], said: list[str]
-) -> str:
+def _markdown(of: str, words: Sequence[str], parts: Sequence[Part], said: Sequence[str]) -> str:
     def line(row: Sequence[str]) -> str:
         return "| " + " | ".join(_plain(cell) for cell in row) + " |"
 
-    found = [f"# Receipt of {_plain(about['theorem'])}", "", f"**{' · '.join(short.words)}**", ""]
+    found = [f"# Receipt of {_plain(of)}", "", f"**{_plain(' · '.join(words))}**", ""]
     for part in parts:
         if part.rows:
             rule = "| " + " | ".join("---" for _ in part.head) + " |"
@@ -301,10 +340,9 @@ def _quotient(one: Mapping[str, Any]) -> float:
     return float(one["worst_case"] / one["bound"])
 
 
-def _badge(short: Summary) -> str:
+def _badge(words: Sequence[str], colour: str) -> str:
     """Return the summary as a picture."""
-    colour = {"holds": "#2e7d32", "violated": "#b71c1c"}.get(short.verdict, "#8d6e00")
-    text = " · ".join(short.words)
+    text = " · ".join(words)
     width = 62 + 6 * len(text)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" '

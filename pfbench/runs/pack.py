@@ -74,7 +74,7 @@ def pack(
     own = list(dict.fromkeys(text for o in outcomes for text in own_names(o.plan.own_selectors)))
     modules = {m for e in entries for m in (e.notes.get("source") or {}).get("modules", ())}
     code = code_of(frozenset(m for m in modules if not is_ours(m)))
-    contents = _contents([outcome.plan for outcome in outcomes], code)
+    contents = contents_of([outcome.plan for outcome in outcomes], code)
     versions = lock()
     about = {
         "pfbench": version,
@@ -116,7 +116,7 @@ def data_digests(plans: Iterator[PlannedRun]) -> dict[str, str]:
     return {name: file_digest(path) for name, path in paths.items() if path is not None}
 
 
-def _contents(plans: Sequence[PlannedRun], code: Mapping[str, bytes]) -> Contents:
+def contents_of(plans: Sequence[PlannedRun], code: Mapping[str, bytes]) -> Contents:
     """Return the files that the code of runs reads, each own selector looked at once."""
     seen: set[str] = set()
     chosen = []

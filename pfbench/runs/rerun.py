@@ -42,7 +42,9 @@ MOST_MEMORY = 4e9
 TOLERANCE = 1e-6
 """Where bits cannot agree, measures may differ by so much of the largest of a column."""
 
-_BY_THE_CLOCK = frozenset({"timeout", "killed"})
+BY_THE_CLOCK = frozenset({"timeout", "killed"})
+"""How runs end that no other machine makes again."""
+
 ENDED_BY_A_CLOCK = "ended by a clock"
 """Why a run is left out that no other machine makes again: the one reason without fault."""
 
@@ -139,8 +141,8 @@ def rerun(
         if result.status != "done":
             left_out[f"not made again: {result.status}: {result.reason}"] += 1
         elif found := _other_data(entry, result, about) or (
-            _differs_elsewhere if elsewhere else _differs
-        )(entry, result):
+            difference_of(entry.run, result.value[1]) if elsewhere else _differs(entry, result)
+        ):
             differing.append((entry.key, found))
         else:
             agree.append(elsewhere)
@@ -169,7 +171,7 @@ def _why_not(entry: Entry, modules: Collection[str], reads: Collection[str]) -> 
     named = [one for text in (plan.problem, plan.algorithm) for one in named_files(text)]
     if any(PurePath(one).as_posix() not in reads for one in named):
         return "of a file that its selector names, which is not opened"
-    return ENDED_BY_A_CLOCK if run.status in _BY_THE_CLOCK else ""
+    return ENDED_BY_A_CLOCK if run.status in BY_THE_CLOCK else ""
 
 
 def _made_elsewhere(
@@ -238,9 +240,14 @@ def _other_data(entry: Entry, result: Result, about: Mapping[str, Any]) -> str:
     )
 
 
-def _differs_elsewhere(entry: Entry, result: Result) -> str:
-    """Return in which status, count or measure a run differs; empty if in none."""
-    theirs, mine = entry.run, result.value[1]
+def difference_of(theirs: Run, mine: Run, tolerance: float = TOLERANCE) -> str:
+    """Return in which status, count or measure a run differs; empty if in none.
+
+    Parameters
+    ----------
+    tolerance
+        By how much of the largest of its column a measure may differ.
+    """
     counted, here = _counted(theirs), _counted(mine)
     found = next((name for name, value in counted.items() if value != here[name]), "")
     if found or theirs.columns != mine.columns:
@@ -249,15 +256,15 @@ def _differs_elsewhere(entry: Entry, result: Result) -> str:
         return "length of the trace"
     columns = zip(zip(*theirs.rows, strict=True), zip(*mine.rows, strict=True), strict=True)
     for name, (before, after) in zip(theirs.columns, columns, strict=False):
-        if name not in TIMES and not _near(before, after):
-            return f"column {name} of the trace, by more than {TOLERANCE:g} of its largest"
+        if name not in TIMES and not _near(before, after, tolerance):
+            return f"column {name} of the trace, by more than {tolerance:g} of its largest"
     return ""
 
 
-def _near(before: Sequence[Any], after: Sequence[Any]) -> bool:
+def _near(before: Sequence[Any], after: Sequence[Any], tolerance: float) -> bool:
     one, other = (np.array(each, dtype=float) for each in (before, after))
     scale = float(np.max(np.abs(one), initial=0.0, where=np.isfinite(one)))
-    return np.allclose(one, other, rtol=0.0, atol=TOLERANCE * scale, equal_nan=True)
+    return np.allclose(one, other, rtol=0.0, atol=tolerance * scale, equal_nan=True)
 
 
 def _counted(run: Run) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Muon as a training loop has it, and as PyTorch has it: the iterates of ours, from outside."""
+"""Muon as a training loop, PyTorch and optax have it: the iterates of ours, from outside."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import pfbench as pf
-from pfbench.adapters import BlackBox, TorchOptimizer
+from pfbench.adapters import BlackBox, OptaxOptimizer, TorchOptimizer
 from pfbench.algorithms import ALGORITHMS
 from pfbench.sets.orthogonal import QUINTIC
 
@@ -54,6 +54,7 @@ class Loop(BlackBox):
     requires = frozenset({"batch"})
     nesterov: bool = False
     first: str = "zero"
+    corrected: bool = False
 
     def minimise(self, plain, tell, rng):
         a, b, c = QUINTIC
@@ -65,7 +66,10 @@ class Loop(BlackBox):
                 buffer = grad / (1.0 - BETA)
             else:
                 buffer = BETA * buffer + grad
-            update = grad + BETA * buffer if self.nesterov else buffer
+            ahead = BETA * buffer
+            if self.corrected:  # as Adam does, each for its own start at 0
+                ahead *= (1.0 - BETA ** (step + 1)) / (1.0 - BETA ** (step + 2))
+            update = grad + ahead if self.nesterov else buffer
             X = update / np.sqrt((update**2).sum())
             for _ in range(5):
                 A = X @ X.T
@@ -144,3 +148,64 @@ def test_pytorch_scales_the_step_of_tall_matrices(muon):
     off = np.linalg.norm(found[-1] - expected[-1], 2) / (LR * STEPS)
     assert off < 2.0 * HALF_PRECISION
     assert np.linalg.norm(found[-1] - ours(on)[0][-1], 2) > 10.0 * HALF_PRECISION * LR
+
+
+# --- optax ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def optax_muon():
+    """That of optax, where it is installed."""
+    optax = pytest.importorskip("optax", reason="optax is not installed")
+    if not hasattr(optax.contrib, "muon"):
+        pytest.skip("this version of optax has no contrib.muon")
+
+    def made(**options):
+        plain = {"beta": BETA, "nesterov": False}
+        return OptaxOptimizer(
+            optimizer="contrib.muon",
+            iterations=STEPS,
+            step=LR,
+            batch=BATCH,
+            options={**plain, **options},
+        )
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "steps"),
+    [({}, {}, 5), ({"weight_decay": 0.4}, {"decay": 0.4}, 5), ({"ns_steps": 3}, {}, 3)],
+)
+def test_optax_muon_has_the_iterates_of_ours(optax_muon, options, given, steps):
+    """To the 1e-8 that it adds to a norm; its correction of the start is lost in the scaling."""
+    on = problem(rows=5, columns=3, steps=steps)
+    found, run = path(on, optax_muon(**options))
+    expected, right = ours(on, **given)
+    assert_allclose(found, expected, rtol=0, atol=1e-7)
+    same_samples(run.counts, right.counts)
+
+
+def test_optax_scales_the_step_of_wide_matrices(optax_muon):
+    """By the root of columns over rows, where PyTorch has rows over columns."""
+    on = problem(rows=2, columns=6)
+    found, _ = path(on, optax_muon())
+    assert_allclose(found, ours(on, step=LR * 3.0**0.5)[0], rtol=0, atol=1e-7)
+    assert np.abs(found - ours(on)[0]).max() > 0.1
+
+
+def test_optax_nesterov_weighs_the_first_gradients_more(optax_muon):
+    """Its two averages are corrected for a start at 0 apart, so that it is muon-nesterov later."""
+    on = problem(rows=5, columns=3)
+    found, _ = path(on, optax_muon(nesterov=True))
+    other, _ = ours(on, "muon-nesterov")
+    assert_allclose(found[0], other[0], rtol=0, atol=1e-7)
+    assert np.abs(found[1] - other[1]).max() > 1e-4
+    expected, _ = path(on, Loop(nesterov=True, corrected=True))
+    assert_allclose(found, expected, rtol=0, atol=1e-6)
+
+
+def test_what_optax_has_not_is_named():
+    pytest.importorskip("optax", reason="optax is not installed")
+    run = pf.solve(problem(), OptaxOptimizer(optimizer="contrib.moon", iterations=2, step=0.1))
+    assert (run.status, "optax has no contrib.moon" in run.stop_reason) == ("error", True)

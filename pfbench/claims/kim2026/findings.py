@@ -11,7 +11,7 @@ from pfbench.claims.kim2026.orthogonal import SHAPE, deficit_bound, with_values
 from pfbench.claims.kim2026.theorem1 import corrected, parabola, printed, schedule
 from pfbench.sets.orthogonal import newton_schulz
 from pfbench.verification import Dossier, Erratum
-from pfbench.verification.contrast import Contrast, compared
+from pfbench.verification.contrast import Contrast, compared, holds
 from pfbench.verification.stating.mean_along import known
 
 
@@ -42,6 +42,32 @@ def unscaled(effort: str, seed: int) -> Contrast:
     bound = deficit_bound(SHAPE[0], 1, 5)
     told = compared(losses["small", "max"] / bound, losses["small", "norm"] / bound, bound=bound)
     return told.under({"|M|_F at least 1": losses["of norm 2", "max"] / bound})
+
+
+def theta(beta: float, share: float) -> float:
+    """Return theta = 4 L^2 eta^2 k/(1-beta)^4, k = beta^2 + (1-beta)^2, eta = share (1-beta)^2/L.
+
+    The proof of theorem 3 divides by 1 - 4 theta.
+    """
+    return 4.0 * share**2 * (beta**2 + (1.0 - beta) ** 2)
+
+
+def divisor(effort: str, seed: int) -> Contrast:
+    """Look for the largest 4 theta over beta, at the step of the proof, as stated, and at half."""
+    betas = np.linspace(0.0, 0.999, 1000)
+    in_proof = [4.0 * theta(b, 0.25 / np.sqrt(b**2 + (1.0 - b) ** 2)) for b in betas]
+    stated, half = ([4.0 * theta(b, share) for b in betas] for share in (0.25, 0.125))
+    return Contrast(
+        printed_fails=not max(in_proof) < 1.0 - 1e-9,
+        corrected_holds=holds(4.0 * max(half)),
+        numbers={
+            "4 theta, step of the proof": max(in_proof),
+            "1 - 4 theta as stated, beta = 0.9": 1.0 - stated[900],
+            "1 - 4 theta as stated, beta = 0.999": 1.0 - stated[-1],
+            "4 theta, half the step": max(half),
+        },
+        readings={"the step as stated, beta in (0, 1)": max(stated[1:]) < 1.0 - 1e-9},
+    )
 
 
 ERRATA = (
@@ -78,6 +104,27 @@ ERRATA = (
             ),
             instance="|M|_F = 0.0029, kappa = 1, q = 5: singular values of 0.02 and less are left",
             readings={"|M|_F at least 1": "it is meant for large momenta"},
+        ),
+    ),
+    Erratum(
+        name="kim2026-theta",
+        as_printed="the proof of theorem 3 divides by 1 - 4 theta, at a step where theta = 1/4",
+        corrected="with eta = (1-beta)^2/(8L), half of what is stated, 4 theta <= 1/4",
+        examine=divisor,
+        dossier=Dossier(
+            ruling="doubtful",
+            quotes=(),
+            assumed=(
+                "that the copy made by machine has what is printed, theta among it: 4 L^2 eta^2 "
+                "k/(1-beta)^4 with k = beta^2 + (1-beta)^2"
+            ),
+            derivation=(
+                "with the proof's eta = (1-beta)^2/(4 L sqrt(k)) theta is 1/4 for every beta",
+                "with the stated (1-beta)^2/(4L) 1 - 4 theta is 2 beta (1-beta), which tends to 0",
+                "what the theorem says of SGD with momentum is not refuted by that",
+            ),
+            instance="every beta: 1 - 4 theta = 0; as stated 0.18 at beta = 0.9, 0.002 at 0.999",
+            readings={"the step as stated, beta in (0, 1)": "then 1/(2 beta (1-beta)) is a factor"},
         ),
     ),
 )

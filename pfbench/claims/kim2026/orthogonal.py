@@ -341,6 +341,14 @@ class OtherPolynomial(Instead):
         return newton_schulz(X, 2, self._right.norm.steps)
 
 
+class OneStep(Instead):
+    """Takes one step of the quintic."""
+
+    def made(self, X: Floats) -> Floats:
+        """Return X_1."""
+        return quintic(X, 1)
+
+
 class QuinticUnderTheName(Instead):
     """Takes the quintic for Newton-Schulz."""
 
@@ -354,4 +362,5 @@ MUTANTS = (
     Mutant.answering("ns-unscaled", Unscaled, RESIDUAL, DEFICIT),
     Mutant.answering("ns-quintic-under-the-name", QuinticUnderTheName, RESIDUAL),
     Mutant.answering("quintic-by-newton-schulz", OtherPolynomial, CYCLES, INTERVAL),
+    Mutant.answering("quintic-one-step", OneStep, CYCLES, INTERVAL),
 )

@@ -1,25 +1,28 @@
-"""The errors of averaged gradients in pethick2025: lemmas D.3, D.4, D.6 and D.7, for each k.
+"""The errors of averaged gradients in pethick2025: lemmas D.2, D.3, D.4, D.6 and D.7, for each k.
 
 u_k = E|d_k - grad f(x_k)|_2^2. Sharper (ours), as noise and bias add up by Minkowski: the noise of
 an average of independent gradients, and the bias of steps of one length; each is reached, where f
-is affine and along a straight path. D.2's exact law is what methods-estimate-uscg and -scg test.
+is affine and along a straight path. The exact law behind D.2 is what methods-estimate-uscg and
+-scg test.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pfbench.algorithms.norms import SCG, USCG
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
 from pfbench.claims.pethick2025.instances import affine, far_in_ball, travel, two_points
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, Untestable, instance
 from pfbench.verification.instruments.draws import Unscripted, branches
 from pfbench.verification.instruments.normed import Until
 from pfbench.verification.stating.mean_along import known
 from pfbench.verification.statistics import across, decide_inequality
-from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, Formula
+from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, SQUARE, Formula
 
 ALPHA = 0.3
 
@@ -55,7 +58,21 @@ def vanishing_sharper(k: float, L_f: float, s: float, sigma: float) -> float:
     return sigma * math.pow(k, -0.25) + L_f * s * (math.sqrt(k) - 1.0)
 
 
-# --- the check ------------------------------------------------------------------------------------
+# --- the bounds of u_k by u_(k-1) -----------------------------------------------------------------
+
+
+def step_printed(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+    """Return lemma D.2 as printed, of u = u_(k-1) and alpha = alpha_k."""
+    return (1.0 - alpha / 2.0) * u + 2.0 * (L_f * s) ** 2 / alpha + (alpha * sigma) ** 2
+
+
+def step_sharper(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+    """Return the same by Young's inequality with the weights 1/(1-alpha) and 1/alpha (ours)."""
+    bias = ((1.0 - alpha) * L_f * s) ** 2 / alpha
+    return (1.0 - alpha) * u + bias + (alpha * sigma) ** 2
+
+
+# --- the checks -----------------------------------------------------------------------------------
 
 
 def squares(trial: Trial, problem: Until, made: Any) -> Floats:
@@ -96,28 +113,53 @@ def errors_kept(
     """Compare sqrt(u_k) with its bounds at each k."""
     parts = {}
     for one in trial.claim.instances:
-        problem = one()
-        c = known(problem)
-        step = c["K"] ** -0.75
-        reach = (2.0 if held else 1.0) * c["rho"] * c["zeta"]
+        found, reach, numbers = _seen(trial, one(), constant=constant, held=held)
         given = {"alpha": ALPHA} if constant else {}
-        made = trial.make(iterations=c["K"], batch=1, step=step, **given)
-        numbers = {**given, "L_f": c["L_f"], "sigma": c["sigma"]}
-        way = {"s": reach * step}
+        numbers |= given
+        way = {"s": numbers.pop("s")}
         sharper = constant_sharper if constant else vanishing_sharper
         of_printed = way if constant else {"reach": reach}
-        found = np.sqrt(squares(trial, problem, made))
         ratios: dict[str, list[float]] = {"printed": [], "sharper": []}
-        for k, u in enumerate(found, 1):
+        for k, u in enumerate(np.sqrt(found), 1):
             for label, bound in (
                 ("printed", printed(k=k, **numbers, **of_printed)),
                 ("sharper", sharper(k=k, **numbers, **way)),
             ):
-                if bound > 0.0 or u > 1e-9 * reach * max(1.0, c["L_f"]):
+                if bound > 0.0 or u > 1e-9 * reach * max(1.0, numbers["L_f"]):
                     ratios[label].append(float(u) / bound if bound > 0.0 else math.inf)
         for label, some in ratios.items():
             parts[f"{label}, {one.name} {one.key}"] = decide_inequality(some)
     return Evidence(across(parts), {"ratio": 1.0}, len(parts))
+
+
+def steps_kept(trial: Trial, *, held: bool) -> Evidence:
+    """Compare each u_k with its bounds by u_(k-1), for alpha constant and alpha_k = k^(-1/2)."""
+    parts = {}
+    for one in trial.claim.instances:
+        for constant in (True, False):
+            u, _, numbers = _seen(trial, one(), constant=constant, held=held)
+            name = f"{one.name} {one.key}, alpha {'constant' if constant else 'vanishing'}"
+            for label, bound in (("printed", step_printed), ("sharper", step_sharper)):
+                ratios = [
+                    float(u[k - 1])
+                    / bound(float(u[k - 2]), ALPHA if constant else k**-0.5, **numbers)
+                    for k in range(2, len(u) + 1)
+                ]
+                parts[f"{label}, {name}"] = decide_inequality(ratios)
+    return Evidence(across(parts), {"ratio": 1.0}, len(parts) // 2)
+
+
+def _seen(
+    trial: Trial, problem: Until, *, constant: bool, held: bool
+) -> tuple[Floats, float, dict[str, float]]:
+    """Return u_1 .. u_K, the longest step at gamma = 1, and L_f, sigma and s = reach gamma."""
+    c = known(problem)
+    step = c["K"] ** -0.75
+    reach = (2.0 if held else 1.0) * c["rho"] * c["zeta"]
+    given = {"alpha": ALPHA} if constant else {}
+    made = trial.make(iterations=c["K"], batch=1, step=step, **given)
+    numbers = {"L_f": c["L_f"], "sigma": c["sigma"], "s": reach * step}
+    return squares(trial, problem, made), reach, numbers
 
 
 # --- the claims -----------------------------------------------------------------------------------
@@ -156,6 +198,32 @@ def _claim(
     )
 
 
+def _recursion(name: str, algorithm: str, statement: str, reach: str) -> Claim:
+    units = {"sigma": GRADIENT, "s": LENGTH, "u": SQUARE}
+    held = algorithm == "scg"
+    return Claim(
+        name=f"pethick2025-{name}",
+        source="pethick2025 lemma D.2; sharper: pfbench",
+        kind="law",
+        statement=(
+            f"{statement}: u_k <= (1-alpha_k/2) u_(k-1) + 2 L_2^2 s^2/alpha_k + alpha_k^2 sigma^2, "
+            f"s = {reach} gamma; sharper (ours): (1-alpha_k) u_(k-1) + (1-alpha_k)^2 L_2^2 s^2/"
+            "alpha_k + alpha_k^2 sigma^2"
+        ),
+        check=partial(steps_kept, held=held),
+        instances=HELD if held else FREE,
+        algorithm=algorithm,
+        assumptions=("f smooth in the Euclidean norm", "gradients of variance at most sigma^2"),
+        schedule=f"alpha = {ALPHA:g}, and alpha_k = k^(-1/2); gamma = K^(-3/4)",
+        takes=(1.0, 1.0),
+        formulas=tuple(
+            Formula(one, SQUARE, {"alpha": ALPHA}, units) for one in (step_printed, step_sharper)
+        ),
+    )
+
+
+STEP = _recursion("lemD.2", "uscg", "uSCG", "rho_2")
+STEP_HELD = _recursion("lemD.2-scg", "scg", "SCG, as lemma D.2 with D_2 for rho_2", "D_2")
 CONSTANT = _claim(
     "3",
     "uscg",
@@ -193,7 +261,7 @@ VANISHING_HELD = _claim(
     held=True,
 )
 
-CLAIMS = (CONSTANT, VANISHING, CONSTANT_HELD, VANISHING_HELD)
+CLAIMS = (STEP, STEP_HELD, CONSTANT, VANISHING, CONSTANT_HELD, VANISHING_HELD)
 
 
 # --- planted faults -------------------------------------------------------------------------------
@@ -216,12 +284,18 @@ class FromZeroHeld(_FromZero, SCG):
     """Begins with d_0 = 0, so that alpha_1 is not 1."""
 
 
-class Unaveraged(USCG):
-    """Takes alpha_k = 1: no noise is averaged."""
-
+class _Unaveraged:
     def weight(self, k: int) -> float:
         """Return 1."""
         return 1.0
+
+
+class Unaveraged(_Unaveraged, USCG):
+    """Takes alpha_k = 1: no noise is averaged."""
+
+
+class UnaveragedHeld(_Unaveraged, SCG):
+    """Takes alpha_k = 1: no noise is averaged."""
 
 
 class HalfWeight(USCG):
@@ -232,9 +306,26 @@ class HalfWeight(USCG):
         return 1.0 if k == 1 else 0.5 * super().weight(k)
 
 
+class AveragedTwice(USCG):
+    """Averages the averages once more: less noise, and twice the bias."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `USCG.run`, at a second average."""
+        d: Any = 0.0
+        e: Any = 0.0
+        for k in range(1, self.iterations + 1):
+            alpha = self.weight(k)
+            d = (1.0 - alpha) * d + alpha * self.sampled(ask, x, rng)
+            e = (1.0 - alpha) * e + alpha * d
+            at, x = x, self.moved(x, ask.lo(e))
+            yield State(x, at, e)
+
+
 MUTANTS = (
     Mutant.of("uscg-from-zero", FromZero, CONSTANT, VANISHING),
     Mutant.of("scg-from-zero", FromZeroHeld, CONSTANT_HELD, VANISHING_HELD),
-    Mutant.of("uscg-noise-not-averaged", Unaveraged, CONSTANT, VANISHING),
+    Mutant.of("uscg-noise-not-averaged", Unaveraged, STEP, CONSTANT, VANISHING),
     Mutant.of("uscg-half-weight", HalfWeight, CONSTANT, VANISHING),
+    Mutant.of("uscg-averaged-twice", AveragedTwice, STEP, CONSTANT, VANISHING),
+    Mutant.of("scg-noise-not-averaged", UnaveragedHeld, STEP_HELD, CONSTANT_HELD, VANISHING_HELD),
 )

@@ -76,12 +76,17 @@ class Front:
         return versus.duels(comparison, self.label, {*self.mine, *self.outside})
 
     @cached_property
-    def sentence(self) -> str:
-        """On how many pairs of problem and target it is first, near, behind, or nowhere."""
+    def standing(self) -> tuple[list[Duel], list[Duel], list[Duel], list[Duel]]:
+        """The pairs of problem and target that count; where it is first, near, and nowhere."""
         found = [duel for duel in self.duels if not duel.begun and (duel.place or duel.other)]
         leads = [duel for duel in found if duel.place and duel.calls <= duel.others]
         near = [d for d in found if d.place and d.others < d.calls <= NEAR * d.others]
-        never = [duel for duel in found if not duel.place]
+        return found, leads, near, [duel for duel in found if not duel.place]
+
+    @cached_property
+    def sentence(self) -> str:
+        """On how many pairs of problem and target it is first, near, behind, or nowhere."""
+        found, leads, near, never = self.standing
         left = sum(not (duel.begun or duel.place or duel.other) for duel in self.duels)
         nobody = f" (of {counted(left, 'further pair')} nobody arrives)" if left else ""
         behind = len(found) - len(leads) - len(near) - len(never)

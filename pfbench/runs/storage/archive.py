@@ -154,9 +154,11 @@ class Archive:
         Its manifest, with checked types.
     names
         The names of all files but that.
+    form
+        Its kind, among those that it may be of.
     """
 
-    def __init__(self, file: BinaryIO, path: Path, form: Form = PACK) -> None:
+    def __init__(self, file: BinaryIO, path: Path, *forms: Form) -> None:
         self._path = path
         with self._refusing():
             check_size(file, MOST_BYTES)
@@ -167,6 +169,8 @@ class Archive:
             self._entries = {entry.filename: entry for entry in entries}
             if len(self._entries) < len(entries):
                 raise Damaged("unreadable", "two files in it have the same name")
+            form = next((one for one in forms if one.manifest in self._entries), forms[0])
+            self.form = form
             for entry in entries:
                 _check(entry, {**_SHARED, **form.limits})
             unpacked = sum(entry.file_size for entry in entries)
@@ -250,8 +254,8 @@ class Archive:
 
 
 @contextmanager
-def opened(path: Path, form: Form = PACK) -> Iterator[Archive]:
-    """Open an archive of a kind for reading.
+def opened(path: Path, *forms: Form) -> Iterator[Archive]:
+    """Open an archive of one of some kinds for reading; a sweep's, if none is given.
 
     Raises
     ------
@@ -265,7 +269,7 @@ def opened(path: Path, form: Form = PACK) -> Iterator[Archive]:
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): name an archive.") from error
     with file:
-        yield Archive(file, path, form)
+        yield Archive(file, path, *(forms or (PACK,)))
 
 
 def _check(entry: zipfile.ZipInfo, limits: Mapping[str, int]) -> None:

@@ -152,7 +152,8 @@ def rate(
         As of `bound`, for a method that has no theorem's schedule, or beside that.
     seeds
         Number of seeds at first: of the method, and of the data of an instance that takes one.
-        With fewer than 6 nothing is said at first. Where they do not decide, `MOST_SEEDS` do.
+        With fewer than 6 nothing is said at first. Where `EARLY_SEEDS` decide, no more are made;
+        where these do not, `MOST_SEEDS` are.
     decades
         Least decades of a usable fit.
     by_schedule

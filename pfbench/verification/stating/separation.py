@@ -142,7 +142,7 @@ def separation(
     factor
         The claimed largest median ratio.
     seeds
-        Number of pairs at first; where they do not decide, there are `MOST_SEEDS`.
+        Number of pairs at first; `EARLY_SEEDS` where these decide, `MOST_SEEDS` where they do not.
 
     Raises
     ------

@@ -18,11 +18,15 @@ from pfbench.base.checks import real
 from pfbench.base.errors import InputError
 from pfbench.verification.statistics import means
 
+EARLY_SEEDS = 7
+"""Seeds of an early look, which a clear case needs. That a median above the bound has all of them
+within has chance 2^-7, which leaves the two looks below 2.5 % each, and all three below 5 %."""
+
 SEEDS = 20
 """Seeds of a first look. Of 20 that agree the sign test says 2^-20, which never rejects."""
 
 MOST_SEEDS = 41
-"""Seeds of the second look, which is made if the first one does not decide. Only there a median is
+"""Seeds of the last look, which is made if no earlier one decides. Only there a median is
 rejected: the fewest seeds of which the sign test at `means.LEVEL` lets two lie within the bound."""
 
 ROUNDING = 1e-9
@@ -42,7 +46,7 @@ class Rows(Generic[Seed, Row]):
     make
         Makes the runs of a seed.
     seeds
-        `MOST_SEEDS` of them, or fewer where there is no second look.
+        `MOST_SEEDS` of them, or fewer where there is no last look.
     made
         What was made so far.
     """

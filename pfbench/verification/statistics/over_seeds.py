@@ -9,7 +9,7 @@ from pfbench.base.checks import real
 from pfbench.verification.statistics import means, medians
 from pfbench.verification.statistics.decisions import TIGHT, Decision
 from pfbench.verification.statistics.exponents import Exponent
-from pfbench.verification.statistics.medians import MOST_SEEDS, ROUNDING, SEEDS
+from pfbench.verification.statistics.medians import EARLY_SEEDS, MOST_SEEDS, ROUNDING, SEEDS
 
 EXPONENT_MARGIN = 0.1
 """How far an exponent of calls to a target may lie from the claimed one."""
@@ -25,19 +25,20 @@ def decide_median(
 
     *violated*: the sign test rejects it at `LEVEL`, with `MOST_SEEDS` seeds. *holds*: the upper end
     of its interval at 95 % is at most the bound; said of a median above it in at most 2.5 % of all
-    cases at each look, 5 % at both. *tight*: it holds, and the lower end is at least `TIGHT` times
-    the bound.
+    cases at each look, 5 % at all of them. *tight*: it holds, and the lower end is at least `TIGHT`
+    times the bound.
 
     Parameters
     ----------
     ratios
         One a seed, shape (k,), inf for a run that did not get there. Or a function that returns
-        those of so many seeds, the first ones always the same: then a first look at `seeds` that
-        is inconclusive is followed by a second one at `MOST_SEEDS`.
+        those of so many seeds, the first ones always the same: then there are up to three looks,
+        at `EARLY_SEEDS`, at `seeds` where these do not settle it, and at `MOST_SEEDS` where that
+        is inconclusive.
     bound
         The claimed bound, positive.
     seeds
-        Seeds of the first look.
+        Seeds of the first look; no early one is made where these are not more.
 
     Raises
     ------
@@ -46,7 +47,7 @@ def decide_median(
     """
     bound = real("bound", bound, above=0)
     if callable(ratios):
-        return _second_look(lambda count: decide_median(ratios(count), bound), seeds)
+        return _looks(lambda count: decide_median(ratios(count), bound), _is_settled, seeds)
     values = medians.values_of(ratios) / bound
     interval, p_value = medians.median_interval(values), medians.sign_p_value(values, 1.0)
     measured = {
@@ -67,14 +68,36 @@ def decide_median(
     return Decision("holds", "The median is at most the bound.", measured, p_value)
 
 
-def _second_look(look: Callable[[int], Decision], seeds: int) -> Decision:
-    """Return what a look at so many seeds says if it holds, else what one at `MOST_SEEDS` says.
+def _looks(
+    look: Callable[[int], Decision], settled: Callable[[Decision], bool], seeds: int
+) -> Decision:
+    """Return what the first look says that decides, the last one whatever it says.
 
-    A first look never says *violated*, whatever its size: two would double the level.
+    None but the last one says *violated*, whatever its size: several would raise the level. That an
+    early one says *holds* of a median above the bound has chance 2^-`EARLY_SEEDS`.
+
+    Parameters
+    ----------
+    look
+        What so many seeds say.
+    settled
+        Whether an early look decides: it is tight, or holds and could not be with more seeds.
+    seeds
+        Of the look between.
     """
+    if seeds > EARLY_SEEDS:
+        early = look(EARLY_SEEDS)
+        if early.p_value is None or settled(early):
+            return early
     first = look(seeds)
     clear = first.verdict in ("holds", "tight") or first.p_value is None
     return first if clear or seeds >= MOST_SEEDS else look(MOST_SEEDS)
+
+
+def _is_settled(decision: Decision) -> bool:
+    """Return whether a median is tight, or holds and is far from that."""
+    far = decision.verdict == "holds" and decision.measured["ratio"] < TIGHT
+    return far or decision.verdict == "tight"
 
 
 def decide_exponent(
@@ -88,8 +111,9 @@ def decide_exponent(
     *violated*: the sign test rejects a median of at most claimed + margin at `LEVEL`, under every
     law; that takes 31 slopes at least that all lie above, or 39 of `MOST_SEEDS`. *holds*: the upper
     end of the median's interval at 95 % is at most claimed + margin; said of a median above it in
-    at most 2.5 % of all cases at each look, 5 % at both. *tight*: it holds, and the whole interval
-    lies within the margin of the claimed one. Where nothing is random, the interval is the slope.
+    at most 2.5 % of all cases at each look, 5 % at all of them. *tight*: it holds, and the whole
+    interval lies within the margin of the claimed one. Where nothing is random, the interval is the
+    slope.
 
     A claim is about large x. Where the counts are curved and the local slope at the largest x
     is on the other side of claimed + margin, the slope decides nothing; *tight* needs a straight
@@ -99,18 +123,28 @@ def decide_exponent(
     ----------
     exponent
         The fit, with x that grows with difficulty. Or a function that returns that of so many
-        seeds, the first ones always the same: then a first look at `seeds` that is inconclusive
-        is followed by a second one at `MOST_SEEDS`.
+        seeds, the first ones always the same: then there are looks as of `decide_median`. An early
+        one decides nothing where the local slope at the largest x is above claimed + margin.
     claimed
         The claimed exponent, an upper bound.
     margin
         `EXPONENT_MARGIN`, or `LAW_MARGIN` for laws.
     seeds
-        Seeds of the first look.
+        Seeds of the first look; no early one is made where these are not more.
     """
     most = real("claimed", claimed) + real("margin", margin, least=0)
     if callable(exponent):
-        return _second_look(lambda count: decide_exponent(exponent(count), claimed, margin), seeds)
+        fit, least = exponent, most - 2.0 * margin
+
+        def look(count: int) -> Decision:
+            return decide_exponent(fit(count), claimed, margin)
+
+        def settled(decision: Decision) -> bool:
+            far = decision.verdict == "holds" and decision.measured["slope"] < least
+            within = decision.measured["end_slope"] <= most
+            return within and (far or decision.verdict == "tight")
+
+        return _looks(look, settled, seeds)
     measured = {
         name: float(getattr(exponent, name))
         for name in (

@@ -80,6 +80,7 @@ class Asked:
             "bound": self.bound,
             "within": _as_json(worst.within, constrained=worst.constrained),
             "function": None if function is None else dict(function.content),
+            "proof": None if worst.proof is None else worst.proof.as_json(),
         }
 
 

@@ -12,11 +12,12 @@ optimization, SIAM J. Optim. 27(3), 2017.
 
 import math
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 from pfbench.base.errors import InputError
+from pfbench.verification.worst_case.proof import Proof, proof_of
 
 EXTRA = 'install it with pip install "pfbench[certify]"'
 
@@ -72,6 +73,7 @@ class Estimation:
         self._zero: Any = PEPit.Expression(is_leaf=False, decomposition_dict={})
         self._problem: Any = PEPit.PEP()
         self._penalties: list[tuple[Function, Vector]] = []
+        self._measures: tuple[Expression, ...] = ()
 
     # --- classes ----------------------------------------------------------------------------------
 
@@ -151,6 +153,7 @@ class Estimation:
 
         It is the dual value: the bound that the solver's multipliers prove, up to its tolerance.
         """
+        self._measures = measures
         for measure in measures:
             self._problem.set_performance_metric(measure)
         # Without a solver's name PEPit may take SCS, which is up to 0.2 % too low.
@@ -163,6 +166,10 @@ class Estimation:
             return math.nan
         gap = abs(dual - program.value) / max(abs(dual), abs(program.value))
         return float(dual) if gap <= _DUALITY_GAP else math.nan
+
+    def proof(self, functions: Sequence[Function]) -> Proof:
+        """Return what the multipliers of a solved program prove; `functions` are those of it."""
+        return proof_of(self._problem, self._measures, functions)
 
 
 def mean(expressions: Iterable[Expression]) -> Expression:

@@ -16,6 +16,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.worst_case.estimation import Estimation, Expression, Vector, mean
 from pfbench.verification.worst_case.interpolated import WorstFunction
+from pfbench.verification.worst_case.proof import Proof
 from pfbench.verification.worst_case.recording import Recording, recorded, same
 
 MEASURES = ("fw_gap", "gradient_mapping_sq", "suboptimality")
@@ -87,6 +88,8 @@ class Worst:
         Whether there is a set; if not, the whole space, without a penalty.
     function
         The function and set that attain it, as a problem to run; None if there is no value.
+    proof
+        Why none is worse; None if there is no value.
     """
 
     value: float
@@ -96,6 +99,7 @@ class Worst:
     within: Class
     constrained: bool
     function: WorstFunction | None
+    proof: Proof | None
 
 
 def worst_case(
@@ -144,9 +148,9 @@ def worst_case(
         raise InputError("the least of random iterates has no computed worst case: take the mean.")
     program = _Program(recording, within, constrained)
     value = program.solve(measure, over)
-    function = None if np.isnan(value) else program.function()
+    function, proof = (None, None) if np.isnan(value) else (program.function(), program.proof())
     made = max(len(run) for _, run in recording.runs) - 1
-    return Worst(value, measure, over, made, within, constrained, function)
+    return Worst(value, measure, over, made, within, constrained, function, proof)
 
 
 def _why(constrained: bool) -> str:
@@ -225,6 +229,10 @@ class _Program:
             return self._f(x) - self._f(best)
         g = self._f.gradient(x)
         return g**2 if measure == "gradient_mapping_sq" else g * (x - self._lo(g))
+
+    def proof(self) -> Proof:
+        """Return why no function of the class is worse."""
+        return self._worst.proof([*self._functions, *([self._set] if self._set else [])])
 
     def function(self) -> WorstFunction:
         """Return the function and the set of the solution."""

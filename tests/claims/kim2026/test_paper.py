@@ -54,19 +54,33 @@ def test_without_noise_the_corrected_bound_is_reached_and_the_printed_one_is_a_t
     assert printed > 2.9
 
 
-def test_with_little_noise_beta_is_capped_and_the_printed_form_fails():
-    problem = theorem1.least_squares(400, 0.02)
-    assert theorem1.schedule(**dict(zip("Kr", (400, 3), strict=True)), **of(problem))[0] == 0.0
-    corrected, printed = ratios(problem, seeds=range(3))
-    assert corrected == pytest.approx(0.90, abs=0.02)
-    assert printed == pytest.approx(1.09, abs=0.02)
-    for kind in (theorem1.LongStep, theorem1.ShortStep):
-        assert ratios(problem, kind)[0] > 2.4
+FAR = 8.157
+"""The size of B with which L Delta = 4263: then C is 2.190 at sigma = 0 and 11.5 at sigma = 3."""
 
 
 def of(problem):
     c = known(problem)
     return {key: c[key] for key in ("L", "sigma", "delta")}
+
+
+def test_with_little_noise_beta_is_capped_and_the_printed_form_fails():
+    problem = theorem1.least_squares(2_000, 0.05, size=FAR)
+    c = of(problem)
+    assert c["L"] * c["delta"] == pytest.approx(4263, rel=1e-3)
+    assert theorem1.schedule(K=2_000, r=3, **c)[0] == 0.0
+    corrected, printed = ratios(problem)
+    assert corrected == pytest.approx(0.93, abs=0.01)
+    assert printed == pytest.approx(1.22, abs=0.01)
+    for kind in (theorem1.LongStep, theorem1.ShortStep):
+        assert ratios(problem, kind)[0] == pytest.approx(2.55, abs=0.02)
+
+
+def test_without_noise_the_same_instance_is_reached():
+    problem = theorem1.least_squares(2_000, 0.0, size=FAR)
+    numbers = {"K": 2_000, "r": 3, **of(problem)}
+    assert theorem1.corrected(**numbers, lo=1.0, hi=1.0) == pytest.approx(2.190, abs=1e-3)
+    assert theorem1.printed(**numbers, lo=1.0) == pytest.approx(0.730, abs=1e-3)
+    assert ratios(problem)[0] == pytest.approx(0.9999, abs=1e-4)
 
 
 class EighthStep(theorem1.Muon):
@@ -77,11 +91,11 @@ class EighthStep(theorem1.Muon):
 
 
 def test_with_much_noise_both_forms_hold():
-    problem = theorem1.least_squares(2_000, 3.0)
+    problem = theorem1.least_squares(2_000, 3.0, size=FAR)
     corrected, printed = ratios(problem)
-    assert corrected == pytest.approx(0.34, abs=0.02)
-    assert printed < corrected
-    assert ratios(problem, EighthStep)[0] > 1.3
+    assert corrected == pytest.approx(0.39, abs=0.02)
+    assert printed < 1.0
+    assert ratios(problem, EighthStep)[0] == pytest.approx(1.95, abs=0.03)
 
 
 # --- products of matrices -------------------------------------------------------------------------
@@ -144,6 +158,14 @@ def test_gradient_descent_needs_a_third_of_d(d, floor, best):
     assert floor < found <= best
 
 
+def test_other_norms_and_a_single_step_would_not_show_it():
+    """By |.|_2 the target is met at once, and the step 1/d alone would show twice the share."""
+    d = 101
+    first, others = 0.0, 1.0 - 1.0 / d  # after a step of 1/d
+    assert np.hypot(d * first, others * (d - 1) ** 0.5) <= (d - 1) / 2
+    assert least_steps(d, 1.0 / d) == pytest.approx(0.69 * d, abs=2)
+
+
 # --- findings -------------------------------------------------------------------------------------
 
 
@@ -152,3 +174,11 @@ def test_a_finding_is_shown_and_only_called_doubtful(erratum):
     assert erratum.ruling == "doubtful"
     assert not erratum.dossier.quotes
     assert_shown(erratum)
+
+
+def test_the_divisor_of_theorem_3():
+    numbers = next(one for one in PAPER.errata if one.name == "kim2026-theta").examine("quick", 1)
+    assert numbers.numbers["4 theta, step of the proof"] == pytest.approx(1.0, abs=1e-12)
+    for beta in (0.9, 0.999):
+        left = numbers.numbers[f"1 - 4 theta as stated, beta = {beta:g}"]
+        assert left == pytest.approx(2.0 * beta * (1.0 - beta), rel=1e-9)

@@ -66,12 +66,19 @@ def test_half_steps_are_seen_by_the_sharper_bound_alone():
     assert mean_ratio(problem, unconstrained.vanishing_printed, kind) < 1.0
 
 
-def test_signs_of_single_gradients_are_a_walk():
-    """2.0 at 10^4 steps, where the averaged ones are far below the bound."""
+@pytest.mark.parametrize(
+    ("kind", "ratio", "off"),
+    [(unconstrained.Unaveraged, 2.0, 0.3), (unconstrained.EqualWeights, 1.02, 0.25)],
+)
+def test_other_weights_break_the_sharper_bound_at_ten_thousand_steps(kind, ratio, off):
+    """Two points of noise from 0.9; the means over 200 runs, of a deviation below 0.06, are these.
+
+    At 10^5 steps they are 3.6 and 1.81.
+    """
     problem = two_points(10_000, 1.0)
     problem.inner.begin[:] = 0.9
-    found = mean_ratio(problem, unconstrained.vanishing_sharper, unconstrained.Unaveraged)
-    assert found == pytest.approx(2.0, abs=0.35)
+    found = mean_ratio(problem, unconstrained.vanishing_sharper, kind)
+    assert found == pytest.approx(ratio, abs=off)
     assert mean_ratio(problem, unconstrained.vanishing_sharper) < 0.5
 
 
@@ -94,6 +101,15 @@ def test_the_lemma_is_reached_by_travel_and_by_oscillation(judgements):
     row = judgements(unconstrained.LEMMA_1)
     assert ratio_of(row, "sharper", "travel") > 0.9999
     assert ratio_of(row, "printed", "oscillation") == pytest.approx(0.9998, abs=6e-5)
+
+
+def test_the_proof_of_theorem_5_5_gives_half_of_a_printed_constant():
+    """4/3 for 8/3; with it the bound is still above the sharper one, and holds."""
+    for L_f, zeta, sigma in ((1.0, 1.0, 0.0), (2.0, 3.0, 0.1), (0.1, 2.0, 5.0), (0.0, 1.0, 1.0)):
+        given = {"K": 100, "L": 2.0, "L_f": L_f, "rho": 1.5, "zeta": zeta, "sigma": sigma}
+        printed = unconstrained.vanishing_printed(**given, delta=0.0) - 3.0 / 100**0.75
+        sharper = unconstrained.vanishing_sharper(**given, delta=0.0) - 1.5 / 100**0.75
+        assert printed / 2.0 >= sharper
 
 
 # --- SCG ------------------------------------------------------------------------------------------
@@ -146,6 +162,19 @@ def test_the_sharper_bounds_are_below_the_printed_ones():
             assert sharper <= printed * (1.0 + 1e-12)
 
 
+def test_each_step_of_the_errors_is_reached(judgements):
+    row = judgements(errors.STEP)
+    assert ratio_of(row, "sharper", "travel 8 100.0, alpha constant") > 0.996
+    assert ratio_of(row, "printed", "travel 8 100.0, alpha constant") < 0.45
+
+
+@pytest.mark.parametrize("bound", ["step_printed", "step_sharper"])
+def test_a_step_without_the_square_of_alpha_is_too_little(monkeypatch, bound):
+    right = getattr(errors, bound)
+    monkeypatch.setattr(errors, bound, lambda u, alpha, L_f, s, sigma: right(u, alpha, L_f, s, 0.0))
+    assert judge(errors.STEP).verdict == "violated"
+
+
 def test_draws_that_cannot_be_enumerated_are_inconclusive():
     class Normal(unconstrained.USCG):
         def sampled(self, ask, x, rng):
@@ -172,6 +201,6 @@ def test_the_numbers_of_the_findings():
     assert numbers["D.10"]["u_2 over c"] == pytest.approx(3.086, abs=5e-4)
     assert numbers["D.10"]["largest u_k sqrt(k) over c"] == pytest.approx(4.38, abs=5e-3)
     assert numbers["D.3"]["measured over printed"] == pytest.approx(2.0)
-    assert findings.largest(3.5) <= 4.0 < findings.largest(3.55)
+    assert findings.largest(3.52) <= 4.0 < findings.largest(3.53)
     assert findings.largest(8.0) > 8.0
     assert findings.largest(9.0) == 9.0

@@ -17,6 +17,7 @@ from pfbench.claims.shen2019.table1 import (
     case,
     least_cost,
 )
+from pfbench.verification.statistics.medians import EARLY_SEEDS
 from pfbench.verification.trial import Trial
 
 NUMBERS = {"L": 1.7, "L2": 0.6, "sigma2": 2.3}
@@ -72,7 +73,9 @@ def test_the_counted_exponents_are_the_tables(estimator, claim, judgements):
     assert found.verdict == "tight"
     for of, (_, _, exponent) in GRIDS[estimator].items():
         assert found.measured[f"exponent in {of}: slope"] == pytest.approx(exponent, abs=0.03)
-    assert found.repetitions == 20 * sum(len(grid) for grid, _, _ in GRIDS[estimator].values())
+    assert found.repetitions == EARLY_SEEDS * sum(
+        len(grid) for grid, _, _ in GRIDS[estimator].values()
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Medians over seeds against enumeration: the sign test, intervals, and the two looks."""
+"""Medians over seeds against enumeration: the sign test, intervals, and the looks."""
 
 import itertools
 import math
@@ -70,44 +70,96 @@ def test_each_end_misses_in_at_most_half_of_the_rest_and_no_nearer_one_would(see
     assert stats.binom.cdf(seeds - rank + 1, seeds, 0.5) > tail
 
 
-def test_the_second_look_is_the_fewest_that_let_two_lie_within():
+def test_the_last_look_is_the_fewest_that_let_two_lie_within():
     assert stats.binom.cdf(2, medians.MOST_SEEDS, 0.5) <= st.LEVEL
     assert stats.binom.cdf(2, medians.MOST_SEEDS - 1, 0.5) > st.LEVEL
     assert stats.binom.cdf(3, medians.MOST_SEEDS, 0.5) > st.LEVEL
 
 
+def test_the_early_look_is_the_least_that_leaves_the_others_their_levels():
+    """The chances that each look says holds at the boundary, added up, whatever `seeds` is."""
+
+    def missed(seeds):
+        level = stats.binom.cdf(range(seeds), seeds, 0.5)
+        return level[level <= 0.025].max(initial=0.0)
+
+    between = max(missed(seeds) for seeds in range(medians.EARLY_SEEDS + 1, medians.MOST_SEEDS))
+    late = between + missed(medians.MOST_SEEDS)
+    assert late + 0.5**medians.EARLY_SEEDS <= 0.05
+    assert late + 0.5 ** (medians.EARLY_SEEDS - 1) > 0.05
+
+
+def chances(sizes):
+    """How many of each part lie above, as numbers of all 41, and the chance of it at a median."""
+    for numbers in itertools.product(*(range(size + 1) for size in sizes)):
+        parts = zip(numbers, sizes, strict=True)
+        weight = math.prod(stats.binom.pmf(k, size, 0.5) for k, size in parts)
+        above = [np.arange(size) < k for k, size in zip(numbers, sizes, strict=True)]
+        yield np.concatenate(above), weight
+
+
 @pytest.mark.parametrize("decide", ["median", "exponent"])
 @pytest.mark.parametrize("first", [6, 20, 35])
-def test_both_looks_keep_their_levels_under_every_law(decide, first):
-    """By enumeration: the chance of each pair of numbers above, times what is then said.
+def test_all_looks_keep_their_levels_under_every_law(decide, first):
+    """By enumeration: the chance of all numbers above, times what is then said.
 
-    What is said depends on how many lie above among the first and among the others, whatever the
-    law; at the boundary each does so with chance 1/2.
+    What is said depends on how many lie above among the earliest, those of the first look and the
+    others, whatever the law; at the boundary each does so with chance 1/2.
     """
     said = dict.fromkeys(("holds", "violated", "inconclusive"), 0.0)
-    rest = medians.MOST_SEEDS - first
-    for early in range(first + 1):
-        for late in range(rest + 1):
-            above = np.concatenate([np.arange(first) < early, np.arange(rest) < late])
-            verdict, seeds = verdict_of(decide, above, first)
-            verdict = "holds" if verdict == "tight" else verdict
-            weight = stats.binom.pmf(early, first, 0.5) * stats.binom.pmf(late, rest, 0.5)
-            said[verdict] += weight
-            assert verdict != "violated" or seeds == medians.MOST_SEEDS
+    earliest = min(first, medians.EARLY_SEEDS)
+    for above, weight in chances((earliest, first - earliest, medians.MOST_SEEDS - first)):
+        verdict, seeds = verdict_of(decide, above, first)
+        said["holds" if verdict == "tight" else verdict] += weight
+        assert verdict != "violated" or seeds == medians.MOST_SEEDS
     assert 0.01 < said["holds"] <= 0.05
+    # An early look that says holds is of seven within, of which the last says violated never.
     assert said["violated"] == pytest.approx(stats.binom.cdf(2, 41, 0.5))
     assert said["violated"] <= st.LEVEL
 
 
 @pytest.mark.parametrize("decide", ["median", "exponent"])
-def test_a_clear_case_is_decided_by_the_first_seeds_and_a_violation_by_the_second(decide):
+def test_a_clear_case_is_decided_by_the_first_seeds_and_a_violation_by_the_last(decide):
     none, every = np.zeros(41, dtype=bool), np.ones(41, dtype=bool)
-    assert verdict_of(decide, none, 20)[1] == 20
+    assert verdict_of(decide, none, 20)[1] == 7
+    assert verdict_of(decide, none, 6)[1] == 6
     assert verdict_of(decide, every, 20) == ("violated", 41)
     one_in_ten = np.arange(41) % 10 == 0  # five above, 36 within: clear at 20 already
     assert verdict_of(decide, one_in_ten, 20)[1] == 20
     assert verdict_of(decide, ~(np.arange(41) >= 38), 20) == ("inconclusive", 41)
     assert verdict_of(decide, ~(np.arange(41) >= 39), 20) == ("violated", 41)
+
+
+def looks_at(values):
+    """The verdict on a median of at most 1, and how many seeds were asked for."""
+    asked = []
+    decision = st.decide_median(lambda count: asked.append(count) or values[:count], 1.0)
+    return decision.verdict, asked
+
+
+def test_what_might_be_tight_with_more_seeds_gets_them():
+    """One of seven far below the others: 20 seeds let it lie outside of the interval."""
+    values = np.full(41, 0.5)
+    values[3] = 0.01
+    assert looks_at(values) == ("tight", [7, 20])
+    assert looks_at(np.full(41, 0.5)) == ("tight", [7])
+    assert looks_at(np.full(41, 0.01)) == ("holds", [7])
+
+
+@pytest.mark.parametrize(("change", "seeds"), [(0.0, [7]), (0.3, [7, 20])])
+def test_an_early_look_decides_no_counts_that_may_be_curved(change, seeds):
+    """A line, and a bow that ends too steep in most of the seeds, not in enough of them."""
+    asked = []
+    u = np.log(X)
+    bow = (u - u.mean()) ** 2 / (2 * u.max())
+    each = change + 0.3 * np.array([1, -1] * 21)[:41] * (change > 0)
+
+    def calls(count):
+        asked.append(count)
+        return np.exp(u + each[:count, np.newaxis] * bow)
+
+    assert st.decide_exponent(st.fitted(X, calls), 1.0).verdict == "tight"
+    assert asked == seeds
 
 
 def test_a_value_at_the_bound_speaks_for_it():
@@ -128,7 +180,7 @@ def test_verdicts_of_medians():
     assert st.decide_median(np.full(30, math.inf), 1.0).verdict == "inconclusive"
 
 
-def test_counts_that_do_not_reach_their_target_have_no_second_look():
+def test_counts_that_do_not_reach_their_target_have_no_further_look():
     asked = []
 
     def calls(count):
@@ -136,7 +188,7 @@ def test_counts_that_do_not_reach_their_target_have_no_second_look():
         return np.full((count, 4), math.inf)
 
     assert st.decide_exponent(st.fitted(X, calls), 1.0).verdict == "inconclusive"
-    assert asked == [20]
+    assert asked == [7]
 
 
 def test_rows_are_made_when_they_are_asked_for_and_once():

@@ -1,0 +1,63 @@
+"""Optax's optimisers as algorithms: their updates, of the counted gradients."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from pfbench.adapters.black_box import BlackBox, Tell, library
+from pfbench.adapters.plain import PlainOracles
+from pfbench.base.errors import InputError
+from pfbench.base.parameters import parameter, positive, whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptaxOptimizer(BlackBox):
+    """An optimiser of `optax`, in double precision.
+
+    Each update takes one gradient, or one batch of S component gradients. What wants values beside
+    it, as `lbfgs` does, is not run.
+    """
+
+    name = "optax-optimizer"
+    summary = "an optimiser of optax, a black box"
+    source = "DeepMind et al. 2020, optax"
+    counts = "T iterations: SFO ST, or FO T and SFO nT"
+    libraries = ("optax", "jax")
+    requires = frozenset({"smooth"})
+
+    iterations: int = whole(MISSING, "T, the number of its updates")
+    step: float = positive(MISSING, "learning_rate")
+    optimizer: str = parameter("sgd", "a function of optax, as sgd or contrib.muon")
+    batch: int | None = whole(None, "S; full gradients if not given")
+    options: Mapping[str, Any] | None = parameter(None, "further arguments of the function")
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """What its updates are made of."""
+        return self.requires | {"gradient" if self.batch is None else "batch"}
+
+    def minimise(self, plain: PlainOracles, tell: Tell, rng: np.random.Generator) -> None:
+        """See `BlackBox.minimise`."""
+        optax, jax = library("optax"), library("jax")
+        try:
+            made = attrgetter(self.optimizer)(optax)
+        except AttributeError as error:
+            raise InputError(
+                f"optax has no {self.optimizer}: name one of its functions, as sgd or contrib.muon."
+            ) from error
+        with jax.enable_x64(True):
+            optimizer = made(self.step, **dict(self.options or {}))
+            # In the shape of a point: muon takes matrices alone, and Adam is for all else.
+            x = jax.numpy.asarray(plain.point(plain.start))
+            state = optimizer.init(x)
+            for _ in range(self.iterations):
+                if self.batch is None:
+                    g = plain.gradient(x)
+                else:
+                    g = plain.batch(rng.integers(plain.n, size=self.batch), x)
+                update, state = optimizer.update(jax.numpy.asarray(plain.point(g)), state, x)
+                x = optax.apply_updates(x, update)
+                tell(x)

@@ -1,0 +1,162 @@
+"""What receipts of theorems and of comparisons share where they are put to the test."""
+
+import math
+import multiprocessing
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.errors import in_words
+from pfbench.oracles import Ledger, Oracles
+from pfbench.points import form_of
+from pfbench.receipts.runs import bits_of
+from pfbench.reporting.statistics.significance import rank_test
+from pfbench.runs.engines.engine import Engine
+from pfbench.runs.engines.workers import Result, Task
+from pfbench.runs.loop.isolated import apart
+from pfbench.runs.rerun import TOLERANCE
+
+LEVEL = 1e-4
+"""The chance that the runs of an honest receipt are told from those of new seeds, all tests
+together."""
+
+STEPS = 20
+"""Steps of a run that is made with its method in a process of its own."""
+
+
+@dataclass
+class Checked:
+    """What became of a receipt.
+
+    Attributes
+    ----------
+    off
+        What is not as the receipt says, a sentence each.
+    runs, verdicts, faults
+        How many were made again, of how many.
+    new
+        Runs of new seeds.
+    laws
+        Tests that compare them with the old ones: what differs if they do, and the p-value. A test
+        of equal numbers is none.
+    shipped
+        Runs of other methods that are those that are shipped.
+    unreached
+        What time did not suffice for, or could not be made again, and must have been.
+    """
+
+    off: list[str] = field(default_factory=list)
+    runs: list[int] = field(default_factory=lambda: [0, 0])
+    verdicts: list[int] = field(default_factory=lambda: [0, 0])
+    faults: list[int] = field(default_factory=lambda: [0, 0])
+    new: int = 0
+    shipped: int = 0
+    laws: list[tuple[str, float]] = field(default_factory=list)
+    unreached: list[str] = field(default_factory=list)
+
+    @property
+    def least(self) -> float:
+        """The least p-value."""
+        return min((p for _, p in self.laws), default=1.0)
+
+    def law(self, what: str, there: Sequence[float], here: Sequence[float]) -> None:
+        """Compare what old runs and those of new seeds have; equal numbers tell nothing."""
+        old, new = np.array(there), np.array(here)
+        both = np.concatenate([old, new])
+        if np.isnan(both).any() or (both == both[0]).all():
+            return
+        p = rank_test(old, new)
+        text = f"median {np.median(new):g} for {np.median(old):g}, p = {p:.1g}"
+        self.laws.append((f"{what} has another law now ({text})", p))
+
+    def compare(self) -> None:
+        """Note which laws are others than the old ones, at `LEVEL` all together."""
+        self.off += [text for text, p in self.laws if p <= LEVEL / len(self.laws)]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A task, what its outcome is given to, and what it is about; without it nothing is checked."""
+
+    task: Task
+    take: Callable[[Any], object]
+    what: str
+    needed: bool = True
+
+
+def answered(asked: Sequence[Asked], engine: Engine, found: Checked, seconds: float) -> None:
+    """Do what is asked as far as the time suffices, and note what had to be done and was not."""
+    ends = monotonic() + seconds
+    reached = set()
+    with closing(engine.do([one.task for one in asked])) as results:  # type: ignore[type-var]
+        for result in results:
+            reached.add(result.index)
+            _take(asked[result.index], result, found)
+            if monotonic() > ends:
+                break
+    found.compare()
+    found.unreached += [
+        f"{one.what}: no time"
+        for index, one in enumerate(asked)
+        if one.needed and index not in reached
+    ]
+
+
+def _take(one: Asked, result: Result, found: Checked) -> None:
+    if result.status == "done":
+        one.take(result.value)
+    elif one.needed:
+        found.unreached.append(f"{one.what}: {result.status}: {result.reason}")
+
+
+def near(there: Any, here: Any) -> bool:
+    """Return whether two values are equal; numbers up to `TOLERANCE`."""
+    numbers = all(isinstance(one, int | float) for one in (there, here))
+    if not numbers:
+        return bool(there == here)
+    close = math.isclose(there, here, rel_tol=TOLERANCE, abs_tol=1e-12)
+    return close or (math.isnan(there) and math.isnan(here))
+
+
+def equal(there: float, here: float) -> bool:
+    """Return whether two numbers are equal; NaN is equal to itself."""
+    return there == here or (math.isnan(there) and math.isnan(here))
+
+
+def other_apart(made: Callable[[], tuple[Any, Any]], seed: int, what: str) -> str:
+    """Return in what a method differs where nothing of the problem is in its memory.
+
+    Parameters
+    ----------
+    made
+        Returns the problem, and the method made for it.
+    seed
+        Of both runs, of which the first `STEPS` steps are compared: counts and iterates.
+    what
+        How the method is called.
+    """
+    # A worker is a daemon, which may start none; what is started here ends with it all the same.
+    multiprocessing.current_process().daemon = False
+    ways = []
+    for isolated in (False, True):
+        (problem, algorithm), ledger = made(), Ledger()
+        backend = problem.open(np.random.default_rng(seed))
+        ask = Oracles(backend, ledger, problem.set.diameter, form_of(problem.start(), problem.name))
+        begin = partial(apart, algorithm, ledger) if isolated else algorithm.run
+        states = begin(ask, problem.start(), np.random.default_rng(seed))
+        try:
+            seen = [(bits_of(problem, one.x), ledger.counts()) for one in islice(states, STEPS)]
+        except Exception as error:
+            if not isolated:
+                return ""  # which its runs tell
+            return f"{what} fails in a process of its own: {in_words(error)}"
+        finally:
+            getattr(states, "close", int)()
+        ways.append(seen)
+    return "" if ways[0] == ways[1] else f"{what} does other things in a process of its own"

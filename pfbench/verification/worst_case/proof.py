@@ -1,0 +1,262 @@
+"""The proof that a worst case is none the worse: what the solver's multipliers add up to.
+
+Let G be the Gram matrix of the vectors of a program, F its function values. Each inequality of the
+class is e(G, F) <= 0 with e affine, as is each measure m. Multipliers l >= 0 and weights w >= 0 of
+sum 1 with
+
+    sum_k w_k m_k(G, F) = bound + sum_c l_c e_c(G, F) - <S, G>
+
+for all G and F, and S positive semidefinite, prove that the least of the measures is at most the
+bound: what is behind it is at most 0. That can be read, and checked without a solver.
+
+References
+----------
+Goujaud, Dieuleveut, Taylor, On fundamental proof structures in first-order optimization, CDC 2023.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+
+NEGLIGIBLE = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+"""A multiplier below this part of the largest is left out, if the slack stays below `SLACK`."""
+
+SLACK = 1e-8
+"""Relative to the bound."""
+
+ROUNDING = 1e-6
+"""By so much of itself the bound may be raised by leaving multipliers out."""
+
+MEASURE, CONDITION = "measure", "condition"
+"""Kinds of terms that are no inequality of a class: what is measured, and what is demanded."""
+
+FORMS: Mapping[str, str] = {
+    "smoothness_convexity": "f(j) + <g(j), x(i) - x(j)> + |g(i) - g(j)|^2/(2L) <= f(i)",
+    "smoothness": "f(j) - L|x(i) - x(j)|^2/4 + <g(i) + g(j), x(i) - x(j)>/2 "
+    "+ |g(i) - g(j)|^2/(4L) <= f(i)",
+    "convexity": "<g(j), x(i) - x(j)> <= 0",
+    "diameter": "|x(i) - x(j)|^2 <= D^2",
+    "value": "f(i) = 0",
+}
+"""The inequalities of classes, by the names that PEPit gives them; of a set f is its indicator."""
+
+EQUATIONS = frozenset({"value"})
+"""Those of which the multiplier may have either sign; they are of one point."""
+
+Affine = tuple[Floats, Floats, float]
+"""The matrix, the vector and the constant of <M, G> + <v, F> + k."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """An inequality, a condition or a measure, with its multiplier.
+
+    Attributes
+    ----------
+    kind
+        One of `FORMS`, `CONDITION` or `MEASURE`.
+    multiplier
+        At least 0, but of an equation.
+    function, at
+        Of which function, and between which of its points; empty for what is of none.
+    gram, values, constant
+        Of the affine function that is at most 0, or that is measured.
+    """
+
+    kind: str
+    multiplier: float
+    function: int
+    at: tuple[int, ...]
+    gram: Floats
+    values: Floats
+    constant: float
+
+    @property
+    def sign(self) -> float:
+        """How it enters the remainder."""
+        return -1.0 if self.kind == MEASURE else 1.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON has it: of <v_i, v_j>, i <= j, and of values what is not 0."""
+        return {
+            "kind": self.kind,
+            "multiplier": self.multiplier,
+            "function": self.function if self.at else None,
+            "at": list(self.at),
+            "gram": [
+                [i, j, float(self.gram[i, j] * (1 + (i < j)))]
+                for i, j in np.argwhere(np.triu(self.gram)).tolist()
+            ],
+            "values": [[i, float(self.values[i])] for i in np.flatnonzero(self.values).tolist()],
+            "constant": self.constant,
+        }
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What bounds a worst case.
+
+    Attributes
+    ----------
+    terms
+        The measures with their weights, then the inequalities with their multipliers.
+    points
+        Of each function its points: x, g and f there, by vectors, vectors and values; the last
+        entry of f is a constant.
+    """
+
+    terms: Sequence[Term]
+    points: Sequence[Sequence[tuple[Floats, Floats, Floats]]]
+
+    @property
+    def bound(self) -> float:
+        """What it proves, where there is no slack."""
+        return -sum(one.sign * one.multiplier * one.constant for one in self.terms)
+
+    @property
+    def remainder(self) -> Floats:
+        """The matrix S, which must be positive semidefinite."""
+        parts = [one.sign * one.multiplier * one.gram for one in self.terms]
+        return np.asarray(np.sum(parts, axis=0))
+
+    @property
+    def slack(self) -> tuple[float, float]:
+        """How far S is from it: its least eigenvalue if below 0; and what is left of values."""
+        left = np.sum([one.sign * one.multiplier * one.values for one in self.terms], axis=0)
+        least = float(np.linalg.eigvalsh(self.remainder)[0]) if self.remainder.size else 0.0
+        return max(0.0, -least), float(np.max(np.abs(left), initial=0.0))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        short, left = self.slack
+        return {
+            "bound": self.bound,
+            "slack": {"eigenvalue": short, "values": left},
+            "terms": [one.as_json() for one in self.terms],
+            "points": [[[part.tolist() for part in point] for point in of] for of in self.points],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield the identity that it certifies, a line for each term."""
+        short, left = self.slack
+        yield f"{self.bound:.6g} - measured = <S, G> + the sum of right less left sides"
+        for one in self.terms:
+            if one.kind != MEASURE:
+                yield f"  {one.multiplier:.6g} x ({_said(one, self.points)})"
+        yield f"S is positive semidefinite up to {short:.1g}; of values {left:.1g} is left"
+
+
+def _said(one: Term, points: Sequence[Sequence[tuple[Floats, Floats, Floats]]]) -> str:
+    if one.kind == CONDITION:
+        return _assumed(one, points[0])
+    form = FORMS.get(one.kind, one.kind)
+    for letter, number in zip("ij", one.at, strict=False):
+        form = form.replace(f"({letter})", f"({number})")
+    return form.replace("f(", f"f_{one.function}(") if len(points) > 1 else form
+
+
+def _assumed(one: Term, points: Sequence[tuple[Floats, Floats, Floats]]) -> str:
+    """Return what a condition on the start says, by the point at which f is least in it."""
+    lowest = next((k for k, (_, _, f) in enumerate(points) if f[:-1] @ one.values < 0.0), None)
+    if not one.values.any():
+        return "|g(0)|^2/(2L) <= delta"
+    if lowest is None:
+        return "f(0) - min f <= delta"
+    slope = f" + |g({lowest})|^2/(2L)" if one.gram.any() else ""
+    return f"f(0) - f({lowest}){slope} <= delta"
+
+
+def proof_of(problem: Any, measures: Sequence[Any], functions: Sequence[Any]) -> Proof:
+    """Return the proof that a solved program holds.
+
+    Parameters
+    ----------
+    problem
+        PEPit's, solved.
+    measures
+        The expressions of which the least was maximised.
+    functions
+        Whose points there are, those of the class and of the set.
+    """
+    # PEPit makes the constraints on measures itself, first of all, and keeps them to itself.
+    first = problem._list_of_prepared_constraints
+    raw: list[tuple[str, int, tuple[int, ...], Any, Any]] = [
+        *((MEASURE, 0, (), of, one) for of, one in zip(measures, first, strict=False)),
+        *((CONDITION, 0, (), one.expression, one) for one in problem.list_of_constraints),
+    ]
+    for number, function in enumerate(functions):
+        for kind, table in function.tables_of_constraints.items():
+            every = np.ndenumerate(table.to_numpy())
+            for at, one in ((at, one) for at, one in every if hasattr(one, "eval_dual")):
+                raw.append(
+                    (kind, number, at[-1:] if kind in EQUATIONS else at, one.expression, one)
+                )
+    sizes = problem.G_value.shape[0], len(problem.F_value)
+    terms = [
+        Term(kind, float(one.eval_dual()), number, at, *_affine(expression, *sizes))
+        for kind, number, at, expression, one in raw
+    ]
+    points = [
+        [(_vector(x, sizes[0]), _vector(g, sizes[0]), _value(f, sizes[1])) for x, g, f in of]
+        for of in (function.list_of_points for function in functions)
+    ]
+    found = [Proof(_balanced(_larger(terms, part)), points) for part in NEGLIGIBLE]
+    most = found[-1].bound * (1.0 + ROUNDING)
+    good = (one for one in found if max(one.slack) <= SLACK * most and one.bound <= most)
+    return next(good, found[-1])
+
+
+def _larger(terms: Sequence[Term], part: float) -> list[Term]:
+    """Return the terms with multipliers above a part of the largest; those of measures stay."""
+    largest = max(abs(one.multiplier) for one in terms)
+    sizes = [abs(t.multiplier) if t.kind in EQUATIONS else t.multiplier for t in terms]
+    return [
+        one
+        for one, size in zip(terms, sizes, strict=True)
+        if size > part * largest or (one.kind == MEASURE and size > NEGLIGIBLE[-1])
+    ]
+
+
+def _balanced(terms: Sequence[Term]) -> list[Term]:
+    """Return terms of which the weights sum to 1 and the values cancel, by the least change."""
+    rows = np.array([[*one.sign * one.values, one.kind == MEASURE] for one in terms]).T
+    multipliers = np.array([one.multiplier for one in terms])
+    wanted = np.eye(len(rows))[-1]
+    change, *_ = np.linalg.lstsq(rows, wanted - rows @ multipliers, rcond=None)
+    pairs = zip(terms, (multipliers + change).tolist(), strict=True)
+    # What would be below 0 proves nothing; what is left of values says so.
+    return [
+        replace(one, multiplier=new if one.kind in EQUATIONS else max(0.0, new))
+        for one, new in pairs
+    ]
+
+
+def _affine(expression: Any, vectors: int, values: int) -> Affine:
+    """Return what an expression of PEPit is, in its leaves."""
+    gram, linear, constant = np.zeros((vectors, vectors)), np.zeros(values), 0.0
+    for leaf, weight in expression.decomposition_dict.items():
+        if isinstance(leaf, tuple):
+            one, other = (each.counter for each in leaf)
+            gram[one, other] += weight / 2
+            gram[other, one] += weight / 2
+        elif isinstance(leaf, int):
+            constant += weight
+        else:
+            linear[leaf.counter] += weight
+    return gram, linear, constant
+
+
+def _vector(point: Any, vectors: int) -> Floats:
+    found = np.zeros(vectors)
+    for leaf, weight in point.decomposition_dict.items():
+        found[leaf.counter] += weight
+    return found
+
+
+def _value(expression: Any, values: int) -> Floats:
+    _, linear, constant = _affine(expression, 0, values)
+    return np.append(linear, constant)

@@ -1,0 +1,109 @@
+"""What is told of a method while claims are still being tested on it, and what is tested first."""
+
+from dataclasses import replace
+
+import pytest
+
+from pfbench.claims.catalogue import CLAIMS, soonest_known
+from pfbench.cli import known
+from pfbench.cli.progress import Steps
+from pfbench.runs.engines.engine import ThisProcess
+from pfbench.verification.session import Session
+from pfbench.verification.subject import Subject
+from pfbench.verification.verdict import Verdict
+
+NAMES = (
+    "wang2019-table1-prox-spiderboost",
+    "wang2019-thm2",
+    "methods-run-prox-spiderboost",
+    "methods-count-prox-spiderboost",
+    "methods-steps-prox-spiderboost",
+)
+
+
+def row(name, verdict="holds", seconds=1.0):
+    nothing = {"measured": {}, "claimed": {}, "repetitions": 1, "p_value": None}
+    return Verdict(
+        claim=CLAIMS[name], verdict=verdict, reason="so it is.", seconds=seconds, **nothing
+    )
+
+
+def followed(*usual, slots=1):
+    """What follows claims that usually take so many seconds each, by quick effort."""
+    claims = [replace(CLAIMS[n], takes=(s, 9.9)) for n, s in zip(NAMES, usual, strict=False)]
+    return known.Known(claims, "quick", slots, Steps("test", len(claims), "checks", quiet=True))
+
+
+def test_what_holds_a_method_to_its_source_is_tested_first_then_what_is_quick():
+    class Stops(Exception):
+        pass
+
+    begun = []
+
+    def check(trial):
+        begun.append(trial.claim.name)
+        raise Stops
+
+    claims = [replace(CLAIMS[name], check=check) for name in NAMES]
+    kept = Session(engine=ThisProcess(), order=soonest_known("quick"))
+    done = kept.verify(claims, Subject())
+    assert [one.claim.name for one in done.rows] == list(NAMES)
+    assert begun[:3] == [NAMES[3], NAMES[4], NAMES[2]]
+    assert begun[3:] == sorted(begun[3:], key=lambda name: CLAIMS[name].seconds("quick"))
+    begun.clear()
+    Session(engine=ThisProcess()).verify(claims, Subject())
+    assert begun[-1] == NAMES[3]
+
+
+def test_the_rest_is_estimated_by_usual_times_and_the_pace_so_far():
+    found = followed(8.0, 4.0, 2.0, 1.0)
+    assert found.left() is None
+    found.count(row(NAMES[3], seconds=2.0), True)  # twice its usual time
+    assert found.left() == pytest.approx(2.0 * 14.0)
+    found.count(row(NAMES[2]), False)  # from the store, which says nothing of the pace
+    assert found.left() == pytest.approx(2.0 * 12.0)
+
+
+def test_two_at_a_time_halve_it_down_to_the_longest():
+    found = followed(8.0, 4.0, 2.0, 6.0, 1.0, slots=2)
+    found.count(row(NAMES[4], seconds=1.0), True)
+    assert found.left() == pytest.approx(10.0)
+    found.count(row(NAMES[1], seconds=4.0), True)
+    found.count(row(NAMES[3], seconds=6.0), True)
+    assert found.left() == pytest.approx(8.0)
+
+
+def test_it_names_what_is_wrong_and_what_is_to_come():
+    found = followed(8.0, 4.0, 2.0, 1.0, 1.0)
+    words = found.in_words()
+    assert words.startswith("so far, of 5 claims: nothing; to come: wang2019-table1-prox-")
+    assert words.endswith("methods-run-prox-spiderboost and 2 more")
+    found.count(row(NAMES[3], "violated"), True)
+    found.count(row(NAMES[4]), True)
+    assert found.in_words() == (
+        "so far, of 5 claims: 1 holds, 1 violated (not as it should be: "
+        "methods-count-prox-spiderboost); to come: wang2019-table1-prox-spiderboost, "
+        "wang2019-thm2, methods-run-prox-spiderboost, about 14 s left"
+    )
+
+
+class AtOnce:
+    """A timer whose time is over when it starts."""
+
+    def __init__(self, seconds, function):
+        self.start = function
+
+    def cancel(self):
+        pass
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_it_is_told_while_claims_are_open(pfbench, monkeypatch, quiet):
+    monkeypatch.setattr(known.threading, "Timer", AtOnce)
+    names = ("shen2019-count-svrg", "shen2019-unbiased-svrg")
+    own = "pfbench.algorithms.nfwu:NFWUSVRG"
+    json = ("--json", "-") if quiet else ()
+    outcome = pfbench("verify", *names, "--algorithm", own, "--jobs", 0, *json)
+    assert outcome.status == 0
+    assert ("so far, of 2 claims: nothing; to come: " in outcome.err) == (not quiet)
+    assert "so far" not in pfbench("verify", *names, "--jobs", 0, *json).err
