@@ -134,7 +134,6 @@ def serve_on(pipe):
             return
         isolated._serve(far, threads)
         far.close()
-        pipe.send("done")
 
 
 class Lasting:
