@@ -12,6 +12,7 @@ from pfbench.reporting.findings.ranking import Ranking, ranked_by, ranking
 from pfbench.reporting.findings.seeds import too_few
 from pfbench.reporting.results import Results
 from pfbench.reporting.statistics import Final, Price
+from pfbench.reporting.statistics.prices import PRODUCTS
 from pfbench.reporting.tables import Cell, Row, Table
 from pfbench.reporting.words import AXES, inside, significant
 
@@ -34,14 +35,16 @@ CSV_HEAD = (
 def comparisons(results: Results) -> list[Comparison]:
     """Return the comparison of a study in its price, if it states one, then in each kind of calls.
 
-    Full gradients are no kind of their own where their component gradients are in the SFO. Without
-    targets there are no calls to them, and one comparison.
+    Last, where lmo_products is measured, stand products of matrices. Full gradients are no kind of
+    their own where their component gradients are in the SFO. Without targets there are no calls to
+    them, and one comparison.
     """
     made = [kind for kind in AXES if kind in COUNTED and any(one.makes(kind) for one in results)]
     kinds = [kind for kind in made if kind != "fo" or "sfo" not in made]
     prices = [Price.of(kind) for kind in kinds or ["sfo"]]
     stated = [Price.of(results.study.price)] if results.study.price else []
-    several = list(dict.fromkeys([*stated, *prices]))
+    products = [PRODUCTS] if "lmo_products" in results.study.measures else []
+    several = list(dict.fromkeys([*stated, *prices, *products]))
     equal = list(map(at_equal_counts, results.panels))
     prices = several[: None if results.study.targets else 1]
     return [compare(results, price, equal) for price in prices]
@@ -90,7 +93,7 @@ def _note(comparison: Comparison, last: bool) -> str:
     parts = []
     if comparison.targets:
         parts.append(
-            f"Expected {comparison.price} calls to each target: all that the runs were charged, a "
+            f"Expected {comparison.price.calls} to each target: all that the runs were charged, a "
             "failed one what it spent itself, over the number that reached it; in brackets the "
             "95 % interval over seeds (bootstrap), then how many runs reached it."
         )
