@@ -12,8 +12,8 @@ from pfbench.base.names import unknown
 from pfbench.reporting.statistics.curves import Array, column
 from pfbench.runs.loop.run import Run
 
-PRICED = (*COUNTED, "iteration", "seconds")
-"""What a price may charge, by trace column."""
+PRICED = (*COUNTED, "products", "iteration", "seconds")
+"""What a price may charge, by trace column; products of matrices are LO times lmo_products."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Price:
         return float(sum(weight * whole[name] for name, weight in self.weights))
 
 
-PRODUCTS = Price((("products", 1.0),))
+PRODUCTS = Price.of("products")
 """The products of matrices in linear minimisations, of runs that measure lmo_products."""
 
 
