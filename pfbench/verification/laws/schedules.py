@@ -15,6 +15,9 @@ from pfbench.verification.trial import Trial
 _REFUSALS = (PfbenchError, ValueError, NotImplementedError, type(None))
 """The errors by which a schedule refuses what is asked; without any it lacks what is needed."""
 
+_OUTSIDE = ("math domain error", "expected a ")
+"""What the functions of `math` say, by versions of Python, of a number that they are not for."""
+
 _RELATIVE = 1e-9
 """Relative size of rounding in a real parameter."""
 
@@ -61,7 +64,8 @@ def _check_failed(failed: Sequence[tuple[Wanted, Untestable]], granted: Sequence
     left = [one for one in failed if not (granted and isinstance(one[1].__cause__, Refused))]
     for asked, error in left:
         same = any(_request(asked) == _request(one) for one in granted)
-        is_error = not isinstance(error.__cause__, _REFUSALS)
+        outside = str(error.__cause__).startswith(_OUTSIDE)
+        is_error = outside or not isinstance(error.__cause__, _REFUSALS)
         if is_error or same or (granted and _request(asked) == (False, {})):
             raise Raised(str(error)) from error
     if left:
