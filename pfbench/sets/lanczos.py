@@ -123,8 +123,14 @@ def leading_triple(
                 basis = basis._replace(left=_taller(basis.left, room))
         steps, done, theta = _extended(operator, basis, goal, steps, theta)
         if steps < 0:
-            given = {"tolerance": tolerance, "failure": failure, "most_steps": most_steps}
-            again = partial(leading_triple, rng=rng, vectors=vectors, **given)
+            again = partial(
+                leading_triple,
+                rng=rng,
+                tolerance=tolerance,
+                failure=failure,
+                most_steps=most_steps,
+                vectors=vectors,
+            )
             return _rescaled(operator, again, warm)
     u, v = (np.empty(size if vectors else 0) for size in (M, N))
     if vectors:
