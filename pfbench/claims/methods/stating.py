@@ -101,7 +101,9 @@ Moving = Callable[[Waves, Parameters, Floats, Floats], Floats]
 
 def claims_of(method: Method) -> tuple[Claim, ...]:
     """Return the claims about a method: estimate, steps, count, run, and the schedule if any."""
-    method = at_size(at_scales(method))
+    from pfbench.claims.methods.extremes import at_extremes
+
+    method = at_extremes(at_size(at_scales(method)))
 
     def claim(what: str, kind: str, statement: str, check: Callable[..., Evidence]) -> Claim:
         return Claim(
@@ -160,15 +162,6 @@ def settings_at_size(claim: Claim) -> tuple[Setting, ...]:
 
 def at_scales(method: Method) -> Method:
     """Return a method that is followed where f is larger and smaller by `SCALES`, too."""
-
-    def scaled(one: Setting, by: float) -> Setting:
-        powers = {"step": method.step_power, **_GROWS}
-        given = {
-            name: value * by ** powers.get(name, 0) if isinstance(value, float) else value
-            for name, value in one.parameters.items()
-        }
-        return Setting(instance(one.problem, scale=2.0 * by), given)
-
     slides = any("tolerance" in one.parameters for one in method.followed)
 
     def fits(one: Setting) -> bool:
@@ -178,10 +171,20 @@ def at_scales(method: Method) -> Method:
 
     def more(settings: Sequence[Setting], most: int) -> tuple[Setting, ...]:
         fitting = list(filter(fits, settings))[:most]
-        return (*settings, *(scaled(one, by) for one in fitting for by in SCALES))
+        return (*settings, *(scaled(method, one, by) for one in fitting for by in SCALES))
 
     enumerated, followed = more(method.enumerated, 1), more(method.followed, len(method.followed))
     return replace(method, enumerated=enumerated, followed=followed)
+
+
+def scaled(method: Method, one: Setting, by: float) -> Setting:
+    """Return a setting with f larger by a factor, and what grows with it."""
+    powers = {"step": method.step_power, **_GROWS}
+    given = {
+        name: value * by ** powers.get(name, 0) if isinstance(value, float) else value
+        for name, value in one.parameters.items()
+    }
+    return Setting(instance(one.problem, scale=2.0 * by), given)
 
 
 def at_size(method: Method) -> Method:
