@@ -63,7 +63,7 @@ def runs_as_its_source(trial: Trial, *, method: Method) -> Evidence:
     """
     parts: dict[str, Decision] = {}
     if method.extreme:
-        parts["extremes"] = _extremes(trial, method)
+        parts["extremes"] = at_extremes(trial, method)
         if parts["extremes"].verdict == "violated":
             return Evidence(all_of(parts), _CLAIMED, 1)
     drawn = [drawn_by(trial.at_seed, one) for one in method.sized]
@@ -116,7 +116,7 @@ def drawn_by(seed: int, one: Setting) -> Setting:
     return Setting(instance(problem, n=n, d=d, begin=seed).called(title), given)
 
 
-def _extremes(trial: Trial, method: Method) -> Decision:
+def at_extremes(trial: Trial, method: Method) -> Decision:
     """Follow short runs at extremes; each is the source's, or is refused by an error that says why.
 
     They say nothing of how large the problems were that were looked at.
@@ -294,6 +294,8 @@ class _Seen:
         size, pairs = formed.batch or self.problem.n, formed.against is None
         if t == 0 and not filled:
             drawn = drawn[self.problem.n :]  # its own table, component by component
+        if not pairs and near(formed.at, formed.against) and len(drawn) == 2 * size:
+            drawn = drawn[:size]  # what is asked at the point before is asked here, too
         if len(drawn) != size * (1 + pairs):
             return f"it asks {len(drawn)} component gradients, not {size * (1 + pairs)}"
         batches = [drawn[:size], drawn[size:]] if pairs else [drawn]
