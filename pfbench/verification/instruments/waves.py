@@ -105,7 +105,9 @@ class Waves(FiniteSum):
         most 1, which all sets here hold.
         """
         if self.kind == "vertex" and self.set.diameter < np.inf:
-            return np.asarray(self.set.lo(np.eye(1, *self.set.shape)[0]))
+            direction = np.zeros(self.set.shape)
+            direction[0] = 1.0
+            return np.asarray(self.set.lo(direction))
         if self.begin:
             rng = np.random.default_rng(self.begin)
             direction = rng.normal(size=self.set.shape)

@@ -294,7 +294,8 @@ class _Seen:
         size, pairs = formed.batch or self.problem.n, formed.against is None
         if t == 0 and not filled:
             drawn = drawn[self.problem.n :]  # its own table, component by component
-        if not pairs and near(formed.at, formed.against) and len(drawn) == 2 * size:
+        stands = formed.against is not None and near(formed.at, formed.against)
+        if stands and len(drawn) == 2 * size:
             drawn = drawn[:size]  # what is asked at the point before is asked here, too
         if len(drawn) != size * (1 + pairs):
             return f"it asks {len(drawn)} component gradients, not {size * (1 + pairs)}"
