@@ -1,5 +1,6 @@
 """``pfbench compare``: one method against the catalogue, on a suite of problems."""
 
+import gc
 from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import closing
@@ -108,7 +109,15 @@ def shipped_with(path: Path) -> "Shipped | None":
     from pfbench.runs.shipped import SUFFIX, read_shipped
 
     beside = path.with_name(path.stem + SUFFIX)
-    return read_shipped(beside) if beside.exists() else None
+    if not beside.exists():
+        return None
+    # Its cells live to the end: to look for garbage among them takes a second.
+    gc.disable()
+    try:
+        return read_shipped(beside)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 # --- comparing ------------------------------------------------------------------------------------
