@@ -6,9 +6,9 @@ that it has. A method does as its source there, or refuses by an error that says
 
 from collections.abc import Iterator
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
-from pfbench.claims.methods.stating import scaled
 from pfbench.verification import instance
 from pfbench.verification.instruments.waves import with_penalty
 from pfbench.verification.laws import Method, Setting
@@ -36,6 +36,12 @@ _OF_PARAMETERS: dict[str, dict[str, Any]] = {
     "step 1e-12": {"step": 1e-12},
     "step 1": {"step": 1.0},
 }
+
+
+_GROWS = MappingProxyType(
+    {"smoothness": 1, "curvature": 1, "delta": 1, "sigma": 1, "tolerance": 1, "lam": -1}
+)
+"""By which power of such a factor a parameter grows; a step by its method's."""
 
 
 def at_extremes(method: Method) -> Method:
@@ -72,3 +78,13 @@ def _of_size(first: Setting, n: int) -> Setting:
     was = int(first.problem().n)
     given = {k: n if k == "snapshot" and v == was else v for k, v in first.parameters.items()}
     return Setting(instance(first.problem, n=n).called(f"n={n}"), given)
+
+
+def scaled(method: Method, one: Setting, by: float) -> Setting:
+    """Return a setting with f larger by a factor, and what grows with it."""
+    powers = {"step": method.step_power, **_GROWS}
+    given = {
+        name: value * by ** powers.get(name, 0) if isinstance(value, float) else value
+        for name, value in one.parameters.items()
+    }
+    return Setting(instance(one.problem, scale=2.0 * by), given)
