@@ -76,8 +76,8 @@ def _rule(tune: "Tune") -> list[str]:
         f"{_listed(tune.seeds)}. To each of {targets} the one of the fewest expected "
         f"{tune.count.upper()} is chosen.{further if tune.beyond else ''}",
         "3/L is 3 over the problem's L, the larger of L_f and L_ms; ceil(n/{batch}) is one pass "
-        "over its components. The step of a method that makes linear minimisations is a share of "
-        "the way to a vertex, which has no unit, and is the same everywhere.",
+        "over its components. A plain number is the step of a method that makes linear "
+        "minimisations over a set: a share of the way to a vertex, which has no unit.",
         "A method of yours is tuned in the same way: of what its class needs and is not given the "
         "values are those of [candidate] in the suite, and, if it asks no linear minimisation, "
         "first those of [candidate.projecting].",

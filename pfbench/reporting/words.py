@@ -26,6 +26,8 @@ MEASURES: Mapping[str, str] = MappingProxyType(
         "fw_gap": "Frank-Wolfe gap V(x)",
         "gradient_mapping_sq": "Squared gradient mapping |G(x)|²",
         "estimator_error": "Estimator error |g − ∇f(x)|",
+        "dual_norm": "Dual norm of the gradient |∇f(x)|∗",
+        "lmo_products": "Products of matrices in a linear minimisation",
         "coin": "Coin (1: heads, a full gradient)",
         "rmse_truth": "RMSE to the underlying matrix",
         "rmse_heldout": "RMSE on held-out entries",

@@ -24,6 +24,7 @@ from pfbench.reporting.statistics import (
     shortened,
     with_suboptimality,
 )
+from pfbench.reporting.statistics.prices import PRODUCTS
 from pfbench.runs.loop.stop import Stop
 
 SFO = Price.of("sfo")
@@ -57,6 +58,24 @@ def test_a_runtime_is_what_was_spent_at_the_first_row_at_or_below_the_target():
     assert runtimes([some], TARGET, Price.of({"sfo": 2, "lo": 50})).calls == [160]
     assert runtimes([some], TARGET, Price.of("seconds")).calls == [3]
     assert runtimes([some], TARGET, Price.of("iteration")).calls == [2]
+
+
+def test_products_of_matrices_are_those_of_its_linear_minimisations():
+    some = run([9, 1.0, 0.5], [0, 30, 60], lo=[0, 2, 4])
+    priced = replace(
+        some,
+        columns=(*some.columns, "lmo_products"),
+        rows=[(*row, 15.0) for row in some.rows],
+        counts=replace(some.counts, lo=4),
+    )
+    assert runtimes([priced], TARGET, PRODUCTS).calls == [30]
+    assert PRODUCTS.spent(priced) == 60
+    assert PRODUCTS.spent(some) == 0  # not measured
+    assert (PRODUCTS.calls, str(PRODUCTS), SFO.calls) == (
+        "products of matrices",
+        "products",
+        "SFO calls",
+    )
 
 
 def test_a_failed_run_is_charged_what_it_spent_itself_and_no_other():

@@ -255,6 +255,8 @@ def test_with_half_of_its_grid_a_method_is_at_the_end(tmp_path):
         (["100/L", "10/L", "1/L", "0.1/L"], "0.1/L", "0.01/L"),
         (["100/L", "10/L", "1/L", "0.1/L"], "100/L", "1000/L"),
         (["0.3/L", "1/L", "3/L"], "3/L", "10/L"),
+        (["0.1*sqrt(2*delta/L)", "1*sqrt(2*delta/L)"], "1*sqrt(2*delta/L)", "10*sqrt(2*delta/L)"),
+        (["0.1*sqrt(delta)+sqrt(L)", "1*sqrt(delta)+sqrt(L)"], "1*sqrt(delta)+sqrt(L)", None),
         (["0.3/L", "1/L", "3/L"], "1/L", None),
         (["1*L", "0.1*L"], "0.1*L", "0.01*L"),
         (["1/L", "1*L"], "1*L", None),

@@ -31,13 +31,15 @@ def parabola(K: int) -> Until:
     return Until.of(_squares(np.eye(1), np.zeros((1, 1)), np.ones((1, 1)), 0.0, "exact"), K)
 
 
-def least_squares(K: int, sigma: float, lmo: str = "exact") -> Until:
+def least_squares(K: int, sigma: float, lmo: str = "exact", size: float = 1.0) -> Until:
     """Return |A W - B|^2/2, W of shape (3, 5), from 0, with normal noise of so large a deviation.
 
-    Without noise, and with little of it, beta is capped at 0, and the bound is reached.
+    Without noise, and with little of it, beta is capped at 0, and the bound is reached. B, and with
+    it the way from 0, is `size` times as large as its normal entries: what is measured of a bound
+    depends on sigma sqrt(r K)/sqrt(L Delta) more than on all else.
     """
     rng = np.random.default_rng(11)
-    A, B = rng.standard_normal((6, 3)), rng.standard_normal((6, 5))
+    A, B = rng.standard_normal((6, 3)), size * rng.standard_normal((6, 5))
     return Until.of(_squares(A, B, np.zeros((3, 5)), sigma, lmo), K)
 
 

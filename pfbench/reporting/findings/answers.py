@@ -128,7 +128,7 @@ def _fewest(comparison: Comparison, place: str) -> str:
     reached = [row for row in rows if row.order]
     if not reached:
         return ""
-    calls = f"{comparison.price} calls"
+    calls = comparison.price.calls
     return _ranking(rows[0], calls) if len(rows) == 1 else _winners(reached, calls, place)
 
 

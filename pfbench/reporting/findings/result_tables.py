@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.visible import spreadsheet_text
@@ -12,6 +12,7 @@ from pfbench.reporting.findings.ranking import Ranking, ranked_by, ranking
 from pfbench.reporting.findings.seeds import too_few
 from pfbench.reporting.results import Results
 from pfbench.reporting.statistics import Final, Price
+from pfbench.reporting.statistics.prices import PRODUCTS
 from pfbench.reporting.tables import Cell, Row, Table
 from pfbench.reporting.words import AXES, inside, significant
 
@@ -34,14 +35,16 @@ CSV_HEAD = (
 def comparisons(results: Results) -> list[Comparison]:
     """Return the comparison of a study in its price, if it states one, then in each kind of calls.
 
-    Full gradients are no kind of their own where their component gradients are in the SFO. Without
-    targets there are no calls to them, and one comparison.
+    Last, where lmo_products is measured, stand products of matrices. Full gradients are no kind of
+    their own where their component gradients are in the SFO. Without targets there are no calls to
+    them, and one comparison.
     """
     made = [kind for kind in AXES if kind in COUNTED and any(one.makes(kind) for one in results)]
     kinds = [kind for kind in made if kind != "fo" or "sfo" not in made]
     prices = [Price.of(kind) for kind in kinds or ["sfo"]]
     stated = [Price.of(results.study.price)] if results.study.price else []
-    several = list(dict.fromkeys([*stated, *prices]))
+    products = [PRODUCTS] if "lmo_products" in results.study.measures else []
+    several = list(dict.fromkeys([*stated, *prices, *products]))
     equal = list(map(at_equal_counts, results.panels))
     prices = several[: None if results.study.targets else 1]
     return [compare(results, price, equal) for price in prices]
@@ -54,7 +57,11 @@ def results_tables(compared: Sequence[Comparison]) -> list[Table]:
 
 
 def results_table(
-    comparison: Comparison, ranked: Ranking | None = None, *, last: bool = True
+    comparison: Comparison,
+    ranked: Ranking | None = None,
+    *,
+    last: bool = True,
+    only: Collection[str] | None = None,
 ) -> Table:
     """Return who needs how many calls to each target, where all end, and in which order.
 
@@ -64,6 +71,8 @@ def results_table(
         The ranking of the study, where it is known already.
     last
         Whether the last values stand in it.
+    only
+        The algorithms that have a row; all, if it is not given.
     """
     ranked = ranked or ranking(comparison.results)
     study = comparison.results.study
@@ -72,6 +81,8 @@ def results_table(
     for compared, (_, ordered) in zip(comparison.panels, ranked, strict=True):
         places = {one.group.label: one.place for one in ordered}
         for at, scored in enumerate(compared.scored):
+            if only is not None and scored.group.label not in only:
+                continue
             rows.append(_row(compared, at, places[scored.group.label], shown))
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
     measures = [f"last {inside(measure)}" for measure in shown]
@@ -90,7 +101,7 @@ def _note(comparison: Comparison, last: bool) -> str:
     parts = []
     if comparison.targets:
         parts.append(
-            f"Expected {comparison.price} calls to each target: all that the runs were charged, a "
+            f"Expected {comparison.price.calls} to each target: all that the runs were charged, a "
             "failed one what it spent itself, over the number that reached it; in brackets the "
             "95 % interval over seeds (bootstrap), then how many runs reached it."
         )

@@ -209,7 +209,7 @@ def table(comparison: Comparison, label: str, mine: Collection[str]) -> Table:
     head = ("target", "place", label, "best other", "its calls", "ratio", "told apart")
     return Table(
         f"{label} against all others",
-        f"Expected {comparison.price} calls at equal counts, with 95 % intervals and hits. Told "
+        f"Expected {comparison.price.calls} at equal counts, with 95 % intervals and hits. Told "
         f"apart: by a rank test over the seeds, with Holm's correction over the tests of {label} "
         "against each other method to that target; what does not vary over the seeds is compared "
         f"as it is. {SAME}: the interval of the ratio is within 1/{EVEN:g} and {EVEN:g}.",

@@ -1,4 +1,4 @@
-"""What a run is charged: one count, its seconds, or a weighted sum of counts."""
+"""What a run is charged: one count, its seconds, products of matrices, or a sum of counts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -70,9 +70,14 @@ class Price:
     def __str__(self) -> str:
         return " + ".join(_term(name, weight) for name, weight in self.weights)
 
+    @property
+    def calls(self) -> str:
+        """What is counted, in words."""
+        return "products of matrices" if self == PRODUCTS else f"{self} calls"
+
     def along(self, run: Run) -> Array:
         """Return what was spent at each recorded row; empty where a column is missing."""
-        columns = [weight * column(run, name) for name, weight in self.weights]
+        columns = [weight * _along(run, name) for name, weight in self.weights]
         if any(one.size != len(run.rows) for one in columns):
             return np.empty(0)
         return np.asarray(np.sum(columns, axis=0))
@@ -80,7 +85,22 @@ class Price:
     def spent(self, run: Run) -> float:
         """Return what the whole run spent, an incomplete last iteration included."""
         whole = run.counts.as_dict() | {"iteration": run.iterations, "seconds": run.seconds}
+        whole["products"] = run.counts.lo * _each(run)
         return float(sum(weight * whole[name] for name, weight in self.weights))
+
+
+PRODUCTS = Price((("products", 1.0),))
+"""The products of matrices in linear minimisations, of runs that measure lmo_products."""
+
+
+def _along(run: Run, name: str) -> Array:
+    return column(run, "lo") * _each(run) if name == "products" else column(run, name)
+
+
+def _each(run: Run) -> float:
+    """Return the products of matrices in a linear minimisation, the same in a whole run."""
+    every = column(run, "lmo_products")
+    return float(every[0]) if every.size else 0.0
 
 
 def _term(name: str, weight: float) -> str:

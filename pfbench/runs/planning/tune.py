@@ -239,6 +239,9 @@ def outward(tried: Sequence[Any], value: Any) -> int | float | str | None:
 
 
 def _unit(text: str) -> str:
-    """Return the constant of a multiple of one, with its sign, as in /L of 3/L; empty if none."""
-    found = re.fullmatch(r"[0-9]+(?:\.[0-9]*)?([*/][A-Za-z]\w*)", text)
+    """Return the constant of a multiple of one, with its sign, as in /L of 3/L; empty if none.
+
+    A root of constants counts as one, as in 0.1*sqrt(2*delta/L_norm).
+    """
+    found = re.fullmatch(r"[0-9]+(?:\.[0-9]*)?([*/](?:sqrt\([^()]*\)|[A-Za-z]\w*))", text)
     return found[1] if found and is_relative(text) else ""

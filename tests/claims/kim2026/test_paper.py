@@ -54,19 +54,33 @@ def test_without_noise_the_corrected_bound_is_reached_and_the_printed_one_is_a_t
     assert printed > 2.9
 
 
-def test_with_little_noise_beta_is_capped_and_the_printed_form_fails():
-    problem = theorem1.least_squares(400, 0.02)
-    assert theorem1.schedule(**dict(zip("Kr", (400, 3), strict=True)), **of(problem))[0] == 0.0
-    corrected, printed = ratios(problem, seeds=range(3))
-    assert corrected == pytest.approx(0.90, abs=0.02)
-    assert printed == pytest.approx(1.09, abs=0.02)
-    for kind in (theorem1.LongStep, theorem1.ShortStep):
-        assert ratios(problem, kind)[0] > 2.4
+FAR = 8.157
+"""The size of B with which L Delta = 4263: then C is 2.190 at sigma = 0 and 11.5 at sigma = 3."""
 
 
 def of(problem):
     c = known(problem)
     return {key: c[key] for key in ("L", "sigma", "delta")}
+
+
+def test_with_little_noise_beta_is_capped_and_the_printed_form_fails():
+    problem = theorem1.least_squares(2_000, 0.05, size=FAR)
+    c = of(problem)
+    assert c["L"] * c["delta"] == pytest.approx(4263, rel=1e-3)
+    assert theorem1.schedule(K=2_000, r=3, **c)[0] == 0.0
+    corrected, printed = ratios(problem)
+    assert corrected == pytest.approx(0.93, abs=0.01)
+    assert printed == pytest.approx(1.22, abs=0.01)
+    for kind in (theorem1.LongStep, theorem1.ShortStep):
+        assert ratios(problem, kind)[0] == pytest.approx(2.55, abs=0.02)
+
+
+def test_without_noise_the_same_instance_is_reached():
+    problem = theorem1.least_squares(2_000, 0.0, size=FAR)
+    numbers = {"K": 2_000, "r": 3, **of(problem)}
+    assert theorem1.corrected(**numbers, lo=1.0, hi=1.0) == pytest.approx(2.190, abs=1e-3)
+    assert theorem1.printed(**numbers, lo=1.0) == pytest.approx(0.730, abs=1e-3)
+    assert ratios(problem)[0] == pytest.approx(0.9999, abs=1e-4)
 
 
 class EighthStep(theorem1.Muon):
@@ -77,11 +91,11 @@ class EighthStep(theorem1.Muon):
 
 
 def test_with_much_noise_both_forms_hold():
-    problem = theorem1.least_squares(2_000, 3.0)
+    problem = theorem1.least_squares(2_000, 3.0, size=FAR)
     corrected, printed = ratios(problem)
-    assert corrected == pytest.approx(0.34, abs=0.02)
-    assert printed < corrected
-    assert ratios(problem, EighthStep)[0] > 1.3
+    assert corrected == pytest.approx(0.39, abs=0.02)
+    assert printed < 1.0
+    assert ratios(problem, EighthStep)[0] == pytest.approx(1.95, abs=0.03)
 
 
 # --- products of matrices -------------------------------------------------------------------------

@@ -66,12 +66,19 @@ def test_half_steps_are_seen_by_the_sharper_bound_alone():
     assert mean_ratio(problem, unconstrained.vanishing_printed, kind) < 1.0
 
 
-def test_signs_of_single_gradients_are_a_walk():
-    """2.0 at 10^4 steps, where the averaged ones are far below the bound."""
+@pytest.mark.parametrize(
+    ("kind", "ratio", "off"),
+    [(unconstrained.Unaveraged, 2.0, 0.3), (unconstrained.EqualWeights, 1.02, 0.25)],
+)
+def test_other_weights_break_the_sharper_bound_at_ten_thousand_steps(kind, ratio, off):
+    """Two points of noise from 0.9; the means over 200 runs, of a deviation below 0.06, are these.
+
+    At 10^5 steps they are 3.6 and 1.81.
+    """
     problem = two_points(10_000, 1.0)
     problem.inner.begin[:] = 0.9
-    found = mean_ratio(problem, unconstrained.vanishing_sharper, unconstrained.Unaveraged)
-    assert found == pytest.approx(2.0, abs=0.35)
+    found = mean_ratio(problem, unconstrained.vanishing_sharper, kind)
+    assert found == pytest.approx(ratio, abs=off)
     assert mean_ratio(problem, unconstrained.vanishing_sharper) < 0.5
 
 
@@ -194,6 +201,6 @@ def test_the_numbers_of_the_findings():
     assert numbers["D.10"]["u_2 over c"] == pytest.approx(3.086, abs=5e-4)
     assert numbers["D.10"]["largest u_k sqrt(k) over c"] == pytest.approx(4.38, abs=5e-3)
     assert numbers["D.3"]["measured over printed"] == pytest.approx(2.0)
-    assert findings.largest(3.5) <= 4.0 < findings.largest(3.55)
+    assert findings.largest(3.52) <= 4.0 < findings.largest(3.53)
     assert findings.largest(8.0) > 8.0
     assert findings.largest(9.0) == 9.0
