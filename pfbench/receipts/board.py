@@ -187,8 +187,8 @@ def _by_class(lines: Sequence[Line]) -> Iterator[Sequence[str]]:
                 _safe(of),
                 "<br>".join(map(_said, uppers)),
                 "<br>".join(map(_said, lowers)),
-                _share(best and best.by_runs, best),
-                _share(best and best.by_program, best),
+                _share(best.by_runs if best else None, best),
+                _share(best.by_program if best else None, best),
                 " ".join(filter(None, map(_proof, [*uppers, *lowers]))),
             )
 
