@@ -19,6 +19,7 @@ def faults(
     full: bool = _FULL,
     planted: bool = flag("The planted faults alone.", "--planted"),
     most: int | None = option("N", "Generated faults of each method at most (12; --full: all)."),
+    late: int | None = option("N", "Late generated faults of each method at most, too."),
     algorithm: str | None = option("FILE.py:NAME", "Faults generated from your own algorithm."),
     seed: int = _SEED,
     store: Path = options.STORE,
@@ -33,7 +34,7 @@ def faults(
     """
     if most is not None:
         integer("--most", most, least=1)
-    given = {"full": full, "planted": planted, "faults": most, "algorithm": algorithm}
+    given = {"full": full, "planted": planted, "faults": most, "late": late, "algorithm": algorithm}
     _verify(claims, given | _where(seed, store, jobs, scheduler, table, as_json), mutants=True)
 
 
@@ -106,7 +107,9 @@ def _where(
 
 _LEFT_OUT: dict[str, Any] = {
     **dict.fromkeys(("quick", "full", "mutants", "planted", "worst_case", "power", "units"), False),
-    **dict.fromkeys(("algorithm", "faults", "within", "longest", "receipt", "explain", "at_seed")),
+    **dict.fromkeys(
+        ("algorithm", "faults", "late", "within", "longest", "receipt", "explain", "at_seed")
+    ),
     "listing": False,
     "repeat": 1,
 }

@@ -8,8 +8,12 @@ from typing import Any
 from pfbench.verification.claim import Claim
 from pfbench.verification.faults.admissible import Admissible
 from pfbench.verification.faults.fault import Fault
+from pfbench.verification.laws.method import Setting
 from pfbench.verification.session import Session, of_effort
 from pfbench.verification.verdict import Verdict
+
+AtSize = Callable[[Fault], tuple[Claim, Sequence[Setting]]]
+"""Where a late fault should change something: a claim, and the settings of its runs."""
 
 _MOST_KILLED = 2
 """After so many killed checks a fault is held to no further claim: it does not end."""
@@ -102,6 +106,7 @@ def study(
     faults: Sequence[Fault],
     claims_of: Callable[[Fault], Sequence[Claim]],
     admissible: Sequence[Admissible] = (),
+    at_size: AtSize | None = None,
 ) -> list[Studied]:
     """Find the faults that change nothing, and hold the others to claims until one notices it.
 
@@ -116,13 +121,15 @@ def study(
         The claims that a fault is held to, those of a session's effort; the quickest first.
     admissible
         Which faults keep the theorem, and why.
+    at_size
+        See `AtSize`; late faults are compared nowhere if not given.
 
     Raises
     ------
     StorageError
         If the store cannot be written or read; what is stored already stays.
     """
-    same = sessions[0].compare(faults)
+    same = _equivalent(sessions[0], faults, at_size)
     known = [
         Studied(
             fault=fault,
@@ -144,6 +151,16 @@ def study(
             for one, verdicts in zip(known, found, strict=True)
         ]
     return known
+
+
+def _equivalent(session: Session, faults: Sequence[Fault], at_size: AtSize | None) -> list[str]:
+    """Return why each fault changes nothing; a late one changes nothing on small problems."""
+    early, late = ([one for one in faults if one.late == is_late] for is_late in (False, True))
+    found = dict(zip(early, session.compare(early), strict=True))
+    if at_size:
+        places = [at_size(one) for one in late]
+        found |= zip(late, session.compare_at_size(late, places), strict=True)
+    return [found.get(one, "") for one in faults]
 
 
 def _quickest_first(claims: Sequence[Claim], effort: str) -> list[Claim]:

@@ -19,6 +19,8 @@ from pfbench.verification.claim import Claim, Erratum, Mutant
 from pfbench.verification.faults.equivalence import equivalent
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.identity import identity
+from pfbench.verification.laws.at_size import same_at_size
+from pfbench.verification.laws.method import Setting
 from pfbench.verification.statistics import MOST_TESTS
 from pfbench.verification.subject import Subject
 from pfbench.verification.summaries import in_words, main_numbers
@@ -217,6 +219,8 @@ class Session:
         Where outcomes are kept and found; None: all are made now, and none is kept.
     progress
         See `Progress`.
+    expect
+        Called with the seconds that those take which are not stored, before the first of them.
     order
         By what of a claim those of `verify` are begun, the least first; None: the longest first,
         after which all are done soonest.
@@ -233,6 +237,7 @@ class Session:
     at_seed: int = 0
     store: Store | None = None
     progress: Progress | None = None
+    expect: Callable[[float], None] | None = None
     order: Callable[[Claim], Any] | None = None
 
     def __post_init__(self) -> None:
@@ -282,6 +287,21 @@ class Session:
         """Return why each fault changes nothing, or ""; errors are those of `verify`."""
         return self._outcomes([self._equivalence(one) for one in faults])
 
+    def compare_at_size(
+        self, faults: Sequence[Fault], places: Sequence[tuple[Claim, Sequence[Setting]]]
+    ) -> list[str]:
+        """Return "at size" for each fault that changes nothing on runs of that size, else "".
+
+        Parameters
+        ----------
+        faults
+            The faults.
+        places
+            For each the claim about its method, and the settings of the runs.
+        """
+        pairs = zip(faults, places, strict=True)
+        return self._outcomes([self._equivalence(fault, place) for fault, place in pairs])
+
     def examine(self, errata: Sequence[Erratum]) -> list[Finding]:
         """Examine errata; errors are those of `verify`."""
         return self._outcomes([self._erratum(one) for one in errata])
@@ -294,7 +314,13 @@ class Session:
         order = sorted(range(len(asked)), key=by.__getitem__)
         found: dict[int, Outcome] = {}
         questions = [asked[index].question for index in order]
-        for answer in answered(questions, self.engine, self.store):
+
+        def begin(missing: Sequence[int]) -> None:
+            if self.expect:
+                seconds = sum(asked[order[index]].seconds for index in missing)
+                self.expect(seconds / self.engine.slots)
+
+        for answer in answered(questions, self.engine, self.store, begin):
             index, result = order[answer.index], answer.result
             if answer.row is not None:
                 found[index] = asked[index].read(answer.row)
@@ -345,10 +371,13 @@ class Session:
             ),
         )
 
-    def _equivalence(self, fault: Fault) -> _Asked[str]:
-        task = Task(_stored_equivalence, (fault,), COMPARISON_LIMIT)
+    def _equivalence(
+        self, fault: Fault, place: tuple[Claim, Sequence[Setting]] | None = None
+    ) -> _Asked[str]:
+        task = Task(_stored_equivalence, (fault, place), COMPARISON_LIMIT)
+        said = [fault, equivalent] if place is None else [fault, same_at_size, *place]
         return _Asked(
-            self._question("fault", [fault, equivalent], task),
+            self._question("fault", said, task),
             0.0,
             lambda row: str(row["equivalent"]),
             lambda _: "",  # not decided
@@ -388,9 +417,16 @@ def _stored_finding(erratum: Erratum, effort: str, seed: int) -> Mapping[str, An
     }
 
 
-def _stored_equivalence(fault: Fault) -> Mapping[str, Any]:
+def _stored_equivalence(
+    fault: Fault, place: tuple[Claim, Sequence[Setting]] | None
+) -> Mapping[str, Any]:
     """Return as a store keeps it why a fault changes nothing."""
-    return {"fault": fault.name, "where": fault.where, "equivalent": equivalent(fault)}
+    if place is None:
+        why = equivalent(fault)
+    else:
+        claim, settings = place
+        why = "at size" if same_at_size(claim, Subject(fault), settings) else ""
+    return {"fault": fault.name, "where": fault.where, "equivalent": why}
 
 
 def time_limit(claim: Claim, effort: str) -> float:

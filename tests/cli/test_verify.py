@@ -252,6 +252,7 @@ def test_list_and_explain_run_nothing(pfbench):
         (["--quick", "--full"], "exclude each other"),
         (["--mutants", "--worst-case"], "exclude each other"),
         (["--worst-case", "--algorithm", "json:dumps"], "--algorithm goes with claims alone"),
+        ([COUNT, "--late", "3"], "--late goes with --mutants"),
         (["--mutants", "--at-seed", "3"], "--at-seed goes with claims alone"),
         ([COUNT, "--at-seed", "-3"], "--at-seed"),
         (["--worst-case", "frank-wolf-gap"], "did you mean 'frank-wolfe-gap'"),

@@ -1,5 +1,6 @@
 """The claims about one method, and what the sources of several families have in common."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,6 +13,7 @@ import scipy
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
+from pfbench.claims.methods.extremes import at_extremes, scaled
 from pfbench.verification import Claim, Evidence, Floats, Instance, instance
 from pfbench.verification.instruments.waves import (
     Waves,
@@ -75,11 +77,6 @@ SMALLEST = tuple(replace(CONSTANTS[0], n=n, delta=1e-3, sigma2=1e-3) for n in (1
 SCALES = (1e3, 1e-3)
 """Factors of f with which methods are followed, too: no number of theirs has a size of its own."""
 
-_GROWS = MappingProxyType(
-    {"smoothness": 1, "curvature": 1, "delta": 1, "sigma": 1, "tolerance": 1, "lam": -1}
-)
-"""By which power of such a factor a parameter grows; a step by its method's."""
-
 _SECONDS = {
     "estimate": (1.2, 2.0),
     "steps": (0.4, 0.4),
@@ -101,7 +98,7 @@ Moving = Callable[[Waves, Parameters, Floats, Floats], Floats]
 
 def claims_of(method: Method) -> tuple[Claim, ...]:
     """Return the claims about a method: estimate, steps, count, run, and the schedule if any."""
-    method = at_size(at_scales(method))
+    method = at_extremes(at_size(at_scales(method)))
 
     def claim(what: str, kind: str, statement: str, check: Callable[..., Evidence]) -> Claim:
         return Claim(
@@ -150,17 +147,16 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
     return (*told, claim("schedule", "identity", schedule, keeps_its_schedule))
 
 
+def settings_at_size(claim: Claim) -> tuple[Setting, ...]:
+    """Return the settings in which a claim follows runs of the size of use; none of most claims."""
+    if not (claim.drawn and isinstance(claim.check, partial)):
+        return ()
+    found: tuple[Setting, ...] = claim.check.keywords["method"].sized
+    return found
+
+
 def at_scales(method: Method) -> Method:
     """Return a method that is followed where f is larger and smaller by `SCALES`, too."""
-
-    def scaled(one: Setting, by: float) -> Setting:
-        powers = {"step": method.step_power, **_GROWS}
-        given = {
-            name: value * by ** powers.get(name, 0) if isinstance(value, float) else value
-            for name, value in one.parameters.items()
-        }
-        return Setting(instance(one.problem, scale=2.0 * by), given)
-
     slides = any("tolerance" in one.parameters for one in method.followed)
 
     def fits(one: Setting) -> bool:
@@ -170,7 +166,7 @@ def at_scales(method: Method) -> Method:
 
     def more(settings: Sequence[Setting], most: int) -> tuple[Setting, ...]:
         fitting = list(filter(fits, settings))[:most]
-        return (*settings, *(scaled(one, by) for one in fitting for by in SCALES))
+        return (*settings, *(scaled(method, one, by) for one in fitting for by in SCALES))
 
     enumerated, followed = more(method.enumerated, 1), more(method.followed, len(method.followed))
     return replace(method, enumerated=enumerated, followed=followed)
@@ -247,6 +243,15 @@ def spider(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Flo
     if len(gs) % s["period"] == 0:
         return reference(problem, s, xs[-1])
     return Formed(at=xs[-1], batch=s["batch"], against=xs[-2], known=gs[-1])
+
+
+def doubling(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return SPIDER's in epochs of 1, 2, 4, ... steps, with batches as large as its epoch."""
+    number = len(gs) + 1
+    size = int(2 ** math.floor(math.log2(number)))
+    if number == size:
+        return Formed(at=xs[-1])
+    return Formed(at=xs[-1], batch=size, against=xs[-2], known=gs[-1])
 
 
 def saga(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
@@ -395,8 +400,8 @@ def proximal_step(problem: Waves, s: Parameters, x: Floats, g: Floats) -> Floats
 
 
 def conditional_step(problem: Waves, s: Parameters, x: Floats, g: Floats) -> Floats:
-    """Return x + step (LO(g) - x); the step is 2/(t+2) where it is None."""
-    step = 2.0 / (s["t"] + 2.0) if s["step"] is None else s["step"]
+    """Return x + step (LO(g) - x); the step is 2/(t+2), 2/(t+delay), where it is None."""
+    step = 2.0 / (s["t"] + s.get("delay", 2.0)) if s["step"] is None else s["step"]
     return np.asarray(x + step * (problem.lo(g) - x))
 
 

@@ -1,8 +1,6 @@
 """The page: one HTML file that holds everything it needs."""
 
 import re
-from collections.abc import Collection
-from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -18,7 +16,7 @@ from pfbench.reporting.findings.front import Front
 from pfbench.reporting.findings.result_tables import results_table
 from pfbench.reporting.statistics import Final
 from pfbench.reporting.theory import Theory
-from pfbench.reporting.words import measure_name
+from pfbench.reporting.words import WORDS, anchor, measure_name
 
 _TEMPLATES = files("pfbench.reporting.documents") / "templates"
 
@@ -45,6 +43,7 @@ def page(contents: Contents) -> str:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, finalize=_printable
     )
     environment.filters |= {
+        "anchor": anchor,
         "extent": tables.extent,
         "meaning": tables.meaning,
         "measure_name": measure_name,
@@ -63,6 +62,7 @@ def page(contents: Contents) -> str:
     runs = html.as_json(contents.spec, studies, contents.labels, rates)
     values: dict[str, Any] = vars(contents) | {
         "date": contents.date,
+        "words": WORDS,
         "provenance": contents.provenance(),
         "parts": [_shown(part, contents.theory) for part in contents.parts],
         "styles": [style(number) for number in range(len(contents.labels))],
@@ -123,7 +123,6 @@ def _shown(part: Part, theory: Theory) -> dict[str, Any]:
 
 def _front(part: Part, front: Front) -> dict[str, Any]:
     """Return what the template shows of a study of which one method is the subject."""
-    few = {*front.shown}
     return {
         "id": f"study-{part.study.key or 'only'}",
         "study": part.study,
@@ -132,7 +131,7 @@ def _front(part: Part, front: Front) -> dict[str, Any]:
         "in_words": part.in_words,
         "chosen": part.chosen,
         "against": versus.table(front.compared[0], front.label, front.mine),
-        "results": [_only(results_table(part.compared[0]), few)],
+        "results": [results_table(part.compared[0], only={*front.shown})],
         "runs": tables.runs(part.results.only(front.mine)),
         "early": tables.ended_early(part.results.only(front.mine)),
         "seeds": seeds_in_words(part.study),
@@ -140,7 +139,3 @@ def _front(part: Part, front: Front) -> dict[str, Any]:
         "failure": failure_sentence(part.results),
         "picture": part.picture,
     }
-
-
-def _only(table: tables.Table, labels: Collection[str]) -> tables.Table:
-    return replace(table, rows=[row for row in table.rows if row.name in labels])
