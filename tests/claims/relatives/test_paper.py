@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from judging import assert_complete, assert_shown, pairs
 
+from pfbench.algorithms import ALGORITHMS
+from pfbench.claims.methods.stating import CONSTANTS
 from pfbench.claims.relatives import PAPER, convex, lower, schedules, smooth, storm
 from pfbench.claims.relatives.instances import signed
 
@@ -40,6 +42,17 @@ def test_an_error_for_convex_f_is_half_of_its_bound_where_noise_is_all(claim, ra
     found = judgements(claim)
     assert found.verdict == "holds", found.reason
     assert found.measured["error: ratio"] == pytest.approx(ratio, abs=0.05)
+
+
+@pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"n={c.n}")
+def test_page_takes_fewer_steps_than_its_theorem(constants):
+    """Theorem 1: T = (2 L Delta/epsilon^2)(1 + c), c^2 = (1-p)/(pb); here 0.81 of that at c = 1."""
+    made = ALGORITHMS["page"].theory(0.01, constants)
+    c = np.sqrt((1 - made.refresh) / (made.refresh * made.batch))
+    L = max(constants.L_f, constants.L_ms)
+    published = 2 * L * constants.delta / 0.01**2 * (1 + c)
+    assert made.iterations / published == pytest.approx(0.81, abs=0.02)
+    assert made.step > 1 / (L * (1 + c))
 
 
 def test_a_method_of_one_component_a_step_is_at_its_lower_bound(judgements):
