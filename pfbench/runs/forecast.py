@@ -10,6 +10,8 @@ from typing import Any
 from pfbench.base.counts import Budget
 from pfbench.oracles import Ledger
 from pfbench.points.atoms import most_atoms
+from pfbench.runs.engines.engine import Engine, ThisProcess
+from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.drive import drive
 from pfbench.runs.loop.ready import Ready
 from pfbench.runs.loop.run import Run
@@ -18,6 +20,15 @@ from pfbench.runs.planning.resolve import resolve
 
 TRIALS = (1.0, 8.0, 64.0)
 """Seconds of the trial; the next is taken if not even two iterations were made."""
+
+
+_LIMIT = 60.0
+
+SHORT = (0.25, 2.0)
+"""The same, where several runs are tried before a sweep begins."""
+
+SETTINGS = 5
+"""So many settings of a sweep are tried at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +54,16 @@ class Forecast:
 
 
 def forecast(
-    ready: Ready, *, seed: int, budget: Budget | None, time_limit: float | None
+    ready: Ready,
+    *,
+    seed: int,
+    budget: Budget | None,
+    time_limit: float | None,
+    trials: Sequence[float] = TRIALS,
 ) -> Forecast:
     """Return what to expect of a run, from a trial with its seed."""
     quiet = replace(ready, measures={})
-    for length in TRIALS:
+    for length in trials:
         trial = drive(quiet, Ledger(budget), seed=seed, time_limit=length)
         if trial.status != "timeout" or trial.iterations > 1:
             break
@@ -59,12 +75,30 @@ def forecast(
     return Forecast(trial, iterations, seconds, _memory(ready.problem.shape, iterations))
 
 
-def trial_of(plan: PlannedRun) -> dict[str, Any]:
+def seconds_of(plans: Sequence[PlannedRun], engine: Engine) -> float | None:
+    """Return how long runs will take about, from the first iterations of a few; None if unknown.
+
+    Measures, and what ends a run at its target, are not known beforehand. Somebody's own code is
+    tried where its runs are made, all else here.
+    """
+    settings = list({(plan.problem, plan.algorithm): plan for plan in reversed(plans)}.values())
+    settings.sort(key=lambda plan: plan.problem)
+    tried = settings[:: max(1, -(-len(settings) // SETTINGS))]
+    place = engine if any(plan.own_selectors for plan in tried) else ThisProcess()
+    tasks = [Task(trial_of, (plan, SHORT), _LIMIT) for plan in tried]
+    found = [result.value["seconds"] for result in place.do(tasks) if result.value]
+    known = [seconds for seconds in found if seconds is not None]
+    return len(plans) * sum(known) / len(known) / engine.slots if known else None
+
+
+def trial_of(plan: PlannedRun, trials: Sequence[float] = TRIALS) -> dict[str, Any]:
     """Return what a short trial of a planned run lets expect, as JSON; made in a worker."""
     there = resolve(plan)
     if there.fit is None:
         return {"refused": there.refusal, "seconds": 0.0}
-    found = forecast(there.fit, seed=plan.seed, budget=plan.budget, time_limit=plan.time_limit)
+    found = forecast(
+        there.fit, seed=plan.seed, budget=plan.budget, time_limit=plan.time_limit, trials=trials
+    )
     return {
         "iterations": found.iterations,
         "seconds": plan.time_limit if found.seconds is None else found.seconds,

@@ -4,7 +4,7 @@ Tiny, so that all draws are enumerated, or of the size of use.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -54,6 +54,9 @@ class Waves(FiniteSum):
     rare
         One component in so many has an a_ik 300 times as large: a few batches are far from the
         others. 0 for none.
+    kind
+        "alike" if all components are equal, "level" if the start is a stationary point of f,
+        "vertex" if it is one of the set.
     begin
         Draws the start, inside the set; 0 for the fixed one.
     """
@@ -67,6 +70,7 @@ class Waves(FiniteSum):
     norm: NormBall | None = None
     rare: int = 0
     begin: int = 0
+    kind: str = ""
 
     @cached_property
     def _waves(self) -> tuple[Floats, Floats, Floats]:
@@ -76,7 +80,17 @@ class Waves(FiniteSum):
         b = rng.uniform(-3.0, 3.0, (self.n, waves))
         if self.rare:
             a[self.rare // 2 :: self.rare] *= _RARE
-        return a, b, rng.uniform(-1.0, 1.0, (self.n, waves, *self.set.shape))
+        w = rng.uniform(-1.0, 1.0, (self.n, waves, *self.set.shape))
+        if self.kind == "alike":
+            a, b, w = (np.repeat(part[:1], self.n, axis=0) for part in (a, b, w))
+        return a, b, w
+
+    @cached_property
+    def _slope(self) -> Floats:
+        """What is taken from each gradient, so that the start is stationary; else 0."""
+        if self.kind != "level":
+            return np.zeros(self.set.shape)
+        return np.asarray(replace(self, kind="").gradient(self.start()))
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -90,6 +104,10 @@ class Waves(FiniteSum):
         With more than six it is as far inside the sets as there. A drawn one has an l1 norm of at
         most 1, which all sets here hold.
         """
+        if self.kind == "vertex" and self.set.diameter < np.inf:
+            direction = np.zeros(self.set.shape)
+            direction[0] = 1.0
+            return np.asarray(self.set.lo(direction))
         if self.begin:
             rng = np.random.default_rng(self.begin)
             direction = rng.normal(size=self.set.shape)
@@ -100,13 +118,13 @@ class Waves(FiniteSum):
     def value(self, x: Floats) -> float:
         """Return f(x)."""
         a, b, w = self._waves
-        return float((a * np.sin(w @ x + b)).sum() / self.n)
+        return float((a * np.sin(w @ x + b)).sum() / self.n - self._slope @ x)
 
     def components(self, x: Floats, indices: Integers | None = None) -> Floats:
         """Return the gradient of each f_i at x, shape (n, d), or of those given."""
         a, b, w = self._waves if indices is None else (part[indices] for part in self._waves)
         slopes = a * np.cos(w @ x + b)
-        return np.asarray((slopes[:, None, :] @ w)[:, 0, :])
+        return np.asarray((slopes[:, None, :] @ w)[:, 0, :] - self._slope)
 
     def curvatures(self, s: Floats) -> Floats:
         """Return the Hessian of each f_i at s, shape (n, d, d)."""
@@ -121,7 +139,7 @@ class Waves(FiniteSum):
         a, b, w = self._waves
         flat = w.reshape(-1, w.shape[-1])
         slopes = a.ravel() * np.cos(flat @ x + b.ravel())
-        return np.asarray(slopes @ flat / self.n)
+        return np.asarray(slopes @ flat / self.n - self._slope)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""

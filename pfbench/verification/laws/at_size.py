@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
+from pfbench.base.errors import PfbenchError
 from pfbench.base.protocols import Algorithm
 from pfbench.base.state import State
 from pfbench.verification.claim import Claim
@@ -34,6 +35,7 @@ from pfbench.verification.laws.method import (
     told_of,
 )
 from pfbench.verification.laws.steps import apart
+from pfbench.verification.seen import Seen
 from pfbench.verification.statistics import Decision, all_of
 from pfbench.verification.subject import Broken, Subject, Untestable
 from pfbench.verification.trial import Trial
@@ -57,9 +59,13 @@ def runs_as_its_source(trial: Trial, *, method: Method) -> Evidence:
 
     Held to the source are each step given its estimate, each estimate given the indices that were
     asked, the counts so far, where inner loops stop, and how indices are drawn. Sizes and start are
-    those of `Trial.at_seed`.
+    those of `Trial.at_seed`. Short runs at values that are extreme and legal come first.
     """
     parts: dict[str, Decision] = {}
+    if method.extreme:
+        parts["extremes"] = at_extremes(trial, method)
+        if parts["extremes"].verdict == "violated":
+            return Evidence(all_of(parts), _CLAIMED, 1)
     drawn = [drawn_by(trial.at_seed, one) for one in method.sized]
     for one, algorithm in runnable(trial, drawn):
         parts[str(one)] = _decided(trial, method, one, algorithm)
@@ -108,6 +114,44 @@ def drawn_by(seed: int, one: Setting) -> Setting:
             given[name] = n if all_of_them else max(1, round(given[name] * factor))
     title = re.sub(r" n=\d+ d=\d+", f" n={n} d={d}", problem.name)
     return Setting(instance(problem, n=n, d=d, begin=seed).called(title), given)
+
+
+def at_extremes(trial: Trial, method: Method) -> Decision:
+    """Follow short runs at extremes; each is the source's, or is refused by an error that says why.
+
+    They say nothing of how large the problems were that were looked at.
+    """
+    settings = (*method.extreme, *trial.pick((), method.extreme_in_full))
+    aside, deviation, refused, runs = replace(trial, seen=Seen()), 0.0, list[str](), 0
+    for one, algorithm in runnable(aside, settings):
+        problem, runs = Overheard(one.problem()), runs + 1
+        seen = _Seen(cast(Waves, problem), method, one)
+        try:
+            told, asked = _followed(aside, problem, algorithm)
+            found = seen.first_wrong(told, asked)
+            check_length(method, one.parameters, problem.n, [step.counts for step in told])
+        except Broken as error:
+            if not isinstance(_first_cause(error), _REFUSALS):
+                raise type(error)(f"{one}: {error}") from error
+            refused.append(one.problem.name)
+            continue
+        if found is not None:
+            words = f"{one}: iteration {found[0]}: {found[1]} ({trial.place})."
+            return Decision("violated", words, {"relative deviation": seen.deviation}, None)
+        deviation = max(deviation, seen.deviation)
+    measured = {"relative deviation": deviation, "runs": float(runs)}
+    refusals = f" It refuses {', '.join(refused)}." if refused else ""
+    return Decision("holds", f"It is the source's at extremes.{refusals}", measured, None)
+
+
+_REFUSALS = (PfbenchError, ValueError, NotImplementedError)
+"""The errors by which a method refuses what it is given."""
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
 
 
 def _decided(trial: Trial, method: Method, where: Setting, algorithm: Algorithm) -> Decision:
@@ -250,6 +294,9 @@ class _Seen:
         size, pairs = formed.batch or self.problem.n, formed.against is None
         if t == 0 and not filled:
             drawn = drawn[self.problem.n :]  # its own table, component by component
+        stands = formed.against is not None and near(formed.at, formed.against)
+        if stands and len(drawn) == 2 * size:
+            drawn = drawn[:size]  # what is asked at the point before is asked here, too
         if len(drawn) != size * (1 + pairs):
             return f"it asks {len(drawn)} component gradients, not {size * (1 + pairs)}"
         batches = [drawn[:size], drawn[size:]] if pairs else [drawn]
