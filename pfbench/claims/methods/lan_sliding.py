@@ -143,6 +143,7 @@ SPIDER = Method(
     chosen=(
         setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=8, output="uniform"),
         setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=8, output="last"),
+        setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=8, output="weighted"),
         setting(ONE_ON_BALL, **SPIDER_SIZES, batch=2, iterations=21, output="uniform"),
         setting(TWO_ON_BALL, **SPIDER_SIZES, batch=1, iterations=4, output="uniform"),
     ),
