@@ -326,6 +326,7 @@ class Momentum(Plain):
         d = np.zeros_like(x)
         for t in range(self.T):
             alpha = math.exp(-2.0 / 3.0 * math.log(t + 1)) if self.alpha is None else self.alpha
+            alpha = alpha if t else 1.0
             d = d + alpha * (ask.batch(rng.integers(ask.n, size=self.b), x) - d)
             gamma = 2.0 / (t + 2.0) if self.gamma is None else self.gamma
             at, x = x, x + gamma * (ask.lo(d) - x)

@@ -66,15 +66,17 @@ def runs_as_its_source(trial: Trial, *, method: Method) -> Evidence:
     """
     parts: dict[str, Decision] = {}
     if method.extreme:
-        parts["extremes"] = at_extremes(trial, method)
-        if parts["extremes"].verdict == "violated":
-            return Evidence(all_of(parts), _CLAIMED, 1)
+        extremes = at_extremes(trial, method)
+        if extremes.verdict == "violated":
+            return Evidence(all_of({"extremes": extremes}), _CLAIMED, 1)
     drawn = [drawn_by(trial.at_seed, one) for one in method.sized]
     by_source = scheduled(method, drawn[0])
     for one, algorithm in runnable(trial, [*drawn, *([by_source] if by_source else [])]):
         parts[str(one)] = _decided(trial, method, one, algorithm)
         if parts[str(one)].verdict == "violated":
             break
+    if method.extreme:
+        parts["extremes"] = extremes
     return Evidence(all_of(parts), _CLAIMED, len(parts))
 
 
@@ -123,8 +125,8 @@ def drawn_by(seed: int, one: Setting) -> Setting:
 def scheduled(method: Method, where: Setting) -> Setting | None:
     """Return a setting with the source's own schedule, for the problem of another setting.
 
-    The accuracy is the best for which a run ends in time; None where there is no schedule, or it has
-    no T, or T is at most 10 for each such accuracy.
+    The accuracy is the best for which a run ends in time; None where there is no schedule, or it
+    has no T, or T is at most 10 for each such accuracy.
     """
     if method.schedule is None or "iterations" not in where.parameters:
         return None
