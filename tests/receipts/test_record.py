@@ -84,6 +84,7 @@ def test_of_each_class_the_nearest_bound_stands_first_and_what_is_violated_nowhe
 
 def test_a_child_has_none_of_this_environment_and_is_ended(monkeypatch, tmp_path):
     monkeypatch.setenv("PFBENCH_SECRET", "s")
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")  # bits hang on it
     monkeypatch.setattr(confined.sys, "executable", "/bin/sh")
     within = confined.Confinement((), False)
 
@@ -96,9 +97,12 @@ def test_a_child_has_none_of_this_environment_and_is_ended(monkeypatch, tmp_path
     def changed(script):
         return lambda command, **options: popen(["/bin/sh", "-c", script], **options)
 
-    status, output, _ = shell("echo $HOME $PFBENCH_SECRET; ulimit -f; ulimit -v")
+    status, output, _ = shell(
+        "echo $HOME $PFBENCH_SECRET; ulimit -f; ulimit -v; echo $OPENBLAS_CORETYPE"
+    )
     assert status == 0
-    home, blocks, kilobytes = output.split()
+    home, blocks, kilobytes, kernels = output.split()
+    assert kernels == "Haswell"
     assert "pfbench-record-" in home
     assert int(kilobytes) * 1024 == confined.MEMORY
     assert blocks != "unlimited"
