@@ -431,8 +431,9 @@ class _Stored:
     def renew(self, x: Floats, batch: Integers) -> None:
         """Store the gradient of each distinct component of a batch at x."""
         distinct = np.unique(batch)
-        self._table[distinct] = self._problem.components(x, distinct)
-        self._mean = self._table.mean(axis=0)
+        now = self._problem.components(x, distinct)
+        self._mean = self._mean + (now - self._table[distinct]).sum(axis=0) / len(self._table)
+        self._table[distinct] = now
 
 
 def recomputed(problem: Waves, formed: Formed, batch: Integers) -> Floats:

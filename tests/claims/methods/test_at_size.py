@@ -2,6 +2,7 @@
 
 import re
 from statistics import median
+from time import process_time
 
 import numpy as np
 import pytest
@@ -49,10 +50,11 @@ def test_every_method_has_a_run_at_size():
 
 @pytest.mark.parametrize("name", sampled(RUNS, SOME))
 def test_a_method_of_the_catalogue_holds(name):
+    began = process_time()
     found = row(name, seed=7, at_seed=7)
+    assert process_time() - began < 15.0
     assert found.verdict == "holds", found.reason
     assert all(v <= 1e-10 for k, v in found.measured.items() if k.endswith("deviation"))
-    assert found.seconds < 30.0
 
 
 # --- planted by hand ------------------------------------------------------------------------------
