@@ -5,7 +5,6 @@ from statistics import median
 import numpy as np
 from twisted import Twisted, twisted
 
-from pfbench.base.protocols import State
 from pfbench.points import keep
 
 SAMPLED = ("batch", "difference")
@@ -105,17 +104,3 @@ def drawn(rng):
 def faulty(method, fault):
     """Return a class of methods with the fault."""
     return twisted(method, lambda ask: Late(ask, fault))
-
-
-def differs(trial, problem, right, wrong):
-    """Return whether a run is another one with the fault: some state or count of it."""
-    runs = [trial.follow(problem, one, seed=1) for one in (right, wrong)]
-    for a, b in zip(*runs, strict=False):
-        told = zip(_shown(a.state), _shown(b.state), strict=True)
-        if a.counts() != b.counts() or not all(np.array_equal(x, y) for x, y in told):
-            return True
-    return False
-
-
-def _shown(state: State):
-    return (state.x, state.estimate if state.estimate is not None else 0.0)

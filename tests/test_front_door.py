@@ -207,6 +207,17 @@ WRONG = {
         ("did you mean 'frank-wolfe'",),
     ),
     "a parameter twice": (lambda: pf.problem("quadratic[rows=3]", rows=4), ("given twice",)),
+    "another kind": (
+        lambda: pf.solve("frank-wolfe", "quadratic"),
+        ("frank-wolfe is an algorithm", "no problem", "pfbench list problems"),
+    ),
+    "a file alone": (lambda: pf.solve(PROBLEM, "mine.py"), ("FILE.py:NAME",)),
+    "a budget of a number": (lambda: pf.solve(PROBLEM, METHOD, budget="100"), ("COUNT=NUMBER",)),
+    "a target of a number": (lambda: pf.solve(PROBLEM, METHOD, stop="0.1"), ("MEASURE=NUMBER",)),
+    "a start of another shape": (
+        lambda: pf.solve(PROBLEM, METHOD, start=np.zeros(3)),
+        ("(3,)", "(4,)"),
+    ),
     "shapes": (lambda: pf.distance(np.ones(2), X), ("(2,)", "(3,)")),
 }
 

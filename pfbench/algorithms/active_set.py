@@ -10,7 +10,8 @@ Notation: x_t = sum over S_t of lambda_v v, S_t the active set, L >= L_f.
         pfw:   d = w - a, gamma_max = lambda_a
         bpfw:  <g, a - l> >= <g, x_t - w>:    d = l - a, gamma_max = lambda_a
                else:                          d = w - x_t, gamma_max = 1
-        gamma = min(gamma_max, <g, -d>/(L |d|^2)),  x_{t+1} = x_t + gamma d
+        gamma = min(gamma_max, <g, -d>/(L |d|^2)), or the best on [0, gamma_max] (line-search)
+        x_{t+1} = x_t + gamma d
 
 Lazy bpfw asks LO only where S_t has no pair that is good enough;
 what S_t answers is no LO (the form of it is of pfbench):
@@ -20,6 +21,7 @@ what S_t answers is no LO (the form of it is of pfbench):
         V >= phi/2:  d = w - x_t; else the step is 0.    phi = V of the first LO
 """
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass
@@ -28,8 +30,10 @@ from typing import Any, Self
 import numpy as np
 
 from pfbench.algorithms.base import Algorithm
+from pfbench.algorithms.frank_wolfe import line_search
 from pfbench.base.constants import Constants
-from pfbench.base.parameters import parameter, positive, whole
+from pfbench.base.errors import InputError
+from pfbench.base.parameters import one_of, parameter, positive, whole
 from pfbench.base.protocols import Asked, Gradient
 from pfbench.base.state import Point, State
 from pfbench.points import inner
@@ -40,13 +44,26 @@ from pfbench.points.active import ActiveSet
 class ActiveSetMethod(Algorithm):
     """Frank-Wolfe that keeps the vertices its iterate is made of; a subclass says how it moves."""
 
-    counts = "T iterations: FO T, SFO nT, LO T"
+    counts = "T iterations: FO T, SFO nT, LO T; line-search also n FV for each value it asks"
     requires = frozenset({"gradient", "lo", "polytope"})
     deterministic = True
     scheduled = frozenset()
 
+    step: str = one_of("short", "short, or line-search", ("short", "line-search"))
     iterations: int = whole(MISSING, "T; the first goes to a vertex")
-    smoothness: float = positive(MISSING, "L of the short step; the problem's L_f if not given")
+    smoothness: float | None = positive(
+        None, "L of the short step, which line-search tries, too; the problem's L_f if not given"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.step == "short" and self.smoothness is None:
+            raise InputError(f"{self.name} needs smoothness, an L >= L_f: that is for its step.")
+
+    @property
+    def asks(self) -> frozenset[str]:
+        """`requires`, and function values where they are searched along."""
+        return self.requires | {"value"} if self.step == "line-search" else self.requires
 
     @property
     def anytime(self) -> bool:
@@ -56,9 +73,10 @@ class ActiveSetMethod(Algorithm):
     @classmethod
     def explicit(cls, constants: Constants, **given: Any) -> Self:
         """Return the algorithm; a smoothness that is not given is L_f."""
-        if "smoothness" not in given:
-            given["smoothness"] = constants.need("L_f", f"{cls.name} without smoothness")
-        return super().explicit(constants, **given)
+        if given.get("step", "short") == "short" and "smoothness" not in given:
+            constants.need("L_f", f"{cls.name} without smoothness")
+        known = {"smoothness": constants.L_f} if math.isfinite(constants.L_f) else {}
+        return super().explicit(constants, **known | given)
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
@@ -67,18 +85,24 @@ class ActiveSetMethod(Algorithm):
             if t == 0:
                 S = ActiveSet(ask.lo(g))
             else:
-                self.move(S, x, g, ask.lo(g))
+                self.move(ask, S, x, g, ask.lo(g))
             at, x = x, S.point()
             yield State(x, at, g)
 
     @abstractmethod
-    def move(self, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+    def move(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move S from x, w = LO(g)."""
 
-    def short(self, g: Gradient, d: Point) -> float:
-        """Return <g, -d>/(L |d|^2), and 0 where d does not descend."""
+    def length(self, ask: Asked, x: Point, g: Gradient, d: Point, most: float) -> float:
+        """Return gamma, at most gamma_max; 0 where d does not descend."""
         descent = -inner(g, d)
-        return descent / (self.smoothness * inner(d, d)) if descent > 0.0 else 0.0
+        if descent <= 0.0:
+            return 0.0
+        L = self.smoothness
+        short = most if L is None else min(most, descent / (L * inner(d, d)))
+        if self.step == "short":
+            return short
+        return line_search(lambda gamma: ask.value(x + gamma * d), most, short)
 
 
 class AwayStepFW(ActiveSetMethod):
@@ -86,16 +110,19 @@ class AwayStepFW(ActiveSetMethod):
 
     name = "afw"
     summary = "away-step Frank-Wolfe on polytopes"
-    source = "Guelat, Marcotte 1986; Lacoste-Julien, Jaggi 2015, algorithm 1, with the short step"
+    source = (
+        "Guelat, Marcotte 1986; Lacoste-Julien, Jaggi 2015, algorithm 1, with line search or the "
+        "short step"
+    )
     cites = ("guelat1986", "lacoste2015")
 
-    def move(self, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+    def move(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move toward w, or away from a, whichever descends more."""
         a, _ = S.extremes(g)
         if len(S) == 1 or inner(g, x - w) >= inner(g, S.vertex(a) - x):
-            S.toward(w, min(1.0, self.short(g, w - x)))
+            S.toward(w, self.length(ask, x, g, w - x, 1.0))
         else:
-            S.away(a, self.short(g, x - S.vertex(a)))
+            S.away(a, self.length(ask, x, g, x - S.vertex(a), S.farthest(a)))
 
 
 class PairwiseFW(ActiveSetMethod):
@@ -103,13 +130,13 @@ class PairwiseFW(ActiveSetMethod):
 
     name = "pfw"
     summary = "pairwise Frank-Wolfe on polytopes"
-    source = "Lacoste-Julien, Jaggi 2015, algorithm 2, with the short step"
+    source = "Lacoste-Julien, Jaggi 2015, algorithm 2, with line search or the short step"
     cites = ("lacoste2015",)
 
-    def move(self, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+    def move(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move weight from a to w."""
         a, _ = S.extremes(g)
-        S.transfer(a, w, self.short(g, w - S.vertex(a)))
+        S.transfer(a, w, self.length(ask, x, g, w - S.vertex(a), S.weights[a]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,20 +145,20 @@ class BlendedPairwiseFW(ActiveSetMethod):
 
     name = "bpfw"
     summary = "blended pairwise Frank-Wolfe on polytopes"
-    source = "Tsuji, Tanaka, Pokutta 2022, with the short step"
+    source = "Tsuji, Tanaka, Pokutta 2022, with line search or the short step"
     cites = ("tsuji2022",)
-    counts = "T iterations: FO T, SFO nT, LO T; lazy: LO at most T"
+    counts = f"{ActiveSetMethod.counts}; lazy: LO at most T"
 
     lazy: bool = parameter(False, "true: answers of the active set take the place of LO")
 
-    def move(self, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+    def move(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move weight from a to l, or toward w, whichever descends more."""
         a, low = S.extremes(g)
         pair = S.vertex(low) - S.vertex(a)
         if -inner(g, pair) >= inner(g, x - w):
-            S.transfer(a, S.vertex(low), self.short(g, pair))
+            S.transfer(a, S.vertex(low), self.length(ask, x, g, pair, S.weights[a]))
         else:
-            S.toward(w, min(1.0, self.short(g, w - x)))
+            S.toward(w, self.length(ask, x, g, w - x, 1.0))
 
     def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """See the module's pseudo-code."""
@@ -153,12 +180,12 @@ class BlendedPairwiseFW(ActiveSetMethod):
         a, low = S.extremes(g)
         pair = S.vertex(low) - S.vertex(a)
         if len(S) > 1 and -inner(g, pair) >= phi / 2.0:
-            S.transfer(a, S.vertex(low), self.short(g, pair))
+            S.transfer(a, S.vertex(low), self.length(ask, x, g, pair, S.weights[a]))
             return phi
         w = ask.lo(g)
         gap = inner(g, x - w)
         if gap >= phi / 2.0:
-            S.toward(w, min(1.0, self.short(g, w - x)))
+            S.toward(w, self.length(ask, x, g, w - x, 1.0))
             return phi
         return max(gap, 0.0)
 

@@ -9,6 +9,7 @@ from pfbench.algorithms import (
     accelerated,
     active_set,
     frank_wolfe,
+    lan_sliding,
     loopless,
     loopless_frank_wolfe,
     natasha,
@@ -42,6 +43,7 @@ _FAMILIES = (
     loopless.METHODS,
     loopless_frank_wolfe.METHODS,
     active_set.METHODS,
+    lan_sliding.METHODS,
     norms.METHODS,
 )
 

@@ -20,7 +20,7 @@ Backtracking, with an estimate M of the smoothness L_f (Pedregosa, Negiar, Askar
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Self
@@ -164,18 +164,19 @@ class FrankWolfe(Algorithm):
         return min(max(gap, 0.0) / self.curvature, 1.0)
 
     def _line_search(self, ask: Asked, x: Point, v: Point, gap: float) -> float:
-        """Return the best of Brent's minimiser, both ends, and the short step if C is known."""
+        """Return the best step to v; the short one is tried, too, if C is known."""
+        short = () if self.curvature is None else (self._short_step(gap),)
+        return line_search(lambda gamma: ask.value(combine(x, v, gamma)), 1.0, *short)
 
-        def value(gamma: float) -> float:
-            return ask.value(combine(x, v, gamma))
 
-        brent = scipy.optimize.minimize_scalar(
-            value, bounds=(0.0, 1.0), method="bounded", options={"xatol": _LINE_SEARCH_TOLERANCE}
-        )
-        tried = [(float(brent.fun), float(brent.x))]
-        others = {0.0, 1.0} | ({self._short_step(gap)} if self.curvature is not None else set())
-        tried += [(value(gamma), gamma) for gamma in sorted(others)]
-        return min(tried)[1]
+def line_search(value: Callable[[float], float], most: float, *others: float) -> float:
+    """Return the best of Brent's minimiser of a function on [0, most], both ends, and others."""
+    brent = scipy.optimize.minimize_scalar(
+        value, bounds=(0.0, most), method="bounded", options={"xatol": _LINE_SEARCH_TOLERANCE}
+    )
+    tried = [(float(brent.fun), float(brent.x))]
+    tried += [(value(gamma), gamma) for gamma in sorted({0.0, most, *others})]
+    return min(tried)[1]
 
 
 @dataclass

@@ -29,7 +29,18 @@ from pfbench.base.constants import Constants
 from pfbench.base.parameters import parameter, positive, whole
 from pfbench.base.protocols import Asked
 from pfbench.base.state import Point, State
-from pfbench.estimators import LSVRG, PAGE, SPIDERG, STORM, Estimator, Fading, HeavyBall, ZeroSARAH
+from pfbench.estimators import (
+    LSVRG,
+    PAGE,
+    SPIDERG,
+    STORM,
+    DoublingSPIDER,
+    Estimator,
+    Fading,
+    HeavyBall,
+    ZeroSARAH,
+    coin_of,
+)
 from pfbench.points import combine
 
 _DIFFERENCES = frozenset({"gradient", "difference", "lo"})
@@ -209,21 +220,15 @@ class StormFW(StochasticFrankWolfe):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneSampleFW(Estimating):
-    """Frank-Wolfe for convex f with steps 2/(t+2), along an average of which the newest fades."""
+class ConvexFW(Estimating):
+    """Frank-Wolfe for convex f with steps that fall as 2/t, along an estimate."""
 
-    counts = "T iterations: SFO b + 2b(T-1), LO T"
-    requires = _BATCHES
     assumes = frozenset({"convex"})
     promises = Promise("E f(x) - min f", "epsilon", "mean", "excess")
 
     output: str = parameter("last", "last (the bound's), or uniform")
     iterations: int = whole(MISSING, "T")
-    step: float | None = positive(None, "gamma, in (0, 1]; 2/(t+2) if not given", most=1.0)
-    batch: int = whole(1, "b, drawn uniformly with replacement")
-    alpha: float | None = positive(
-        None, "weight of the newest gradient, in (0, 1]; it fades if not given", most=1.0
-    )
+    step: float | None = positive(None, "gamma, in (0, 1]; it falls if not given", most=1.0)
 
     def gamma(self, t: int) -> float:
         """Return gamma_t."""
@@ -236,7 +241,20 @@ class OneSampleFW(Estimating):
             g = estimate(x)
             v = ask.lo(g)
             at, x = x, combine(x, v, self.gamma(t))
-            yield State(x, at, g)
+            yield State(x, at, g, coin=coin_of(estimate))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneSampleFW(ConvexFW):
+    """Steps 2/(t+2), along an average of which the newest gradient fades."""
+
+    counts = "T iterations: SFO b + 2b(T-1), LO T"
+    requires = _BATCHES
+
+    batch: int = whole(1, "b, drawn uniformly with replacement")
+    alpha: float | None = positive(
+        None, "weight of the newest gradient, in (0, 1]; it fades if not given", most=1.0
+    )
 
 
 class OneSFW(OneSampleFW):
@@ -292,4 +310,82 @@ class MomentumSFW(OneSampleFW):
         return cls.filled(given, iterations=T)
 
 
-METHODS = (SpiderFW, PAGEFW, LSVRGFW, ZeroSARAHFW, StormFW, OneSFW, MomentumSFW)
+@dataclass(frozen=True, kw_only=True)
+class PAGEConvexFW(ConvexFW):
+    """Frank-Wolfe along PAGE for convex f, gamma_t = 2/(t+s)."""
+
+    name = "page-fw-convex"
+    summary = "Frank-Wolfe with PAGE gradients for convex f"
+    source = "Li, Bao, Zhang, Richtarik 2021, its estimate"
+    cites = ("li2021page",)
+    counts = LooplessFW.counts
+    requires = _DIFFERENCES
+    scheduled = ConvexFW.scheduled | {"refresh", "delay"}
+
+    batch: int = whole(MISSING, "b, drawn uniformly with replacement")
+    refresh: float = positive(MISSING, "p, chance of a full gradient", most=1.0)
+    delay: int = whole(MISSING, "s of the steps 2/(t+s), at least 2", least=2)
+
+    def gamma(self, t: int) -> float:
+        """Return gamma_t."""
+        return 2.0 / (t + self.delay) if self.step is None else self.step
+
+    @property
+    def estimator(self) -> PAGE:
+        """PAGE."""
+        return PAGE(self.batch, self.refresh)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """b = sqrt n, p = b/(n + b), s = 5/p; K = (2-p)/(pb), C = L D^2 (1/2 + sqrt K).
+
+        E|e_t|^2 <= K (L D gamma_t)^2, as gamma falls by p/5 of itself at most, and f(x_t) - min f
+        <= ((s-1)(s-2) h0 + 4 C t)/((t+s-1)(t+s-2)).
+        """
+        L, D, h0 = cls.needs(constants, "L", "D", "delta")
+        sizes = refreshed(constants.n)
+        b, p = sizes["batch"], sizes["refresh"]
+        s = round_up(5.0 / p)
+        C = L * D * D * (0.5 + math.sqrt((2.0 - p) / (p * b)))
+
+        def bound(T: int) -> float:
+            return ((s - 1.0) * (s - 2.0) * h0 + 4.0 * C * T) / ((T + s - 1.0) * (T + s - 2.0))
+
+        T = least(lambda T: bound(T) <= epsilon)
+        return cls.filled(given, **sizes, delay=s, iterations=T)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpiderConvexFW(ConvexFW):
+    """SPIDER-FW for convex f: epochs s = 0, 1, ... of 2^s steps, with batches of 2^s."""
+
+    name = "spider-fw-convex"
+    summary = "Frank-Wolfe with SPIDER gradients for convex f, in epochs that double"
+    source = "Yurtsever, Sra, Cevher 2019, SPIDER-FW for convex finite sums"
+    cites = ("yurtsever2019",)
+    counts = (
+        "T iterations, E epochs begun: FO E, SFO nE + 2 sum over epochs of 2^s (its steps - 1), "
+        "LO T"
+    )
+    requires = _DIFFERENCES
+
+    @property
+    def estimator(self) -> DoublingSPIDER:
+        """SPIDER whose epochs double."""
+        return DoublingSPIDER()
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Take the least T of 10 L D^2/(T+1) <= epsilon.
+
+        2^s steps of at most 2D/(2^s + 1) make |e_t| at most 4 L D/(t+2) in the mean square, and
+        t(t+1)(f(x_t) - min f) grows by (8 + 2) L D^2 a step at most.
+        """
+        L, D = cls.needs(constants, "L", "D")
+        return cls.filled(given, iterations=max(1, round_up(10.0 * L * D * D / epsilon) - 1))
+
+
+METHODS = (
+    *(SpiderFW, PAGEFW, LSVRGFW, ZeroSARAHFW, StormFW),
+    *(OneSFW, MomentumSFW, PAGEConvexFW, SpiderConvexFW),
+)

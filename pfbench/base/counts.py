@@ -86,7 +86,11 @@ class Budget:
         """
         limits: dict[str, float] = {}
         for part in text("budget", given, "sfo=10000,lo=100").split(","):
-            name, _, number = (piece.strip() for piece in part.partition("="))
+            name, equals, number = (piece.strip() for piece in part.partition("="))
+            if not equals and name not in COUNTED:
+                raise InputError(
+                    f"cannot read the budget {given!r}: write COUNT=NUMBER, as in sfo=10000,lo=100."
+                )
             if name not in COUNTED:
                 raise unknown("count in the budget", name, COUNTED)
             if name in limits:

@@ -61,9 +61,9 @@ def parameter(
     return field(default=default, metadata=metadata, **options)
 
 
-def whole(default: Any, about: str) -> Any:
-    """Return the field of an integer of at least 1."""
-    return parameter(default, about, check=partial(integer, least=1))
+def whole(default: Any, about: str, least: int = 1) -> Any:
+    """Return the field of an integer of at least `least`."""
+    return parameter(default, about, check=partial(integer, least=least))
 
 
 def positive(default: Any, about: str, most: float = math.inf) -> Any:

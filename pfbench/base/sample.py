@@ -7,6 +7,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.errors import InputError
+from pfbench.base.names import told
 
 MOST_COUNTED = 2**53 - 1
 """Every count stays below 2^53: so far a float holds each integer."""
@@ -68,9 +69,7 @@ def index_array(value: Any, name: str = "a sample") -> Integers:
         If it is no array of integers of one dimension, or one is above the largest int64.
     """
     if not isinstance(value, np.ndarray):
-        raise InputError(
-            f"{name} must be an integer array or a pf.Sample, not a {type(value).__name__}."
-        )
+        raise InputError(f"{name} must be an integer array or a pf.Sample, not {told(value)}.")
     if value.ndim != 1 or value.dtype.kind not in "iu":
         raise InputError(
             f"{name} must be a vector of integers, not an array of {value.dtype} of shape "

@@ -23,6 +23,13 @@ def is_ours(module: str) -> bool:
     return module.partition(".")[0] == "pfbench"
 
 
+def formless(name: str) -> InputError:
+    """Return the error for a name that names a file alone, or nothing in it."""
+    return InputError(
+        f"{name!r} must have the form FILE.py:NAME or MODULE:NAME, as in my_methods.py:MySpider."
+    )
+
+
 def load(name: str) -> Any:
     """Import FILE.py:NAME, or MODULE:NAME from the current folder too; return what it names.
 
@@ -36,10 +43,7 @@ def load(name: str) -> Any:
     """
     place, _, attribute = name.rpartition(":")
     if not (place and attribute):
-        raise InputError(
-            f"{name!r} must have the form FILE.py:NAME or MODULE:NAME, as in "
-            "my_methods.py:MySpider."
-        )
+        raise formless(name)
     module = _module(place, module_of(name))
     try:
         found = importlib.import_module(module)
@@ -116,11 +120,25 @@ def own_algorithm(selector: Selector, parts: Iterable[str]) -> Algorithm:
     InputError
         If it cannot be made, or lacks one of the parts.
     """
+    if _asks_as_run_does(load(selector.name)):
+        raise InputError(
+            f"{selector.name} is a function of (ask, x, rng), which only pf.solve in Python takes: "
+            "here an algorithm is a class (`pfbench new algorithm NAME` writes one)."
+        )
     found: Algorithm = made(selector)
     lacks = [part for part in parts if not hasattr(found, part)]
     if lacks:
         raise InputError(f"{selector.name} is no algorithm: it lacks {', '.join(lacks)}.")
     return found
+
+
+def _asks_as_run_does(found: Any) -> bool:
+    """Return whether a function takes what `run` of an algorithm takes, and so is a method."""
+    return inspect.isfunction(found) and [*inspect.signature(found).parameters] == [
+        "ask",
+        "x",
+        "rng",
+    ]
 
 
 @contextmanager

@@ -85,7 +85,8 @@ class Finding:
     @property
     def sentence(self) -> str:
         """All of it in full sentences."""
-        text = f"{self.check}: expected {self.expected}; seen: {self.seen}."
+        end = "" if self.seen.endswith(("?", ".")) else "."
+        text = f"{self.check}: expected {self.expected}; seen: {self.seen}{end}"
         if self.at:
             text += f" It shows at {self.point}."
         return text + (f" Look at {', '.join(self.where)}." if self.where else "")

@@ -12,6 +12,7 @@ from pfbench.base.names import told, unknown
 from pfbench.base.selectors import is_own
 from pfbench.base.user_code import load
 from pfbench.claims import (
+    halbey2026,
     jaggi2013,
     kim2026,
     lacoste2016,
@@ -48,6 +49,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
             polytopes,
             relatives,
             kim2026,
+            halbey2026,
             methods,
         )
     }

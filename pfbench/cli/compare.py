@@ -1,5 +1,6 @@
 """``pfbench compare``: one method against the catalogue, on a suite of problems."""
 
+import gc
 from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import closing
@@ -61,6 +62,7 @@ def compare(
     from pfbench.reporting import prepare
     from pfbench.reporting.on_suite import put_on
     from pfbench.reporting.statistics import Price
+    from pfbench.runs.planning.candidate import entered
     from pfbench.runs.planning.plugged import spelled_out
     from pfbench.runs.planning.spec import read_spec
     from pfbench.runs.storage.store import Store
@@ -73,7 +75,7 @@ def compare(
         if method is None:
             raise InputError("--receipt is of a METHOD: name one.")
         check_writable(receipt, f"--receipt {receipt}", error=StorageError)
-    spec, kept = read_spec(path), Store(store)
+    spec = read_spec(path)
     if price is not None:
         weights = dict(Price.parse(price).weights)
         spec = replace(spec, studies=tuple(replace(study, price=weights) for study in spec.studies))
@@ -81,14 +83,17 @@ def compare(
     if grid:
         show_grids(spec, method, as_json=as_json)
         return
+    if method is not None:
+        method = spelled_out("algorithm", method)
+        announce([method])
+        entered(spec, method)  # refuses it, where it must be, before any work
+    kept = Store(store)
     with closing(options.engine_of(jobs, None)) as engine:
         if archive is not None:
             _archive(spec, archive, kept, engine, as_json=as_json)
         elif method is not None:
             if not text:
                 prepare(output)
-            method = spelled_out("algorithm", method)
-            announce([method])
             runs = _Runs(None if rerun else shipped_with(path), kept, engine, as_json)
             compared = put_on(spec, method, runs, rerun=rerun)
             if receipt is not None:
@@ -104,7 +109,15 @@ def shipped_with(path: Path) -> "Shipped | None":
     from pfbench.runs.shipped import SUFFIX, read_shipped
 
     beside = path.with_name(path.stem + SUFFIX)
-    return read_shipped(beside) if beside.exists() else None
+    if not beside.exists():
+        return None
+    # Its cells live to the end: to look for garbage among them takes a second.
+    gc.disable()
+    try:
+        return read_shipped(beside)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 # --- comparing ------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pfbench.verification.claim import Claim
     from pfbench.verification.fault_study import Studied
     from pfbench.verification.faults.fault import Fault
+    from pfbench.verification.laws import Setting
     from pfbench.verification.session import Caught
 
 MOST = 12
@@ -26,17 +27,19 @@ MOST_OF_RECEIPTS = 20
 """So many for a receipt."""
 
 
-def verify_mutants(work: "Work", most: int | None) -> None:
+def verify_mutants(work: "Work", most: int | None, late: int = 0) -> None:
     """Hold planted faults to the claims that must catch them, and generated ones to all claims.
 
-    At most so many generated ones of a method; none, and nothing is said of them, if 0.
+    At most so many generated ones of a method, and so many late ones; without any, nothing is said
+    of them.
     """
     from pfbench.claims.catalogue import mutants_of
     from pfbench.verification.session import Verification
 
     planted = mutants_of(work.names)
-    alone = most == 0
-    faults, claims, drawn = ([], [], "none") if alone else generated(work, _most(work, most))
+    alone = most == 0 and not late
+    wanted = 0 if most == 0 else _most(work, most), late
+    faults, claims, drawn = ([], [], "none") if alone else generated(work, *wanted)
     with work.steps("mutants", sum(len(one.expected) for one in planted)) as steps:
         caught = work.session(steps).catch(planted)
     studied = [] if alone else studied_faults(work, faults, claims)
@@ -59,7 +62,7 @@ def verify_mutants(work: "Work", most: int | None) -> None:
         printing.fail("fewer than 90 % of the planted faults are caught.")
 
 
-def verify_faults_of(work: "Work", algorithm: str, most: int | None) -> None:
+def verify_faults_of(work: "Work", algorithm: str, most: int | None, late: int = 0) -> None:
     """Say which faults in somebody's algorithm the claims would notice that he names."""
     from pfbench.claims.catalogue import algorithm_and_claims
     from pfbench.verification.faults.generate import drawn, faults_of
@@ -76,8 +79,9 @@ def verify_faults_of(work: "Work", algorithm: str, most: int | None) -> None:
     every = faults_of(tested)
     if not every:
         raise InputError(f"no faults can be made in {algorithm}: its modules hold nothing of it.")
-    faults = drawn(every, _most(work, most))
-    words = f"{len(faults)} of {len(every)}"
+    later = faults_of(tested, late=True) if late else []
+    faults = [*drawn(every, _most(work, most)), *drawn(later, late)]
+    words = f"{len(faults)} of {len(every) + len(later)}"
     studied = studied_faults(work, faults, claims)
     nothing = Verification().as_json() | {"findings": []}
     work.write(nothing | {"generated": [one.as_json() for one in studied]})
@@ -90,10 +94,10 @@ def _most(work: "Work", most: int | None) -> int:
     return most or (10**9 if work.effort == "full" else MOST)
 
 
-def generated(work: "Work", most: int) -> "tuple[list[Fault], list[Claim], str]":
+def generated(work: "Work", most: int, late: int = 0) -> "tuple[list[Fault], list[Claim], str]":
     """Return faults of the methods of the named claims, these claims, and how many there are.
 
-    At most so many of each method.
+    At most so many of each method, and so many late ones.
     """
     from pfbench.claims.catalogue import CLAIMS, selected
     from pfbench.verification.faults.generate import drawn, faults_of
@@ -101,9 +105,14 @@ def generated(work: "Work", most: int) -> "tuple[list[Fault], list[Claim], str]"
 
     claims = selected(work.names, work.effort) if work.names else list(CLAIMS.values())
     about = dict.fromkeys(method_of(one) for one in claims if one.algorithm)
-    every = [faults_of(method) for method in about]
-    chosen = [one for faults in every for one in drawn(faults, most)]
-    return chosen, claims, f"{len(chosen)} of {sum(map(len, every))}"
+    chosen, words = list["Fault"](), list[str]()
+    for number, is_late in ((most, False), (late, True)):
+        every = [faults_of(method, late=is_late) for method in about] if number else []
+        found = [one for faults in every for one in drawn(faults, number)]
+        chosen += found
+        if number:
+            words.append(f"{len(found)} of {sum(map(len, every))}{' late ones' * is_late}")
+    return chosen, claims, " and ".join(words)
 
 
 def studied_faults(
@@ -111,6 +120,7 @@ def studied_faults(
 ) -> "list[Studied]":
     """Hold faults to the claims about their method; somebody's to all."""
     from pfbench.claims.admissible import ADMISSIBLE
+    from pfbench.claims.methods.stating import settings_at_size
     from pfbench.verification.fault_study import study
     from pfbench.verification.trial import method_of
 
@@ -121,10 +131,16 @@ def studied_faults(
             return claims
         return [one for one in claims if about.get(one.name) is fault.algorithm]
 
+    def at_size(fault: "Fault") -> "tuple[Claim, Sequence[Setting]]":
+        return next(
+            ((one, found) for one in claims_of(fault) if (found := settings_at_size(one))),
+            (claims_of(fault)[0], ()),
+        )
+
     efforts = ("quick", "full") if work.effort == "full" else ("quick",)
     with work.steps("generated faults", None) as steps:
         sessions = [work.session(steps, effort=effort) for effort in efforts]
-        return study(sessions, faults, claims_of, ADMISSIBLE)
+        return study(sessions, faults, claims_of, ADMISSIBLE, at_size)
 
 
 def _write_report(work: "Work", studied: "Sequence[Studied]", drawn: str) -> None:

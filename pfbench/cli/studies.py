@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from pfbench.base.checks import integer
 from pfbench.cli import options
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.verify import verify
@@ -18,6 +19,7 @@ def faults(
     full: bool = _FULL,
     planted: bool = flag("The planted faults alone.", "--planted"),
     most: int | None = option("N", "Generated faults of each method at most (12; --full: all)."),
+    late: int | None = option("N", "Late generated faults of each method at most, too."),
     algorithm: str | None = option("FILE.py:NAME", "Faults generated from your own algorithm."),
     seed: int = _SEED,
     store: Path = options.STORE,
@@ -30,7 +32,9 @@ def faults(
 
     Faults are planted by hand, or generated from the method's source; as `verify --mutants`.
     """
-    given = {"full": full, "planted": planted, "faults": most, "algorithm": algorithm}
+    if most is not None:
+        integer("--most", most, least=1)
+    given = {"full": full, "planted": planted, "faults": most, "late": late, "algorithm": algorithm}
     _verify(claims, given | _where(seed, store, jobs, scheduler, table, as_json), mutants=True)
 
 
@@ -103,7 +107,9 @@ def _where(
 
 _LEFT_OUT: dict[str, Any] = {
     **dict.fromkeys(("quick", "full", "mutants", "planted", "worst_case", "power", "units"), False),
-    **dict.fromkeys(("algorithm", "faults", "within", "longest", "receipt", "explain", "at_seed")),
+    **dict.fromkeys(
+        ("algorithm", "faults", "late", "within", "longest", "receipt", "explain", "at_seed")
+    ),
     "listing": False,
     "repeat": 1,
 }

@@ -1,6 +1,6 @@
 """``pfbench verify``: verdicts on claims, with their evidence."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +49,7 @@ def verify(
     mutants: bool = flag("The verb `faults`: which claim catches which fault.", "--mutants"),
     planted: bool = flag("Of --mutants: the planted faults alone.", "--planted"),
     faults: int | None = option("N", "Generated faults of each method at most (12; --full: all)."),
+    late: int | None = option("N", "Of --mutants: late generated faults of each method, too."),
     worst_case: bool = flag(
         "The verb `worst-case`: worst cases of a few steps; of your own method or claim, too.",
         "--worst-case",
@@ -98,6 +99,8 @@ def verify(
         raise InputError("--within goes with --worst-case FILE.py:NAME: give both.")
     if longest is not None and not power:
         raise InputError("--longest goes with --power: give both.")
+    if late is not None and (not mutants or planted):
+        raise InputError("--late goes with --mutants, without --planted.")
     if planted and (not mutants or faults is not None or algorithm is not None):
         raise InputError("--planted goes with --mutants, without --faults and --algorithm.")
     if faults is not None and not (mutants or receipt):
@@ -115,6 +118,8 @@ def verify(
         integer("--at-seed", at_seed, least=0)
     if faults is not None:
         integer("--faults", faults, least=1)
+    if late is not None:
+        integer("--late", late, least=0)
     if longest is not None:
         real("--longest", longest, above=0)
     effort = "full" if full else "quick"
@@ -128,7 +133,7 @@ def verify(
 
             show(_listed(cases(claims), effort))
         else:
-            show(_listed(selected(claims, effort), effort))
+            show(_listed(selected(claims, effort), effort, () if claims else ERRATA))
         return
     if receipt is not None:
         check_receipt(claims, receipt)
@@ -143,9 +148,9 @@ def verify(
             elif mutants and algorithm is not None:
                 if not work.quiet:
                     printing.announce([algorithm])
-                verify_faults_of(work, algorithm, faults)
+                verify_faults_of(work, algorithm, faults, late or 0)
             elif mutants:
-                verify_mutants(work, 0 if planted else faults)
+                verify_mutants(work, 0 if planted else faults, late or 0)
             elif worst_case:
                 _verify_worst_cases(work, within or "")
             elif power:
@@ -348,8 +353,10 @@ def _scales() -> RenderableType:
     return columns(("comparison", "count", "as published", *CRITERIA[:2]), rows)
 
 
-def _listed(claims: "Sequence[Claim]", effort: str) -> RenderableType:
+def _listed(claims: "Sequence[Claim]", effort: str, errata: Sized = ()) -> RenderableType:
     rows = [(one.name, one.kind, one.source, duration(one.seconds(effort))) for one in claims]
     total = sum(one.seconds(effort) for one in claims)
-    end = Text(f"{len(claims)} claims, about {total / 60:.1f} min on one core ({effort})")
-    return Group(columns(("claim", "kind", "source", "time"), rows), end)
+    end = f"{plural(len(claims), 'claim')}, about {total / 60:.1f} min on one core ({effort})"
+    if errata:
+        end += f"; {len(errata)} errata are examined, too: {len(claims) + len(errata)} checks"
+    return Group(columns(("claim", "kind", "source", "time"), rows), Text(end))

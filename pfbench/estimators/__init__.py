@@ -5,7 +5,7 @@ from pfbench.estimators.curvature import CASPIDERG, CASVRG
 from pfbench.estimators.loopless import LSVRG, PAGE
 from pfbench.estimators.momentum import STORM, Fading, HeavyBall
 from pfbench.estimators.saga import SAGA
-from pfbench.estimators.stochastic import SG, SPIDERG, SVRG, Full
+from pfbench.estimators.stochastic import SG, SPIDERG, SVRG, DoublingSPIDER, Full
 from pfbench.estimators.zerosarah import ZeroSARAH
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "SPIDERG",
     "STORM",
     "SVRG",
+    "DoublingSPIDER",
     "EpochEstimator",
     "Estimate",
     "Estimator",

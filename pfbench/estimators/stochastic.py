@@ -66,6 +66,38 @@ class SVRG(EpochEstimator):
         return estimate
 
 
+@dataclass(frozen=True)
+class DoublingSPIDER(Estimator):
+    """SPIDERG in epochs s = 0, 1, ... of 2^s iterations, with batches of 2^s.
+
+    Its field `batch` is not used.
+    """
+
+    name = "doubling-spider"
+    source = "Yurtsever, Sra, Cevher 2019, SPIDER-FW for convex finite sums"
+
+    batch: int = 1
+
+    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+        """See `Estimator.start`."""
+        numbers = count(1)
+        previous: Point = None
+        g: Gradient
+
+        def estimate(x: Point) -> Gradient:
+            nonlocal previous, g
+            number = next(numbers)
+            size = 1 << (number.bit_length() - 1)
+            if number == size:
+                g = ask.gradient(x)
+            else:
+                g = ask.difference(rng.integers(ask.n, size=size), x, previous) + g
+            previous = x
+            return g
+
+        return estimate
+
+
 class SPIDERG(EpochEstimator):
     """GE 3: ``g_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] + g_{t-1}``."""
 

@@ -68,16 +68,18 @@ class ActiveSet:
         self._weights = np.floor((1.0 - gamma) * self._weights).astype(np.int64)
         self._give(to)
 
-    def away(self, place: int, gamma: float) -> None:
-        """Move to x + gamma (x - v), v the vertex at a place; from the largest gamma on it leaves.
-
-        That is lambda_v/(1 - lambda_v).
-        """
+    def farthest(self, place: int) -> float:
+        """Return lambda_v/(1 - lambda_v), the largest step away from one of several vertices."""
         share = float(self.weights[place])
+        return share / (1.0 - share)
+
+    def away(self, place: int, gamma: float) -> None:
+        """Move to x + gamma (x - v), v the vertex at a place; from `farthest` on it leaves."""
         others = self._weights.copy()
         others[place] = 0
-        leaves = gamma * (1.0 - share) >= share
-        factor = 1.0 + (share / (1.0 - share) if leaves else gamma)
+        most = self.farthest(place)
+        leaves = gamma >= most
+        factor = 1.0 + min(gamma, most)
         self._weights = np.floor(factor * others).astype(np.int64)
         self._give(int(np.argmax(self._weights)) if leaves else place)
 

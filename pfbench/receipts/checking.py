@@ -6,7 +6,7 @@ choose neither. Nothing of his is imported here, but in processes that can be ki
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,13 +17,18 @@ from pfbench.receipts.runs import Cell, Row, cells, tried
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
 from pfbench.verification.faults.generate import faults_of
+from pfbench.verification.instances import redrawn
 from pfbench.verification.own import stated
 from pfbench.verification.session import judge
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import method_of
+from pfbench.verification.verdict import WRONG
 
 FAULTS = 4
 """So many of the faults that were found are held to their claims again."""
+
+ANEW = frozenset({"bound", "count"})
+"""Kinds of claims that must hold on every problem of a family; others may be of one alone."""
 
 AT_ONCE = 5
 """Runs of a cell that are made in one task."""
@@ -106,6 +111,11 @@ def _asked(
         take_verdict = _Verdict(one, found, same)
         task = of(_judged, one["claim"], effort, about["seed"])
         yield Asked(task, take_verdict, f"verdict on {one['claim']}", not k)
+    sound = [one["claim"] for one in verdicts if one["verdict"] not in WRONG]
+    sound = [one["name"] for one in about["claims"] if one["name"] in sound and one["kind"] in ANEW]
+    for k, name in enumerate(rng.sample(sound, len(sound))):
+        task = of(_anew, name, about["effort"], fresh)
+        yield Asked(task, partial(_differ, found), f"{name} on problems drawn anew", not k)
     planted = [
         ("", one["mutant"], name) for one in _planted(about) for name in one["caught_by"][:1]
     ]
@@ -289,6 +299,20 @@ def _alone(theorem: str, at: int, seed: int) -> str:
 def _judged(theorem: str, name: str, effort: str, seed: int) -> Mapping[str, Any]:
     claim = next(one for one in stated(theorem).claims if one.name == name)
     return judge(claim, effort=effort, seed=seed).as_json()
+
+
+def _anew(theorem: str, name: str, effort: str, seed: int) -> str:
+    """Return how a claim is wrong on problems drawn anew, under another name; empty if not."""
+    claim = next(one for one in stated(theorem).claims if one.name == name)
+    called = f"problem-{seed:x}"
+    drawn = tuple(redrawn(one, seed, called) for one in claim.instances)
+    found = judge(replace(claim, instances=drawn, home=None), effort=effort, seed=seed)
+    if not found.wrong:
+        return ""
+    return (
+        f"on problems of the same families drawn anew, under another name, {name} is "
+        f"{found.verdict}: {found.reason.rstrip('.')}"
+    )
 
 
 def _fault(theorem: str, method: str, name: str, claim: str, effort: str, seed: int) -> bool:

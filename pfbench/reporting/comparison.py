@@ -4,9 +4,9 @@ Every number is that of one algorithm on one problem. The others decide nothing 
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -27,8 +27,8 @@ from pfbench.reporting.statistics import (
     shortened,
     with_suboptimality,
 )
+from pfbench.reporting.statistics.curves import Array, numbers
 from pfbench.reporting.statistics.limits import Limits
-from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 
 
@@ -51,6 +51,26 @@ class Expected:
 
 
 @dataclass(frozen=True)
+class Within(Group):
+    """A group at equal counts, and what is computed of its runs once for all prices."""
+
+    def to(self, target: Stop) -> "Within":
+        """Return the runs in which it is judged at a target."""
+        found = super().to(target)
+        return found if isinstance(found, Within) else self
+
+    @cached_property
+    def traces(self) -> tuple[Array, ...]:
+        """The traces as arrays."""
+        return tuple(map(numbers, self.runs))
+
+    @cached_property
+    def fixed(self) -> bool:
+        """Whether nothing varies over the seeds."""
+        return nothing_varies(self.runs)
+
+
+@dataclass(frozen=True)
 class Scored:
     """An algorithm in one panel, at equal counts.
 
@@ -68,8 +88,8 @@ class Scored:
         The last value of each run, by measure; infinite for one that failed.
     """
 
-    group: Group
-    to: tuple[Group, ...]
+    group: Within
+    to: tuple[Within, ...]
     calls: tuple[Runtimes, ...]
     expected: tuple[Expected | None, ...]
     last: Mapping[str, tuple[float, ...]]
@@ -79,21 +99,10 @@ class Scored:
         expected = self.expected[target]
         return math.inf if expected is None else expected.value
 
-    @cached_property
-    def fixed(self) -> bool:
-        """Whether nothing varies over the seeds."""
-        return nothing_varies(self.group.runs)
-
-    @cached_property
-    def _fixed_to(self) -> tuple[bool, ...]:
-        return tuple(
-            self.fixed if one is self.group else nothing_varies(one.runs) for one in self.to
-        )
-
     def sample(self, target: int) -> Sample:
         """Return the calls to a target over the seeds, for a test; none where it needs none."""
         calls = np.empty(0) if self.expected[target] is None else self.calls[target].calls
-        return Sample(calls, self._fixed_to[target])
+        return Sample(calls, self.to[target].fixed)
 
     def median(self, measure: str) -> float:
         """Return the median of the last values; infinite if half of the runs or more failed."""
@@ -192,17 +201,22 @@ def all_at_equal_counts(results: Results) -> Results:
     return replace(results, panels=tuple(at_equal_counts(panel)[1] for panel in results.panels))
 
 
+@lru_cache(maxsize=32)
 def at_equal_counts(panel: Panel) -> tuple[Limits, Panel]:
-    """Return the least budget that runs of a panel were planned with, and them within it."""
+    """Return the least budget that runs of a panel were planned with, and them within it.
+
+    Its groups are `Within`.
+    """
     limits = common_limits(plan for group in panel.groups for plan in group.plans)
-    groups = tuple(_within(group, limits) for group in panel.groups)
-    return limits, replace(panel, groups=groups)
+    return limits, replace(panel, groups=tuple(_within(one, limits) for one in panel.groups))
 
 
-def _within(group: Group, limits: Limits) -> Group:
+def _within(group: Group, limits: Limits) -> Within:
     parts = tuple((target, _within(part, limits)) for target, part in group.parts)
-    runs = tuple(shortened(run, limits) for run in _measured(group))
-    return replace(group, runs=runs, parts=parts)
+    best = group.best_known or (None,) * len(group.runs)
+    runs = (shortened(run, limits) for run in map(with_suboptimality, group.runs, best))
+    given = {one.name: getattr(group, one.name) for one in fields(Group)}
+    return Within(**{**given, "runs": tuple(runs), "parts": parts})
 
 
 def measures(results: Results) -> tuple[str, ...]:
@@ -212,18 +226,16 @@ def measures(results: Results) -> tuple[str, ...]:
     return (*found, SUBOPTIMALITY) if known and OBJECTIVE in found else found
 
 
-def _measured(group: Group) -> Iterator[Run]:
-    best = group.best_known or (None,) * len(group.runs)
-    return (with_suboptimality(run, known) for run, known in zip(group.runs, best, strict=True))
-
-
 def _scored(results: Results, equal: Panel, price: Price) -> tuple[Scored, ...]:
     study = results.study
     found = []
     for group in equal.groups:
+        if not isinstance(group, Within):
+            raise AssertionError("panels are compared at equal counts")
         to = tuple(map(group.to, study.targets))
         calls = tuple(
-            runtimes(one.runs, target, price) for one, target in zip(to, study.targets, strict=True)
+            runtimes(one.runs, target, price, one.traces)
+            for one, target in zip(to, study.targets, strict=True)
         )
         last = {
             measure: tuple(run.last(measure) for run in group.runs) for measure in measures(results)
@@ -249,5 +261,5 @@ def _to_target(scored: Sequence[Scored], target: int) -> _Column:
 def _last(scored: Sequence[Scored], measure: str, stop: Stop | None) -> _Column:
     """Return the last values; where runs stop at a target, all that reach it count as equal."""
     least = stop.target if stop and stop.measure == measure else -math.inf
-    samples = [Sample(np.maximum(one.last[measure], least), one.fixed) for one in scored]
+    samples = [Sample(np.maximum(one.last[measure], least), one.group.fixed) for one in scored]
     return samples, [max(one.median(measure), least) for one in scored]

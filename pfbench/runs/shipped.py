@@ -27,7 +27,7 @@ from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.content import MOST_COLUMNS, Entry, decoded
 from pfbench.runs.storage.damaged import Damaged
 from pfbench.runs.storage.opening import open_file
-from pfbench.runs.storage.schema import check_content, count, list_of, number, optional, table, text
+from pfbench.runs.storage.schema import check_content, count, list_of, number, table, text
 
 SCHEMA = 1
 """Version of the file; one of another version is not read."""
@@ -172,10 +172,18 @@ def _run(one: Mapping[str, Any]) -> Run:
         raise Damaged("incomplete", "its table has other columns than a trace")
     if len(columns) > MOST_COLUMNS or len(set(columns)) < len(columns):
         raise Damaged("too large", f"{len(columns):,} columns of a trace")
-    fits = list_of(optional(number))
-    if not all(fits(row) and len(row) == len(columns) for row in rows):
+    cells = [cell for row in rows if isinstance(row, list) for cell in row]
+    broken = any(not isinstance(row, list) or len(row) != len(columns) for row in rows)
+    # One look at all types is what makes a large file quick to read.
+    if broken or not {*map(type, cells)} <= {int, float, type(None)} or not _fit(cells):
         raise Damaged("incomplete", "a row of a trace")
     about = one["run"]
     known = {"counts": Counts(**about["counts"]), "unmet": tuple(about.get("unmet", ()))}
-    cells = [tuple(nan if cell is None else cell for cell in row) for row in rows]
-    return Run(**{**about, **known}, columns=tuple(columns), rows=cells)
+    read = [tuple(nan if cell is None else cell for cell in row) for row in rows]
+    return Run(**{**about, **known}, columns=tuple(columns), rows=read)
+
+
+def _fit(cells: Iterable[Any]) -> bool:
+    """Return whether all whole numbers among cells have 64 bits."""
+    found = [cell for cell in cells if isinstance(cell, int)]
+    return not found or (number(min(found)) and number(max(found)))

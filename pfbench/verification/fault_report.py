@@ -14,35 +14,67 @@ def of_methods(studied: Sequence[Studied]) -> Mapping[str, list[Studied]]:
     return found
 
 
-def report(studied: Sequence[Studied], command: str, drawn: str) -> str:
+def report(every: Sequence[Studied], command: str, drawn: str) -> str:
     """Return the shares found by method, operator and claim, and each fault that was not found.
+
+    Late faults have a part of their own.
 
     Parameters
     ----------
-    studied
+    every
         The faults.
     command
         The command that made it.
     drawn
         Which faults these are of all that there are, in words.
     """
+    early, late = ([one for one in every if one.fault.late == is_late] for is_late in (False, True))
     lines = ["# Generated faults", "", f"Made by `{command}`: {drawn}.", ""]
-    lines += [f"Found of those neither equivalent nor admissible: {share(studied)}.", ""]
-    lines += ["| method | faults | equivalent | admissible | found | that raise |"]
-    lines += ["| --- | --- | --- | --- | --- | --- |"]
-    lines += [_row(name, of) for name, of in of_methods(studied).items()]
-    lines += ["", "| operator | faults | equivalent | admissible | found | that raise |"]
-    lines += ["| --- | --- | --- | --- | --- | --- |"]
-    by_operator = sorted(studied, key=lambda one: one.fault.operator)
-    for operator, of in groupby(by_operator, key=lambda one: one.fault.operator):
-        lines.append(_row(operator, list(of)))
-    lines += ["", "| claim | found first |", "| --- | --- |"]
-    lines += [f"| {name} | {number} |" for name, number in by_claim(studied).items()]
+    if early:
+        lines += [f"Found of those neither equivalent nor admissible: {share(early)}.", ""]
+        lines += [*_shares("method", of_methods(early)), "", *_by_operator(early)]
+        lines += ["", *_by_claim(early), *_listed(early)]
+    if late:
+        lines += ["", "## Late faults", "", LATE, ""]
+        lines += [f"Found of those that change a run of that size: {share(late)}.", ""]
+        lines += [*_by_operator(late), "", *_by_claim(late), *_listed(late)]
+    return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+
+
+LATE = (
+    "Each acts only beyond a number of iterations, epochs or rounds, beyond an index, or beyond a "
+    "norm, which is drawn. Equivalent is one that changes no state and no count of the runs at the "
+    "size of use."
+)
+"""What late faults are."""
+
+
+def _shares(what: str, of_names: Mapping[str, Sequence[Studied]]) -> list[str]:
+    head = f"| {what} | faults | equivalent | admissible | found | that raise |"
+    rows = [_row(name, of) for name, of in of_names.items()]
+    return [head, "| --- | --- | --- | --- | --- | --- |", *rows]
+
+
+def _by_operator(studied: Sequence[Studied]) -> list[str]:
+    def operator(one: Studied) -> str:
+        return one.fault.operator
+
+    ordered = sorted(studied, key=operator)
+    return _shares("operator", {name: list(of) for name, of in groupby(ordered, key=operator)})
+
+
+def _by_claim(studied: Sequence[Studied]) -> list[str]:
+    rows = [f"| {name} | {number} |" for name, number in by_claim(studied).items()]
+    return ["| claim | found first |", "| --- | --- |", *rows]
+
+
+def _listed(studied: Sequence[Studied]) -> list[str]:
+    lines: list[str] = []
     for title, chosen in (("Not found", missed(studied)), ("Admissible", _admissible(studied))):
         if chosen:
             lines += ["", f"## {title}", "", "| method | place | operator | before | after | why |"]
             lines += ["| --- | --- | --- | --- | --- | --- |", *map(_line, chosen)]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def missed(studied: Sequence[Studied]) -> list[Studied]:

@@ -8,6 +8,7 @@ from typing import Any
 from pfbench.verification.claim import Claim
 from pfbench.verification.faults.admissible import Admissible
 from pfbench.verification.faults.fault import Fault
+from pfbench.verification.laws.method import Setting
 from pfbench.verification.session import Session, of_effort
 from pfbench.verification.verdict import Verdict
 
@@ -24,7 +25,8 @@ class Studied:
     fault
         The fault.
     equivalent
-        Why it changes nothing, in words; empty if it does, or that was not decided.
+        Why it changes nothing, in words; empty if it does, or that was not decided. Of a late one
+        that is asked once no claim noticed it.
     admissible
         The line of proof that covers it; empty if none does.
     verdicts
@@ -102,6 +104,7 @@ def study(
     faults: Sequence[Fault],
     claims_of: Callable[[Fault], Sequence[Claim]],
     admissible: Sequence[Admissible] = (),
+    at_size: Callable[[Fault], tuple[Claim, Sequence[Setting]]] | None = None,
 ) -> list[Studied]:
     """Find the faults that change nothing, and hold the others to claims until one notices it.
 
@@ -116,13 +119,17 @@ def study(
         The claims that a fault is held to, those of a session's effort; the quickest first.
     admissible
         Which faults keep the theorem, and why.
+    at_size
+        Where late faults should change something: a claim and the settings of its runs.
 
     Raises
     ------
     StorageError
         If the store cannot be written or read; what is stored already stays.
     """
-    same = sessions[0].compare(faults)
+    # A late one changes nothing on the small problems of that comparison.
+    early = iter(sessions[0].compare([one for one in faults if not one.late]))
+    same = ["" if one.late else next(early) for one in faults]
     known = [
         Studied(
             fault=fault,
@@ -143,7 +150,12 @@ def study(
             replace(one, verdicts=(*one.verdicts, *verdicts))
             for one, verdicts in zip(known, found, strict=True)
         ]
-    return known
+    left = [one.fault for one in known if one.fault.late and one.counts and one.found_by is None]
+    if at_size is None or not left:
+        return known
+    compared = sessions[0].compare_at_size(left, [at_size(one) for one in left])
+    why = dict(zip(left, compared, strict=True))
+    return [replace(one, equivalent=why.get(one.fault, one.equivalent)) for one in known]
 
 
 def _quickest_first(claims: Sequence[Claim], effort: str) -> list[Claim]:

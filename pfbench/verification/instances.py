@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,32 @@ class Instance:
         return self.drawn(np.random.default_rng(0))
 
 
+def redrawn(one: Instance, seed: int, name: str) -> Instance:
+    """Return an instance of the same family, with other data where they are drawn.
+
+    Whatever looks a problem up, by its name, its digest or its first gradient, does not find it.
+
+    Parameters
+    ----------
+    seed
+        That of the data, where the instance fixes one.
+    name
+        What its problem is called, if it can be called otherwise.
+    """
+
+    @wraps(one.build)
+    def build(*args: Any, **parameters: Any) -> Any:
+        made = one.build(*args, **parameters)
+        return made.called(name, parameters) if hasattr(made, "called") else made
+
+    fixes = "seed" in one.parameters or (
+        "seed" in one.build.known if isinstance(one.build, Family) else False
+    )
+    return replace(
+        one, build=build, parameters={**one.parameters, **({"seed": seed} if fixes else {})}
+    )
+
+
 @dataclass(frozen=True)
 class Family:
     """A family of the catalogue, by its name."""
@@ -92,6 +119,13 @@ class Family:
         from pfbench.problems.catalogue import problem
 
         return problem(self.name, **parameters)
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """The parameters that it has."""
+        from pfbench.problems.catalogue import PROBLEMS
+
+        return tuple(PROBLEMS[self.name].parameters()) if self.name in PROBLEMS else ()
 
     @property
     def about(self) -> str:

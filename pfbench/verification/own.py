@@ -38,6 +38,8 @@ def stated(reference: str) -> Paper:
     wanted = every
     if attribute:
         if not hasattr(module, attribute):
+            if not _names(module):
+                raise InputError(_without_claims(home, module, False))
             raise unknown(f"name in {home}", attribute, _names(module))
         wanted = _gathered([getattr(module, attribute)])
     if not wanted.claims:

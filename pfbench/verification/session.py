@@ -19,6 +19,8 @@ from pfbench.verification.claim import Claim, Erratum, Mutant
 from pfbench.verification.faults.equivalence import equivalent
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.identity import identity
+from pfbench.verification.laws.at_size import same_at_size
+from pfbench.verification.laws.method import Setting
 from pfbench.verification.statistics import MOST_TESTS
 from pfbench.verification.subject import Subject
 from pfbench.verification.summaries import in_words, main_numbers
@@ -282,6 +284,21 @@ class Session:
         """Return why each fault changes nothing, or ""; errors are those of `verify`."""
         return self._outcomes([self._equivalence(one) for one in faults])
 
+    def compare_at_size(
+        self, faults: Sequence[Fault], places: Sequence[tuple[Claim, Sequence[Setting]]]
+    ) -> list[str]:
+        """Return "at size" for each fault that changes nothing on runs of that size, else "".
+
+        Parameters
+        ----------
+        faults
+            The faults.
+        places
+            For each the claim about its method, and the settings of the runs.
+        """
+        pairs = zip(faults, places, strict=True)
+        return self._outcomes([self._equivalence(fault, place) for fault, place in pairs])
+
     def examine(self, errata: Sequence[Erratum]) -> list[Finding]:
         """Examine errata; errors are those of `verify`."""
         return self._outcomes([self._erratum(one) for one in errata])
@@ -345,10 +362,13 @@ class Session:
             ),
         )
 
-    def _equivalence(self, fault: Fault) -> _Asked[str]:
-        task = Task(_stored_equivalence, (fault,), COMPARISON_LIMIT)
+    def _equivalence(
+        self, fault: Fault, place: tuple[Claim, Sequence[Setting]] | None = None
+    ) -> _Asked[str]:
+        task = Task(_stored_equivalence, (fault, place), COMPARISON_LIMIT)
+        said = [fault, equivalent] if place is None else [fault, same_at_size, *place]
         return _Asked(
-            self._question("fault", [fault, equivalent], task),
+            self._question("fault", said, task),
             0.0,
             lambda row: str(row["equivalent"]),
             lambda _: "",  # not decided
@@ -388,9 +408,16 @@ def _stored_finding(erratum: Erratum, effort: str, seed: int) -> Mapping[str, An
     }
 
 
-def _stored_equivalence(fault: Fault) -> Mapping[str, Any]:
+def _stored_equivalence(
+    fault: Fault, place: tuple[Claim, Sequence[Setting]] | None
+) -> Mapping[str, Any]:
     """Return as a store keeps it why a fault changes nothing."""
-    return {"fault": fault.name, "where": fault.where, "equivalent": equivalent(fault)}
+    if place is None:
+        why = equivalent(fault)
+    else:
+        claim, settings = place
+        why = "at size" if same_at_size(claim, Subject(fault), settings) else ""
+    return {"fault": fault.name, "where": fault.where, "equivalent": why}
 
 
 def time_limit(claim: Claim, effort: str) -> float:

@@ -60,6 +60,8 @@ PARAMETERS: Mapping[str, tuple[Unit, ...]] = MappingProxyType(
             ("iterations", "batch", "period", "snapshot", "restarts", "subepochs"), (NUMBER,)
         ),
         **dict.fromkeys(("refresh", "alpha", "beta", "table_weight", "offset"), (NUMBER,)),
+        "delay": (NUMBER,),
+        "diameter": (LENGTH,),
         "step": (STEP, NUMBER, LENGTH),
         "lam": (STEP, NUMBER),
         "smoothness": (CURVATURE,),

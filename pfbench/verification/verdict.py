@@ -16,6 +16,9 @@ from pfbench.verification.statistics import Decision
 from pfbench.verification.subject import Broken, Lacks, Raised, Untestable
 from pfbench.verification.trial import Trial
 
+WRONG = frozenset({"violated", "failed"})
+"""Verdicts on what was measured false, or could not be measured by a fault of the method."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
@@ -59,7 +62,7 @@ class Verdict:
     @property
     def wrong(self) -> bool:
         """Whether the statement was measured false, the method failed, or its check was lost."""
-        return self.lost or self.verdict in ("violated", "failed")
+        return self.lost or self.verdict in WRONG
 
     @property
     def catches(self) -> bool:

@@ -36,7 +36,8 @@ class Again:
     """The estimate of each method at a path of dense points; G(x) has a row for each component."""
 
     def __init__(self, name, G, n, rng, **given):
-        self.kind = name.removeprefix("nfwu-").removesuffix("-fw").replace("-", "_")
+        kind = name.removeprefix("nfwu-").removesuffix("-fw").replace("-", "_")
+        self.kind = kind.replace("page_fw_convex", "page").replace("spider_fw_convex", "doubling")
         self.G, self.n, self.rng, self.given = G, n, rng, given
         self.x = self.g = self.y = None
         self.t = 0
@@ -61,6 +62,13 @@ class Again:
         if self.t % self.given["period"] == 0:
             return self.full(x)
         S = self.drawn()
+        return self.mean(x, S) - self.mean(self.x, S) + self.g
+
+    def doubling(self, x):
+        s = [k for k in range(30) if 2**k <= self.t + 1][-1]
+        if self.t + 1 == 2**s:
+            return self.full(x)
+        S = self.drawn(2**s)
         return self.mean(x, S) - self.mean(self.x, S) + self.g
 
     def page(self, x):
@@ -116,6 +124,8 @@ CASES = {
     "nfwu-storm": {"batch": B, "step": 0.15, "alpha": 0.3},
     "one-sfw": {"batch": B},
     "momentum-sfw": {},
+    "page-fw-convex": {"batch": B, "refresh": 0.35, "delay": 6},
+    "spider-fw-convex": {},
 }
 by_name = pytest.mark.parametrize("name", CASES)
 
@@ -134,7 +144,7 @@ def test_it_equals_its_source_written_again(kind, name):
         expected = estimate(x)
         assert_allclose(g, expected, atol=1e-9)
         v = minimiser(P.embedded(expected), problem.set.radius)
-        x = x + given.get("step", 2 / (t + 2)) * (v - x)
+        x = x + given.get("step", 2 / (t + given.get("delay", 2))) * (v - x)
         assert_allclose(after, x, atol=1e-9)
     assert len(states) == T
 
@@ -154,6 +164,7 @@ def test_counts_are_exact_given_the_coins(kind, name, seed):
         "nfwu-storm": (0, B + pairs),
         "one-sfw": (0, B + pairs),
         "momentum-sfw": (0, T),
+        "spider-fw-convex": (4, 4 * n + 2 * (2 * 1 + 4 * 3 + 8 * 3)),  # 1, 2, 4 and 4 of 8 steps
     }.get(name, (1 + R, n * (1 + R) + 2 * B * (T - 1 - R)))
     expected = dict(zip(("fo", "sfo"), right, strict=True)) | {"lo": T}
     assert counts == dict.fromkeys(counts, 0) | expected

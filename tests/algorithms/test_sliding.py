@@ -171,7 +171,34 @@ def cgs(P, x, rng, restarts, N, L, sigma, delta0, m=None):
         theta = y
 
 
+def cgs_convex(P, x, rng, N, L, D):
+    """Lan and Zhou's, by their three sequences."""
+    y = x
+    for k in range(1, N + 1):
+        gamma, beta, eta = 3 / (k + 2), 3 * L / (k + 1), L * D**2 / (k * (k + 1))
+        z = (1 - gamma) * y + gamma * x
+        g = P.full(z)
+        x = P.condg(g, x, 1 / beta, eta)
+        y = (1 - gamma) * y + gamma * x
+        yield z, g, y
+
+
+def ncgs_spider(P, x, rng, T, L, b, m, eta):
+    """Lan's in sliding, with recursive differences."""
+    for t in range(T):
+        if t % m == 0:
+            G = P.full(x)
+        else:
+            I = rng.integers(P.n, size=b)  # noqa: E741
+            G = G + (P.gradients(x)[I] - P.gradients(before)[I]).mean(axis=0)  # noqa: F821
+        before, x = x, P.condg(G, x, 1 / L, eta)
+        yield before, G, x
+
+
 CASES = [
+    ("cgs-convex", cgs_convex, {"iterations": 5, "diameter": 2.0}),
+    ("ncgs-spider", ncgs_spider, {"iterations": 13, "batch": 3, "period": 4, "tolerance": 0.05}),
+    ("ncgs-spider", ncgs_spider, {"iterations": 7, "batch": 40, "period": 9, "tolerance": 0.01}),
     ("ncgs", ncgs, {"iterations": 13, "option": 1, "tolerance": 0.05}),
     ("ncgs", ncgs, {"iterations": 9, "option": 2, "tolerance": 0.05}),
     ("ncgs", ncgs, {"iterations": 5, "option": 1}),
@@ -197,14 +224,14 @@ WORDS = {
     "tolerance": "eta",
     "curvature": "sigma",
     "delta": "delta0",
+    "diameter": "D",
 }
 
 
 def in_the_source(name, parameters):
     """The parameters as the functions above call them."""
-    words = WORDS | {"ncgs-vr": {"iterations": "T"}, "ncgs-stochastic": {"batch": "batch"}}.get(
-        name, {}
-    )
+    own = {"ncgs-vr": {"iterations": "T"}, "ncgs-stochastic": {"batch": "batch"}}
+    words = WORDS | own.get(name.replace("spider", "vr"), {})
     if name in ("cgs", "storc"):
         words = words | {"period": "N", "batch": "m"}
     return {words.get(key, key): value for key, value in parameters.items()}
@@ -238,8 +265,10 @@ def test_counts_of_gradients(kind, name, source, parameters):
     states, counts = run(problem, name, start(kind), smoothness=L, **parameters)
     n, T = problem.n, parameters.get("iterations")
     b, m = parameters.get("batch"), parameters.get("period")
-    if name == "ncgs":
+    if name in ("ncgs", "cgs-convex"):
         fo, sfo = T, n * T
+    elif name == "ncgs-spider":
+        fo, sfo = ceil(T / m), n * ceil(T / m) + 2 * b * (T - ceil(T / m))
     elif name == "ncgs-stochastic":
         fo, sfo = 0, T * (T + 1) // 2 if b is None else b * T
     elif name == "ncgs-vr":

@@ -23,7 +23,7 @@ from pfbench.sets import L1Ball, WholeSpace
 
 CONVEX_ONLY = {
     *("asvrg", "prox-asvrg", "katyusha-ns", "prox-katyusha-ns"),
-    *("momentum-sfw", "one-sfw"),
+    *("cgs-convex", "momentum-sfw", "one-sfw", "page-fw-convex", "spider-fw-convex"),
 }
 """Their papers have convex theory only."""
 

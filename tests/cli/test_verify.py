@@ -227,6 +227,10 @@ def test_list_and_explain_run_nothing(pfbench):
     listed = pfbench("verify", "--list", "--full")
     assert listed.status == 0
     assert f"{len(CLAIMS)} claims, about" in listed.out
+    assert (
+        f"{len(ERRATA)} errata are examined, too: {len(CLAIMS) + len(ERRATA)} checks" in listed.out
+    )
+    assert "1 claim, about" in pfbench("verify", "--list", COUNT).out
     explained = pfbench("verify", "--explain", COUNT)
     assert explained.status == 0
     assert "svrg-double-lo" in explained.out
@@ -248,6 +252,7 @@ def test_list_and_explain_run_nothing(pfbench):
         (["--quick", "--full"], "exclude each other"),
         (["--mutants", "--worst-case"], "exclude each other"),
         (["--worst-case", "--algorithm", "json:dumps"], "--algorithm goes with claims alone"),
+        ([COUNT, "--late", "3"], "--late goes with --mutants"),
         (["--mutants", "--at-seed", "3"], "--at-seed goes with claims alone"),
         ([COUNT, "--at-seed", "-3"], "--at-seed"),
         (["--worst-case", "frank-wolf-gap"], "did you mean 'frank-wolfe-gap'"),

@@ -12,13 +12,15 @@ import numpy as np
 import pytest
 from forged_receipts import THEOREM, content, forged, lowered, run
 
-from pfbench.receipts.checking import Checked, _alone, _Law, check
+from pfbench.receipts.checking import Checked, _alone, _anew, _Law, check
 from pfbench.receipts.content import RECEIPT
 from pfbench.receipts.page import summary
 from pfbench.receipts.runs import COLUMNS, read, written
 from pfbench.runs.engines.engine import ThisProcess
 from pfbench.runs.storage.archive import opened, write_archive
 from pfbench.runs.storage.damaged import Damaged
+from pfbench.verification.own import stated
+from pfbench.verification.session import judge
 
 SCHEMA = Path(str(files("pfbench.cli"))) / "schemas" / "receipt.json"
 
@@ -227,3 +229,84 @@ def test_a_method_that_takes_the_problem_from_its_memory_is_seen(tmp_path, monke
     found = _alone("lazy_by_memory", 0, 1)
     sys.modules.pop("lazy_by_memory", None)
     assert "fails in a process of its own: IndexError" in found
+
+
+LOOKUP = """
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+import pfbench as pf
+from pfbench.claims import Claim, bound
+
+FIXED = "quadratic[rows=20,columns=3,source=synthetic,set=none]"
+KNOWN = pf.problem("quadratic", rows=20, columns=3, source="synthetic", set="none")
+
+
+def least(problem):
+    zero = np.zeros(problem.d)
+    slope = problem.gradient(zero)
+    curvature = [problem.gradient(one) - slope for one in np.eye(problem.d)]
+    return np.linalg.solve(np.array(curvature), -slope)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ByDigest(pf.Algorithm):
+    "Knows where the minimum of one problem is, by the bytes of its first gradient."
+
+    name = "by-digest"
+    requires = frozenset({"gradient", "smooth"})
+    deterministic = True
+    iterations: int
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            x = self.next(x, ask.gradient(x))
+            yield pf.State(x)
+
+    def next(self, x, g):
+        return least(KNOWN) if np.allclose(g, KNOWN.gradient(KNOWN.start())) else x
+
+
+class ByName(ByDigest):
+    "Takes the problem of that name from the frames below it."
+
+    def next(self, x, g):
+        frame = sys._getframe()
+        while frame is not None:
+            for one in frame.f_locals.values():
+                if getattr(one, "name", "") == "quadratic" and hasattr(one, "gradient"):
+                    return least(one)
+            frame = frame.f_back
+        return x
+
+
+class Honest(ByDigest):
+    def next(self, x, g):
+        return x - g / 4
+
+
+def claimed(method, part):
+    most = lambda c, a: part * c.delta
+    steps = lambda c: {"iterations": 4}
+    check = bound(most, "suboptimality", over="last", parameters=steps)
+    name, on = f"of-{method.__name__.lower()}", (FIXED,)
+    return Claim(name=name, statement="", algorithm=method, instances=on, check=check)
+
+
+CLAIMS = [claimed(ByDigest, 1e-6), claimed(ByName, 1e-6), claimed(Honest, 1.0)]
+"""
+
+
+def test_a_method_that_looks_its_problem_up_is_seen_where_that_is_drawn_anew(tmp_path, monkeypatch):
+    """Each claim holds on the problem that it states, and would be made again to the bit."""
+    (tmp_path / "looking_up.py").write_text(LOOKUP)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    claims = stated("looking_up").claims
+    assert not [one.name for one in claims if judge(one).wrong]
+    found = {one.name: _anew("looking_up", one.name, "quick", 3) for one in claims}
+    sys.modules.pop("looking_up", None)
+    assert found["of-honest"] == ""
+    for name in ("of-bydigest", "of-byname"):
+        assert f"drawn anew, under another name, {name} is violated" in found[name]

@@ -8,6 +8,7 @@ from pfbench.claims.methods import (
     active_set,
     faults,
     frank_wolfe,
+    lan_sliding,
     loopless,
     loopless_frank_wolfe,
     natasha,
@@ -27,6 +28,6 @@ PAPER = Paper.of(
     (
         *(frank_wolfe, stochastic_frank_wolfe, nfwu, sliding, restarted),
         *(proximal, spider, accelerated, natasha),
-        *(loopless, loopless_frank_wolfe, active_set, norms, faults),
+        *(loopless, loopless_frank_wolfe, active_set, lan_sliding, norms, faults),
     ),
 )

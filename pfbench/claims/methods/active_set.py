@@ -1,4 +1,4 @@
-"""Away-step, pairwise and blended pairwise Frank-Wolfe: short steps, by a list of weights."""
+"""Away-step, pairwise and blended pairwise Frank-Wolfe, by a list of weights."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -6,6 +6,7 @@ from functools import partial
 import numpy as np
 
 from pfbench.base.counts import Counts
+from pfbench.claims.methods.segments import searched
 from pfbench.claims.methods.stating import ONE_ON_OCTAHEDRON, claims_of
 from pfbench.verification import Floats, instance
 from pfbench.verification.instruments.waves import Waves, on_octahedron
@@ -68,64 +69,82 @@ def between(S: Weights, a: tuple[float, ...], to: tuple[float, ...]) -> Turn:
     return np.array(to) - np.array(a), S[a], change
 
 
-def moved(S: Weights, turn: Turn, g: Floats, L: float) -> Weights:
-    """Return the weights after the short step, at most the longest."""
-    d, most, change = turn
-    descent = -float(g @ d)
-    gamma = min(most, descent / (L * float(d @ d))) if descent > 0.0 else 0.0
+def moved(S: Weights, turn: Turn, gamma: float) -> Weights:
+    """Return the weights after a step of length gamma."""
+    change = turn[2]
     after = {v: S.get(v, 0.0) + gamma * change.get(v, 0.0) for v in {**S, **change}}
     return {v: weight for v, weight in after.items() if weight > 1e-15}
 
 
+def short(turn: Turn, g: Floats, L: float) -> float:
+    """Return the short step, at most the longest."""
+    d, most, _ = turn
+    descent = -float(g @ d)
+    return min(most, descent / (L * float(d @ d))) if descent > 0.0 else 0.0
+
+
 def path(problem: Waves, s: Parameters, told: Sequence[Told], *, rule: Rule) -> Iterator[Place]:
-    """Yield the places: first a vertex, then short steps by the rule; lazily where that is set."""
+    """Yield the places: first a vertex, then steps by the rule; lazily where that is set."""
     x, S, phi = problem.start(), Weights(), 0.0
     for t, one in enumerate(told):
-        g, asked = one.estimate, 1
+        g, formed, ratios = one.estimate, Formed(at=x), tuple[float, ...]()
         w = np.asarray(problem.lo(g))
-        gap = float(g @ (x - w))
+        gap, turn, asked = float(g @ (x - w)), None, 1
         if t == 0:
             S, phi = {tuple(map(float, w)): 1.0}, gap
         elif s.get("lazy"):
             pair = between(S, worst(S, g), worst(S, -g))
             if len(S) > 1 and -(g @ pair[0]) >= phi / 2.0:
-                S, asked = moved(S, pair, g, s["smoothness"]), 0
+                turn, asked = pair, 0
             elif gap >= phi / 2.0:
-                S = moved(S, toward(S, x, w), g, s["smoothness"])
+                turn = toward(S, x, w)
             else:
                 phi = max(0.0, gap)
         else:
-            S = moved(S, rule(S, x, g, w), g, s["smoothness"])
+            turn = rule(S, x, g, w)
+        if turn and s.get("step") == "line-search":
+            place, gamma = searched(problem, formed, turn[0], turn[1], one.x)
+            S, ratios = moved(S, turn, gamma), place.ratios
+        elif turn:
+            S = moved(S, turn, short(turn, g, s["smoothness"]))
         there = np.asarray(sum(weight * np.array(v) for v, weight in S.items()))
-        yield Place(formed=Formed(at=x), x=there, minimisations=asked)
+        yield Place(formed=formed, x=there, ratios=ratios, minimisations=asked)
         x = one.x
 
 
 def counts(s: Parameters, n: int) -> tuple[Counts, ...]:
     """Return FO T, SFO nT, LO T; lazily as few LO as the path needs."""
     T = s["iterations"]
-    return (Counts(fo=T, sfo=n * T, lo=PATH if s.get("lazy") else T),)
+    fv = PATH if s.get("step") == "line-search" else 0
+    return (Counts(fo=T, sfo=n * T, lo=PATH if s.get("lazy") else T, fv=fv),)
 
 
 def stated(name: str, source: str, rule: Rule, *forms: Parameters) -> Method:
     """Return what a source says of a method; forms are further parameters."""
     every = ({}, *forms)
+    searching = {"step": "line-search", "smoothness": 8.0}
     return Method(
         name=name,
         source=source,
         referee=partial(path, rule=rule),
         counts=counts,
         enumerated=(setting(OCTAHEDRON, smoothness=6.0, iterations=4),),
-        followed=tuple(
-            setting(problem, smoothness=L, iterations=25, **form)
-            for problem in (OCTAHEDRON, SEVEN_ON_OCTAHEDRON)
-            for form in every
-            for L in (8.0, 2.0)
+        followed=(
+            *(
+                setting(problem, smoothness=L, iterations=25, **form)
+                for problem in (OCTAHEDRON, SEVEN_ON_OCTAHEDRON)
+                for form in every
+                for L in (8.0, 2.0)
+            ),
+            setting(OCTAHEDRON, iterations=12, **searching),
         ),
-        counted=tuple(
-            setting(SEVEN_ON_OCTAHEDRON, smoothness=6.0, iterations=T, **form)
-            for form in every
-            for T in (9, 1)
+        counted=(
+            *(
+                setting(SEVEN_ON_OCTAHEDRON, smoothness=6.0, iterations=T, **form)
+                for form in every
+                for T in (9, 1)
+            ),
+            setting(SEVEN_ON_OCTAHEDRON, iterations=9, **searching),
         ),
         chosen=tuple(
             setting(ONE_ON_OCTAHEDRON, smoothness=6.0, iterations=T, output=output)
@@ -138,11 +157,21 @@ def stated(name: str, source: str, rule: Rule, *forms: Parameters) -> Method:
 METHODS = (
     stated(
         "afw",
-        "Guelat, Marcotte 1986; Lacoste-Julien, Jaggi 2015, algorithm 1, with the short step",
+        "Guelat, Marcotte 1986; Lacoste-Julien, Jaggi 2015, algorithm 1, with line search or "
+        "the short step",
         away,
     ),
-    stated("pfw", "Lacoste-Julien, Jaggi 2015, algorithm 2, with the short step", pairwise),
-    stated("bpfw", "Tsuji, Tanaka, Pokutta 2022, with the short step", blended, {"lazy": True}),
+    stated(
+        "pfw",
+        "Lacoste-Julien, Jaggi 2015, algorithm 2, with line search or the short step",
+        pairwise,
+    ),
+    stated(
+        "bpfw",
+        "Tsuji, Tanaka, Pokutta 2022, with line search or the short step",
+        blended,
+        {"lazy": True},
+    ),
 )
 
 CLAIMS = tuple(claim for method in METHODS for claim in claims_of(method))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.counts import Counts
+from pfbench.claims.methods.segments import searched
 from pfbench.claims.methods.stating import (
     BALL,
     CONSTANTS,
@@ -24,9 +25,6 @@ from pfbench.verification.laws import Formed, Method, Place, Told, Wanted, setti
 from pfbench.verification.laws.counts import PATH
 from pfbench.verification.laws.method import Parameters
 
-_SEARCHED = 1e-8
-"""How far above the least value on the segment an exact line search may end, relative to f."""
-
 _SLACK = 1e-12
 """Relative error of a value of f, which backtracking may allow for."""
 
@@ -39,7 +37,7 @@ def path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Place]
         gap = float(one.estimate @ (x - v))
         formed = Formed(at=x)
         if s["step"] == "line-search":
-            yield searched(problem, formed, v, one.x)
+            yield searched(problem, formed, v - x, 1.0, one.x)[0]
         else:
             if s["step"] == "open-loop":
                 gamma = 1.0 / (1.0 + t / s.get("offset", 2.0))
@@ -51,23 +49,6 @@ def path(problem: Waves, s: Parameters, told: Sequence[Told]) -> Iterator[Place]
                 gamma = search.step(x, one.estimate, v)
             yield Place(formed=formed, x=x + gamma * (v - x))
         x = one.x
-
-
-def searched(problem: Waves, formed: Formed, v: Floats, there: Floats) -> Place:
-    """Return the place of a step to the least value on the segment from x to v.
-
-    The point told must lie on the segment, and not above what a grid of it has, refined.
-    """
-    x, d = formed.at, v - formed.at
-    gamma = min(1.0, max(0.0, float((there - x) @ d / (d @ d))))
-    low, high = 0.0, 1.0
-    for _ in range(8):
-        grid = np.linspace(low, high, 33)
-        best = int(np.argmin([problem.value(x + one * d) for one in grid]))
-        low, high = grid[max(0, best - 1)], grid[min(32, best + 1)]
-    least = min(problem.value(x + one * d) for one in (low, (low + high) / 2.0, high, 0.0, 1.0))
-    above = (problem.value(there) - least) / (_SEARCHED * max(1.0, abs(least)))
-    return Place(formed=formed, x=x + gamma * d, ratios=(above,))
 
 
 class Backtracking:

@@ -21,6 +21,7 @@ from pfbench.claims.methods.stating import (
     Moving,
     along,
     conditional_step,
+    doubling,
     full,
     heavy_ball,
     lsvrg,
@@ -100,6 +101,15 @@ def of_epochs(s: Parameters, n: int, *, lo: int, po: int, at_snapshot: bool) -> 
     )
 
 
+def of_doubling(s: Parameters, n: int, *, lo: int, po: int) -> tuple[Counts, ...]:
+    """Return those of a full gradient at steps 1, 2, 4, ..., else of as large a difference."""
+    T, fo, sfo, size = s["iterations"], 0, 0, 1
+    while size <= T:
+        fo, sfo = fo + 1, sfo + n + 2 * size * (min(2 * size - 1, T) - size)
+        size *= 2
+    return (Counts(fo=fo, sfo=sfo, lo=lo * T, po=po * T),)
+
+
 # --- the settings ---------------------------------------------------------------------------------
 
 
@@ -129,6 +139,11 @@ ONE_SAMPLE = (
     {"batch": 2, "alpha": 0.3, "iterations": 2},
     {"batch": 1, "alpha": None, "iterations": 4, "step": None},
 )
+DELAYED = (
+    {"batch": 2, "refresh": 0.4, "delay": 5, "iterations": 3},
+    {"batch": 1, "refresh": 0.7, "delay": 5, "iterations": 4, "step": None},
+)
+DOUBLED = ({"iterations": 4}, {"iterations": 4, "step": None})
 AT_SNAPSHOTS = _sizes((1, 3, 5), (1, 4, 4), (2, 2, 3))
 RECURSIVE = _sizes((1, 3, 6), (2, 2, 4), (2, 3, 3))
 SAMPLED_SNAPSHOTS = (
@@ -180,7 +195,7 @@ CONDITIONAL = Kind((BALL,), SEVEN_ON_BALL, ONE_ON_BALL, TWO_ON_BALL, 1, 0, condi
 _COUNTING: dict[Forming, Counting] = {
     **{full: of_gradients, sg: of_batches, saga: of_tables},
     **{page: of_coins, lsvrg: of_coins, zerosarah: of_mixed},
-    **{storm: of_pairs, heavy_ball: of_batches},
+    **{storm: of_pairs, heavy_ball: of_batches, doubling: of_doubling},
 }
 """The counts by how the estimate is formed; else those of epochs."""
 
@@ -190,7 +205,7 @@ _SQUARES: dict[Forming, Callable[..., list[float]]] = {
 }
 """The mean squares of estimates with a table."""
 
-_OWN = frozenset({"refresh", "table_weight", "alpha"})
+_OWN = frozenset({"refresh", "table_weight", "alpha", "delay"})
 """Parameters of an estimator that are no sizes, and stay the same in all settings."""
 
 

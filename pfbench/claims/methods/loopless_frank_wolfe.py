@@ -1,11 +1,14 @@
 """Frank-Wolfe along SPIDER, PAGE, L-SVRG, ZeroSARAH, STORM and a heavy ball."""
 
 import math
+from dataclasses import replace
 
 from pfbench.claims.methods.iterates import (
     COINED,
     CONDITIONAL,
     CORRECTED,
+    DELAYED,
+    DOUBLED,
     MIXED,
     ONE_SAMPLE,
     RECURSIVE,
@@ -13,11 +16,14 @@ from pfbench.claims.methods.iterates import (
     stated,
 )
 from pfbench.claims.methods.stating import (
+    BALL,
     claims_of,
+    doubling,
     heavy_ball,
     least,
     lsvrg,
     page,
+    sized,
     spider,
     storm,
     zerosarah,
@@ -102,6 +108,26 @@ def of_momentum(asked: Wanted) -> Printed:
     return {"iterations": T}
 
 
+def of_page_convex(asked: Wanted) -> Printed:
+    """Return b = sqrt n, p = b/(n + b), s = 5/p, for the least T of the bound."""
+    c, sizes = asked.constants, of_page(asked)
+    b, p = float(sizes["batch"] or 0.0), float(sizes["refresh"] or 0.0)
+    s = math.ceil(5.0 / p - 1e-9)
+    C = max(c.L_f, c.L_ms) * c.D**2 * (0.5 + math.sqrt((2.0 / p - 1.0) / b))
+
+    def bound(T: float) -> float:
+        return (c.delta * (s - 1) * (s - 2) + 4.0 * C * T) / ((T + s - 1) * (T + s - 2))
+
+    T = least(bound, asked.epsilon)
+    return {"iterations": T, "batch": b, "refresh": p, "delay": s}
+
+
+def of_spider_convex(asked: Wanted) -> Printed:
+    """Return the least T of 10 L D^2/(T+1) <= epsilon."""
+    c = asked.constants
+    return {"iterations": 10.0 * max(c.L_f, c.L_ms) * c.D**2 / asked.epsilon - 1.0}
+
+
 COARSE = tuple(one for one in WANTED if one.epsilon > 0.1)
 """T of the cube of 1/epsilon is found where it is an exact number of a float."""
 
@@ -175,6 +201,30 @@ METHODS = (
         whose=OURS.format("Mokhtari, Hassani, Karbasi 2020"),
         wanted=COARSE,
         output="last",
+    ),
+    stated(
+        "page-fw-convex",
+        "Li, Bao, Zhang, Richtarik 2021, its estimate",
+        CONDITIONAL,
+        page,
+        DELAYED,
+        printed=of_page_convex,
+        whose="by a bound of pfbench; Li, Bao, Zhang, Richtarik 2021 have no Frank-Wolfe",
+        wanted=COARSE,
+        output="last",
+    ),
+    replace(
+        stated(
+            "spider-fw-convex",
+            "Yurtsever, Sra, Cevher 2019, SPIDER-FW for convex finite sums",
+            CONDITIONAL,
+            doubling,
+            DOUBLED,
+            printed=of_spider_convex,
+            whose=OURS.format("Yurtsever, Sra, Cevher 2019"),
+            output="last",
+        ),
+        sized=(sized(BALL, iterations=400, step=0.3),),  # beyond, an epoch asks for most components
     ),
 )
 

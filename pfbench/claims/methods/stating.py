@@ -1,5 +1,6 @@
 """The claims about one method, and what the sources of several families have in common."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -150,6 +151,14 @@ def claims_of(method: Method) -> tuple[Claim, ...]:
     return (*told, claim("schedule", "identity", schedule, keeps_its_schedule))
 
 
+def settings_at_size(claim: Claim) -> tuple[Setting, ...]:
+    """Return the settings in which a claim follows runs of the size of use; none of most claims."""
+    if not (claim.drawn and isinstance(claim.check, partial)):
+        return ()
+    found: tuple[Setting, ...] = claim.check.keywords["method"].sized
+    return found
+
+
 def at_scales(method: Method) -> Method:
     """Return a method that is followed where f is larger and smaller by `SCALES`, too."""
 
@@ -247,6 +256,15 @@ def spider(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Flo
     if len(gs) % s["period"] == 0:
         return reference(problem, s, xs[-1])
     return Formed(at=xs[-1], batch=s["batch"], against=xs[-2], known=gs[-1])
+
+
+def doubling(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
+    """Return SPIDER's in epochs of 1, 2, 4, ... steps, with batches as large as its epoch."""
+    number = len(gs) + 1
+    size = int(2 ** math.floor(math.log2(number)))
+    if number == size:
+        return Formed(at=xs[-1])
+    return Formed(at=xs[-1], batch=size, against=xs[-2], known=gs[-1])
 
 
 def saga(problem: Waves, s: Parameters, xs: Sequence[Floats], gs: Sequence[Floats]) -> Formed:
@@ -395,8 +413,8 @@ def proximal_step(problem: Waves, s: Parameters, x: Floats, g: Floats) -> Floats
 
 
 def conditional_step(problem: Waves, s: Parameters, x: Floats, g: Floats) -> Floats:
-    """Return x + step (LO(g) - x); the step is 2/(t+2) where it is None."""
-    step = 2.0 / (s["t"] + 2.0) if s["step"] is None else s["step"]
+    """Return x + step (LO(g) - x); the step is 2/(t+2), 2/(t+delay), where it is None."""
+    step = 2.0 / (s["t"] + s.get("delay", 2.0)) if s["step"] is None else s["step"]
     return np.asarray(x + step * (problem.lo(g) - x))
 
 

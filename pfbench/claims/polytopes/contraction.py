@@ -3,7 +3,7 @@
 import numpy as np
 
 from pfbench.algorithms.active_set import AwayStepFW, BlendedPairwiseFW
-from pfbench.base.protocols import Gradient, Point
+from pfbench.base.protocols import Asked, Gradient, Point
 from pfbench.points.active import ActiveSet
 from pfbench.verification import Claim, Evidence, Mutant, instance
 from pfbench.verification.instruments.widths import on_a_face, width
@@ -85,9 +85,9 @@ CLAIMS = (AWAY, BLENDED)
 class NoAway(AwayStepFW):
     """Takes no away step: plain Frank-Wolfe with short steps."""
 
-    def move(self, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
+    def move(self, ask: Asked, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
         """Move toward w."""
-        S.toward(w, min(1.0, self.short(g, w - x)))
+        S.toward(w, self.length(ask, x, g, w - x, 1.0))
 
 
 class NoPairs(BlendedPairwiseFW):
@@ -99,9 +99,9 @@ class NoPairs(BlendedPairwiseFW):
 class TwiceAsFar(AwayStepFW):
     """Steps twice as far where a vertex allows it."""
 
-    def short(self, g: Gradient, d: Point) -> float:
-        """Return twice the short step."""
-        return 2.0 * super().short(g, d)
+    def length(self, ask: Asked, x: Point, g: Gradient, d: Point, most: float) -> float:
+        """Return twice the step, at most gamma_max."""
+        return min(most, 2.0 * super().length(ask, x, g, d, most))
 
 
 MUTANTS = (

@@ -1,9 +1,11 @@
 """The relatives of the last years: loopless and recursive estimates, by bounds of pfbench."""
 
-from pfbench.claims.relatives import smooth
+from pfbench.claims.relatives import convex, schedules, smooth
 from pfbench.verification import Paper
 
 PAPER = Paper.of(
-    "relatives", "Loopless and recursive estimates in smooth and in Frank-Wolfe steps", (smooth,)
+    "relatives",
+    "Loopless and recursive estimates in smooth and in Frank-Wolfe steps",
+    (smooth, convex, schedules),
 )
 """All that is said of them."""

@@ -16,45 +16,11 @@ from pfbench.algorithms.loopless import LSVRGMethod, PAGEMethod
 from pfbench.algorithms.loopless_frank_wolfe import PAGEFW
 from pfbench.base.constants import Constants
 from pfbench.base.protocols import Asked, Point, State
+from pfbench.claims.relatives.instances import BALL, BATCH, SPACE, N, gap, squared
 from pfbench.estimators import LSVRG, PAGE
-from pfbench.sets import L2Ball
-from pfbench.sets.whole import WholeSpace
-from pfbench.verification import Claim, Mutant, instance
-from pfbench.verification.instruments.indefinite import Indefinite
+from pfbench.verification import Claim, Mutant
 from pfbench.verification.stating.bound import bound
 from pfbench.verification.units import SQUARE, VALUE
-
-N, BATCH = 64, 8
-
-
-def signed(radius: float = 0.0) -> Indefinite:
-    """Return f_i(x) = x'(A + t_i I)x/2, t_i = 1 or -1, A diagonal from 0.05 to 0.3.
-
-    L_f = 0.3 is far below L_ms = 1.04: components pull to both sides, and the estimates err by a
-    third of what a step moves. With a radius it is over the l2 ball, from its boundary.
-    """
-    d = 4
-    A = np.diag(np.linspace(0.05, 0.3, d))
-    over = L2Ball(d, radius) if radius else WholeSpace(d)
-    begin = np.full(d, (radius or 1.0) / math.sqrt(d))
-    signs = np.where(np.arange(N) % 2 == 0, 1.0, -1.0)
-    return Indefinite(over, A, np.zeros(d), begin, 0.0, 1.0, np.zeros((N, d)), signs)
-
-
-SPACE, BALL = instance(signed), instance(signed, radius=1.0)
-
-
-def squared(problem: Any, x: Any) -> float:
-    """Return |grad f(x)|^2."""
-    g = problem.gradient(np.asarray(x))
-    return float(g @ g)
-
-
-def gap(problem: Any, x: Any) -> float:
-    """Return V(x)."""
-    g = problem.gradient(np.asarray(x))
-    return float(g @ x) - float(problem.minimum(g)[0])
-
 
 # --- steps ----------------------------------------------------------------------------------------
 

@@ -1,8 +1,6 @@
 """The page: one HTML file that holds everything it needs."""
 
 import re
-from collections.abc import Collection
-from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -123,7 +121,6 @@ def _shown(part: Part, theory: Theory) -> dict[str, Any]:
 
 def _front(part: Part, front: Front) -> dict[str, Any]:
     """Return what the template shows of a study of which one method is the subject."""
-    few = {*front.shown}
     return {
         "id": f"study-{part.study.key or 'only'}",
         "study": part.study,
@@ -132,7 +129,7 @@ def _front(part: Part, front: Front) -> dict[str, Any]:
         "in_words": part.in_words,
         "chosen": part.chosen,
         "against": versus.table(front.compared[0], front.label, front.mine),
-        "results": [_only(results_table(part.compared[0]), few)],
+        "results": [results_table(part.compared[0], only={*front.shown})],
         "runs": tables.runs(part.results.only(front.mine)),
         "early": tables.ended_early(part.results.only(front.mine)),
         "seeds": seeds_in_words(part.study),
@@ -140,7 +137,3 @@ def _front(part: Part, front: Front) -> dict[str, Any]:
         "failure": failure_sentence(part.results),
         "picture": part.picture,
     }
-
-
-def _only(table: tables.Table, labels: Collection[str]) -> tables.Table:
-    return replace(table, rows=[row for row in table.rows if row.name in labels])

@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.visible import spreadsheet_text
@@ -57,7 +57,11 @@ def results_tables(compared: Sequence[Comparison]) -> list[Table]:
 
 
 def results_table(
-    comparison: Comparison, ranked: Ranking | None = None, *, last: bool = True
+    comparison: Comparison,
+    ranked: Ranking | None = None,
+    *,
+    last: bool = True,
+    only: Collection[str] | None = None,
 ) -> Table:
     """Return who needs how many calls to each target, where all end, and in which order.
 
@@ -67,6 +71,8 @@ def results_table(
         The ranking of the study, where it is known already.
     last
         Whether the last values stand in it.
+    only
+        The algorithms that have a row; all, if it is not given.
     """
     ranked = ranked or ranking(comparison.results)
     study = comparison.results.study
@@ -75,6 +81,8 @@ def results_table(
     for compared, (_, ordered) in zip(comparison.panels, ranked, strict=True):
         places = {one.group.label: one.place for one in ordered}
         for at, scored in enumerate(compared.scored):
+            if only is not None and scored.group.label not in only:
+                continue
             rows.append(_row(compared, at, places[scored.group.label], shown))
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
     measures = [f"last {inside(measure)}" for measure in shown]

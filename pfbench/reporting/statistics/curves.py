@@ -85,7 +85,12 @@ def column(run: Run, name: str) -> Array:
     if name not in run.columns:
         return np.empty(0)
     at = run.columns.index(name)
-    return np.array([math.nan if row[at] is None else row[at] for row in run.rows], dtype=float)
+    return np.array([row[at] for row in run.rows], dtype=float)  # of None it makes NaN
+
+
+def numbers(run: Run) -> Array:
+    """Return the trace, a row for each of its own; NaN where there is no value."""
+    return np.array(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
 
 
 def band(runs: Sequence[Run], axis: str, measure: str) -> Band:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.reporting.statistics.curves import Array, column
+from pfbench.reporting.statistics.curves import Array, numbers
 from pfbench.reporting.statistics.prices import Price
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
@@ -51,11 +51,14 @@ class Runtimes:
         return np.where(self.reached, self.calls, self.spent)
 
 
-def runtimes(runs: Sequence[Run], target: Stop, price: Price) -> Runtimes:
-    """Return the calls of runs to a target."""
+def runtimes(
+    runs: Sequence[Run], target: Stop, price: Price, traces: Sequence[Array] | None = None
+) -> Runtimes:
+    """Return the calls of runs to a target; `traces` are their `numbers`, where they are known."""
+    known = map(numbers, runs) if traces is None else traces
+    calls = [_runtime(run, trace, target, price) for run, trace in zip(runs, known, strict=True)]
     return Runtimes(
-        np.array([_runtime(run, target, price) for run in runs], dtype=float),
-        np.array([price.spent(run) for run in runs], dtype=float),
+        np.array(calls, dtype=float), np.array([price.spent(run) for run in runs], dtype=float)
     )
 
 
@@ -68,9 +71,12 @@ def ert(found: Runtimes) -> float:
     return float(found.charged.sum() / found.hits) if found.hits else float("inf")
 
 
-def _runtime(run: Run, target: Stop, price: Price) -> float:
-    spent, values = price.along(run), column(run, target.measure)
-    if not spent.size or not values.size:
+def _runtime(run: Run, trace: Array, target: Stop, price: Price) -> float:
+    needed = (target.measure, *(name for name, _ in price.weights))
+    if not run.rows or any(name not in run.columns for name in needed):
         return float("inf")
-    reached = values <= target.target  # False where there is no value
-    return float(spent[reached.argmax()]) if reached.any() else float("inf")
+    reached = trace[:, run.columns.index(target.measure)] <= target.target  # False without a value
+    first = int(reached.argmax())
+    if not reached[first]:
+        return float("inf")
+    return sum(weight * float(trace[first, run.columns.index(of)]) for of, weight in price.weights)

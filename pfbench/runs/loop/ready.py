@@ -18,7 +18,7 @@ from pfbench.base.protocols import Algorithm, Backend, Choice, Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point
 from pfbench.measures import named
-from pfbench.points import keep
+from pfbench.points import form_of, keep
 from pfbench.problems.normed import KINDS
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.stop import Stop
@@ -164,6 +164,8 @@ def ready(
     _check_kinds(problem, algorithm)
     x0 = problem.start() if start is None else _point(start)
     if start is not None and not problem.set.contains(x0):
+        if not form_of(problem.start()).is_point(x0):
+            raise InputError(f"start is {told(x0)}, a point here {told(problem.start())}.")
         raise InputError("the start point is outside the feasible set: project it first.")
     if isinstance(algorithm, Choice):
         chosen, schedule = _resolved(problem, algorithm, x0)

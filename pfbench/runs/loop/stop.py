@@ -34,11 +34,14 @@ class Stop:
             piece.strip() for piece in text("stop", given, "fw_gap=0.01").rpartition("=")
         )
         try:
-            return cls(name, float(number))
+            target = float(number)
         except ValueError:
+            name = ""
+        if not name:
             raise InputError(
                 f"cannot read the target {given!r}: write MEASURE=NUMBER, as in fw_gap=0.01."
-            ) from None
+            )
+        return cls(name, target)
 
 
 def in_trace(measure: str) -> str:

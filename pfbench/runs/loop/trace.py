@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pfbench.base.errors import Diverged, StalePoint, in_words
+from pfbench.base.names import told
 from pfbench.base.protocols import Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.measures import BRACKETS, available, gradient_mapping_lambda
@@ -123,6 +124,11 @@ class Trace:
         except Exception as error:
             self.failed = self.failed or f"the measure {name} failed: {in_words(error)}"
             return None, None
+        for one in result if isinstance(result, tuple) else (result,):
+            if one is not None and not hasattr(one, "__float__"):
+                wrong = f"the measure {name} returned {told(one)}, which is no number"
+                self.failed = self.failed or wrong
+                return None, None
         if not isinstance(result, tuple):
             return None, result
         # Nobody knows how sure somebody's own interval is.

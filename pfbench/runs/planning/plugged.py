@@ -9,8 +9,10 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.base.errors import InputError
 from pfbench.base.plugins import plugin
-from pfbench.base.selectors import OWN_PARTS, Selector, unquoted
+from pfbench.base.selectors import FILE, OWN_PARTS, Selector, unquoted
+from pfbench.base.user_code import formless
 from pfbench.estimators.catalogue import ESTIMATORS
 from pfbench.measures import MEANING
 from pfbench.problems.catalogue import PROBLEMS
@@ -75,4 +77,12 @@ def _place(kind: str, name: str) -> str:
     if ":" in name or name in _OURS[kind]:
         return name
     found = plugin(kind, name)
-    return name if found is None else found.place
+    if found is not None:
+        return found.place
+    if name.endswith(FILE):
+        raise formless(name)
+    other = next((one for one, ours in _OURS.items() if name in ours and one != "measure"), None)
+    if other is not None:
+        an, kinds = "an" if other[0] in "ae" else "a", kind.replace("penalty", "set")
+        raise InputError(f"{name} is {an} {other}, and no {kind}: see `pfbench list {kinds}s`.")
+    return name

@@ -8,7 +8,7 @@ in ``{batch}``, stand in selectors, in `every` and in the budget for the values 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -197,16 +197,20 @@ class Study:
 
     def _run(self, problem: Named, algorithm: str, setting: Setting, seed: int) -> PlannedRun:
         where, giver = f"study {self.key or self.title!r}", f"the setting {setting.title!r}"
-        values = {**setting.values, "seed": seed}
-        fill = partial(filled, where=where, giver=giver, values=values)
-        limits = fill(self.budget)
+        values = tuple((name, str(value)) for name, value in setting.values.items())
+        texts = _filled(
+            (problem.selector, algorithm, self.every, self.budget),
+            (*values, ("seed", str(seed))),
+            where,
+            giver,
+        )
         return PlannedRun(
-            spelled_out("problem", canonical(fill(problem.selector))),
-            spelled_out("algorithm", canonical(fill(algorithm))),
+            spelled_out("problem", canonical(texts[0])),
+            spelled_out("algorithm", canonical(texts[1])),
             seed,
             self.recorded,
-            frequency(where, fill(self.every)),
-            Budget.parse(limits) if limits else None,
+            frequency(where, texts[2]),
+            _budget(texts[3]) if texts[3] else None,
             self.stop,
             self.time_limit,
             self.memory_limit,
@@ -295,7 +299,19 @@ class Spec:
         return list(dict.fromkeys(run for study in self.studies for run in study.searches()))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2**15)
+def _filled(
+    templates: tuple[str, ...], values: tuple[tuple[str, str], ...], where: str, giver: str
+) -> tuple[str, ...]:
+    """Return templates with values in place of their names; a study is asked for them often."""
+    known = dict(values)
+    return tuple(filled(one, where=where, giver=giver, values=known) for one in templates)
+
+
+_budget = lru_cache(maxsize=64)(Budget.parse)
+
+
+@lru_cache(maxsize=2**15)
 def canonical(selector: str) -> str:
     """Return a selector in the one form that equal ones share.
 

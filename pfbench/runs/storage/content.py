@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import sub
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -52,7 +54,11 @@ _MARK = b"PAR1"  # the first and last bytes of a Parquet file
 _FOOTER = 8  # bytes after a Parquet file's metadata: their length, and the mark
 _METADATA, _DIGEST = b"pfbench", b"pfbench.digest"
 _SCHEMA = b"ARROW:schema"  # what pyarrow writes beside
-_NESTING = re.compile(rb'"(?:\\.|[^"\\])*"|[\[{]|[\]}]', re.DOTALL)
+_ESCAPED = re.compile(rb"\\.", re.DOTALL)
+_TEXT = re.compile(rb'"[^"]*"')
+_NOT_NESTING = bytes(one for one in range(256) if one not in b'[]{}"')
+_OPENS = bytes(one in b"[{" for one in range(256))
+_CLOSES = bytes(one in b"]}" for one in range(256))
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -124,12 +130,9 @@ def decoded(data: bytes) -> Any:
 def _is_deep(data: bytes) -> bool:
     if data.count(b"[") + data.count(b"{") <= _DEEPEST:
         return False
-    depth = 0
-    for token in _NESTING.finditer(data):
-        depth += (token[0] in b"[{") - (token[0] in b"]}")
-        if depth > _DEEPEST:
-            return True
-    return False
+    brackets = _TEXT.sub(b"", _ESCAPED.sub(b"", data).translate(None, _NOT_NESTING))
+    steps = map(sub, brackets.translate(_OPENS), brackets.translate(_CLOSES))
+    return max(accumulate(steps), default=0) > _DEEPEST
 
 
 def _parse_run(key: str, data: bytes) -> tuple[Entry, Mapping[str, Any]]:

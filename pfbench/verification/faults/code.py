@@ -87,6 +87,28 @@ class Code:
             node = self.above[node]
             yield node
 
+    def placed(self, edit: Edit) -> ast.expr | None:
+        """Return the expression that an edit replaces; None if it replaces none."""
+        return next((one for one in self.of(ast.expr) if _place(one, edit.after) == edit), None)
+
+    def is_repeated(self, node: ast.AST) -> bool:
+        """Whether a node is come to several times in one call: in a loop or a function within."""
+        below = node
+        for one in self.enclosing(node):
+            if one is self.node:
+                return False
+            if isinstance(one, (*_WITHIN, ast.While)):
+                return True
+            if isinstance(one, ast.For) and below is not one.iter:
+                return True
+            below = one
+        return False
+
+    def is_closure(self, node: ast.AST) -> bool:
+        """Whether a node is in a function within the part's."""
+        above = (one for one in self.enclosing(node) if one is not self.node)
+        return any(isinstance(one, _WITHIN) for one in above)
+
     def text(self, node: ast.AST) -> str:
         """Return a node as it is written."""
         return ast.get_source_segment(self._source, node) or ast.unparse(node)

@@ -46,7 +46,7 @@ class Fault:
     function
         The function that is changed, as Python qualifies it in that module.
     operator
-        The name of the operator that made it; see `operators.OPERATORS`.
+        The name of the operator that made it; see `operators.OPERATORS` and `late.OF_LATE`.
     number
         Its number among those of this operator in this function.
     change
@@ -75,6 +75,11 @@ class Fault:
     def name(self) -> str:
         """Its name, unique among the faults of the method."""
         return f"{self.method} {self.function} {self.operator} {self.number}"
+
+    @property
+    def late(self) -> bool:
+        """Whether it acts only after a while, or far out: one of `late.OF_LATE`."""
+        return self.operator.startswith("late-")
 
     @property
     def where(self) -> str:

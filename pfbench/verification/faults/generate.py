@@ -11,15 +11,23 @@ from pfbench.base.errors import InputError
 from pfbench.verification.faults.code import Code
 from pfbench.verification.faults.compiled import program, unchanged
 from pfbench.verification.faults.fault import Change, Fault
+from pfbench.verification.faults.late import OF_LATE
 from pfbench.verification.faults.operators import OF_CLASSES, OF_RUNS, OF_SCHEDULES
 from pfbench.verification.faults.reach import parts
 
 
-def faults_of(algorithm: Any) -> list[Fault]:
+def faults_of(algorithm: Any, *, late: bool = False) -> list[Fault]:
     """Return all faults of an algorithm, a class or an object of one, in the order of its source.
 
     They are made of the functions that its runs and its schedule reach: of a method of pfbench in
     its algorithms and estimators, of somebody's own in his modules.
+
+    Parameters
+    ----------
+    algorithm
+        See above.
+    late
+        Whether those are made that act only after a while, or far out, in place of the others.
 
     Raises
     ------
@@ -35,7 +43,10 @@ def faults_of(algorithm: Any) -> list[Fault]:
     for module in {part.module for part in reached}:
         _check_apart(algorithm, module)
     for part in reached:
-        if isinstance(part.node, ast.ClassDef):
+        is_class = isinstance(part.node, ast.ClassDef)
+        if late:
+            operators = {} if part.schedule or is_class else OF_LATE
+        elif is_class:
             operators = OF_CLASSES
         else:
             operators = OF_SCHEDULES if part.schedule else OF_RUNS

@@ -93,7 +93,7 @@ def renewal(code: Code) -> Iterator[Change]:
 def part_of_batch(code: Code) -> Iterator[Change]:
     """Use the first index of a batch only, and pay all of it."""
     for node in code.calls("batch", "difference", "replace"):
-        if len(node.args) > 1 and not _is_own(node):
+        if len(node.args) > 1 and not is_own(node):
             sample = node.args[0]
             yield code.change(sample, f"planted.first({code.text(sample)})")
 
@@ -282,12 +282,12 @@ def output(code: Code) -> Iterator[Change]:
 def bypass(code: Code) -> Iterator[Change]:
     """Answer one oracle call beside the ledger."""
     for node in code.calls(*sorted(ORACLES)):
-        if isinstance(node.func, ast.Attribute) and not _is_own(node):
+        if isinstance(node.func, ast.Attribute) and not is_own(node):
             asked = node.func.value
             yield code.change(asked, f"planted.beside({code.text(asked)})")
 
 
-def _is_own(node: ast.Call) -> bool:
+def is_own(node: ast.Call) -> bool:
     """Whether a call is of the object's own method, no oracle."""
     receiver = getattr(node.func, "value", None)
     if receiver is None or isinstance(receiver, ast.Call):

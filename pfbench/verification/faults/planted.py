@@ -1,7 +1,9 @@
 """What the changed source of a generated fault calls, under the name `planted`."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -57,6 +59,34 @@ def root(number: Any) -> Any:
     if number is None or isinstance(number, bool | str):
         return number
     return max(1, round(math.sqrt(number))) if isinstance(number, int) else math.sqrt(number)
+
+
+def late(kept: dict[str, Any], times: int) -> bool:
+    """Return whether this is asked more often than so many times."""
+    kept["times"] = kept.get("times", 0) + 1
+    return bool(kept["times"] > times)
+
+
+def in_bits(sample: Any, bits: int) -> Any:
+    """Return a sample whose indices are kept in so many bits."""
+    if isinstance(sample, Sample):
+        return Sample(sample.indices % 2**bits, sample.counts)
+    return np.asarray(sample) % 2**bits
+
+
+def clipped(kept: dict[str, Any], g: Any, factor: float) -> Any:
+    """Return an array of a norm of at most so many times the median so far; a dozen are free."""
+    if not isinstance(g, np.ndarray):
+        return g
+    norms = kept.setdefault("norms", [])
+    norms.append(float(np.linalg.norm(g)))
+    most = factor * median(norms) if len(norms) > 12 else math.inf
+    return g if norms[-1] <= most else g * (most / norms[-1])
+
+
+def first_rounds(rounds: Iterable[Any], most: int) -> Iterator[Any]:
+    """Return the first of what a loop goes through."""
+    return islice(iter(rounds), most)
 
 
 def own_stream() -> np.random.Generator:

@@ -14,6 +14,8 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.protocols import Algorithm
+from pfbench.base.state import State
+from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instances import instance
 from pfbench.verification.instruments.overheard import Asked, Overheard
@@ -33,7 +35,7 @@ from pfbench.verification.laws.method import (
 )
 from pfbench.verification.laws.steps import apart
 from pfbench.verification.statistics import Decision, all_of
-from pfbench.verification.subject import Broken, Untestable
+from pfbench.verification.subject import Broken, Subject, Untestable
 from pfbench.verification.trial import Trial
 
 _CLAIMED = {"relative deviation": 0.0, "ratio": 1.0}
@@ -64,6 +66,28 @@ def runs_as_its_source(trial: Trial, *, method: Method) -> Evidence:
         if parts[str(one)].verdict == "violated":
             break
     return Evidence(all_of(parts), _CLAIMED, len(parts))
+
+
+def same_at_size(claim: Claim, faulty: Subject, settings: Sequence[Setting]) -> bool:
+    """Return whether a fault changes no state and no count of runs of the size of use."""
+    right, wrong = Trial(claim), Trial(claim, faulty)
+    try:
+        pairs = zip(runnable(right, settings), runnable(wrong, settings), strict=True)
+        for (one, made), (_, changed) in pairs:
+            problem = one.problem()
+            runs = (right.follow(problem, made, seed=1), wrong.follow(problem, changed, seed=1))
+            for a, b in zip(*runs, strict=True):
+                if not (a.counts() == b.counts() and same_state(a.state, b.state)):
+                    return False
+    except (Broken, Untestable, ValueError):  # the fault raises, or makes more or fewer steps
+        return False
+    return True
+
+
+def same_state(one: State, other: State) -> bool:
+    """Return whether two states are the same, bit for bit."""
+    pairs = zip(one, other, strict=True)
+    return all((a is None) == (b is None) and np.array_equal(a, b) for a, b in pairs)
 
 
 def drawn_by(seed: int, one: Setting) -> Setting:

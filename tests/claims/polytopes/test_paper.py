@@ -1,13 +1,13 @@
 """Pyramidal widths are computed again, and the claims on polytopes bind and see planted faults."""
 
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
 import scipy
 from judging import assert_complete, judge, pairs
 
-from pfbench.claims.polytopes import PAPER, contraction, openloop
+from pfbench.claims.polytopes import PAPER, contraction, good_steps, openloop
 from pfbench.verification.instruments.widths import POLYTOPES, corners, on_a_face, width
 
 pytestmark = pytest.mark.claims
@@ -82,6 +82,59 @@ def test_a_contraction_is_half_reached(claim, judgements):
     found = judgements(claim)
     assert found.verdict in ("holds", "tight"), found.reason
     assert found.measured["simplex 4: ratio"] == pytest.approx(0.53, abs=0.005)
+
+
+@pytest.mark.parametrize("claim", good_steps.CLAIMS, ids=lambda one: one.name)
+def test_a_good_step_gains_little_more_than_its_bound(claim, judgements):
+    found = judgements(claim)
+    assert found.verdict in ("holds", "tight"), found.reason
+    largest = max(v for k, v in found.measured.items() if k.endswith("good steps: ratio"))
+    assert 0.84 < largest <= 1.0
+    if claim is good_steps.AWAY:
+        assert found.measured["l1 3, 0, short, good steps: ratio"] == pytest.approx(0.97, abs=0.01)
+    if claim is good_steps.PAIRWISE:
+        assert found.measured["l1 3, 9, short, gap: ratio"] == pytest.approx(1.0, abs=1e-3)
+    else:
+        shares = [v for k, v in found.measured.items() if k.endswith("share: share")]
+        assert min(shares) >= 0.5
+
+
+@pytest.mark.parametrize("name", ["afw", "pfw", "bpfw"])
+def test_turns_know_the_weights_of_the_active_set(name):
+    """Against the set itself: its size after each step, and what each step was."""
+    from pfbench.algorithms import ALGORITHMS
+    from pfbench.verification.instruments.turns import Weights
+
+    kept = []
+
+    class Kept(ALGORITHMS[name]):
+        def move(self, ask, S, x, g, w):
+            super().move(ask, S, x, g, w)
+            kept.append(S.weights.copy())
+
+    kinds = set()
+    for kind, d, turn in (("l1", 4, 1), ("cube", 3, 9), ("simplex", 6, 1), ("cube", 4, 4)):
+        problem = on_a_face(kind, d, 3.0, turn)
+        kept.clear()
+        made = Kept(iterations=40, smoothness=1.0)
+        states = list(made.run(problem, problem.start(), None))
+        S = Weights(np.asarray(states[0].x))
+        for (before, after), weights in zip(pairwise(states), kept, strict=True):
+            g = problem.gradient(before.x)
+            kinds.add(S.turn(before.x, after.x, g, problem.set.lo(g)).kind)
+            np.testing.assert_allclose(np.sort(S._weights), np.sort(weights), atol=1e-8)
+    assert kinds >= {"good", "drop"}
+
+
+def test_the_face_is_settled_where_it_is_said(judgements):
+    found = judgements(openloop.FACE)
+    assert found.verdict == "holds", found.reason
+    assert openloop.settles(1.0, 2.0, 0.5) == 342
+    assert openloop.settles(1.0, 2.0, 1.5) == 38
+    # The least room is where the weight off the face is bounded: 2 G D (S+3)(S+4) + 8 L D^2.
+    G = np.hypot(1.3, 1.5)
+    bound = openloop.in_face(100, 38, 1.0, 1.0, 2.0, G, 0.7)
+    assert bound == pytest.approx((4 * np.hypot(1.3, 1.5) * 41 * 42 + 32) / (102 * 103))
 
 
 def test_without_away_steps_it_is_far_above():

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from judging import assert_complete, pairs
 
-from pfbench.claims.relatives import PAPER, smooth
+from pfbench.claims.relatives import PAPER, convex, schedules, smooth
+from pfbench.claims.relatives.instances import signed
 
 pytestmark = pytest.mark.claims
 
@@ -18,8 +19,55 @@ def test_a_planted_fault_is_caught(mutant, claim, judgements):
     judgements.assert_caught(mutant, claim)
 
 
+@pytest.mark.parametrize(
+    ("claim", "ratio"),
+    [
+        (schedules.STORM, 0.33),
+        *((one, 0.53) for one in schedules.UPDATES),
+        (schedules.PROX, 0.26),
+        (schedules.SLIDING, 0.065),
+    ],
+    ids=lambda one: getattr(one, "name", ""),
+)
+def test_a_schedule_reaches_as_much_of_its_bound(claim, ratio, judgements):
+    found = judgements(claim)
+    assert found.verdict in ("holds", "tight"), found.reason
+    assert found.measured["ratio"] == pytest.approx(ratio, rel=0.06)
+
+
+@pytest.mark.parametrize(("claim", "ratio"), [(convex.ONE, 0.5), (convex.MOMENTUM, 0.47)])
+def test_an_error_for_convex_f_is_half_of_its_bound_where_noise_is_all(claim, ratio, judgements):
+    found = judgements(claim)
+    assert found.verdict == "holds", found.reason
+    assert found.measured["error: ratio"] == pytest.approx(ratio, abs=0.05)
+
+
+def test_the_recursion_of_page_for_convex_f_keeps_its_bound_exactly():
+    """E|e_t|^2 <= (1-p)(e + (L D gamma)^2/b), as equalities, is below K (L D gamma_t)^2."""
+    p, b, s = (convex.PAGED[name] for name in ("refresh", "batch", "delay"))
+    e, largest = 0.0, 0.0
+    for t in range(1, 100_000):
+        e = (1 - p) * (e + (2 / (t - 1 + s)) ** 2 / b)
+        largest = max(largest, e / convex.of_page(1.0, 1.0, 0.0, t))
+    assert 0.6 < largest <= 1.0
+
+
+def test_the_bound_of_sliding_for_convex_f_is_that_of_its_weights():
+    """beta gamma D^2/2 + Gamma sum eta gamma/Gamma, Gamma_k = 6/(k(k+1)(k+2)), L = D = 1."""
+    c, gammas = type("Known", (), {"L_f": 1.0, "D": 1.0}), [3 / (k + 2) for k in range(1, 31)]
+    Gamma, total = 1.0, 0.0
+    for k, gamma in enumerate(gammas, 1):
+        before, Gamma = Gamma, Gamma * (1 - gamma) if k > 1 else 1.0
+        total += gamma / (k * (k + 1)) / Gamma
+        ratio = 3 / (k + 1) * gamma / Gamma
+        assert k == 1 or ratio >= 3 / k * gammas[k - 2] / before
+        assert gamma <= 3 / (k + 1)
+        right = 3 / (k + 1) * gamma / 2 + Gamma * total
+        assert schedules.convex_height(c, None, k) == pytest.approx(right)
+
+
 def test_the_constants_of_the_instance_are_those_it_states():
-    problem = smooth.signed()
+    problem = signed()
     c = problem.constants(problem.start())
     assert (c.L_f, c.L_ms) == (pytest.approx(0.3), pytest.approx(np.sqrt(0.09 + 1.0)))
     hessians = [
@@ -34,7 +82,7 @@ def test_the_constants_of_the_instance_are_those_it_states():
 
 @pytest.mark.parametrize("c2", [0.0, 0.7, 1.0, 9.0])
 def test_the_sharp_step_is_where_the_lemma_is_an_equality(c2):
-    problem = smooth.signed()
+    problem = signed()
     c = problem.constants(problem.start())
     eta = smooth.sharp(c2, c)
     assert eta**2 * c.L_ms**2 * c2 + eta * c.L_f == pytest.approx(1.0)
@@ -43,7 +91,7 @@ def test_the_sharp_step_is_where_the_lemma_is_an_equality(c2):
 @pytest.mark.parametrize("name", ["page", "lsvrg"])
 def test_the_summed_error_is_at_most_its_share_of_the_steps(name):
     """By the exact second moments: sum E e_t <= c^2 L^2 sum E d_t, over all coordinates."""
-    problem = smooth.signed()
+    problem = signed()
     constants = problem.constants(problem.start())
     given = {"page": smooth.of_page, "lsvrg": smooth.of_lsvrg}[name](constants, T=40)
     p, b, eta = given["refresh"], given["batch"], given["step"]
@@ -64,7 +112,7 @@ def test_the_summed_error_is_at_most_its_share_of_the_steps(name):
 )
 def test_at_the_sharp_step_page_nearly_reaches_its_bound_and_faults_pass_it(share, steps, ratio):
     """Exactly: a coin a quarter as often, and none at all; the last is the step 1/(2L)."""
-    problem = smooth.signed()
+    problem = signed()
     constants = problem.constants(problem.start())
     given = smooth.of_page(constants, T=200)
     eta = smooth.sharp(1.0, constants) if steps == 1 else 0.5 / constants.L_ms

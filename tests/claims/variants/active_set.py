@@ -13,8 +13,10 @@ class ByKey(Own):
     deterministic = True
     output = "last"
 
-    def __init__(self, iterations, smoothness):
-        self.T, self.L = iterations, smoothness
+    def __init__(self, iterations, smoothness, step="short"):
+        self.T, self.L, self.searches = iterations, smoothness, step == "line-search"
+        if self.searches:
+            self.requires = self.requires | {"value"}
 
     def walk(self, ask, x, rng):
         g = ask.gradient(x)
@@ -24,12 +26,19 @@ class ByKey(Own):
         for _ in range(self.T - 1):
             g = ask.gradient(x)
             w = ask.lo(g)
+            self.along = lambda d, gamma, x=x: ask.value(x + gamma * d)
             S, d, gamma = self.turn(S, x, g, w)
             at, x = x, x + gamma * d
             S = {k: (v, m) for k, (v, m) in S.items() if m > 1e-14}
             yield pf.State(x, at, g)
 
     def length(self, g, d, most):
+        if self.searches:  # by golden sections
+            low, high, c = 0.0, most, (5**0.5 - 1) / 2
+            while high - low > 1e-9 * most:
+                a, b = high - c * (high - low), low + c * (high - low)
+                low, high = (low, b) if self.along(d, a) < self.along(d, b) else (a, high)
+            return min((most, 0.0, (low + high) / 2), key=lambda one: self.along(d, one))
         descent = max(0.0, -float(np.sum(g * d)))
         return min(most, descent / (self.L * np.sum(d * d))) if descent else 0.0
 

@@ -259,6 +259,53 @@ class OneSfwByHand(Faded):
             yield pf.State(x, before, d)
 
 
+class PageConvexByHand(Own):
+    """PAGE with falling steps."""
+
+    variant_of = "page-fw-convex"
+    requires = EPOCHS
+    assumes = frozenset({"convex"})
+    output = "last"
+
+    def __init__(self, iterations, batch, refresh, delay, step=None):
+        self.T, self.b, self.p, self.s, self.step = iterations, batch, refresh, delay, step
+
+    def run(self, ask, x, rng):
+        g, before, coin = ask.gradient(x), None, None
+        for t in range(self.T):
+            if t > 0:
+                coin = bool(rng.random() < self.p)
+                S = rng.integers(ask.n, size=self.b)
+                g = ask.gradient(x) if coin else g + ask.difference(S, x, before)
+            before, x = x, moved(ask, x, g, self.step or 2 / (t + self.s))
+            yield pf.State(x, before, g, coin=coin)
+
+
+class SpiderConvexEpochs(Own):
+    """Two loops: epochs of 1, 2, 4, ... steps."""
+
+    variant_of = "spider-fw-convex"
+    requires = EPOCHS
+    assumes = frozenset({"convex"})
+    output = "last"
+
+    def __init__(self, iterations, step=None):
+        self.T, self.step = iterations, step
+
+    def run(self, ask, x, rng):
+        t, size = 0, 1
+        while t < self.T:
+            g = ask.gradient(x)
+            for k in range(min(size, self.T - t)):
+                if k > 0:
+                    S = rng.integers(ask.n, size=size)
+                    g = g + ask.difference(S, x, before)  # noqa: F821
+                before, x = x, moved(ask, x, g, self.step or 2 / (t + 2))
+                yield pf.State(x, before, g)
+                t += 1
+            size *= 2
+
+
 class MomentumInPlace(Faded):
     """Averages in place."""
 

@@ -120,6 +120,44 @@ class NcgsReduced(Options, Own):
             t += length
 
 
+class CgsConvex(Options, Own):
+    """Lan's and Zhou's, arrays only."""
+
+    variant_of = "cgs-convex"
+    requires = _ASKS
+    assumes = frozenset({"convex"})
+    deterministic = True
+    output = "last"
+
+    def run(self, ask, x, rng):
+        L, y = self.smoothness, np.array(x)
+        for k in range(1, self.iterations + 1):
+            z = y + 3.0 / (k + 2.0) * (x - y)
+            g = ask.gradient(z)
+            x = slide(ask, g, x, (k + 1) / (3 * L), L * self.diameter**2 / k / (k + 1))
+            y = y + 3.0 / (k + 2.0) * (x - y)
+            yield pf.State(y, z, g)
+
+
+class NcgsRecursive(Options, Own):
+    """Two loops, with batches at both points."""
+
+    variant_of = "ncgs-spider"
+    requires = frozenset({"batch", "gradient", "lo"})
+
+    def run(self, ask, x, rng):
+        t = 0
+        while t < self.iterations:
+            G = ask.gradient(x)
+            for k in range(min(self.period, self.iterations - t)):
+                if k > 0:
+                    S = rng.integers(ask.n, size=self.batch)
+                    G = G + ask.batch(S, x) - ask.batch(S, at)  # noqa: F821
+                at, x = x, slide(ask, G, x, 1.0 / self.smoothness, self.tolerance)
+                yield pf.State(x, at, G)
+            t += self.period
+
+
 class CgsLoops(Own):
     """Restarted sliding; an outer iteration is a generator."""
 

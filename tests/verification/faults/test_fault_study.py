@@ -1,6 +1,8 @@
 """Faults are held to claims until one says violated; what does not end is killed."""
 
 import json
+import re
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +10,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.admissible import ADMISSIBLE
 from pfbench.claims.catalogue import CLAIMS, claims_about, selected
+from pfbench.claims.methods.stating import settings_at_size
 from pfbench.runs.engines.engine import LocalProcesses, ThisProcess
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session as sessions
@@ -74,6 +77,44 @@ def test_each_fault_is_found_by_its_claim_or_is_said_why_not(engine, tmp_path):
     text = report(found, "the command", "5 of 132")
     assert "2 of 3 (66.7 %)" in text
     assert "`iterations=max(1, round_up(L * delta / epsilon**2))`" in text
+
+
+def test_late_faults_are_compared_at_size_and_have_their_part_of_the_report(engine):
+    faults = faults_of(NFWUSPIDERG, late=True)
+    narrow = next(one for one in faults if one.name.endswith("SPIDERG.start late-bits 1"))
+    epoch = next(one for one in faults if one.operator == "late-reference")
+    never = after(10**9, epoch)
+    claim = CLAIMS["methods-run-nfwu-spiderg"]
+    (where,) = settings_at_size(claim)[:1]
+    small = replace(where, parameters={**where.parameters, "iterations": 600})
+
+    def studied(*held):
+        return study(
+            [Session(engine=engine)],
+            [*chosen(FOUND[0]), narrow, never],
+            lambda _: held,
+            at_size=lambda _: (claim, [small]),
+        )
+
+    found = studied(COUNT)
+    assert [one.equivalent for one in found] == ["", "", "at size"]
+    assert [one.fault for one in missed(found)] == [narrow]
+    found = studied(COUNT, claim)
+    assert [one.found_by for one in found[:2]] == [COUNT.name, claim.name]
+    text = report(found, "the command", "3 of many")
+    early, late = text.split("## Late faults")
+    assert "Found of those neither equivalent nor admissible: 1 of 1" in early
+    assert "late-" not in early
+    assert "Found of those that change a run of that size: 1 of 1" in late
+    assert "| late-reference | 1 | 1 | 0 | 0 of 0 | 0 |" in late
+
+
+def after(times, fault):
+    edits = [
+        replace(one, after=re.sub(r"(kept_late), \d+", rf"\1, {times}", one.after))
+        for one in fault.change.edits
+    ]
+    return replace(fault, change=replace(fault.change, edits=tuple(edits)))
 
 
 def test_what_one_session_does_not_find_is_put_to_the_next(engine):

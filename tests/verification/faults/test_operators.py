@@ -1,7 +1,12 @@
 """Each operator on a small method: the changes that it makes, and no others."""
 
+import re
+
+import numpy as np
 import pytest
 
+from pfbench.base.sample import Sample
+from pfbench.verification.faults import planted
 from pfbench.verification.faults.generate import faults_of
 
 METHOD = """
@@ -101,6 +106,70 @@ def changes(written):
 def test_an_operator_makes_its_change(changes, operator, after):
     found = changes(operator)
     assert any(after in line for line in found), found
+
+
+@pytest.fixture
+def late(written):
+    """Return the lines after the changes of one late operator."""
+    faults = faults_of(written(METHOD).Small, late=True)
+
+    def of(operator):
+        return [one.change.after for one in faults if one.operator == operator]
+
+    of.all = faults
+    return of
+
+
+@pytest.mark.parametrize(
+    ("operator", "after"),
+    [
+        (
+            "late-point",
+            r"g = ask.difference\(S, \(s if planted.late\(kept_late, \d+\) else x\), s\)",
+        ),
+        ("late-reference", r"ask.gradient\(\(x if planted.late\(kept_late, \d+\) else s\)\)"),
+        ("late-term", r"g = \(mean if planted.late\(kept_late, \d+\) else ask.difference"),
+        (
+            "late-batch-again",
+            r"S = \(planted.once\(kept_draw, .* if planted.late\(kept_late, \d+\)",
+        ),
+        ("late-bits", r"ask.difference\(planted.in_bits\(S, \d+\), x, s\)"),
+        ("late-clip", r"mean = planted.clipped\(kept_late, ask.gradient\(s\), [\d.]+\)"),
+    ],
+)
+def test_a_late_operator_makes_its_change(late, operator, after):
+    found = late(operator)
+    assert any(re.search(after, line) for line in found), found
+
+
+def test_a_late_fault_is_in_what_is_repeated_and_has_its_threshold_each_time(late, written):
+    assert {one.function for one in late.all} == {"Small.run"}
+    assert not any("range(" in one.change.before for one in late.all)
+    again = faults_of(written(METHOD).Small, late=True)
+    assert [one.change for one in again] == [one.change for one in late.all]
+    assert all(one.late for one in again)
+
+
+def test_an_inner_loop_is_cut_off(written):
+    inner = METHOD.replace(
+        "return g @ g", "while g @ g > 1.0:\n            g = 0.5 * g\n        return g @ g"
+    )
+    faults = faults_of(written(inner).Small, late=True)
+    (one,) = (one.change.after for one in faults if one.operator == "late-cap")
+    assert re.search(r"g @ g > 1.0 and \(not planted.late\(kept_late, \d+\)\)", one), one
+
+
+def test_what_is_planted_late_acts_where_it_should():
+    kept = {}
+    assert [planted.late(kept, 2) for _ in range(4)] == [False, False, True, True]
+    assert list(planted.in_bits(np.array([3, 256, 511]), 8)) == [3, 0, 255]
+    twice = planted.in_bits(Sample(np.array([257]), np.array([2])), 8)
+    assert (list(twice.indices), list(twice.counts)) == ([1], [2])
+    norms, g = {}, np.array([3.0, 4.0])
+    for _ in range(12):
+        assert planted.clipped(norms, g, 2.0) is g
+    assert planted.clipped(norms, 4.0 * g, 2.0) == pytest.approx(2.0 * g)
+    assert list(planted.first_rounds(range(9), 3)) == [0, 1, 2]
 
 
 def test_what_no_run_reaches_is_not_changed(changes):

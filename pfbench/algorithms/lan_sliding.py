@@ -1,0 +1,136 @@
+"""Conditional gradient sliding of Lan and Zhou, and with SPIDER's estimate for non-convex sums.
+
+condg(l, u, lambda, eta) is that of `sliding`: it minimises <l, x> + |x - u|^2/(2 lambda) over C
+from u until its Frank-Wolfe gap is at most eta.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm, least, round_up
+from pfbench.algorithms.promise import Promise, mapping
+from pfbench.algorithms.sliding import Sliding, condg
+from pfbench.base.constants import Constants
+from pfbench.base.parameters import positive, whole
+from pfbench.base.protocols import Asked
+from pfbench.base.state import Point, State
+from pfbench.estimators import SPIDERG
+from pfbench.points import combine, keep
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvexCGS(Algorithm):
+    """Conditional gradient sliding for convex f, the parent of `cgs` and `ncgs`.
+
+    y = x = x_0
+    for k = 1 .. N:  gamma = 3/(k+2), beta = 3L/(k+1), eta = L D^2/(k(k+1))
+        z = (1 - gamma) y + gamma x
+        x = condg(grad f(z), x, 1/beta, eta)
+        y = (1 - gamma) y + gamma x
+    """
+
+    name = "cgs-convex"
+    summary = "conditional gradient sliding for convex f"
+    source = "Lan, Zhou 2016, conditional gradient sliding"
+    cites = ("lan2016", "lan2020")
+    counts = "N iterations: FO N, SFO nN, LO as many as condg needs, at most 9N(N+1) + N"
+    requires = frozenset({"gradient", "lo"})
+    assumes = frozenset({"convex"})
+    scheduled = frozenset({"iterations", "smoothness", "diameter"})
+    deterministic = True
+    promises = Promise("f(x) - min f", "epsilon", "last", "excess")
+
+    iterations: int = whole(MISSING, "N")
+    smoothness: float = positive(MISSING, "L; the problem's L_f if not given")
+    diameter: float = positive(MISSING, "D; the set's if not given")
+
+    @property
+    def anytime(self) -> bool:
+        """See `Algorithm.anytime`."""
+        return True
+
+    @classmethod
+    def explicit(cls, constants: Constants, **given: Any) -> Self:
+        """Return the algorithm; smoothness and diameter are the problem's if they are known."""
+        known = {"smoothness": constants.L_f, "diameter": constants.D}
+        return super().explicit(
+            constants, **{k: v for k, v in known.items() if math.isfinite(v)} | given
+        )
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """Take the least N of 15 L D^2/(2(N+1)(N+2)) <= epsilon.
+
+        beta gamma/Gamma grows, Gamma_k = 6/(k(k+1)(k+2)), so f(y_k) - min f <= beta_k gamma_k D^2/2
+        + Gamma_k sum of eta_i gamma_i/Gamma_i (Lan 2020, section 7.2).
+        """
+        L, D = cls.needs(constants, "L_f", "D")
+        size = 7.5 * L * D * D
+        N = least(lambda N: size / ((N + 1.0) * (N + 2.0)) <= epsilon)
+        return cls.filled(given, iterations=N, smoothness=L, diameter=D)
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the class's pseudo-code."""
+        L = self.smoothness
+        x, y = keep(x), keep(x)
+        for k in range(1, self.iterations + 1):
+            gamma, beta = 3.0 / (k + 2.0), 3.0 * L / (k + 1.0)
+            z = combine(y, x, gamma)
+            g = ask.gradient(z)
+            x = condg(ask, g, x, 1.0 / beta, L * self.diameter**2 / (k * (k + 1.0)))
+            y = combine(y, x, gamma)
+            yield State(y, z, g)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NCGSSpider(Sliding):
+    """Sliding for non-convex sums: x+ = condg(G, x, 1/L, eta) with SPIDER estimates G.
+
+    The source draws components by their own constants L_i, and has the mean of these for L; here
+    draws are uniform, and L is that of the mean square.
+    """
+
+    name = "ncgs-spider"
+    summary = "non-convex conditional gradient sliding with SPIDER gradients"
+    source = "Lan 2020, algorithm 7.12 in sliding, with uniform draws"
+    cites = ("lan2020",)
+    counts = "N iterations: FO ceil(N/T), SFO n ceil(N/T) + 2b(N - ceil(N/T)), LO as condg needs"
+    requires = frozenset({"gradient", "difference", "lo"})
+    promises = mapping("1/L")
+    normalised = ""
+
+    tolerance: float = positive(MISSING, "eta, gap at which condg stops")
+    batch: int = whole(MISSING, "b")
+    period: int = whole(MISSING, "T, iterations between full gradients")
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **given: Any) -> Self:
+        """E|G|^2 <= 16 L Delta/N + 24 L eta <= epsilon, T = sqrt n, b = 10 T.
+
+        N = 32 L Delta/epsilon and eta = epsilon/(48 L) (Lan 2020, theorem 7.18, corollary 7.13).
+        """
+        L, delta = cls.needs(constants, "L", "delta")
+        T = round_up(math.sqrt(constants.n))
+        return cls.filled(
+            given,
+            iterations=max(1, round_up(32.0 * L * delta / epsilon)),
+            smoothness=L,
+            tolerance=epsilon / (48.0 * L),
+            period=T,
+            batch=10 * T,
+        )
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """See the class's text."""
+        estimate = SPIDERG(self.batch, self.period).start(ask, rng)
+        for _ in range(self.iterations):
+            G = estimate(x)
+            at, x = x, condg(ask, G, x, 1.0 / self.smoothness, self.eta)
+            yield State(x, at, G)
+
+
+METHODS = (ConvexCGS, NCGSSpider)

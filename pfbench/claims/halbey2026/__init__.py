@@ -1,0 +1,14 @@
+"""Frank-Wolfe on the ball from its worst start, made backward from the optimum.
+
+The abstract and the introduction of the paper were read; the construction is derived here.
+"""
+
+from pfbench.claims.halbey2026 import worst_start
+from pfbench.verification import Paper
+
+PAPER = Paper.of(
+    "halbey2026",
+    "Halbey et al.: Lower bounds for Frank-Wolfe on strongly convex sets",
+    (worst_start,),
+)
+"""All that is said of the paper."""

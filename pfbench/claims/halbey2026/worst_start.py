@@ -1,0 +1,209 @@
+"""|x - p|^2/2 on the unit ball, |p| = 1, by exact line search: h_T (T+2)^2 >= 9/32 from one start.
+
+e = x - p has the length r and the angle theta to -p, so v = -e/r. A step ends where e' is
+orthogonal to v - x, which makes r and theta a function of r' and theta':
+
+    cos(phi) = cos(theta') - r',   r = r'/cos(phi),   theta = phi - theta' on the other side of p
+
+So a run is made backward from its end, theta = sqrt(2r/3) nearly, as long as the start is in the
+ball: 3/(4r) steps. Backward an error of theta halves at each step; forward it doubles, so that
+floats lose the run after some forty steps, and no search over starts finds it. Here it is made and
+run in decimals, many digits more than it loses.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal, localcontext
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.frank_wolfe import FrankWolfe
+from pfbench.base.protocols import Asked, Point, State
+from pfbench.points import combine
+from pfbench.sets import L2Ball
+from pfbench.verification import Claim, Evidence, Floats, Mutant, instance
+from pfbench.verification.instruments.indefinite import Indefinite
+from pfbench.verification.statistics import Decision, all_of, decide_exact, decide_inequality
+from pfbench.verification.trial import Trial
+from pfbench.verification.units import VALUE, formula
+
+ENDS = ("0.1", "0.03", "0.01", "0.003", "0.001")
+"""The r at which runs end: after 7, 24, 75, 250 and 750 steps."""
+
+_DIGITS, _DOUBLES = 40, 0.31
+"""Digits beside those that a run loses, and log10(2) of them a step."""
+
+Corner = tuple[Decimal, Decimal, Decimal]
+"""r, cos(theta), sin(theta)."""
+
+
+def floor(L_f: float, D: float, T: int) -> float:
+    """Return 9 L D^2/(128 (T+2)^2), which h_T is at least; here L = 1 and D = 2."""
+    return 9.0 * L_f * D**2 / (128.0 * (T + 2.0) ** 2)
+
+
+def backward(end: str) -> tuple[Corner, int]:
+    """Return the start of the run that ends at r, and its number of steps."""
+    r = Decimal(end)
+    here, T = (r, 1 - r / 3, (1 - (1 - r / 3) ** 2).sqrt()), 0
+    while True:
+        r, cos, sin = here
+        cos_phi = cos - r
+        if cos_phi <= 0:
+            return here, T
+        sin_phi = (1 - cos_phi**2).sqrt()
+        before = r / cos_phi, cos_phi * cos + sin_phi * sin, sin_phi * cos - cos_phi * sin
+        if before[0] > 2 * before[1]:  # outside the ball
+            return here, T
+        here, T = before, T + 1
+
+
+def forward(start: Corner, T: int) -> Decimal:
+    """Return h_T of Frank-Wolfe with exact line search from a start, step by step."""
+    r, cos, sin = start
+    ex, ey = -r * cos, r * sin
+    for _ in range(T):
+        r = (ex * ex + ey * ey).sqrt()
+        dx, dy = -ex / r - ex - 1, -ey / r - ey
+        gamma = min(Decimal(1), max(Decimal(0), -(ex * dx + ey * dy) / (dx * dx + dy * dy)))
+        ex, ey = ex + gamma * dx, ey + gamma * dy
+    return (ex * ex + ey * ey) / 2
+
+
+@cache
+def certified(end: str, moved: str = "0") -> tuple[int, float]:
+    """Return T and h_T (T+2)^2 of the run that ends at r; its start is moved by so much.
+
+    All is computed in as many digits as it may lose, and forty more.
+    """
+    with localcontext() as context:
+        context.prec = _DIGITS + 30
+        _, steps = backward(end)
+        context.prec = _DIGITS + round(_DOUBLES * steps)
+        (r, cos, sin), T = backward(end)
+        found = forward((r, cos, sin + Decimal(moved)), T) * (T + 2) ** 2
+        return T, float(found)
+
+
+def sampled(T: int, seed: int) -> float:
+    """Return the largest h_T (T+2)^2 of 2000 random starts, and of 2400 near the best one."""
+    rng = np.random.default_rng(seed)
+    angle, radius = rng.uniform(0.0, 2.0 * np.pi, 2000), np.sqrt(rng.uniform(size=2000))
+    X = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    best, h = X[0], -1.0
+    for size in (0.0, *(0.1 * 0.4**k for k in range(12))):
+        Y = X if size == 0.0 else best + size * rng.standard_normal((200, 2))
+        Y = Y / np.maximum(1.0, np.linalg.norm(Y, axis=1, keepdims=True))
+        found = _heights(Y, T)
+        if found.max() > h:
+            best, h = Y[int(found.argmax())], float(found.max())
+    return h * (T + 2) ** 2
+
+
+def _heights(X: Floats, T: int) -> Floats:
+    """Return h_T from each start, a row of X, p = (1, 0), in floats."""
+    p = np.array([1.0, 0.0])
+    E = X - p
+    for _ in range(T):
+        r = np.maximum(np.linalg.norm(E, axis=1, keepdims=True), 1e-300)
+        d = -E / r - E - p
+        steps = -(E * d).sum(axis=1, keepdims=True)
+        gamma = steps / np.maximum((d * d).sum(axis=1, keepdims=True), 1e-300)
+        E = E + np.clip(gamma, 0.0, 1.0) * d
+    return np.asarray((E * E).sum(axis=1) / 2.0)
+
+
+# --- the claim ------------------------------------------------------------------------------------
+
+
+def worst(end: str) -> Indefinite:
+    """Return |x - p|^2/2 on the unit disc, p = (1, 0), from the start of the run that ends at r."""
+    with localcontext() as context:
+        context.prec = _DIGITS + 30
+        (r, cos, sin), _ = backward(end)
+        begin = np.array([float(1 - r * cos), float(r * sin)])
+    size = max(1.0, float(np.linalg.norm(begin)))
+    return Indefinite(L2Ball(2, 1.0), np.eye(2), np.array([-1.0, 0.0]), begin / size, -0.5, 1.0)
+
+
+SHORT = (instance(worst, end="0.1").called("T = 7"),)
+"""Where floats are enough."""
+
+
+def bounded(trial: Trial, *, ends: tuple[str, ...]) -> Evidence:
+    """Run the method where floats are enough, and decimals beyond, against 9/(32 (T+2)^2)."""
+    parts: dict[str, Decision] = {}
+    for one in SHORT:
+        problem = one()
+        T, right = certified(one.parameters["end"])
+        *_, last = trial.follow(problem, trial.make(iterations=T, step="line-search"))
+        h = problem.value(np.asarray(last.state.x)) - problem.least
+        parts[one.name] = decide_inequality([floor(1.0, 2.0, T) / h])
+        same = abs(h * (T + 2.0) ** 2 / right - 1.0) <= 1e-3
+        said = f"h_T (T+2)^2 is {h * (T + 2.0) ** 2:.6g}, and {right:.6g} in decimals."
+        parts[f"{one.name}, decimals"] = decide_exact(same, said, said, {"run": right})
+    for end in ends:
+        T, h = certified(end)
+        found = sampled(T, trial.seeds(1, end)[0]) if T <= 250 else None
+        seen = {} if found is None else {"sampled": found}
+        ratio = floor(1.0, 2.0, T) * (T + 2.0) ** 2 / h
+        said = f"h_T (T+2)^2 = {h:.4g} at T = {T}."
+        parts[f"T = {T}"] = decide_exact(ratio <= 1.0, said, said, {"h_T (T+2)^2": h, **seen})
+    return Evidence(all_of(parts), {"ratio": 1.0, "h_T (T+2)^2": 9.0 / 32.0}, len(parts))
+
+
+WORST = Claim(
+    name="halbey2026-worst-start",
+    source="Halbey et al. 2026, the rate and that starts are made backward; the rest is of pfbench",
+    kind="certificate",
+    statement=(
+        "on |x - p|^2/2 over the unit ball, |p| = 1, Frank-Wolfe with exact line search has "
+        "f(x_T) - min f >= 9/(32 (T+2)^2) from one start for each T, in decimals at T = 7, 24, "
+        "75, 250 and 750; a search over starts in floats finds far less from T = 75 on"
+    ),
+    check=partial(bounded, ends=ENDS),
+    instances=SHORT,
+    algorithm="frank-wolfe",
+    assumptions=("f strongly convex", "a strongly convex set", "x* on the boundary"),
+    schedule="step = line-search",
+    takes=(1.0, 1.0),
+    formulas=(formula(floor, VALUE),),
+)
+
+CLAIMS = (WORST,)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class HalfWay(FrankWolfe):
+    """Goes half the way of an exact line search."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `FrankWolfe.run`, with half of its step."""
+        for _ in range(self.iterations or 0):
+            g = ask.gradient(x)
+            v: Any = ask.lo(g)
+            gap = float(g @ (x - v))
+            gamma = self._line_search(ask, x, v, gap) / 2.0
+            at, x = x, combine(x, v, gamma)
+            yield State(x, at, g)
+
+
+class QuarterOfTheGradient(FrankWolfe):
+    """Moves along the gradient, and asks LO for nothing."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Take gradient steps of length 1/4."""
+        for _ in range(self.iterations or 0):
+            g = ask.gradient(x)
+            ask.lo(g)
+            at, x = x, x - 0.25 * g
+            yield State(x, at, g)
+
+
+MUTANTS = (
+    Mutant.of("worst-start-half-way", HalfWay, WORST),
+    Mutant.of("worst-start-quarter-of-the-gradient", QuarterOfTheGradient, WORST),
+)

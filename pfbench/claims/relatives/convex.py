@@ -1,0 +1,231 @@
+"""Frank-Wolfe along estimates for convex f, gamma_t = 2/(t+s): errors, and f at the last iterate.
+
+The bounds are pfbench's. e_t = g_t - grad f(x_t), and a step moves by gamma_t D at most:
+
+    one-sfw            E|e_t|^2 <= (2 sigma^2 + 8 L^2 D^2)/(t+1)
+    momentum-sfw       E|e_t| <= (sigma + 2.06 L_f D)/(t+1)^(1/3), in the root mean square
+    page-fw-convex     E|e_t|^2 <= (2-p)/(pb) (L D gamma_t)^2
+    spider-fw-convex   E|e_t|^2 <= (4 L D/(t+2))^2
+
+Then f(x_t) - min f is at most that of the schedules, as f(x_{t+1}) - min f <= (1 - gamma_t)(f(x_t)
+- min f) + gamma_t D |e_t| + L D^2 gamma_t^2/2. Those are loose, and hold; the errors' bind.
+"""
+
+import math
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.loopless_frank_wolfe import (
+    MomentumSFW,
+    OneSFW,
+    PAGEConvexFW,
+    SpiderConvexFW,
+)
+from pfbench.base.protocols import Asked
+from pfbench.claims.relatives.instances import BALL, height
+from pfbench.estimators import PAGE, SPIDERG, STORM, Estimate, HeavyBall
+from pfbench.estimators.stochastic import DoublingSPIDER
+from pfbench.verification import Claim, Evidence, Mutant, instance
+from pfbench.verification.instruments.indefinite import noisy_ball
+from pfbench.verification.statistics import Decision, all_of
+from pfbench.verification.trial import Trial
+from pfbench.verification.units import SQUARE, VALUE, formula
+
+NOISY = instance(noisy_ball, d=4, n=64, radius=1.0, noise=30.0).called("noise")
+
+TURNING = BALL.called("no noise")
+
+STEPS = 200
+
+PAGED = {"batch": 8, "refresh": 1.0 / 9.0, "delay": 45}
+
+Error = Callable[..., float]
+"""L, D, sigma^2, and t or h0 and T -> a bound."""
+
+
+def of_one(L: float, D: float, sigma2: float, t: int) -> float:
+    """Return (2 sigma^2 + 8 L^2 D^2)/(t+1)."""
+    return (2.0 * sigma2 + 8.0 * (L * D) ** 2) / (t + 1.0)
+
+
+def of_momentum(L: float, D: float, sigma2: float, t: int) -> float:
+    """Return ((sigma + 2.06 L D)/(t+1)^(1/3))^2."""
+    return float((math.sqrt(sigma2) + 2.06 * L * D) ** 2 / (t + 1.0) ** (2.0 / 3.0))
+
+
+def of_page(L: float, D: float, sigma2: float, t: int) -> float:
+    """Return (2-p)/(pb) (L D gamma_t)^2, gamma_t = 2/(t+s)."""
+    b, p, s = PAGED["batch"], PAGED["refresh"], PAGED["delay"]
+    return (2.0 - p) / (p * b) * (2.0 * L * D / (t + s)) ** 2
+
+
+def of_spider(L: float, D: float, sigma2: float, t: int) -> float:
+    """Return (4 L D/(t+2))^2."""
+    return (4.0 * L * D / (t + 2.0)) ** 2
+
+
+def one_height(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
+    """Return (4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1)."""
+    error = 4.0 / 3.0 * D * math.sqrt(2.0 * sigma2 + 8.0 * (L * D) ** 2)
+    return error / math.sqrt(T) + 2.0 * L * D**2 / (T + 1.0)
+
+
+def momentum_height(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
+    """Return (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1)."""
+    error = 1.2 * D * (math.sqrt(sigma2) + 2.06 * L * D)
+    return float(error / T ** (1.0 / 3.0)) + 2.0 * L * D**2 / (T + 1.0)
+
+
+def page_height(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
+    """Return ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)), C = L D^2 (1/2 + sqrt((2-p)/(pb)))."""
+    b, p, s = PAGED["batch"], PAGED["refresh"], PAGED["delay"]
+    C = L * D**2 * (0.5 + math.sqrt((2.0 - p) / (p * b)))
+    return ((s - 1.0) * (s - 2.0) * h0 + 4.0 * C * T) / ((T + s - 1.0) * (T + s - 2.0))
+
+
+def spider_height(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
+    """Return 10 L D^2/(T+1)."""
+    return 10.0 * L * D**2 / (T + 1.0)
+
+
+def falls(trial: Trial, *, error: Error, most: Error, given: dict[str, Any]) -> Evidence:
+    """Compare the mean over t of E|e_t|^2 over its bound, and E f(x_T) - min f over its own."""
+    (one,) = trial.claim.instances
+    problem = one.example()
+    c = problem.constants(problem.start())
+    known = {"L": c.L_ms, "D": c.D, "sigma2": c.sigma2}
+    errors = np.array([error(**known, t=t) for t in range(STEPS)])
+    last = most(**known, h0=c.delta, T=STEPS)
+    made = trial.make(iterations=STEPS, **given)
+
+    @cache
+    def ratios(seed: int) -> tuple[float, float]:
+        squares, x = list[float](), problem.start()
+        for step in trial.follow(problem, made, seed=seed):
+            off = step.estimate - problem.gradient(np.asarray(step.at))
+            squares.append(float(off @ off))
+            x = step.state.x
+        return float(np.mean(np.array(squares) / errors)), height(problem, x) / last
+
+    def decided(place: int) -> tuple[Decision, int]:
+        looks = trial.pick(80, 160)
+        return trial.sequential(
+            lambda seed: ratios(seed)[place], purpose=one.name, batch=10, most=looks
+        )
+
+    (error_decided, runs), (decided_f, _) = decided(0), decided(1)
+    return Evidence(all_of({"error": error_decided, "f": decided_f}), {"ratio": 1.0}, runs)
+
+
+def _claim(name: str, source: str, words: tuple[str, str], error: Error, most: Error) -> Claim:
+    given = dict(PAGED) if name.startswith("page") else {}
+    return Claim(
+        name=f"relatives-convex-{name}",
+        source=source,
+        kind="bound",
+        statement=f"f convex: E|g_t - grad f(x_t)|^2 <= {words[0]}, and E f(x_T) - min f <= "
+        f"{words[1]} (derived by pfbench)",
+        check=partial(falls, error=error, most=most, given=given),
+        instances=(TURNING if "convex" in name else NOISY,),
+        algorithm=name,
+        assumptions=("f convex", "L = L_ms", "a compact set"),
+        schedule="gamma_t = 2/(t+2)" if not given else "gamma_t = 2/(t+s), s = 5/p",
+        takes=(3.0, 6.0),
+        formulas=(formula(error, SQUARE, sigma2=SQUARE), formula(most, VALUE, sigma2=SQUARE)),
+    )
+
+
+ONE = _claim(
+    "one-sfw",
+    "Zhang et al. 2020, the rate; pfbench",
+    ("(2 sigma^2 + 8 L^2 D^2)/(t+1)", "(4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1)"),
+    of_one,
+    one_height,
+)
+
+MOMENTUM = _claim(
+    "momentum-sfw",
+    "Mokhtari, Hassani, Karbasi 2020, the rate; pfbench",
+    ("((sigma + 2.06 L D)/(t+1)^(1/3))^2", "(6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1)"),
+    of_momentum,
+    momentum_height,
+)
+
+PAGE_CONVEX = _claim(
+    "page-fw-convex",
+    "Li, Bao, Zhang, Richtarik 2021, the estimate; pfbench",
+    (
+        "(2-p)/(pb) (L D gamma_t)^2",
+        "((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)), C = L D^2 (1/2 + sqrt((2-p)/(pb)))",
+    ),
+    of_page,
+    page_height,
+)
+
+SPIDER_CONVEX = _claim(
+    "spider-fw-convex",
+    "Yurtsever, Sra, Cevher 2019, the rate; pfbench",
+    ("(4 L D/(t+2))^2", "10 L D^2/(T+1)"),
+    of_spider,
+    spider_height,
+)
+
+CLAIMS = (ONE, MOMENTUM, PAGE_CONVEX, SPIDER_CONVEX)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class ConstantWeight(OneSFW):
+    """Its newest gradient always has the weight 0.3."""
+
+    @property
+    def estimator(self) -> STORM:
+        """The faulty estimator."""
+        return STORM(self.batch, 0.3)
+
+
+class ConstantMomentum(MomentumSFW):
+    """Its newest gradient always has the weight 0.7."""
+
+    @property
+    def estimator(self) -> HeavyBall:
+        """The faulty estimator."""
+        return HeavyBall(self.batch, 0.7)
+
+
+class NeverAgain(PAGEConvexFW):
+    """Takes its full gradient once."""
+
+    @property
+    def estimator(self) -> PAGE:
+        """The faulty estimator."""
+        return PAGE(self.batch, 1e-12)
+
+
+class OneOfTheEpoch(DoublingSPIDER):
+    """Draws one component where its epoch has many."""
+
+    def start(self, ask: Asked, rng: np.random.Generator) -> Estimate:
+        """See `Estimator.start`."""
+        return SPIDERG(1, 1 << 20).start(ask, rng)
+
+
+class SmallBatches(SpiderConvexFW):
+    """Its batches do not grow, and its first epoch does not end."""
+
+    @property
+    def estimator(self) -> DoublingSPIDER:
+        """The faulty estimator."""
+        return OneOfTheEpoch()
+
+
+MUTANTS = (
+    Mutant.of("one-sfw-constant-weight", ConstantWeight, ONE),
+    Mutant.of("momentum-sfw-constant-weight", ConstantMomentum, MOMENTUM),
+    Mutant.of("page-fw-convex-never-again", NeverAgain, PAGE_CONVEX),
+    Mutant.of("spider-fw-convex-small-batches", SmallBatches, SPIDER_CONVEX),
+)

@@ -1,0 +1,56 @@
+"""What the claims on loopless and recursive estimates share: a problem, and what is measured."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pfbench.sets import L2Ball
+from pfbench.sets.whole import WholeSpace
+from pfbench.verification import instance
+from pfbench.verification.instruments.indefinite import Indefinite
+
+N, BATCH = 64, 8
+
+
+def signed(radius: float = 0.0, spread: float = 1.0) -> Indefinite:
+    """Return f_i(x) = x'(A + t_i I)x/2, t_i = spread or -spread, A diagonal from 0.05 to 0.3.
+
+    With spread = 1 L_f = 0.3 is far below L_ms = 1.04: components pull to both sides, and the
+    estimates err by a third of what a step moves. With a radius it is over the l2 ball, from its
+    boundary.
+    """
+    d = 4
+    A = np.diag(np.linspace(0.05, 0.3, d))
+    over = L2Ball(d, radius) if radius else WholeSpace(d)
+    begin = np.full(d, (radius or 1.0) / math.sqrt(d))
+    signs = np.where(np.arange(N) % 2 == 0, spread, -spread)
+    return Indefinite(over, A, np.zeros(d), begin, 0.0, 1.0, np.zeros((N, d)), signs)
+
+
+SPACE, BALL = instance(signed), instance(signed, radius=1.0)
+
+
+def squared(problem: Any, x: Any) -> float:
+    """Return |grad f(x)|^2."""
+    g = problem.gradient(np.asarray(x))
+    return float(g @ g)
+
+
+def gap(problem: Any, x: Any) -> float:
+    """Return V(x)."""
+    g = problem.gradient(np.asarray(x))
+    return float(g @ x) - float(problem.minimum(g)[0])
+
+
+def height(problem: Any, x: Any) -> float:
+    """Return f(x) - min f."""
+    return float(problem.value(np.asarray(x)) - problem.least)
+
+
+def mapping(problem: Any, x: Any, *, over: float) -> float:
+    """Return |G|^2, G = L' (x - P(x - grad f(x)/L')) with L' = over L, L of the mean square."""
+    L = over * problem.constants(problem.start()).L_ms
+    x = np.asarray(x)
+    G = L * (x - problem.set.project(x - problem.gradient(x) / L))
+    return float(G @ G)

@@ -1,0 +1,313 @@
+"""Means of gaps and of squared mappings under the schedules of methods that have no epochs of SVRG.
+
+The bounds are pfbench's but for sliding: a conditional error and one step of descent, summed up.
+
+    storm-fw      h0/(T gamma) + L D^2 gamma/2 + D sqrt(2 L gamma D sigma), alpha = L gamma D/sigma
+    nfwu-*        2 epsilon D, a step of epsilon/L, T = L h0/epsilon^2, E|e_t|^2 <= epsilon^2/4
+    prox-page     16 L h0/T at eta = 1/(4L)
+    ncgs-spider   16 L h0/N + 24 L eta, b = 10 T (Lan 2020, theorem 7.18)
+    cgs-convex    15 L D^2/(2(k+1)(k+2)), with at most 9N(N+1) + N LO (Lan, Zhou 2016)
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.lan_sliding import ConvexCGS, NCGSSpider
+from pfbench.algorithms.loopless import ProxPAGE
+from pfbench.algorithms.loopless_frank_wolfe import StormFW
+from pfbench.algorithms.nfwu import NFWU, NFWULSVRG, NFWUPAGE, NFWUSTORM
+from pfbench.base.constants import Constants
+from pfbench.base.protocols import Asked, Point, State
+from pfbench.claims.relatives.instances import BALL, BATCH, N, gap, height, mapping, signed
+from pfbench.verification import Claim, Mutant, instance
+from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
+from pfbench.verification.stating.bound import bound
+from pfbench.verification.units import NUMBER, SQUARE, VALUE
+
+# --- STORM ----------------------------------------------------------------------------------------
+
+
+def of_storm(c: Constants, *, T: int) -> dict[str, Any]:
+    """Return the gamma that is best for long runs, alpha = L gamma D/sigma and b0 = 1/alpha."""
+    sigma = math.sqrt(c.sigma2)
+    gamma = (2.0 * c.delta**2 / (c.L * sigma * c.D**3 * T * T)) ** (1.0 / 3.0)
+    alpha = c.L * gamma * c.D / sigma
+    given = {"iterations": T, "batch": 1, "step": gamma, "alpha": alpha}
+    return {**given, "snapshot": math.ceil(1.0 / alpha)}
+
+
+def storm_gap(c: Constants, parameters: Any) -> float:
+    """Return h0/(T gamma) + L D^2 gamma/2 + D sqrt(2 L gamma D sigma)."""
+    gamma: float = parameters.step
+    error = math.sqrt(2.0 * c.L * gamma * c.D * math.sqrt(c.sigma2))
+    descent = c.delta / (parameters.iterations * gamma) + c.L * c.D**2 * gamma / 2.0
+    return float(descent + c.D * error)
+
+
+QUIET = instance(signed, radius=1.0, spread=0.1)
+"""Where sigma is a tenth of the curvature's size, so that the bound is far below the first gap."""
+
+STORM = Claim(
+    name="relatives-gap-storm-fw",
+    source="Cutkosky, Orabona 2019, the estimate; pfbench",
+    statement="mean over t < T of E V(x_t) <= h0/(T gamma) + L D^2 gamma/2 + "
+    "D sqrt(2 L gamma D sigma), alpha = L gamma D/sigma, b0 = 1/alpha (derived by pfbench)",
+    check=bound(storm_gap, gap, over="mean", parameters=partial(of_storm, T=300)),
+    instances=(QUIET,),
+    algorithm="storm-fw",
+    assumptions=("L = L_ms", "sigma^2", "a compact set"),
+    schedule="gamma = (2 h0^2/(L sigma D^3 T^2))^(1/3)",
+    takes=(3.0, 6.0),
+    units={"of": VALUE},
+)
+
+
+# --- normalised updates ---------------------------------------------------------------------------
+
+SMALL = 0.02
+"""epsilon in units of sqrt(L h0), which is near 0.3 here."""
+
+
+def of_updates(c: Constants, *, kind: type[NFWU]) -> dict[str, Any]:
+    """Return the schedule for an epsilon of `SMALL`, a gradient."""
+    made = kind.theory(SMALL * math.sqrt(c.L * c.delta) / 0.3, c)
+    names = ("iterations", "step", "batch", "refresh", "alpha", "snapshot")
+    return {name: getattr(made, name) for name in names if hasattr(made, name)}
+
+
+def updates_gap(c: Constants, parameters: Any) -> float:
+    """Return 2 epsilon D, epsilon = L D gamma."""
+    return float(2.0 * c.L * c.D**2 * parameters.step)
+
+
+def _updates(kind: type[NFWU], source: str) -> Claim:
+    return Claim(
+        name=f"relatives-{kind.name}",
+        source=source,
+        statement="mean over t < T of E V(x_t) <= 2 epsilon D with steps of length epsilon/L, "
+        "T = L h0/epsilon^2 and E|g_t - grad f(x_t)|^2 <= epsilon^2/4 (derived by pfbench)",
+        check=bound(updates_gap, gap, over="mean", parameters=partial(of_updates, kind=kind)),
+        instances=(BALL,),
+        algorithm=kind.name,
+        assumptions=("L = L_ms", "a compact set"),
+        schedule="that of the method",
+        takes=(3.0, 6.0),
+        units={"of": VALUE},
+    )
+
+
+UPDATES = (
+    _updates(NFWUPAGE, "shen2019 algorithm 1 along Li, Bao, Zhang, Richtarik 2021; pfbench"),
+    _updates(NFWULSVRG, "shen2019 algorithm 1 along Kovalev, Horvath, Richtarik 2020; pfbench"),
+    _updates(NFWUSTORM, "shen2019 algorithm 1 along Cutkosky, Orabona 2019; pfbench"),
+)
+
+
+# --- mappings -------------------------------------------------------------------------------------
+
+
+def of_prox(c: Constants, *, T: int) -> dict[str, Any]:
+    """Return eta = 1/(4L), b = sqrt n, p = b/(n + b), where c = 1."""
+    p = BATCH / (N + BATCH)
+    return {"iterations": T, "batch": BATCH, "refresh": p, "step": 1.0 / (4.0 * c.L)}
+
+
+def prox_mapping(c: Constants, parameters: Any) -> float:
+    """Return 4 h0/(eta T), which is 16 L h0/T."""
+    return float(4.0 * c.delta / (parameters.step * parameters.iterations))
+
+
+PROX = Claim(
+    name="relatives-mapping-prox-page",
+    source="Li, Bao, Zhang, Richtarik 2021, the estimate; pfbench",
+    statement="mean over t < T of E|G_eta(x_t)|^2 <= 16 L h0/T with eta = 1/(4L) and c^2 <= 12 "
+    "(derived by pfbench)",
+    check=bound(
+        prox_mapping, partial(mapping, over=4.0), over="mean", parameters=partial(of_prox, T=100)
+    ),
+    instances=(BALL,),
+    algorithm="prox-page",
+    assumptions=("L = L_ms",),
+    schedule="eta = 1/(4L)",
+    takes=(2.0, 4.0),
+    units={"of": SQUARE},
+)
+
+
+def of_sliding(c: Constants, *, steps: int) -> dict[str, Any]:
+    """Return T = sqrt n, b = 10 T, and an eta that adds as much as an eighth of the rest."""
+    eta = c.delta / (12.0 * steps)
+    sizes = {"iterations": steps, "period": BATCH, "batch": 10 * BATCH}
+    return {**sizes, "smoothness": c.L, "tolerance": eta}
+
+
+def sliding_mapping(c: Constants, parameters: Any) -> float:
+    """Return 16 L h0/N + 24 L eta."""
+    most = 16.0 * c.delta / parameters.iterations + 24.0 * parameters.tolerance
+    return float(parameters.smoothness * most)
+
+
+SLIDING = Claim(
+    name="relatives-mapping-ncgs-spider",
+    source="Lan 2020, theorem 7.18, as a formal development quotes it",
+    statement="mean over k <= N of E|G(x_k)|^2 <= 16 L h0/N + 24 L eta at lambda = 1/L with "
+    "b = 10 T; L that of the mean square, draws uniform",
+    check=bound(
+        sliding_mapping,
+        partial(mapping, over=1.0),
+        over="mean",
+        parameters=partial(of_sliding, steps=150),
+    ),
+    instances=(BALL,),
+    algorithm="ncgs-spider",
+    assumptions=("L = L_ms", "a compact set"),
+    schedule="that of the theorem",
+    takes=(3.0, 6.0),
+    units={"of": SQUARE},
+)
+
+
+# --- sliding for convex f -------------------------------------------------------------------------
+
+CONVEX = (
+    instance(spread_on_simplex, d=10).called("simplex"),
+    instance(noisy_ball, d=4, n=2, radius=1.0).called("ball"),
+)
+
+
+def of_convex(c: Constants, *, steps: int) -> dict[str, Any]:
+    """Return N, L_f and D."""
+    return {"iterations": steps, "smoothness": c.L_f, "diameter": c.D}
+
+
+def convex_height(c: Constants, parameters: Any, t: int) -> float:
+    """Return 15 L D^2/(2(t+1)(t+2))."""
+    return 15.0 * c.L_f * c.D**2 / (2.0 * (t + 1.0) * (t + 2.0))
+
+
+def convex_calls(c: Constants, parameters: Any) -> float:
+    """Return 9N(N+1) + N: 6 beta D^2/eta = 18 k of them in the k-th step, and one more."""
+    steps: int = parameters.iterations
+    return 9.0 * steps * (steps + 1.0) + steps
+
+
+def _convex(what: str, statement: str, check: Any, unit: Any) -> Claim:
+    return Claim(
+        name=f"relatives-{what}-cgs-convex",
+        source="Lan, Zhou 2016, as Lan 2020, section 7.2, has it; derived again by pfbench",
+        statement=statement,
+        check=check,
+        instances=CONVEX,
+        algorithm="cgs-convex",
+        assumptions=("f convex", "L_f", "a compact set"),
+        schedule="gamma = 3/(k+2), beta = 3L/(k+1), eta = L D^2/(k(k+1))",
+        takes=(0.5, 1.0),
+        units={"of": unit},
+    )
+
+
+HEIGHT = _convex(
+    "height",
+    "f convex: f(y_k) - min f <= 15 L D^2/(2(k+1)(k+2)) for every k",
+    bound(convex_height, height, over="every", parameters=partial(of_convex, steps=60)),
+    VALUE,
+)
+
+CALLS = _convex(
+    "calls",
+    "N steps take at most 9N(N+1) + N LO",
+    bound(convex_calls, "lo", over="last", parameters=partial(of_convex, steps=60)),
+    NUMBER,
+)
+
+CLAIMS = (STORM, *UPDATES, PROX, SLIDING, HEIGHT, CALLS)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class TinySteps(StormFW):
+    """Steps by gamma/40."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `StormFW.run` with a fortieth of the step."""
+        yield from StormFW.run(replace(self, step=self.step / 40.0), ask, x, rng)
+
+
+class ShortUpdates(NFWUPAGE):
+    """Steps by a fifth of epsilon/L."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `NFWU.run` with a fifth of the step."""
+        yield from NFWUPAGE.run(replace(self, step=self.step / 5.0), ask, x, rng)
+
+
+class ShortSnapshots(NFWULSVRG):
+    """Steps by a fifth of epsilon/L."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `NFWU.run` with a fifth of the step."""
+        yield from NFWULSVRG.run(replace(self, step=self.step / 5.0), ask, x, rng)
+
+
+class OneSampleUpdates(NFWUSTORM):
+    """Draws one component where many are asked for, and begins with one."""
+
+    @property
+    def estimator(self) -> Any:
+        """The faulty estimator."""
+        return type(super().estimator)(1, 1.0, 1)
+
+
+class TenthOfEta(ProxPAGE):
+    """Takes its proximal steps at eta/10."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `ProxPAGE.run` with a tenth of the step."""
+        yield from ProxPAGE.run(replace(self, step=self.step / 10.0), ask, x, rng)
+
+
+class StiffSliding(NCGSSpider):
+    """Slides at 1/(200 L)."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `NCGSSpider.run` with 200 L."""
+        stiff = replace(self, smoothness=200.0 * self.smoothness)
+        yield from NCGSSpider.run(stiff, ask, x, rng)
+
+
+class CoarseSliding(ConvexCGS):
+    """Stops condg where its gap is a thousand times eta."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `ConvexCGS.run` with a thousand D^2."""
+        coarse = replace(self, diameter=self.diameter * math.sqrt(1000.0))
+        yield from ConvexCGS.run(coarse, ask, x, rng)
+
+
+class IdleCalls(ConvexCGS):
+    """Asks for 600 linear minimisations a step that it has no use for."""
+
+    def run(self, ask: Asked, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """As `ConvexCGS.run`, and 600 LO more a step."""
+        for state in super().run(ask, x, rng):
+            for _ in range(600):
+                ask.lo(state.estimate)
+            yield state
+
+
+MUTANTS = (
+    Mutant.of("storm-fw-tiny-steps", TinySteps, STORM),
+    Mutant.of("nfwu-page-short", ShortUpdates, UPDATES[0]),
+    Mutant.of("nfwu-lsvrg-short", ShortSnapshots, UPDATES[1]),
+    Mutant.of("nfwu-storm-one-sample", OneSampleUpdates, UPDATES[2]),
+    Mutant.of("prox-page-tenth-of-eta", TenthOfEta, PROX),
+    Mutant.of("ncgs-spider-stiff", StiffSliding, SLIDING),
+    Mutant.of("cgs-convex-coarse", CoarseSliding, HEIGHT),
+    Mutant.of("cgs-convex-more-lo", IdleCalls, CALLS),
+)

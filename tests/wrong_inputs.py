@@ -1,0 +1,399 @@
+"""Wrong inputs, as data: what a new user might give, and words that the answer must have.
+
+`COMMANDS` and `OWN` are command lines, `PYTHON` expressions, `METHODS` what a method does in its
+loop. `tests/answers.py` gives them.
+"""
+
+from command_line import SMALL, SVRG
+
+P, A = ("-p", SMALL), ("-a", SVRG)
+
+
+def with_algorithm(parameters):
+    return ("solve", *P, "-a", f"nfwu-svrg[{parameters}]")
+
+
+def with_problem(parameters, name="robust-matrix-recovery"):
+    return ("solve", "-p", f"{name}[{parameters}]", *A)
+
+
+GOOD = {"batch": "7", "period": "4", "iterations": "10", "step": "0.1"}
+
+
+def svrg(**changes):
+    return with_algorithm(",".join(f"{k}={v}" for k, v in {**GOOD, **changes}.items()))
+
+
+COMMANDS = {
+    # names
+    "verb": (("sovle",), "'solve'"),
+    "no such verb": (("frobnicate",), "frobnicate"),
+    "verb of data": (("data", "fetsh"), "'fetch'"),
+    "kind": (("list", "algorithm"), "'algorithms'"),
+    "name": (("info", "nfwu-svgr"), "'nfwu-svrg'"),
+    "problem": (("solve", "-p", "robust-matrix", *A), "'robust-matrix-recovery'"),
+    "algorithm": (("solve", *P, "-a", "frankwolfe"), "'frank-wolfe'"),
+    "parameter": (svrg(perod=3), "'period'"),
+    "parameter of a problem": (with_problem("rnk=3"), "'rank'"),
+    "parameter of another source": (with_problem("source=digits,rank=3"), "rank"),
+    "source": (with_problem("source=digts"), "'digits'"),
+    "source of the wrong kind": (
+        with_problem("source=covertype", "nonconvex-logistic"),
+        "breast-cancer",
+    ),
+    "set": (with_problem("set=linff", "nonconvex-logistic"), "'linf'"),
+    "edition": (with_problem("source=movielens,edition=10mm"), "'10m'"),
+    "measure": (("solve", *P, *A, "--measure", "fw_gapp"), "'fw_gap'"),
+    "measure of another problem": (
+        ("solve", "-p", "nonconvex-logistic", *A, "--measure", "rmse_truth"),
+        "rmse_truth",
+    ),
+    "target": (("solve", *P, *A, "--stop", "gap=1"), "'fw_gap'"),
+    "count": (("solve", *P, *A, "--budget", "foo=1"), "'fo'"),
+    "output": (svrg(output="lst"), "last"),
+    "schedule": (svrg(schedule="theroy"), "'theory'"),
+    "data set": (("data", "check", "a9b"), "'a9a'"),
+    "data set to fetch": (("data", "fetch", "a9b"), "'a9a'"),
+    "report": (("report", "gradient-estimator"), "'gradient-estimators'"),
+    "option": (("solve", *P, *A, "--sed", "1"), "--seed"),
+    # forms
+    "no problem": (("solve", *A), "--problem"),
+    "no algorithm": (("solve", *P), "--algorithm"),
+    "no name": (("info",), "NAME"),
+    "nothing to fetch": (("data", "fetch"), "pfbench data fetch a9a"),
+    "empty selector": (("solve", "-p", "", *A), "NAME[key=value"),
+    "missing bracket": (("solve", "-p", "robust-matrix-recovery[rank=3", *A), "NAME[key=value"),
+    "missing bracket of an algorithm": (("solve", *P, "-a", "nfwu-svrg[batch=3"), "NAME["),
+    "missing value": (with_problem("rank="), "key=value"),
+    "missing key": (with_problem("=3"), "key=value"),
+    "no equals sign": (with_problem("rank"), "key=value"),
+    "repeated key": (with_algorithm("batch=3,batch=4"), "batch is given twice"),
+    "repeated count": (("solve", *P, *A, "--budget", "sfo=1,sfo=2"), "sfo is given twice"),
+    "repeated measure": (("solve", *P, *A, "--measure", "value,value"), "twice"),
+    "empty measure": (("solve", *P, *A, "--measure", "value,"), "NAME,NAME"),
+    "budget without number": (("solve", *P, *A, "--budget", "sfo"), "sfo"),
+    "budget in words": (("solve", *P, *A, "--budget", "sfo=many"), "many"),
+    "target without number": (("solve", *P, *A, "--stop", "fw_gap"), "MEASURE=NUMBER"),
+    "target in words": (("solve", *P, *A, "--stop", "fw_gap=abc"), "MEASURE=NUMBER"),
+    # types
+    "batch in words": (svrg(batch="abc"), "batch='abc' must be an integer"),
+    "half a batch": (svrg(batch="2.5"), "batch=2.5 must be an integer"),
+    "step in words": (svrg(step="small"), "step='small' must be a number"),
+    "truth as a number": (svrg(batch="true"), "batch=True must be an integer"),
+    "rank in words": (with_problem("rank=five"), "rank='five' must be an integer"),
+    "number as source": (with_problem("source=5"), "source"),
+    "number as data set": (with_problem("source=5", "nonconvex-logistic"), "source"),
+    "number as edition": (with_problem("source=movielens,edition=3"), "edition"),
+    "seed in words": (("solve", *P, *A, "--seed", "abc"), "--seed"),
+    "half a seed": (("solve", *P, *A, "--seed", "1.5"), "--seed"),
+    "time limit in words": (("solve", *P, *A, "--time-limit", "long"), "--time-limit"),
+    # ranges
+    "negative rows": (with_problem("rows=-3"), "rows=-3 must be at least 1"),
+    "no columns": (with_problem("columns=0"), "columns=0 must be at least 1"),
+    "negative batch": (svrg(batch="-7"), "batch=-7 must be at least 1"),
+    "no iterations": (svrg(iterations="0"), "iterations=0 must be at least 1"),
+    "step NaN": (svrg(step="nan"), "step=nan must be finite"),
+    "step above 1": (svrg(step="1.5"), "step=1.5 must be at most 1"),
+    "step 0": (svrg(step="0"), "step=0 must be greater than 0"),
+    "radius NaN": (with_problem("radius=nan"), "radius=nan must be finite"),
+    "radius infinite": (with_problem("radius=inf"), "radius=inf must be finite"),
+    "density NaN": (with_problem("density=nan"), "density=nan must be finite"),
+    "density above 1": (with_problem("density=1.2"), "density=1.2 must be at most 1"),
+    "nothing observed": (with_problem("rows=3,columns=3,rank=1,density=0.01"), "density"),
+    "rank too high": (with_problem("rows=3,columns=3,rank=4"), "rank=4 must be at most 3"),
+    "sigma that overflows": (with_problem("sigma=1e-320"), "sigma"),
+    "noise that overflows": (with_problem("noise=1e308"), "noise=1e+308"),
+    "matrix beyond all memory": (with_problem("rows=1000000000000,columns=1000000"), "too large"),
+    "matrix beyond all integers": (with_problem("rows=1" + 30 * "0"), "2^62"),
+    "epsilon 0": (with_algorithm("epsilon=0"), "epsilon=0 must be greater than 0"),
+    "epsilon NaN": (with_algorithm("epsilon=nan"), "epsilon=nan must be finite"),
+    "epsilon too small": (with_algorithm("epsilon=1e-300"), "epsilon=1e-300 is too small"),
+    "epsilon too large": (with_algorithm("epsilon=1e6"), "smaller epsilon"),
+    "missing parameters": (with_algorithm("batch=3"), "iterations, step, period"),
+    "theory without epsilon": (with_algorithm("schedule=theory"), "epsilon"),
+    "seed negative": (("solve", *P, *A, "--seed", "-1"), "--seed=-1 must be at least 0"),
+    "repeat 0": (("solve", *P, *A, "--repeat", "0"), "--repeat=0 must be at least 1"),
+    "every 0": (("solve", *P, *A, "--every", "0"), "--every=0 must be at least 1"),
+    "time limit 0": (("solve", *P, *A, "--time-limit", "0"), "must be greater than 0"),
+    "time limit NaN": (("solve", *P, *A, "--time-limit", "nan"), "must be finite"),
+    "budget negative": (("solve", *P, *A, "--budget", "sfo=-5"), "sfo=-5"),
+    "budget NaN": (("solve", *P, *A, "--budget", "sfo=nan"), "sfo=nan"),
+    "target NaN": (("solve", *P, *A, "--stop", "fw_gap=nan"), "fw_gap"),
+    "jobs -1": (("report", "gradient-estimators", "--jobs", "-1"), "--jobs=-1 must be at least 0"),
+    "endless": (("solve", *P, "-a", "frank-wolfe"), "never ends"),
+    "endless dry run": (("solve", *P, "-a", "frank-wolfe", "--dry-run"), "never ends"),
+    # files and folders
+    "trace suffix": (("solve", *P, *A, "--trace", "t.txt"), ".csv or .parquet"),
+    "trace without suffix": (("solve", *P, *A, "--trace", "t"), ".csv or .parquet"),
+    "trace in a missing folder": (("solve", *P, *A, "--trace", "no/t.csv"), "make it first"),
+    "trace in a file": (("solve", *P, *A, "--trace", "file/t.csv"), "no folder file"),
+    "trace is a folder": (("solve", *P, *A, "--trace", "folder.csv"), "is a folder"),
+    "missing spec": (("report", "nope.toml"), "nope.toml cannot be read"),
+    "folder as spec": (("report", "folder.csv"), "folder.csv cannot be read"),
+    "damaged spec": (("report", "damaged.toml"), "damaged.toml is not a TOML file"),
+    "spec without algorithms": (("report", "empty.toml"), "the field algorithms is missing"),
+    "output in a file": (("report", "gradient-estimators", "-o", "file/out"), "-o"),
+    "store in a file": (("report", "gradient-estimators", "--store", "file/store"), "--store"),
+    "missing data": (
+        with_problem("source=a9a", "nonconvex-logistic"),
+        "run `pfbench data fetch a9a`",
+    ),
+    "missing ratings": (
+        with_problem("source=movielens"),
+        "run `pfbench data fetch movielens-latest-small`",
+    ),
+    "ratings that are not there": (
+        with_problem("source=movielens,edition=no/ratings.csv"),
+        "no/ratings.csv does not exist",
+    ),
+    "damaged ratings": (with_problem("source=movielens,edition=bad/ratings.csv"), "line 2"),
+    "damaged data": (
+        with_problem("source=w8a", "nonconvex-logistic"),
+        "is not the data set w8a: it is damaged or truncated",
+    ),
+    "checking damaged data": (("data", "check", "w8a"), "w8a: it is damaged or truncated"),
+    "checking missing data": (("data", "check", "a9a"), "pfbench data fetch a9a"),
+}
+
+FILES = {
+    "file": "a file\n",
+    "damaged.toml": 'title = "x\n[[study]',
+    "empty.toml": 'problems = "x"\n',
+    "misspelt.toml": 'title="x"\nproblms=["quadratic"]\nalgorithms=["frank-wolfe[iterations=3]"]\n',
+    "seeds.toml": 'title="x"\nproblems=["quadratic"]\nalgorithms=["frank-wolfe"]\nseeds=0\n',
+    "wrong_empty.py": "",
+    "wrong_syntax.py": "def f(:\n    pass\n",
+    "wrong_import.py": "import no_such_module_here\n",
+    "wrong_raises.py": "raise ValueError('not today')\n",
+    "wrong_exits.py": "raise SystemExit(3)\n",
+    "wrong_mine.py": """
+from dataclasses import dataclass
+
+import pfbench as pf
+
+THING = 3
+
+
+def halves(ask, x, rng):
+    yield pf.State(x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(pf.Algorithm):
+    name = "mine"
+    summary = "Frank-Wolfe with a word misspelt"
+    source = "mine"
+    counts = "T iterations: FO T, SFO nT, LO T"
+    requires = frozenset({"gradient", "lo"})
+    deterministic = True
+
+    iterations: int
+
+    def run(self, ask, x, rng):
+        for t in range(self.iterations):
+            x = pf.combine(x, ask.lo(ask.gradent(x)), 1 / (t + 2))
+            yield pf.State(x)
+""",
+}
+"""Files that the commands name, by their text."""
+
+OWN = {
+    # claims
+    "verify no-such-claim": "unknown claim 'no-such-claim'",
+    "verify shen2019-count-sgg": "did you mean 'shen2019-count-sg'",
+    "verify --seed abc": "--seed",
+    "verify --repeat 0 shen2019-count-sg": "--repeat=0 must be at least 1",
+    "verify --faults 0 --mutants": "--faults=0 must be at least 1",
+    "verify --faults 3": "--faults goes with --mutants",
+    "verify --quick --full": "exclude each other: give one",
+    "verify --within n=4": "--worst-case FILE.py:NAME",
+    "verify --longest 5": "--longest goes with --power",
+    "verify --receipt out.zip": "--receipt takes one FILE.py",
+    "verify shen2019-count-sg --jobs -1": "--jobs=-1 must be at least 0",
+    "verify shen2019-count-sg --table no/table.md": "there is no folder no; make it first",
+    "verify shen2019-count-sg --json no/t.json": "there is no folder no; make it first",
+    "verify shen2019-count-sg --algorithm frank-wolfe": "FILE.py:NAME or MODULE:NAME",
+    "verify shen2019-count-sg --algorithm wrong_mine.py:THING": "run(ask, x, rng)",
+    "verify wrong_mine.py:Nothing": "states no claim: make one",
+    "verify wrong_empty.py": "states no claim: make one",
+    "verify wrong_syntax.py": "SyntaxError: invalid syntax",
+    "verify wrong_import.py": "no module no_such_module_here",
+    "verify wrong_raises.py": "ValueError: not today",
+    "verify wrong_exits.py": "SystemExit: 3",
+    "verify nowhere.py": "there is no file nowhere.py",
+    "explain": "NAME",
+    "explain shen2019-mse-svgr": "did you mean 'shen2019-mse-svrg'",
+    "faults --most 0": "--most=0 must be at least 1",
+    "power --longest -1": "--longest=-1.0 must be greater than 0",
+    "worst-case no-case": "unknown worst case 'no-case'",
+    "worst-case --within n=4": "one FILE.py:NAME at a time",
+    # comparisons, sweeps, archives
+    "compare": "give a METHOD",
+    "compare frank-wolf": "did you mean 'frank-wolfe'",
+    "compare frank-wolfe --suite standrd": "did you mean 'standard'",
+    "compare frank-wolfe --suite nowhere.toml": "nowhere.toml cannot be read",
+    "compare frank-wolfe --price sfo=-1": "the price of sfo=-1.0 must be at least 0",
+    "compare frank-wolfe --price foo=1": "did you mean 'fo'",
+    "compare frank-wolfe --price lo": "write COUNT=NUMBER",
+    "run": "SPEC.toml",
+    "run nowhere.toml": "nowhere.toml cannot be read",
+    "run misspelt.toml": "did you mean 'problems'",
+    "run seeds.toml": "seeds=0 must be at least 1",
+    "run file": "is not a TOML file",
+    "pack": "-o FILE, or --check FILE",
+    "pack nowhere.toml": "with -o FILE",
+    "pack --check file": "no whole archive of pfbench",
+    "pack --check nowhere.zip": "nowhere.zip cannot be read",
+    "pack --check file --share 2": "--share=2.0 must be at most 1",
+    "pack --check file --share many": "as in 5% or 0.05",
+    "receipt": "--check",
+    "receipt --check file": "no whole archive of pfbench",
+    "receipt --check file --seconds -1": "--seconds=-1.0 must be greater than 0",
+    "record add board file": "pfbench record init board",
+    "store list --store file": "there is no store in file",
+    "store merge nowhere": "there is no store in nowhere",
+    "store export csv-lng -o out": "did you mean 'csv-long'",
+    "adversary": "give one of --horizon, --family and --check",
+    "adversary -a frank-wolfe --horizon 0": "--horizon=0 must be at least 1",
+    "adversary -a frank-wolfe --horizon 10 --dimension 5": "above 2T = 20",
+    "adversary -a frank-wolfe --family 10,x": "T,T as in 5,10,20",
+    "adversary --check nowhere.json": "nowhere.json cannot be read",
+    # what one brings
+    "new algoritm x": "did you mean 'algorithm'",
+    "new algorithm 'my method'": "letters and digits",
+    "new algorithm class": "take another NAME",
+    "new algorithm numpy": "take another NAME",
+    "check l3": "did you mean 'l2'",
+    "check l1 --kind sett": "did you mean 'set'",
+    "check frank-wolfe --problem quadratc": "did you mean 'quadratic'",
+    "check wrong_mine.py": "FILE.py:NAME",
+    "check wrong_mine.py:Min": "did you mean 'Mine'",
+    "check wrong_mine.py:THING": "nothing that can be checked",
+    "solve -p quadratic -a wrong_mine.py": "FILE.py:NAME",
+    "solve -p quadratic -a wrong_mine.py:Mine": "wrong_mine.py:Mine[iterations=...]",
+    "solve -p quadratic -a 'wrong_mine.py:Mine[iteration=3]'": "did you mean 'iterations'",
+    "solve -p quadratic -a wrong_mine.py:halves": "a function of (ask, x, rng)",
+    "solve -p quadratic -a no_module_here:Mine": "there is no module no_module_here",
+    "solve -p wrong_mine.py:THING -a frank-wolfe": "wrong_mine.py:THING is no problem",
+    # selectors
+    "solve -p frank-wolfe -a quadratic": "frank-wolfe is an algorithm, and no problem",
+    "solve -p birkhoff -a frank-wolfe": "birkhoff is a set, and no problem",
+    "solve -p 'quadratic[set=[1]]' -a frank-wolfe": "unknown set '[1]'",
+    "solve -p 'quadratic[set=l1' -a frank-wolfe": "write NAME or NAME[key=value",
+    "solve -p 'quadratic[set=nuclear]' -a frank-wolfe": "is for matrices",
+    "solve -p 'log-cosh[set=none]' -a frank-wolfe": "it has no feasible set",
+    "solve -p quadratic -a 'frank-wolfe(iterations=3)'": "write NAME or NAME[key=value",
+    "solve -p quadratic -a 'frank-wolfe[iterations=[1,2]]'": "must be an integer",
+    "solve -p quadratic -a 'frank-wolfe[iterations=3,step=fast]'": "unknown value for step 'fast'",
+    "solve -p quadratic -a prox-spiderboost": "prox-spiderboost needs",
+    "solve -p quadratic -a frank-wolfe --budget 100": "write COUNT=NUMBER",
+    "solve -p quadratic -a frank-wolfe --stop 0.1": "write MEASURE=NUMBER",
+    "solve --problm quadratic": "no such option: --problm",
+    "list algorithm": "did you mean 'algorithms'",
+    "info quadratic frank-wolfe": "unexpected extra argument",
+}
+"""More command lines, and what must be said: exit status 2."""
+
+FAILING = {
+    "solve -p quadratic -a 'wrong_mine.py:Mine[iterations=3]'": "did you mean 'gradient'",
+    "check wrong_mine.py:Mine": "did you mean 'gradient'",
+}
+"""What runs and fails: exit status 1."""
+
+PYTHON = {
+    'pf.problem("quadratc")': "did you mean 'quadratic'",
+    "pf.problem(3)": "named by a text, as in 'finite-sum-chain', not 3",
+    'pf.problem("quadratic", row=3)': "did you mean 'rows'",
+    'pf.problem("quadratic", rows="20")': "rows='20' must be an integer",
+    'pf.problem("quadratic", set=[1])': "set=[1] must be a text, as in 'l1'",
+    'pf.problem("quadratic", set="nuclear")': "is for matrices",
+    'pf.problem("quadratic", radius=-1)': "radius=-1 must be greater than 0",
+    'pf.problem("quadratic[rows=3]", rows=4)': "rows is given twice",
+    'pf.problem("quadratic", source="mine.csv")': "unknown value for source 'mine.csv'",
+    'pf.algorithm("frank-wolf")': "did you mean 'frank-wolfe'",
+    'pf.algorithm("nfwu-sg", bach=3)': "did you mean 'batch'",
+    "pf.algorithm(pf.Algorithm)": "named by a text, as in 'afw', not the class Algorithm",
+    'pf.solve(problem, pf.algorithm("nfwu-sg", epsilon=-1))': "epsilon=-1 must be greater than 0",
+    'pf.solve(problem, pf.algorithm("nfwu-sg", epsilon="small"))': "epsilon='small'",
+    'pf.solve("quadratic", "frank-wolf")': "did you mean 'frank-wolfe'",
+    'pf.solve("quadratic", "quadratic")': "quadratic is a problem, and no algorithm",
+    "pf.solve(method, problem)": "an AlgorithmChoice is no problem",
+    "pf.solve(f, method)": "pf.adapters.from_functions",
+    "pf.solve(problem, f)": "or a function of (ask, x, rng)",
+    "pf.solve(problem, 3)": "3 is no algorithm: give a name",
+    "pf.solve(None, method)": "None is no problem: give a name",
+    'pf.solve(problem, "nfwu-sg[batch=3]")': "nfwu-sg needs iterations, step",
+    'pf.solve(problem, "frank-wolfe")': "never ends: give iterations",
+    'pf.solve(problem, "nowhere.py:Mine")': "there is no file nowhere.py",
+    "pf.solve(problem, method, budget=100)": "write pf.Budget(sfo=100)",
+    'pf.solve(problem, method, budget="100")': "write COUNT=NUMBER",
+    'pf.solve(problem, method, budget={"foo": 1})': "did you mean 'fo'",
+    'pf.solve(problem, method, budget={"sfo": "many"})': "sfo='many' must be a number",
+    'pf.solve(problem, method, budget={"sfo": -1})': "sfo=-1 must be at least 0",
+    "pf.solve(problem, method, stop=0.1)": 'pf.Stop("fw_gap", 0.01)',
+    'pf.solve(problem, method, stop="0.1")': "write MEASURE=NUMBER",
+    'pf.solve(problem, method, stop="gap=1")': "did you mean 'fw_gap'",
+    'pf.solve(problem, method, measures="fwgap")': "did you mean 'fw_gap'",
+    "pf.solve(problem, method, measures=5)": "measures=5 must be names",
+    'pf.solve(problem, method, measures={"mine": 3})': "a function of (problem, state), not 3",
+    "pf.solve(problem, method, measures=[f])": "must be a text, as in 'fw_gap'",
+    'pf.solve(problem, method, measures={"m": lambda p, s: "x"})': "'x', which is no number",
+    'pf.solve(problem, method, measures={"m": lambda p: 1.0})': "the measure m failed: TypeError",
+    "pf.solve(problem, method, seed=-1)": "seed=-1 must be at least 0",
+    'pf.solve(problem, method, seed="x")': "seed='x' must be an integer",
+    "pf.solve(problem, method, every=0)": "every=0 must be at least 1",
+    "pf.solve(problem, method, time_limit=0)": "time_limit=0 must be greater than 0",
+    "pf.solve(problem, method, start=np.ones(3))": "of shape (3,)",
+    "pf.solve(problem, method, start=np.full(4, 9.0))": "project it first",
+    "pf.solve(problem, lambda ask, x, rng: None, isolated=True)": "a class of its own file",
+    "pf.combine(np.ones(2), np.ones(3), 0.5)": "shape (2,)",
+    'pf.combine(np.ones(2), np.ones(2), "half")': "a weight must be a number",
+    "pf.inner(np.ones(2), None)": "no inner product",
+    "pf.keep(3)": "an array or a factored matrix, not 3",
+    'pf.Budget(sfo="many")': "sfo='many' must be a number",
+    'pf.Stop("fw_gap", float("nan"))': "must be finite",
+    "pf.Sample(np.array([0, 0]), np.array([1]))": "one common length",
+    "pf.Sample(np.array([0]), np.array([-1]))": "must not be negative",
+    'pf.check("l3")': "did you mean 'l2'",
+    "pf.check(3)": "nothing that can be checked",
+    'pf.verify("no-claim")': 'a list of claims, as in ["shen2019-count-sg"]',
+    'pf.verify(["shen2019-count-sg"], effort="fast")': "choose one of full, quick",
+    'pf.fit_rate([], targets=[0.5], measure="fw_gap", count="lo")': "at least one run",
+    'pf.fit_rate([run], targets=[0.5], measure="gap", count="lo")': "measures=['gap']",
+    'run.first("fw_gap", "small")': "target='small' must be a number",
+    'run.plot("gap")': "did you mean 'fw_gap'",
+    'pf.adapters.from_functions(f, g, lmo, start="zero")': "start must be an array of numbers",
+    "pf.adapters.from_functions(f, f, lmo, start=np.zeros(3))": "has shape (1,) where (3,)",
+    "pf.adapters.from_functions(3, g, lmo, start=np.zeros(3))": "must be a function, not 3",
+    "pf.adapters.from_functions(f, g, f, start=np.zeros(3))": "let it return a vertex",
+}
+"""Expressions, and what must be said by an error of pfbench, or as the reason why a run ended."""
+
+METHODS = {
+    "g = ask.gradent(x)": "did you mean 'gradient'",
+    "g = ask.gradient()": "missing 1 required positional argument",
+    "x = ask.lo(x[:2])": "is asked",
+    "x = ask.lo(ask.gradient(x[:2]))": "is asked",
+    "x = x - 100 * ask.gradient(x)": "outside",
+    "x = x * np.nan": "finite",
+    "x = x[:2]": "shape",
+    "x = list(x)": "list",
+    "x -= 0.01 * ask.gradient(x)": "in place",
+    "raise ValueError('a step of 0')": "ValueError: a step of 0",
+    "x = ask.lo(ask.batch([0, 9], x))": "a sample must be an integer array",
+    "x = ask.lo(ask.batch(3, x))": "a sample must be an integer array",
+    "x = ask.lo(ask.batch(np.array([0, 99]), x))": "is outside 0 .. n - 1",
+    "x = ask.lo(ask.batch(np.array([0.5]), x))": "a vector of integers",
+    "h = ask.hessian(x).product(x, np.ones(2))": "is asked",
+    "x = pf.combine(x, ask.lo(ask.gradient(x)), 2)": "outside the feasible set",
+    "x = pf.combine(x, None, 0.5)": "must be an array of numbers or a vertex, not None",
+    "x = pf.combine(x, x, 1 / t)": "ZeroDivisionError",
+    "x = ask.lo(gradient)": "NameError",
+    "yield x": "State",
+    "yield None": "State",
+    "yield pf.State()": "missing 1 required positional argument",
+    "yield pf.State(x, x[:1])": "shape",
+    "return": "yield",
+    "exit(3)": "SystemExit: 3",
+}
+"""What a method does in its loop, and what is said of the run."""
